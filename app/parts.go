@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/file"
+	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/reporting/export"
 	"stayledger/domain/reporting/report"
@@ -41,6 +44,7 @@ import (
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/blob"
+	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
 	"stayledger/platform/parts"
@@ -57,7 +61,9 @@ type External struct {
 	Box *seal.Box
 	// Providers opens the payment provider behind a connection; nil for the service's own.
 	Providers connection.Opener
-	Mail      mail.Sender
+	// Sources opens what gives records over a connection; nil for the service's own.
+	Sources intake.Open
+	Mail    mail.Sender
 }
 
 // Parts returns the sum of all packages' parts, in the order in which the reference shows them. A new noun is a
@@ -65,6 +71,10 @@ type External struct {
 func Parts(o External, c Config) parts.Part {
 	if o.Providers == nil {
 		o.Providers = connection.Open(o.Box, pay.AllowPrivate(c.LocalProviders), pay.Within(c.ProviderTimeout))
+	}
+
+	if o.Sources == nil {
+		o.Sources = openSource
 	}
 
 	// Some nouns need connections to the outside or other nouns.
@@ -75,6 +85,7 @@ func Parts(o External, c Config) parts.Part {
 	journals := journal.Sources()
 	nouns := []parts.Part{
 		operation.Part(c.KeepOperations),
+		intake.Part(o.Sources, reservation.Intake()),
 		account.Part(journals),
 		contact.Part(o.Box),
 		payee.Part(o.Box, o.Providers),
@@ -126,4 +137,9 @@ func Describe() (api.Description, error) {
 		withDescription(api.Config{Log: slog.New(slog.DiscardHandler)}),
 		Parts(External{}, Config{}).Endpoints,
 	).OpenAPI()
+}
+
+// openSource opens the source behind a connection. None of the apps gives records.
+func openSource(context.Context, *db.DB, db.Scope, id.ID) (intake.Source, error) {
+	return nil, fmt.Errorf("%w: its app gives no records", intake.ErrRefused)
 }

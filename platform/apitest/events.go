@@ -83,6 +83,7 @@ var derived = map[string]string{
 	"bank_rule_run_item":    "what runs did with records, which are told as such",
 	"bank_rule_version":     "earlier states of a rule, whose events tell of them",
 	"delivery_email":        "what was sent, a trail of its own",
+	"external_record":       "what a source outside said of a record last",
 	"file":                  "bytes: of an attachment, which is told as such, and of what an operation made and names as its result",
 	"file_draft":            "bytes that are being received",
 	"historical_entry":      "lines that wait to be posted",
@@ -111,6 +112,12 @@ var derived = map[string]string{
 	"statement_batch_item":  "the answer of an operation",
 	"statement_import":      "statements that wait to be imported",
 	"statement_version":     "figures of a statement that was reopened, whose event tells of it",
+	"sync":                  "a reading of a source, which its operation tells of",
+	"sync_cursor":           "how far a source was read",
+	"sync_day":              "counts of what was read",
+	"sync_hint":             "what is to be looked at",
+	"sync_item":             "what became of records that were read",
+	"sync_source":           "what syncs take turns on",
 	"team_books_closing":    "the history of how far the books were closed, which the team's event tells too",
 }
 

@@ -9,6 +9,8 @@
 package reservation
 
 import (
+	"errors"
+
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
@@ -306,4 +308,9 @@ func lockError(err error) error {
 	}
 
 	return errLocked.With(apierr.From(err).Context())
+}
+
+// isLocked returns true for a refusal that a lock gives: that of a change, or of a new reservation.
+func isLocked(refusal *apierr.Error) bool {
+	return refusal != nil && (errors.Is(refusal, errLocked) || ledger.IsLock(refusal))
 }

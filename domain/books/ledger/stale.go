@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -340,9 +341,13 @@ func RetryReopened(ctx context.Context, tx *db.Tx) error {
 // recurring handles it.
 var HeldBackKind = job.NewKind("transaction.held-back")
 
-// tryHeldBack queues a job that makes the transactions which a lock kept from being made at all: they have no
-// journal to derive again.
+// tryHeldBack has tried again what a lock kept from being made at all, which has no journal to derive again: the
+// transactions of recurring templates, by a job that it queues, and what came from outside.
 func tryHeldBack(ctx context.Context, tx *db.Tx) error {
+	if err := intake.RetryWaiting(ctx, tx); err != nil {
+		return err
+	}
+
 	waiting, err := db.Get[bool](ctx, tx, `
 		select exists (select from transaction_template where team_id = @team and held_back <> '[]' and status = 'active')`, db.Args{"team": tx.Team})
 	if err != nil {

@@ -90,8 +90,14 @@ const (
 	Migration Source = "migration"
 )
 
+// integration is the source of changes that a sync of a connection makes.
+type integration struct{ connection id.ID }
+
 // From sets the source of all events of the transaction.
 func From(tx *db.Tx, s Source) { tx.Gather(gathered, s) }
+
+// FromConnection sets a connection as the source of all events of the transaction (AUD-04, AUD-05).
+func FromConnection(tx *db.Tx, connection id.ID) { tx.Gather(gathered, integration{connection}) }
 
 // Reference is a record that an event concerns besides the one that changed; a filter on it finds the event.
 type Reference struct {

@@ -15,16 +15,23 @@ var gathered = &db.Gathering{End: write}
 
 // write returns the statements that insert the events of a transaction, for each team one statement.
 func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
-	var source Source
+	var (
+		source     Source
+		connection *id.ID
+	)
 
 	// Sources are gathered together with events; the last one applies to all of them.
 	items = slices.DeleteFunc(slices.Clone(items), func(item any) bool {
-		s, is := item.(Source)
-		if is {
-			source = s
+		switch s := item.(type) {
+		case Source:
+			source, connection = s, nil
+		case integration:
+			source, connection = "integration", &s.connection
+		default:
+			return false
 		}
 
-		return is
+		return true
 	})
 
 	if source == "" {
@@ -85,6 +92,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 			"kind":      actorKind(tx),
 			"actor":     tx.Actor.User,
 			"source":    source,
+			"through":   connection,
 			"operation": tx.Operation,
 			"settled":   tx.Work == "" && !tx.HasQueued(),
 			"now":       tx.Now,
@@ -251,8 +259,8 @@ const (
 	insertEvents  = `, revised as (select i.*, 1 as revision from input i)` + revisedEvents
 	revisedEvents = `, clock as materialized (select clock_timestamp() as now), kept as (
 		insert into audit_event (team_id, id, revision, action_id, actor_type, actor_id, type, entity_type, entity_id, entity_name, refs, source_type,
-			operation_id, changes, journal, occurred_at, recorded_at, settled_at)
-		select @team, r.id, r.revision, @action, @kind, @actor, r.type, r.entity_type, r.entity_id, r.entity_name, r.refs, @source, @operation,
+			connection_id, operation_id, changes, journal, occurred_at, recorded_at, settled_at)
+		select @team, r.id, r.revision, @action, @kind, @actor, r.type, r.entity_type, r.entity_id, r.entity_name, r.refs, @source, @through::uuid, @operation,
 			r.changes, r.journal, @now, clock.now, case when @settled then clock.now end
 		from revised r, clock
 		returning id, revision, recorded_at, refs)

@@ -201,6 +201,27 @@ func GiveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	return fail(ctx, tx, j, code)
 }
 
+// Settle settles a task as completed, in the transaction that keeps its outcome. Handlers that Work and External make
+// do it themselves.
+func Settle(tx *db.Tx, j job.Job) { settle(tx, j) }
+
+// End settles an operation as completed, or as failed without a failure (OPEN-78), whatever its tasks do. One that has
+// settled stays as it is. A task that still runs is refused when it settles.
+func End(ctx context.Context, tx *db.Tx, operation id.ID, status Status) error {
+	_, err := tx.Exec(ctx, `
+		update operation set status = @status, tasks_open = 0, started_at = coalesce(started_at, greatest(@now, created_at)),
+			finished_at = greatest(@now, started_at, created_at)
+		where team_id = @team and id = @id and tasks_open > 0`,
+		db.Args{"team": tx.Team, "id": operation, "status": status, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("end an operation: %w", err)
+	}
+
+	tx.MarkSettled()
+
+	return nil
+}
+
 // AddResult attaches a resource that the operation made. Call it in the transaction that settles the task.
 func AddResult(ctx context.Context, tx *db.Tx, operation id.ID, r Resource) error {
 	// Lock the operation in a statement of its own, so that the next statement sees the rows that another task has

@@ -98,7 +98,7 @@ func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
 // newUsage returns the usage of connections: any payment or account connection keeps one from being deleted, a payment
 // under way from being archived.
 func newUsage() *parts.Usage {
-	return parts.NewUsage("connection", "payments", "paymentsUnderWay", "accountConnections", "bankRecords")
+	return parts.NewUsage("connection", "payments", "paymentsUnderWay", "accountConnections", "bankRecords", "syncs")
 }
 
 // checkIdle refuses what must not happen while a payment is under way.

@@ -1,0 +1,137 @@
+package reservation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"stayledger/domain/record/intake"
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// itemForm is what values from outside are held to.
+var itemForm = api.NewForm[BatchItem]()
+
+// Intake says how reservations from outside are taken in. Their values are the fields of BatchItem.
+func Intake() intake.Kind {
+	return intake.Kind{
+		Name: "reservation", Lists: map[string][]string{"lines": {"type", "description"}},
+		Match: matchIntake, Current: currentValues, Save: saveIntake, Remove: removeIntake,
+	}
+}
+
+// matchIntake finds the reservations of the same listing that have the same confirmation code. Several of one code are
+// ambiguous.
+func matchIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
+	type stay struct {
+		ListingID        id.ID  `json:"listingId"`
+		ConfirmationCode string `json:"confirmationCode"`
+	}
+
+	wanted := make([]stay, len(unknown))
+	for i := range unknown {
+		// Values that do not fit are refused when they are saved.
+		_ = json.Unmarshal(unknown[i].Values["listingId"], &wanted[i].ListingID)
+		_ = json.Unmarshal(unknown[i].Values["confirmationCode"], &wanted[i].ConfirmationCode)
+	}
+
+	type row struct {
+		N   int64
+		IDs []id.ID
+	}
+
+	found, err := db.Select[row](ctx, tx, `
+		select g.n, array_agg(r.id order by r.id) as ids
+		from rows from (jsonb_to_recordset(@wanted) as ("listingId" uuid, "confirmationCode" text)) with ordinality as g ("listingId", "confirmationCode", n)
+		join reservation r on r.team_id = @team and r.listing_id = g."listingId" and r.confirmation_code = g."confirmationCode"
+		where g."confirmationCode" <> '' group by g.n`, db.Args{"team": tx.Team, "wanted": wanted})
+	if err != nil {
+		return nil, fmt.Errorf("match reservations: %w", err)
+	}
+
+	out := make([]intake.Match, len(unknown))
+	for _, r := range found {
+		out[r.N-1] = intake.Match{ID: &r.IDs[0], Ambiguous: len(r.IDs) > 1}
+	}
+
+	return out, nil
+}
+
+// currentValues locks reservations and returns their values.
+func currentValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Values, error) {
+	if _, err := lockNamed(ctx, tx, ids, nil); err != nil {
+		return nil, err
+	}
+
+	found, err := loadReservations(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+
+	own, err := loadOwnRecords(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+
+	out := make(map[id.ID]intake.Values, len(found))
+
+	for i := range found {
+		own.attach(&found[i])
+
+		// The fields of an event are those that callers write.
+		text, err := json.Marshal(auditView(&found[i]))
+		if err != nil {
+			return nil, fmt.Errorf("encode a reservation: %w", err)
+		}
+
+		var values intake.Values
+		if err := json.Unmarshal(text, &values); err != nil {
+			return nil, fmt.Errorf("decode a reservation: %w", err)
+		}
+
+		out[found[i].ID] = values
+	}
+
+	return out, nil
+}
+
+// saveIntake saves reservations from outside as a batch does.
+func saveIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, writes []intake.Write) ([]intake.Saved, error) {
+	batch, saved := &Batch{OnInquiry: SkipInquiry}, make([]intake.Saved, len(writes))
+
+	var places []int
+
+	for i, w := range writes {
+		var item BatchItem
+		if refusal := intake.Decode(&w, itemForm, tx.Now, &item); refusal != nil {
+			saved[i].Refusal = refusal
+			continue
+		}
+
+		item.ID = w.ID
+		batch.Data, places = append(batch.Data, item), append(places, i)
+	}
+
+	attempts, err := Save(ctx, tx, batch)
+	if err != nil {
+		return nil, err
+	}
+
+	for i, a := range attempts {
+		saved[places[i]] = intake.Saved{ID: a.ID, Refusal: a.Refusal, Locked: isLocked(a.Refusal)}
+	}
+
+	return saved, nil
+}
+
+// removeIntake makes reservations inactive that their source has no more.
+func removeIntake(ctx context.Context, tx *db.Tx, from intake.Origin, ids []id.ID) ([]intake.Saved, error) {
+	writes := make([]intake.Write, len(ids))
+	for i := range ids {
+		writes[i] = intake.Write{ID: &ids[i], Fields: intake.Values{"status": json.RawMessage(`"inactive"`)}}
+	}
+
+	return saveIntake(ctx, tx, from, writes)
+}

@@ -1,0 +1,165 @@
+// Package intake takes in records that come from outside: what a connection syncs, what a file has. They come late,
+// twice, changed, out of order or broken, and must end in the books once.
+//
+// A source gives pages of changes, and a page is taken in by one transaction: its records, what became of each, and how
+// far the source was read. What a record was and which record it is here is remembered (external_record): equal content
+// costs no write, a field that a person has changed here is not overwritten, and what a lock holds is tried again when
+// the lock goes. A bad record fails alone.
+//
+// The package knows no noun. Each noun declares a Kind: how its records are matched, read and saved.
+//
+// The page docs/decisions/intake.md says what the contract leaves open and how it is answered here.
+package intake
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Values are the fields of a record under their names in the API. A field that is absent is one that the source says
+// nothing about; one that it says to be empty is null.
+type Values map[string]json.RawMessage
+
+// Change is what a source says of one record.
+type Change struct {
+	Kind string
+	// ExternalID is the source's name of the record; Ordinal tells records apart that have one, such as equal rows of a
+	// file.
+	ExternalID string
+	Ordinal    int
+	// Values are those of the record now; nil if Gone, which says that the source has it no more.
+	Values Values
+	Gone   bool
+	// Refs are fields that name other records of the source, such as the listing of a stay. They become fields with the
+	// records here; a change that names one which is not known here waits for it.
+	Refs map[string]Reference
+	// ChangedAt is the source's own stamp of the change, zero for none: an older change than the last one is ignored.
+	ChangedAt time.Time
+	// At is the day that places the record in a window, such as a check-in; nil for none.
+	At *day.Day
+	// Skip says why the record is left out, such as pending; empty takes it in.
+	Skip Reason
+}
+
+// Reference names a record of the source.
+type Reference struct {
+	Kind       string `json:"kind"`
+	ExternalID string `json:"externalId"`
+}
+
+// Origin says where records come from. It is the provenance of what they write.
+type Origin struct {
+	SourceID, SyncID id.ID
+}
+
+// Kind says how the records of one noun are taken in. The functions run in the transaction of a page, and get all of its
+// records at once.
+type Kind struct {
+	// Name is what counts and items call the kind, such as reservation.
+	Name string
+	// Lists are the fields that are lists, with the members by which an item of one is known, such as the type and
+	// description of a line. Items that have them in common are told apart by their order.
+	Lists map[string][]string
+	// Match finds the records here that unknown ones are, in the order given; their references are fields. Nil: they are
+	// all new.
+	Match func(ctx context.Context, tx *db.Tx, from Origin, unknown []Change) ([]Match, error)
+	// Current locks records and returns their values as they are here, in the form of Change.Values; fields that no
+	// source fills may be left out. A record that is gone here is left out of the map.
+	Current func(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Values, error)
+	// Save creates records or changes the given fields, each by itself: one that is refused keeps no other from being
+	// saved. It returns an outcome for each, in the order given.
+	Save func(ctx context.Context, tx *db.Tx, from Origin, writes []Write) ([]Saved, error)
+	// Remove makes records inactive that the source has no more. Nil: nothing is done about them.
+	Remove func(ctx context.Context, tx *db.Tx, from Origin, ids []id.ID) ([]Saved, error)
+}
+
+// Match is the record here that an external one is: one, none, or one of several that the source must not guess about.
+type Match struct {
+	ID        *id.ID
+	Ambiguous bool
+}
+
+// Write is a record to create, or with an ID one to change: the fields that are given.
+type Write struct {
+	ID         *id.ID
+	ExternalID string
+	Fields     Values
+}
+
+// Saved is the outcome of a write.
+type Saved struct {
+	ID id.ID
+	// Refusal says why nothing was saved; Locked that a lock refused it, so that it is tried again.
+	Refusal *apierr.Error
+	Locked  bool
+}
+
+// Source gives the records of one connection or import. Its calls go outside, so no transaction is open during them.
+type Source interface {
+	// Kinds lists the kinds that it gives, in the order in which they are read.
+	Kinds() []string
+	// Pull gives the next page of a kind.
+	Pull(ctx context.Context, r Request) (*Page, error)
+	// Lookup gives the records with some external ids as they are now. Those that the source does not have any more are
+	// given as Gone.
+	Lookup(ctx context.Context, kind string, externalIDs []string) ([]Change, error)
+}
+
+// Request asks a source for a page.
+type Request struct {
+	Kind string
+	// Since is the watermark of the last sync: only what has changed since is asked for. Empty asks for everything.
+	Since string
+	// Page continues after an earlier page; empty begins.
+	Page string
+	// From and To bound the days of the records, both included; nil for no bound.
+	From, To *day.Day
+}
+
+// Page is a page of changes.
+type Page struct {
+	Changes []Change
+	// Next is the Page of the next request; empty after the last page.
+	Next string
+	// Watermark is the source's clock at the start of the reading, less an overlap. That of the first page with one is
+	// kept for the next sync.
+	Watermark string
+	// Complete says that the pages of this reading had every record of the kind, or if Window is set, every one with a
+	// day in it. Records that it lacks are gone.
+	Complete bool
+	Window   *Window
+}
+
+// Window is a range of days, both included; nil is no bound.
+type Window struct{ From, To *day.Day }
+
+// The errors of sources that a sync acts on. Any other is tried again for a while.
+var (
+	// ErrCursorLost says that the page or watermark is not known any more: the kind is read from its beginning.
+	ErrCursorLost = errors.New("the source does not know where it was")
+	// ErrRefused says that the credentials are refused, which only a person can mend.
+	ErrRefused = errors.New("the source refuses the credentials")
+)
+
+// Decode decodes the fields of a write into the input of a noun's endpoint, and holds them to what its description says.
+// It returns the refusal of fields that do not fit.
+func Decode[T any](w *Write, f *api.Form[T], now time.Time, into *T) *apierr.Error {
+	text, err := json.Marshal(w.Fields)
+	if err != nil {
+		return apierr.MalformedJSON.Because(err)
+	}
+
+	if err := f.Decode(text, day.Of(now), into); err != nil {
+		return apierr.From(err)
+	}
+
+	return nil
+}

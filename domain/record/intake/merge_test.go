@@ -1,0 +1,137 @@
+package intake_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"stayledger/domain/record/intake"
+)
+
+var lists = map[string][]string{"lines": {"type", "description"}}
+
+// values decodes the values of a record.
+func values(t *testing.T, text string) intake.Values {
+	t.Helper()
+
+	var out intake.Values
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+
+	return out
+}
+
+// Of what was taken over last, what is here and what comes in, follows what to write and what to ask.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct{ what, taken, here, incoming, writes, conflicts string }{
+		{"the source changes a field", `{"a":1}`, `{"a":1}`, `{"a":2}`, `{"a":2}`, ""},
+		{"nothing changes", `{"a":1}`, `{"a":1}`, `{"a":1}`, `{}`, ""},
+		{"a person changes a field", `{"a":1}`, `{"a":7}`, `{"a":1}`, `{}`, ""},
+		{"both change it", `{"a":1}`, `{"a":7}`, `{"a":2}`, `{}`, "a 7 2"},
+		{"both change it to the same", `{"a":1}`, `{"a":2}`, `{"a":2}`, `{}`, ""},
+		{"a person clears it", `{"a":1}`, `{"a":null}`, `{"a":1}`, `{}`, ""},
+		{"the source clears it", `{"a":1}`, `{"a":1}`, `{"a":null}`, `{"a":null}`, ""},
+		{"the source says nothing of it", `{"a":1}`, `{"a":1}`, `{}`, `{}`, ""},
+		{"a match that has nothing", `{}`, `{"a":null}`, `{"a":1}`, `{"a":1}`, ""},
+		{"a match that differs", `{}`, `{"a":7}`, `{"a":1}`, `{}`, "a 7 1"},
+		{"forms of a number and an object", `{"a":{"x":1,"y":null}}`, `{"a":{"y":null,"x":1}}`, `{"a":{"x":1}}`, `{}`, ""},
+		{
+			"the source changes an amount", `{"lines":[{"type":"rent","amount":1}]}`, `{"lines":[{"type":"rent","amount":1}]}`,
+			`{"lines":[{"type":"rent","amount":2}]}`, `{"lines":[{"amount":2,"type":"rent"}]}`, "",
+		},
+		{
+			"a person adds a line and gives another an account", `{"lines":[{"type":"rent","amount":1}]}`,
+			`{"lines":[{"type":"rent","amount":1,"accountId":"x"},{"type":"pet","amount":5}]}`, `{"lines":[{"type":"rent","amount":2}]}`,
+			`{"lines":[{"accountId":"x","amount":2,"type":"rent"},{"amount":5,"type":"pet"}]}`, "",
+		},
+		{
+			"the source drops a line", `{"lines":[{"type":"rent","amount":1},{"type":"tax","amount":3}]}`,
+			`{"lines":[{"type":"rent","amount":1},{"type":"tax","amount":3}]}`, `{"lines":[{"type":"rent","amount":1}]}`,
+			`{"lines":[{"amount":1,"type":"rent"}]}`, "",
+		},
+		{
+			"the source drops a line that a person has edited", `{"lines":[{"type":"rent","amount":1}]}`, `{"lines":[{"type":"rent","amount":9}]}`,
+			`{"lines":[]}`, `{}`, "lines[rent] true null",
+		},
+		{
+			"a person has deleted a line", `{"lines":[{"type":"rent","amount":1},{"type":"tax","amount":3}]}`, `{"lines":[{"type":"rent","amount":1}]}`,
+			`{"lines":[{"type":"rent","amount":1},{"type":"tax","amount":3}]}`, `{}`, "",
+		},
+		{
+			"equal lines are told apart by their order", `{"lines":[{"type":"fee","amount":1},{"type":"fee","amount":2}]}`,
+			`{"lines":[{"type":"fee","amount":1},{"type":"fee","amount":2}]}`, `{"lines":[{"type":"fee","amount":1},{"type":"fee","amount":4}]}`,
+			`{"lines":[{"amount":1,"type":"fee"},{"amount":4,"type":"fee"}]}`, "",
+		},
+		{
+			"both change an amount, and the source another line", `{"lines":[{"type":"rent","amount":1},{"type":"tax","amount":3}]}`,
+			`{"lines":[{"type":"rent","amount":7},{"type":"tax","amount":3}]}`, `{"lines":[{"type":"rent","amount":2},{"type":"tax","amount":4}]}`,
+			`{"lines":[{"amount":7,"type":"rent"},{"amount":4,"type":"tax"}]}`, "lines[rent].amount 7 2",
+		},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+
+			fields, conflicts, err := intake.Merge(values(t, c.taken), values(t, c.here), values(t, c.incoming), lists)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			text, err := json.Marshal(fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			var asked []string
+			for _, x := range conflicts {
+				asked = append(asked, fmt.Sprintf("%s %s %s", x.Field, x.Here, x.Incoming))
+			}
+
+			if string(text) != c.writes || strings.Join(asked, ", ") != c.conflicts {
+				t.Errorf("writes %s and asks %q, want %s and %q", text, asked, c.writes, c.conflicts)
+			}
+		})
+	}
+}
+
+func TestMergeRefusesWhatIsNoList(t *testing.T) {
+	t.Parallel()
+
+	for _, text := range []string{`{"lines":7}`, `{"lines":[1]}`, `{"lines":"x"}`} {
+		if _, _, err := intake.Merge(nil, intake.Values{}, values(t, text), lists); err == nil {
+			t.Errorf("%s was merged", text)
+		}
+	}
+}
+
+// Content is equal in whatever form it is written, and different when anything of it is.
+func TestHashesAreOfContent(t *testing.T) {
+	t.Parallel()
+
+	hash := func(text string, refs map[string]intake.Reference) []byte {
+		sum, err := intake.HashOf(&intake.Change{Values: values(t, text), Refs: refs})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return sum
+	}
+
+	same := hash(`{"a":1,"b":{"x":[1,2],"y":null}}`, nil)
+	if !bytes.Equal(same, hash(` { "b" : {"x":[1,2]}, "a":1 } `, nil)) {
+		t.Error("the hash depends on the form")
+	}
+
+	for _, other := range [][]byte{
+		hash(`{"a":2,"b":{"x":[1,2]}}`, nil), hash(`{"a":1,"b":{"x":[2,1]}}`, nil), hash(`{"a":1}`, nil), hash(`{"a":"1","b":{"x":[1,2]}}`, nil),
+		hash(`{"a":1,"b":{"x":[1,2]}}`, map[string]intake.Reference{"listingId": {Kind: "listing", ExternalID: "7"}}),
+	} {
+		if bytes.Equal(same, other) {
+			t.Error("other content has the same hash")
+		}
+	}
+}

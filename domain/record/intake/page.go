@@ -1,0 +1,615 @@
+package intake
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"time"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Outcome says what became of a record in a sync.
+type Outcome string
+
+// The outcomes of a record.
+const (
+	Done     Outcome = "completed"
+	Skipped  Outcome = "skipped"
+	Rejected Outcome = "failed"
+	Waits    Outcome = "queued"
+)
+
+// Enum lists the outcomes.
+func (Outcome) Enum() []string {
+	return []string{string(Done), string(Skipped), string(Rejected), string(Waits)}
+}
+
+// Reason says why a record was skipped or failed: one of these, or of a failure the reason or issue of the refusal.
+type Reason string
+
+// The reasons of the intake itself. Sources give others for what they leave out.
+const (
+	// Unchanged: the source says what it said before, or nothing that differs from what is here.
+	Unchanged Reason = "unchanged"
+	// Older: the source has said something newer already.
+	Older Reason = "older"
+	// Locked: a lock holds the record here; it is tried again when the lock goes.
+	Locked Reason = "locked"
+	// Unmapped: the record names another of the source that is not known here; it is tried again with every sync.
+	Unmapped Reason = "unmapped"
+	// Ambiguous: several records here could be it, or the one that is belongs to another of the source.
+	Ambiguous Reason = "ambiguous"
+	// Malformed: the values are not of the form that the kind has.
+	Malformed Reason = "malformed"
+	// Deleted: a person has deleted the record here, and the source is not asked to bring it back.
+	Deleted Reason = "deleted"
+	// Unknown: the source says that it has a record no more that was never taken in.
+	Unknown Reason = "unknown"
+)
+
+// item is what became of a record.
+type item struct {
+	change   *Change
+	entityID *id.ID
+	outcome  Outcome
+	reason   Reason
+}
+
+// memory is an external record as it is stored.
+type memory struct {
+	Kind       string
+	ExternalID string
+	Ordinal    int
+	EntityID   *id.ID
+	Hash       []byte
+	Taken      Values
+	Refs       map[string]Reference
+	Waiting    Values
+	Conflicts  []Conflict
+	ChangedAt  *time.Time
+	Day        *day.Day
+	State      string
+}
+
+// key names a record of a source.
+type key struct {
+	kind, externalID string
+	ordinal          int
+}
+
+// The states of external records.
+const (
+	active = "active"
+	gone   = "gone"
+)
+
+// intake takes in the changes of a page.
+type intake struct {
+	kinds  map[string]*Kind
+	origin Origin
+
+	items []item
+	// keep are the external records to write.
+	keep []keepRow
+}
+
+// keepRow is an external record to write.
+type keepRow struct {
+	Kind       string               `json:"kind"`
+	ExternalID string               `json:"external_id"`
+	Ordinal    int                  `json:"ordinal"`
+	EntityID   *id.ID               `json:"entity_id"`
+	Hash       []byte               `json:"hash"`
+	Taken      Values               `json:"taken"`
+	Refs       map[string]Reference `json:"refs"`
+	Waiting    Values               `json:"waiting"`
+	Conflicts  []Conflict           `json:"conflicts"`
+	ChangedAt  *time.Time           `json:"changed_at"`
+	Day        *day.Day             `json:"day"`
+	State      string               `json:"state"`
+}
+
+// take takes in changes: it skips what is known already, and has the kinds save the rest. The outcomes are in items.
+// It fails only with defects; what a kind refuses is an outcome.
+func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
+	changes = latest(changes)
+
+	// What the source said before, in one statement that also notes that it said it again.
+	known, same, err := recall(ctx, tx, in.origin, changes)
+	if err != nil {
+		return err
+	}
+
+	// First sort out what needs no look at the records here.
+	byKind, order := map[string][]*Change{}, []string{}
+
+	for i := range changes {
+		c := &changes[i]
+		was := known[c.key()]
+
+		switch skip := c.skipped(was, same[c.key()]); {
+		case in.kinds[c.Kind] == nil:
+			in.note(c, nil, Rejected, Malformed)
+		case skip != "":
+			in.note(c, was.entity(), Skipped, skip)
+		default:
+			if byKind[c.Kind] == nil {
+				order = append(order, c.Kind)
+			}
+
+			byKind[c.Kind] = append(byKind[c.Kind], c)
+		}
+	}
+
+	// Then the rest by kind, in the order of the source: a stay comes after its listing.
+	for _, kind := range order {
+		if err := in.takeKind(ctx, tx, in.kinds[kind], byKind[kind], known); err != nil {
+			return fmt.Errorf("take in %s records: %w", kind, err)
+		}
+
+		// Records of a later kind can refer to these.
+		if err := remember(ctx, tx, in.origin, in.keep); err != nil {
+			return err
+		}
+
+		in.keep = nil
+	}
+
+	return nil
+}
+
+// latest returns the changes with one for each record: the one with the latest stamp, of equal ones the last.
+func latest(changes []Change) []Change {
+	at := map[key]int{}
+
+	var out []Change
+
+	for i := range changes {
+		c := &changes[i]
+
+		n, seen := at[c.key()]
+		switch {
+		case !seen:
+			at[c.key()] = len(out)
+			out = append(out, *c)
+		case !c.ChangedAt.Before(out[n].ChangedAt):
+			out[n] = *c
+		}
+	}
+
+	return out
+}
+
+// key returns the name of the record.
+func (c *Change) key() key { return key{c.Kind, c.ExternalID, c.Ordinal} }
+
+// skipped returns why a change needs no look at the record here, empty if it does. Same says that it has the content
+// that was taken in before.
+func (c *Change) skipped(was *memory, same bool) Reason {
+	switch {
+	case was != nil && was.ChangedAt != nil && !c.ChangedAt.IsZero() && c.ChangedAt.Before(*was.ChangedAt):
+		return Older
+	case c.Gone && (was == nil || was.EntityID == nil):
+		return Unknown
+	case c.Gone && was.State == gone:
+		return Unchanged
+	case c.Gone:
+		return ""
+	case same:
+		return Unchanged
+	}
+
+	return c.Skip
+}
+
+// entity returns the record here that an external one is, nil for none.
+func (m *memory) entity() *id.ID {
+	if m == nil {
+		return nil
+	}
+
+	return m.EntityID
+}
+
+// note adds what became of a change.
+func (in *intake) note(c *Change, entity *id.ID, o Outcome, why Reason) {
+	in.items = append(in.items, item{c, entity, o, why})
+}
+
+// reject adds the refusal of a change.
+func (in *intake) reject(c *Change, entity *id.ID, refusal *apierr.Error) {
+	why := Reason(refusal.Reason())
+	if issues := refusal.Issues(); why == "" && len(issues) > 0 {
+		why = Reason(issues[0].Code)
+	}
+
+	if why == "" {
+		why = Reason(refusal.Code())
+	}
+
+	in.note(c, entity, Rejected, why)
+}
+
+// pending is a change on its way into a record. Values are those of the change with its references resolved.
+type pending struct {
+	change    *Change
+	values    Values
+	was       *memory
+	write     Write
+	conflicts []Conflict
+}
+
+// takeKind takes in changes of one kind.
+func (in *intake) takeKind(
+	ctx context.Context, tx *db.Tx,
+	k *Kind,
+	changes []*Change,
+	known map[key]*memory,
+) error {
+	removed, present := []*Change{}, []*Change{}
+
+	for _, c := range changes {
+		if c.Gone {
+			removed = append(removed, c)
+		} else {
+			present = append(present, c)
+		}
+	}
+
+	if err := in.remove(ctx, tx, k, removed, known); err != nil {
+		return err
+	}
+
+	// Which records here the changes are.
+	found, err := in.identify(ctx, tx, k, present, known)
+	if err != nil {
+		return err
+	}
+
+	// Then what to write into each, which leaves out what a person has changed.
+	writes, err := in.plan(ctx, tx, k, found)
+	if err != nil {
+		return err
+	}
+
+	return in.save(ctx, tx, k, writes)
+}
+
+// identify returns the changes with the record here that each one is: the one that it was before, or the one that the
+// kind finds. Those that are not certain are noted as ambiguous.
+func (in *intake) identify(
+	ctx context.Context, tx *db.Tx,
+	k *Kind,
+	changes []*Change,
+	known map[key]*memory,
+) ([]*pending, error) {
+	var (
+		out     []*pending
+		unknown []Change
+		places  []int
+	)
+
+	entities, err := loadEntities(ctx, tx, in.origin, changes)
+	if err != nil {
+		return nil, err
+	}
+
+	for _, c := range changes {
+		p := &pending{change: c, was: known[c.key()]}
+		p.write = Write{ID: p.was.entity(), ExternalID: c.ExternalID}
+
+		if !p.resolve(entities) {
+			in.note(c, p.write.ID, Skipped, Unmapped)
+			in.remember(p, p.write.ID, c.Values)
+
+			continue
+		}
+
+		if p.write.ID == nil && k.Match != nil {
+			resolved := *c
+			resolved.Values = p.values
+			unknown, places = append(unknown, resolved), append(places, len(out))
+		}
+
+		out = append(out, p)
+	}
+
+	if len(unknown) == 0 {
+		return out, nil
+	}
+
+	matches, err := k.Match(ctx, tx, in.origin, unknown)
+	if err != nil {
+		return nil, err
+	}
+
+	// A record here belongs to one record of a source: two that match it would overwrite each other.
+	bound, err := loadBound(ctx, tx, in.origin, k.Name, matches)
+	if err != nil {
+		return nil, err
+	}
+
+	for i, m := range matches {
+		p := out[places[i]]
+		if m.Ambiguous || m.ID != nil && bound[*m.ID] {
+			in.note(p.change, nil, Rejected, Ambiguous)
+			out[places[i]] = nil
+
+			continue
+		}
+
+		if p.write.ID = m.ID; m.ID != nil {
+			bound[*m.ID] = true
+		}
+	}
+
+	certain := out[:0:0]
+	for _, p := range out {
+		if p != nil {
+			certain = append(certain, p)
+		}
+	}
+
+	return certain, nil
+}
+
+// resolve sets the values of a change with its references as fields. It returns false if one is not known here.
+func (p *pending) resolve(entities map[Reference]id.ID) bool {
+	if p.values = p.change.Values; len(p.change.Refs) == 0 {
+		return true
+	}
+
+	p.values = maps.Clone(p.change.Values)
+
+	for field, r := range p.change.Refs {
+		entity, known := entities[r]
+		if !known {
+			return false
+		}
+
+		p.values[field] = json.RawMessage(`"` + entity.String() + `"`)
+	}
+
+	return true
+}
+
+// plan sets the fields that each change writes. Changes that write nothing are noted and remembered, and left out.
+func (in *intake) plan(ctx context.Context, tx *db.Tx, k *Kind, found []*pending) ([]*pending, error) {
+	var ids []id.ID
+
+	for _, p := range found {
+		if p.write.ID != nil {
+			ids = append(ids, *p.write.ID)
+		}
+	}
+
+	here := map[id.ID]Values{}
+
+	if len(ids) > 0 {
+		var err error
+		if here, err = k.Current(ctx, tx, ids); err != nil {
+			return nil, err
+		}
+	}
+
+	var writes []*pending
+
+	for _, p := range found {
+		// A record that was deleted here stays so: the source is not asked to bring it back.
+		current, exists := Values{}, true
+		if p.write.ID != nil {
+			current, exists = here[*p.write.ID]
+		}
+
+		if !exists {
+			in.note(p.change, nil, Skipped, Deleted)
+			in.remember(p, p.write.ID, nil)
+
+			continue
+		}
+
+		if err := p.merge(current, k.Lists); err != nil {
+			in.note(p.change, p.write.ID, Rejected, Malformed)
+			continue
+		}
+
+		if p.write.ID != nil && len(p.write.Fields) == 0 {
+			in.note(p.change, p.write.ID, Skipped, Unchanged)
+			in.remember(p, p.write.ID, nil)
+
+			continue
+		}
+
+		writes = append(writes, p)
+	}
+
+	return writes, nil
+}
+
+// merge sets what the change writes into a record that has some values.
+func (p *pending) merge(here Values, lists map[string][]string) (err error) {
+	taken := Values{}
+	if p.was != nil {
+		taken, p.conflicts = p.was.Taken, p.was.Conflicts
+	}
+
+	// A new record gets everything that the source says.
+	if p.write.ID == nil {
+		p.write.Fields = maps.Clone(p.values)
+		_, err = split(p.values, lists)
+
+		return err
+	}
+
+	fields, conflicts, err := merge(taken, here, p.values, lists)
+	p.write.Fields = fields
+	p.conflicts = replaceConflicts(p.conflicts, conflicts)
+
+	return err
+}
+
+// replaceConflicts returns the conflicts of a record after a merge: a new one takes the place of the one of its field.
+func replaceConflicts(old, found []Conflict) []Conflict {
+	fresh := map[string]bool{}
+	for _, c := range found {
+		fresh[c.Field] = true
+	}
+
+	out := []Conflict{}
+
+	for _, c := range old {
+		if !fresh[c.Field] {
+			out = append(out, c)
+		}
+	}
+
+	return append(out, found...)
+}
+
+// save has the kind save the changes, and notes and remembers what became of each.
+func (in *intake) save(ctx context.Context, tx *db.Tx, k *Kind, writes []*pending) error {
+	if len(writes) == 0 {
+		return nil
+	}
+
+	all := make([]Write, len(writes))
+	for i, p := range writes {
+		all[i] = p.write
+	}
+
+	saved, err := k.Save(ctx, tx, in.origin, all)
+	if err != nil {
+		return err
+	}
+
+	for i, p := range writes {
+		switch s := &saved[i]; {
+		case s.Refusal == nil:
+			in.note(p.change, &s.ID, Done, "")
+			in.remember(p, &s.ID, nil)
+		case s.Locked:
+			in.note(p.change, p.write.ID, Skipped, Locked)
+			in.remember(p, p.write.ID, p.change.Values)
+		default:
+			in.reject(p.change, p.write.ID, s.Refusal)
+		}
+	}
+
+	return nil
+}
+
+// remember keeps what the source said. What waits for a lock is kept beside what was taken over last.
+func (in *intake) remember(p *pending, entity *id.ID, waiting Values) {
+	c := p.change
+	row := keepRow{
+		Kind: c.Kind, ExternalID: c.ExternalID, Ordinal: c.Ordinal, EntityID: entity, Taken: p.values, Refs: c.Refs,
+		Conflicts: p.conflicts, Day: c.At, State: active,
+	}
+
+	if row.Conflicts == nil {
+		row.Conflicts = []Conflict{}
+	}
+
+	if row.Refs == nil {
+		row.Refs = map[string]Reference{}
+	}
+
+	if !c.ChangedAt.IsZero() {
+		row.ChangedAt = &c.ChangedAt
+	}
+
+	// The values were hashed when they were recalled, so they can be. What waits has no hash: it is not the same as what
+	// was taken in.
+	row.Hash, _ = c.hash()
+
+	if waiting != nil {
+		row.Waiting, row.Hash, row.Taken = waiting, []byte{}, Values{}
+		row.Conflicts = []Conflict{}
+
+		if p.was != nil {
+			row.Taken, row.Conflicts = p.was.Taken, p.was.Conflicts
+		}
+	}
+
+	in.keep = append(in.keep, row)
+}
+
+// remove makes records inactive that the source has no more.
+func (in *intake) remove(ctx context.Context, tx *db.Tx, k *Kind, changes []*Change, known map[key]*memory) error {
+	if len(changes) == 0 {
+		return nil
+	}
+
+	ids := make([]id.ID, len(changes))
+	for i, c := range changes {
+		ids[i] = *known[c.key()].EntityID
+	}
+
+	// A kind that removes nothing leaves its records as they are.
+	saved, before, after := make([]Saved, len(ids)), map[id.ID]Values{}, map[id.ID]Values{}
+
+	if k.Remove != nil {
+		var err error
+		if before, err = k.Current(ctx, tx, ids); err != nil {
+			return err
+		}
+
+		if saved, err = k.Remove(ctx, tx, in.origin, ids); err != nil {
+			return err
+		}
+
+		if after, err = k.Current(ctx, tx, ids); err != nil {
+			return err
+		}
+	}
+
+	for i, c := range changes {
+		was := known[c.key()]
+
+		switch s := &saved[i]; {
+		case s.Refusal == nil:
+			in.note(c, was.EntityID, Done, "")
+
+			row := was.row(gone, nil)
+			row.Taken = follow(was.Taken, before[ids[i]], after[ids[i]])
+			in.keep = append(in.keep, row)
+		case s.Locked:
+			// Waiting for nothing is a removal that waits.
+			in.note(c, was.EntityID, Skipped, Locked)
+			in.keep = append(in.keep, was.row(active, Values{}))
+		default:
+			in.reject(c, was.EntityID, s.Refusal)
+		}
+	}
+
+	return nil
+}
+
+// follow returns what was taken over with the fields that a removal has changed as it left them: nobody here has changed
+// them, so that they follow the source again if it has the record again.
+func follow(taken, before, after Values) Values {
+	out := maps.Clone(taken)
+
+	for field := range taken {
+		was, _ := canonical(before[field])
+		if is, _ := canonical(after[field]); is != was {
+			out[field] = after[field]
+		}
+	}
+
+	return out
+}
+
+// row returns the external record to write again, with another state and what waits. One that is gone has no hash, so
+// that it is taken in anew if it comes back.
+func (m *memory) row(state string, waiting Values) keepRow {
+	return keepRow{
+		Kind: m.Kind, ExternalID: m.ExternalID, Ordinal: m.Ordinal, EntityID: m.EntityID, Hash: []byte{}, Taken: m.Taken,
+		Refs: m.Refs, Waiting: waiting, Conflicts: m.Conflicts, ChangedAt: m.ChangedAt, Day: m.Day, State: state,
+	}
+}

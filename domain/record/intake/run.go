@@ -1,0 +1,454 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"stayledger/domain/record/audit"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+const (
+	// pageTime bounds one page: the call to the source and the transaction that takes it in.
+	pageTime = 5 * time.Minute
+	// retried is how many records that wait are tried again together, and how many hints are looked up.
+	retried = 500
+	// aGoneFew is the number of missing records up to which a complete reading is believed in any case.
+	aGoneFew = 50
+)
+
+// Open returns the source behind a connection. It runs outside of any transaction. Errors of settings that cannot be
+// opened are ErrRefused.
+type Open func(ctx context.Context, d *db.DB, scope db.Scope, connection id.ID) (Source, error)
+
+// runner takes in pages.
+type runner struct {
+	open  Open
+	kinds map[string]*Kind
+}
+
+// handler returns the handler of the job that takes in one page. The transaction that takes in a page ends the job and
+// inserts that of the next page, so that each page is taken in once, whenever the worker dies.
+func (r *runner) handler() job.Handler {
+	return job.Handler{
+		Timeout: pageTime, TryFor: job.OutsideTime, Lane: job.Bulk, Do: r.do, Exhausted: giveUp,
+	}
+}
+
+// do takes in the next page of a sync.
+func (r *runner) do(ctx context.Context, d *db.DB, j job.Job) error {
+	args, err := decodeTask(j)
+	if err != nil {
+		return err
+	}
+
+	var s *Sync
+
+	err = d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
+		s, err = begin(ctx, tx, args.SyncID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+
+	// A sync that has ended needs no job, and one that waits for another of its source gets one when that ends.
+	if s == nil || s.Status != Started {
+		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
+	}
+
+	// The call outside, with no transaction open.
+	next, err := r.fetch(ctx, d, j.Scope(), s)
+	if errors.Is(err, ErrCursorLost) && s.Progress.forget(next.kind) {
+		return r.commitProgress(ctx, d, j, s)
+	}
+
+	if err != nil {
+		return sourceError(err)
+	}
+
+	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return r.commit(ctx, tx, j, s, next) })
+}
+
+// forget has a kind read from its beginning. It returns false if it is being read from there already: then the source
+// cannot be read at all.
+func (p *progress) forget(kind string) bool {
+	if p.Anew[kind] && p.Page == "" {
+		return false
+	}
+
+	// Copies, because the progress before is compared with that of the row.
+	anew, marks := maps.Clone(p.Anew), maps.Clone(p.Marks)
+	if anew == nil {
+		anew = map[string]bool{}
+	}
+
+	delete(marks, kind)
+
+	anew[kind] = true
+	p.Anew, p.Marks, p.Page = anew, marks, ""
+
+	return true
+}
+
+// errSource marks the errors of a source.
+var errSource = errors.New("the source")
+
+// sourceError returns the error of a source as the worker sees it: refused credentials are final.
+func sourceError(err error) error {
+	err = fmt.Errorf("%w: %w", errSource, err)
+	if errors.Is(err, ErrRefused) {
+		return job.Permanent(err)
+	}
+
+	return err
+}
+
+// giveUp ends a sync whose source could not be read.
+func giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+	args, err := decodeTask(j)
+	if err != nil {
+		return err
+	}
+
+	s, err := lockSync(ctx, tx, args.SyncID)
+	if err != nil {
+		return err
+	}
+
+	if !s.Status.ended() {
+		code := FaultInternal
+
+		switch {
+		case errors.Is(cause, ErrRefused):
+			code = FaultReconnect
+		case errors.Is(cause, errSource):
+			code = FaultUnavailable
+		}
+
+		if err := finish(ctx, tx, s, Failed, &code); err != nil {
+			return err
+		}
+	}
+
+	return operation.GiveUp(ctx, tx, j, cause)
+}
+
+// begin loads a sync to go on with, and starts one that waited if no other one of its source runs. It returns nil for one
+// that has gone with its source.
+func begin(ctx context.Context, tx *db.Tx, sync id.ID) (*Sync, error) {
+	s, err := lockSync(ctx, tx, sync)
+	if errors.Is(err, apierr.NotFound) {
+		return nil, nil
+	}
+
+	if err != nil || s.Status != Queued {
+		return s, err
+	}
+
+	running, err := findBySource(ctx, tx, s.SourceID, Started)
+	if err != nil || running != nil {
+		return s, err
+	}
+
+	s.Status = Started
+
+	return s, startSync(ctx, tx, s)
+}
+
+// fetched is what one step of a sync takes in.
+type fetched struct {
+	page *Page
+	// kind is the one that was read, empty for none.
+	kind string
+	// hints are the external ids by kind that were looked up, as they were at an instant.
+	hints map[string][]string
+	read  time.Time
+}
+
+// fetch gets what the next step of a sync takes in from its source. What waits is in the database already.
+func (r *runner) fetch(ctx context.Context, d *db.DB, scope db.Scope, s *Sync) (*fetched, error) {
+	out := &fetched{page: &Page{}}
+	if s.Progress.Step == stepWaiting {
+		return out, nil
+	}
+
+	source, err := r.open(ctx, d, scope, s.SourceID)
+	if err != nil {
+		return out, err
+	}
+
+	if s.Progress.Step == stepHints {
+		return lookUp(ctx, d, scope, source, s)
+	}
+
+	// After the last kind nothing is left to be read.
+	kinds := s.kindsOf(source)
+	if s.Progress.Step-stepKinds >= len(kinds) {
+		return out, nil
+	}
+
+	out.kind = kinds[s.Progress.Step-stepKinds]
+	ask := Request{Kind: out.kind, Page: s.Progress.Page, From: s.RangeStart, To: s.RangeEnd}
+
+	if s.Mode == Incremental && !s.Progress.Anew[ask.Kind] {
+		err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+			ask.Since, err = loadWatermark(ctx, tx, s.SourceID, ask.Kind)
+			return err
+		})
+		if err != nil {
+			return out, err
+		}
+	}
+
+	if out.page, err = source.Pull(ctx, ask); err != nil {
+		return out, fmt.Errorf("read %s records of a source: %w", ask.Kind, err)
+	}
+
+	// A source may give what belongs to the records of a kind with them, but names the kind of each.
+	for i := range out.page.Changes {
+		if c := &out.page.Changes[i]; c.Kind == "" {
+			c.Kind = ask.Kind
+		}
+	}
+
+	return out, nil
+}
+
+// kindsOf returns the kinds to read, in the order of the source. Syncs that hints or released locks have started read
+// none.
+func (s *Sync) kindsOf(source Source) []string {
+	if s.Trigger == Unlocked || s.Trigger == Webhook {
+		return nil
+	}
+
+	var out []string
+
+	for _, kind := range source.Kinds() {
+		if len(s.Kinds) == 0 || slices.Contains(s.Kinds, kind) {
+			out = append(out, kind)
+		}
+	}
+
+	return out
+}
+
+// lookUp gets the records that hints name.
+func lookUp(ctx context.Context, d *db.DB, scope db.Scope, source Source, s *Sync) (*fetched, error) {
+	out := &fetched{page: &Page{}}
+
+	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		out.read = tx.Now
+		out.hints, err = loadHints(ctx, tx, s.SourceID, retried)
+
+		return err
+	})
+	if err != nil {
+		return out, err
+	}
+
+	for kind, ids := range out.hints {
+		found, err := source.Lookup(ctx, kind, ids)
+		if err != nil {
+			return out, fmt.Errorf("look up %s records of a source: %w", kind, err)
+		}
+
+		for i := range found {
+			found[i].Kind = kind
+		}
+
+		out.page.Changes = append(out.page.Changes, found...)
+	}
+
+	return out, nil
+}
+
+// commit takes in a page and says where the sync goes on: in one transaction with the end of the job and the job of the
+// next page. A page that another worker has taken in meanwhile is dropped.
+func (r *runner) commit(ctx context.Context, tx *db.Tx, j job.Job, was *Sync, f *fetched) error {
+	s, err := lockSync(ctx, tx, was.ID)
+	if err != nil {
+		return err
+	}
+
+	if s.Status != Started || s.Items != was.Items || !s.Progress.equal(&was.Progress) {
+		return job.Done(ctx, tx, j)
+	}
+
+	in := &intake{kinds: r.kinds, origin: Origin{SourceID: s.SourceID, SyncID: s.ID}}
+
+	if s.ConnectionID != nil {
+		audit.FromConnection(tx, *s.ConnectionID)
+	}
+
+	changes := f.page.Changes
+	if s.Progress.Step == stepWaiting {
+		if changes, err = loadWaiting(ctx, tx, in.origin, s.Progress.Page, retried); err != nil {
+			return err
+		}
+	}
+
+	if err := in.take(ctx, tx, changes); err != nil {
+		return err
+	}
+
+	if err := deleteHints(ctx, tx, s.SourceID, f); err != nil {
+		return err
+	}
+
+	// Then where to go on. A complete reading says which records are gone.
+	more, fault, err := advance(ctx, tx, s, in.origin, f, changes)
+	if err != nil {
+		return err
+	}
+
+	if err := savePage(ctx, tx, s, in.items); err != nil {
+		return err
+	}
+
+	switch {
+	case fault != nil:
+		if err := finish(ctx, tx, s, Failed, fault); err != nil {
+			return err
+		}
+
+		if err := operation.GiveUp(ctx, tx, j, errStopped); err != nil {
+			return err
+		}
+
+		return job.Done(ctx, tx, j)
+	case more:
+		return goOn(ctx, tx, j, s)
+	}
+
+	operation.Settle(tx, j)
+
+	return finish(ctx, tx, s, Completed, nil)
+}
+
+// goOn ends the job of a page and inserts that of the next one.
+func goOn(ctx context.Context, tx *db.Tx, j job.Job, s *Sync) error {
+	if err := job.Insert(ctx, tx, s.task()); err != nil {
+		return err
+	}
+
+	return job.Done(ctx, tx, j)
+}
+
+// commitProgress saves where a sync goes on without having taken anything in.
+func (r *runner) commitProgress(ctx context.Context, d *db.DB, j job.Job, s *Sync) error {
+	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+		now, err := lockSync(ctx, tx, s.ID)
+		if err != nil {
+			return err
+		}
+
+		if now.Status != Started || now.Progress.Step != s.Progress.Step {
+			return job.Done(ctx, tx, j)
+		}
+
+		now.Progress = s.Progress
+		if err := savePage(ctx, tx, now, nil); err != nil {
+			return err
+		}
+
+		return goOn(ctx, tx, j, now)
+	})
+}
+
+// equal returns true for the same place in a sync.
+func (p *progress) equal(o *progress) bool {
+	return p.Step == o.Step && p.Page == o.Page && maps.Equal(p.Anew, o.Anew)
+}
+
+// advance sets where a sync goes on after a page. It reports whether there is more, or the fault that ends the sync.
+func advance(
+	ctx context.Context, tx *db.Tx,
+	s *Sync,
+	from Origin,
+	f *fetched,
+	changes []Change,
+) (more bool, fault *FaultCode, err error) {
+	p := &s.Progress
+
+	switch p.Step {
+	case stepWaiting:
+		if len(changes) == retried {
+			p.Page = position(&changes[len(changes)-1])
+			return true, nil, nil
+		}
+
+		p.Step, p.Page = stepHints, ""
+
+		return s.Trigger != Unlocked, nil, nil
+	case stepHints:
+		if len(f.hints) == 0 {
+			p.Step, p.Then = max(p.Then, stepKinds), 0
+		}
+
+		return true, nil, nil
+	}
+
+	// The watermark is that of the first page, before which nothing was missed.
+	if f.kind == "" {
+		return false, nil, nil
+	}
+
+	if p.Marks[f.kind] == "" && f.page.Watermark != "" {
+		if p.Marks == nil {
+			p.Marks = map[string]string{}
+		}
+
+		p.Marks[f.kind] = f.page.Watermark
+	}
+
+	if p.Page = f.page.Next; p.Page != "" {
+		return true, nil, nil
+	}
+
+	// The last page of a kind. Records that a complete reading lacks are looked up before the next one: those that have
+	// moved to another page while it was read are not gone.
+	next := p.Step + 1
+
+	if f.page.Complete {
+		if fault, err = hintUnseen(ctx, tx, from, f); fault != nil || err != nil {
+			return false, fault, err
+		}
+
+		p.Step, p.Then = stepHints, next
+	} else {
+		p.Step = next
+	}
+
+	if mark := p.Marks[f.kind]; mark != "" && s.RangeStart == nil && s.RangeEnd == nil {
+		if err := saveWatermark(ctx, tx, s.SourceID, f.kind, mark); err != nil {
+			return false, nil, err
+		}
+	}
+
+	return true, nil, nil
+}
+
+// hintUnseen has the records looked up which a complete reading lacked. A reading that lacks more than half of many
+// records is taken for a fault of the source.
+func hintUnseen(ctx context.Context, tx *db.Tx, from Origin, f *fetched) (*FaultCode, error) {
+	unseen, all, err := listUnseen(ctx, tx, from, f.kind, f.page.Window)
+	if err != nil {
+		return nil, err
+	}
+
+	if len(unseen) > aGoneFew && int64(len(unseen)) > all/2 {
+		fault := FaultIncomplete
+		return &fault, nil
+	}
+
+	return nil, keepHints(ctx, tx, from.SourceID, f.kind, unseen)
+}

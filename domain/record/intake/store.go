@@ -1,0 +1,222 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// recall loads what a source said of records before, by record, and notes that this sync has seen them. Those with the
+// content that was taken in before are in same; of them nothing but the entity is loaded.
+func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change) (map[key]*memory, map[key]bool, error) {
+	kinds, ids, ordinals := make([]string, len(changes)), make([]string, len(changes)), make([]int, len(changes))
+	hashes, stamps := make([][]byte, len(changes)), make([]*time.Time, len(changes))
+
+	for i := range changes {
+		c := &changes[i]
+		kinds[i], ids[i], ordinals[i] = c.Kind, c.ExternalID, c.Ordinal
+
+		// Values that cannot be hashed are not the same as any; they are refused when they are split.
+		if hashes[i], _ = c.hash(); c.Gone || hashes[i] == nil {
+			hashes[i] = []byte{1}
+		}
+
+		if !c.ChangedAt.IsZero() {
+			stamps[i] = &c.ChangedAt
+		}
+	}
+
+	type row struct {
+		memory
+
+		Same bool
+	}
+
+	rows, err := db.Select[row](ctx, tx, `
+		with given as (
+			select * from unnest(@kinds::text[], @ids::text[], @ordinals::integer[], @hashes::bytea[], @stamps::timestamptz[])
+				as g (kind, external_id, ordinal, hash, changed_at)
+		), seen as (
+			update external_record r set seen_sync_id = @sync, seen_at = @now,
+				changed_at = case when r.hash = g.hash then greatest(r.changed_at, g.changed_at) else r.changed_at end
+			from given g
+			where r.team_id = @team and r.source_id = @source and r.kind = g.kind and r.external_id = g.external_id and r.ordinal = g.ordinal
+			returning r.kind, r.external_id, r.ordinal, r.entity_id, r.hash, r.taken, r.refs, r.waiting, r.conflicts, r.changed_at, r.day, r.state,
+				r.hash = g.hash and r.state = 'active' and r.waiting is null as same)
+		select kind, external_id, ordinal, entity_id, case when same then '' else hash end as hash, case when same then '{}' else taken end as taken,
+			refs, waiting, case when same then '[]' else conflicts end as conflicts, changed_at, day, state, same
+		from seen`,
+		db.Args{
+			"team": tx.Team, "source": from.SourceID, "sync": from.SyncID, "now": tx.Now,
+			"kinds": kinds, "ids": ids, "ordinals": ordinals, "hashes": hashes, "stamps": stamps,
+		})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read external records: %w", err)
+	}
+
+	known, same := make(map[key]*memory, len(rows)), map[key]bool{}
+
+	for i := range rows {
+		m := &rows[i].memory
+		k := key{m.Kind, m.ExternalID, m.Ordinal}
+		known[k], same[k] = m, rows[i].Same
+	}
+
+	return known, same, nil
+}
+
+// loadEntities returns the records here that records of the source are, of those that changes refer to.
+func loadEntities(ctx context.Context, tx *db.Tx, from Origin, changes []*Change) (map[Reference]id.ID, error) {
+	var kinds, ids []string
+
+	for _, c := range changes {
+		for _, r := range c.Refs {
+			kinds, ids = append(kinds, r.Kind), append(ids, r.ExternalID)
+		}
+	}
+
+	out := map[Reference]id.ID{}
+	if len(ids) == 0 {
+		return out, nil
+	}
+
+	type row struct {
+		Kind, ExternalID string
+		EntityID         id.ID
+	}
+
+	found, err := db.Select[row](ctx, tx, `
+		select distinct r.kind, r.external_id, r.entity_id
+		from unnest(@kinds::text[], @ids::text[]) g (kind, external_id)
+		join external_record r on r.team_id = @team and r.source_id = @source and r.kind = g.kind and r.external_id = g.external_id and r.ordinal = 0
+		where r.entity_id is not null`,
+		db.Args{"team": tx.Team, "source": from.SourceID, "kinds": kinds, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read what records of a source are: %w", err)
+	}
+
+	for _, r := range found {
+		out[Reference{r.Kind, r.ExternalID}] = r.EntityID
+	}
+
+	return out, nil
+}
+
+// loadBound returns which of the records here belong to a record of the source already.
+func loadBound(ctx context.Context, tx *db.Tx, from Origin, kind string, matches []Match) (map[id.ID]bool, error) {
+	var ids []id.ID
+
+	for _, m := range matches {
+		if m.ID != nil {
+			ids = append(ids, *m.ID)
+		}
+	}
+
+	bound := map[id.ID]bool{}
+	if len(ids) == 0 {
+		return bound, nil
+	}
+
+	found, err := db.Select[id.ID](ctx, tx, `
+		select distinct entity_id from external_record
+		where team_id = @team and source_id = @source and kind = @kind and entity_id = any(@ids) and state = 'active'`,
+		db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read which records belong to the source: %w", err)
+	}
+
+	for _, v := range found {
+		bound[v] = true
+	}
+
+	return bound, nil
+}
+
+// remember saves external records.
+func remember(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+
+	_, err := tx.Exec(ctx, `
+		insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, conflicts, changed_at, day, state,
+			seen_sync_id, seen_at)
+		select @team, @source, kind, external_id, ordinal, entity_id, decode(hash, 'base64'), taken, refs, waiting, conflicts, changed_at, day, state, @sync, @now
+		from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, entity_id uuid, hash text, taken jsonb, refs jsonb, waiting jsonb,
+			conflicts jsonb, changed_at timestamptz, day date, state text)
+		on conflict (team_id, source_id, kind, external_id, ordinal) do update set entity_id = excluded.entity_id, hash = excluded.hash,
+			taken = excluded.taken, refs = excluded.refs, waiting = excluded.waiting, conflicts = excluded.conflicts, changed_at = excluded.changed_at, day = excluded.day,
+			state = excluded.state, seen_sync_id = excluded.seen_sync_id, seen_at = excluded.seen_at`,
+		db.Args{"team": tx.Team, "source": from.SourceID, "sync": from.SyncID, "now": tx.Now, "rows": rows})
+	if err != nil {
+		return fmt.Errorf("save external records: %w", err)
+	}
+
+	return nil
+}
+
+// listUnseen returns the external ids of records that a complete reading did not have, and how many were taken in at all.
+func listUnseen(ctx context.Context, tx *db.Tx, from Origin, kind string, w *Window) (unseen []string, all int64, err error) {
+	args := db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind, "sync": from.SyncID}
+	within := ""
+
+	// A window is about records with a day in it; those without a day are not looked for.
+	if w != nil {
+		args["from"], args["to"] = w.From, w.To
+		within = ` and day >= coalesce(@from::date, '-infinity') and day <= coalesce(@to::date, 'infinity')`
+	}
+
+	records := ` from external_record where team_id = @team and source_id = @source and kind = @kind and state = 'active' and entity_id is not null` + within
+
+	type row struct {
+		ExternalID string
+		Total      int64
+	}
+
+	rows, err := db.Select[row](ctx, tx, `
+		select distinct external_id, (select count(*)`+records+`) as total`+records+` and seen_sync_id <> @sync order by external_id`, args)
+	if err != nil {
+		return nil, 0, fmt.Errorf("find records that are gone: %w", err)
+	}
+
+	for _, r := range rows {
+		all = r.Total
+		unseen = append(unseen, r.ExternalID)
+	}
+
+	return unseen, all, nil
+}
+
+// place is the SQL of the order in which records that wait are tried; position returns it for a change.
+const place = `(kind || ' ' || external_id || ' ' || lpad(ordinal::text, 10, '0')) collate "C"`
+
+// loadWaiting returns, as changes, some records that a lock held when the source had them last, after the one with a
+// name.
+func loadWaiting(ctx context.Context, tx *db.Tx, from Origin, after string, most int) ([]Change, error) {
+	rows, err := db.Select[memory](ctx, tx, `
+		select kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, conflicts, changed_at, day, state
+		from external_record
+		where team_id = @team and source_id = @source and waiting is not null and `+place+` > @after order by `+place+` limit @most`,
+		db.Args{"team": tx.Team, "source": from.SourceID, "after": after, "most": most})
+	if err != nil {
+		return nil, fmt.Errorf("read records that wait: %w", err)
+	}
+
+	out := make([]Change, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		out[i] = Change{Kind: r.Kind, ExternalID: r.ExternalID, Ordinal: r.Ordinal, Values: r.Waiting, Refs: r.Refs, Gone: len(r.Waiting) == 0, At: r.Day}
+
+		if r.ChangedAt != nil {
+			out[i].ChangedAt = *r.ChangedAt
+		}
+	}
+
+	return out, nil
+}
+
+// position returns the place of a change among those that wait.
+func position(c *Change) string { return fmt.Sprintf("%s %s %010d", c.Kind, c.ExternalID, c.Ordinal) }

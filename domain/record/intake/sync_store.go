@@ -1,0 +1,317 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+const syncColumns = `s.id, s.source_id, o.connection_id, s.operation_id, s.view, s.mode, s.trigger, s.kinds, s.range_start, s.range_end, s.status,
+	s.error as code, s.progress, s.counts, s.items, s.queued_at, s.started_at, s.finished_at`
+
+const syncTables = `sync s join sync_source o on o.team_id = s.team_id and o.id = s.source_id`
+
+var sorts = page.Sorts{{Name: "queuedAt", Expr: "s.queued_at"}}
+
+// query returns the query of the team's syncs.
+func query(tx *db.Tx) page.Query {
+	return page.Query{
+		Columns: syncColumns, From: syncTables, Where: []string{"s.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Sorts: sorts, Default: "-queuedAt", ID: "s.id",
+	}
+}
+
+// lockSource keeps other syncs of a source from starting and ending until the transaction ends. With create it makes the
+// source of a connection that has none.
+func lockSource(ctx context.Context, tx *db.Tx, source id.ID, create bool) error {
+	args := db.Args{"team": tx.Team, "source": source}
+
+	if create {
+		_, err := tx.Exec(ctx, `
+			insert into sync_source (team_id, id, connection_id) values (@team, @source, @source) on conflict do nothing`, args)
+		if err != nil {
+			return fmt.Errorf("make the source of a connection: %w", err)
+		}
+	}
+
+	_, err := db.One[bool](ctx, tx, apierr.NotFound, `select true from sync_source where team_id = @team and id = @source for update`, args)
+	if err != nil {
+		return fmt.Errorf("lock a source: %w", err)
+	}
+
+	return nil
+}
+
+// lockSync locks a sync and its source, and loads it. It fails with apierr.NotFound.
+func lockSync(ctx context.Context, tx *db.Tx, sync id.ID) (*Sync, error) {
+	source, err := db.One[id.ID](ctx, tx, apierr.NotFound, `select source_id from sync where team_id = @team and id = @sync`,
+		db.Args{"team": tx.Team, "sync": sync})
+	if err != nil {
+		return nil, fmt.Errorf("find a sync: %w", err)
+	}
+
+	// The source is what syncs take turns on; the sync is read when it is locked.
+	if err := lockSource(ctx, tx, source, false); err != nil {
+		return nil, err
+	}
+
+	return load(ctx, tx, sync)
+}
+
+// load loads a sync. It fails with apierr.NotFound.
+func load(ctx context.Context, tx *db.Tx, sync id.ID) (*Sync, error) {
+	q := query(tx)
+	q.And("s.id = @sync", db.Args{"sync": sync})
+
+	s, err := db.One[Sync](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
+	if err != nil {
+		return nil, fmt.Errorf("read a sync: %w", err)
+	}
+
+	s.show()
+
+	return &s, nil
+}
+
+// findBySource returns the sync of a source that has a status, nil for none: at most one waits and one runs.
+func findBySource(ctx context.Context, tx *db.Tx, source id.ID, status Status) (*Sync, error) {
+	q := query(tx)
+	q.And("s.source_id = @source and s.status = @status", db.Args{"source": source, "status": status})
+
+	s, err := db.Maybe[Sync](ctx, tx, q.SQL(""), q.Args)
+	if err != nil {
+		return nil, fmt.Errorf("find the %s sync of a source: %w", status, err)
+	}
+
+	return s, nil
+}
+
+// insertSync inserts a sync that waits.
+func insertSync(ctx context.Context, tx *db.Tx, s *Sync) error {
+	if s.Kinds == nil {
+		s.Kinds = []string{}
+	}
+
+	_, err := tx.Exec(ctx, `
+		insert into sync (team_id, id, source_id, operation_id, view, mode, trigger, kinds, range_start, range_end, status, queued_at)
+		values (@team, @id, @source, @operation, @view, @mode, @trigger, @kinds, @from, @to, 'queued', @now)`,
+		db.Args{
+			"team": tx.Team, "id": s.ID, "source": s.SourceID, "operation": s.OperationID, "view": s.View, "mode": s.Mode,
+			"trigger": s.Trigger, "kinds": s.Kinds, "from": s.RangeStart, "to": s.RangeEnd, "now": tx.Now,
+		})
+	if err != nil {
+		return fmt.Errorf("insert a sync: %w", err)
+	}
+
+	return nil
+}
+
+// saveRequest saves what a sync that waits is to read.
+func saveRequest(ctx context.Context, tx *db.Tx, s *Sync) error {
+	if s.Kinds == nil {
+		s.Kinds = []string{}
+	}
+
+	_, err := tx.Exec(ctx, `
+		update sync set mode = @mode, trigger = @trigger, kinds = @kinds, range_start = @from, range_end = @to where team_id = @team and id = @id`,
+		db.Args{
+			"team": tx.Team, "id": s.ID, "mode": s.Mode, "trigger": s.Trigger, "kinds": s.Kinds, "from": s.RangeStart, "to": s.RangeEnd,
+		})
+	if err != nil {
+		return fmt.Errorf("widen a sync: %w", err)
+	}
+
+	return nil
+}
+
+// startSync saves that a sync has started.
+func startSync(ctx context.Context, tx *db.Tx, s *Sync) error {
+	_, err := tx.Exec(ctx, `update sync set status = 'started', started_at = coalesce(started_at, @now) where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": s.ID, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("start a sync: %w", err)
+	}
+
+	return nil
+}
+
+// endSync saves that a sync has ended.
+func endSync(ctx context.Context, tx *db.Tx, s *Sync) error {
+	_, err := tx.Exec(ctx, `
+		update sync set status = @status, error = @code::text, started_at = coalesce(started_at, @now), finished_at = @now
+		where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": s.ID, "status": s.Status, "code": s.Code, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("end a sync: %w", err)
+	}
+
+	return nil
+}
+
+// savePage saves what became of the records of a page, and where the sync goes on.
+func savePage(ctx context.Context, tx *db.Tx, s *Sync, items []item) error {
+	kinds, names, outcomes := make([]string, len(items)), make([]string, len(items)), make([]string, len(items))
+	entities, reasons := make([]*id.ID, len(items)), make([]*string, len(items))
+
+	if s.Counts == nil {
+		s.Counts = Counts{}
+	}
+
+	for i := range items {
+		it := &items[i]
+		kinds[i], names[i], outcomes[i], entities[i] = it.change.Kind, it.change.ExternalID, string(it.outcome), it.entityID
+
+		if why := string(it.reason); why != "" {
+			reasons[i] = &why
+		}
+
+		if s.Counts[it.change.Kind] == nil {
+			s.Counts[it.change.Kind] = map[Outcome]int64{}
+		}
+
+		s.Counts[it.change.Kind][it.outcome]++
+	}
+
+	stmts := []db.Stmt{{
+		SQL: `update sync set progress = @progress, counts = @counts, items = @items where team_id = @team and id = @id`,
+		Args: db.Args{
+			"team": tx.Team, "id": s.ID, "progress": s.Progress, "counts": s.Counts, "items": s.Items + int64(len(items)),
+		},
+	}}
+
+	if len(items) > 0 {
+		stmts = append(stmts, db.Stmt{
+			SQL: `
+			with items as (
+				insert into sync_item (team_id, sync_id, position, kind, external_id, entity_id, outcome, reason, at)
+				select @team, @sync, @first::bigint + n, kind, external_id, entity_id, outcome, reason, @now
+				from unnest(@kinds::text[], @names::text[], @entities::uuid[], @outcomes::text[], @reasons::text[])
+					with ordinality as i (kind, external_id, entity_id, outcome, reason, n)
+				returning kind, outcome)
+			insert into sync_day (team_id, source_id, view, day, kind, outcome, items)
+			select @team, @source, @view::text, @day::date, kind, outcome, count(*) from items group by kind, outcome order by kind, outcome
+			on conflict (team_id, source_id, view, day, kind, outcome) do update set items = sync_day.items + excluded.items`,
+			Args: db.Args{
+				"team": tx.Team, "sync": s.ID, "source": s.SourceID, "view": s.View, "first": s.Items, "now": tx.Now,
+				"day": tx.Now.UTC().Format(time.DateOnly), "kinds": kinds, "names": names, "entities": entities, "outcomes": outcomes, "reasons": reasons,
+			},
+		})
+	}
+
+	if err := tx.Pipeline(ctx, stmts...); err != nil {
+		return fmt.Errorf("save a page of a sync: %w", err)
+	}
+
+	s.Items += int64(len(items))
+
+	return nil
+}
+
+// loadWatermark returns how far a kind of a source was read, empty for not at all.
+func loadWatermark(ctx context.Context, tx *db.Tx, source id.ID, kind string) (string, error) {
+	mark, err := db.Maybe[string](ctx, tx, `select watermark from sync_cursor where team_id = @team and source_id = @source and kind = @kind`,
+		db.Args{"team": tx.Team, "source": source, "kind": kind})
+	if err != nil {
+		return "", fmt.Errorf("read how far a source was read: %w", err)
+	}
+
+	if mark == nil {
+		return "", nil
+	}
+
+	return *mark, nil
+}
+
+// saveWatermark saves how far a kind of a source was read.
+func saveWatermark(ctx context.Context, tx *db.Tx, source id.ID, kind, mark string) error {
+	_, err := tx.Exec(ctx, `
+		insert into sync_cursor (team_id, source_id, kind, watermark) values (@team, @source, @kind, @mark)
+		on conflict (team_id, source_id, kind) do update set watermark = excluded.watermark`,
+		db.Args{"team": tx.Team, "source": source, "kind": kind, "mark": mark})
+	if err != nil {
+		return fmt.Errorf("save how far a source was read: %w", err)
+	}
+
+	return nil
+}
+
+// loadHints returns the oldest hints of a source: external ids by kind.
+func loadHints(ctx context.Context, tx *db.Tx, source id.ID, most int) (map[string][]string, error) {
+	type hint struct{ Kind, ExternalID string }
+
+	found, err := db.Select[hint](ctx, tx, `
+		select kind, external_id from sync_hint where team_id = @team and source_id = @source order by at, kind, external_id limit @most`,
+		db.Args{"team": tx.Team, "source": source, "most": most})
+	if err != nil {
+		return nil, fmt.Errorf("read hints: %w", err)
+	}
+
+	out := map[string][]string{}
+	for _, h := range found {
+		out[h.Kind] = append(out[h.Kind], h.ExternalID)
+	}
+
+	return out, nil
+}
+
+// deleteHints deletes the hints that were looked up, except those that came again after they had been read.
+func deleteHints(ctx context.Context, tx *db.Tx, source id.ID, f *fetched) error {
+	for kind, ids := range f.hints {
+		_, err := tx.Exec(ctx, `
+			delete from sync_hint where team_id = @team and source_id = @source and kind = @kind and external_id = any(@ids) and at <= @read`,
+			db.Args{"team": tx.Team, "source": source, "kind": kind, "ids": ids, "read": f.read})
+		if err != nil {
+			return fmt.Errorf("delete hints: %w", err)
+		}
+	}
+
+	return nil
+}
+
+// keepHints saves that records are to be looked at. A hint that is there already counts anew.
+func keepHints(ctx context.Context, tx *db.Tx, source id.ID, kind string, externalIDs []string) error {
+	_, err := tx.Exec(ctx, `
+		insert into sync_hint (team_id, source_id, kind, external_id, at)
+		select distinct @team::uuid, @source::uuid, @kind::text, v, @now::timestamptz from unnest(@ids::text[]) v order by v
+		on conflict (team_id, source_id, kind, external_id) do update set at = excluded.at`,
+		db.Args{"team": tx.Team, "source": source, "kind": kind, "ids": externalIDs, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("keep hints: %w", err)
+	}
+
+	return nil
+}
+
+// Hint keeps that records of a source are to be looked at, and starts a sync that looks at them.
+func Hint(ctx context.Context, tx *db.Tx, connection id.ID, kind string, externalIDs []string) error {
+	if err := lockSource(ctx, tx, connection, true); err != nil {
+		return err
+	}
+
+	if err := keepHints(ctx, tx, connection, kind, externalIDs); err != nil {
+		return err
+	}
+
+	_, err := Start(ctx, tx, New{ConnectionID: connection, View: Automate, Mode: Incremental, Trigger: Webhook})
+
+	return err
+}
+
+// queueAgain saves that a sync which had ended waits for a new operation.
+func queueAgain(ctx context.Context, tx *db.Tx, s *Sync) error {
+	_, err := tx.Exec(ctx, `
+		update sync set status = 'queued', operation_id = @operation, progress = @progress, error = null, started_at = null, finished_at = null,
+			queued_at = @now
+		where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": s.ID, "operation": s.OperationID, "progress": s.Progress, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("queue a sync again: %w", err)
+	}
+
+	return nil
+}

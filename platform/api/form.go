@@ -1,0 +1,50 @@
+package api
+
+import (
+	"encoding/json"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+)
+
+// Form holds JSON to the description of an input, as the edge does with the body of a request. It is for records that
+// come another way, such as from a file or another system.
+type Form[T any] struct {
+	registry huma.Registry
+	schema   *huma.Schema
+}
+
+// NewForm returns the form of an input. Make it once: describing a type takes a while.
+func NewForm[T any]() *Form[T] {
+	registry := newRegistry()
+
+	return &Form[T]{registry: registry, schema: registry.Schema(reflect.TypeFor[T](), true, "Form")}
+}
+
+// Decode decodes values into an input. It fails with 400 and the issues that a request with these values has.
+func (f *Form[T]) Decode(values []byte, today day.Day, into *T) error {
+	issues, err := checkBody(f.registry, f.schema, values, day.RequestRange(today))
+	if err != nil {
+		return apierr.MalformedJSON.Because(err)
+	}
+
+	if len(issues) > 0 {
+		return apierr.BadRequest.At(issues...)
+	}
+
+	if err := json.Unmarshal(values, into); err != nil {
+		return apierr.BadRequest.At(decodeIssue(err))
+	}
+
+	// What no tag can express.
+	if r, ok := any(into).(Resolver); ok {
+		if issues := r.Resolve(); len(issues) > 0 {
+			return apierr.BadRequest.At(issues...)
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,331 @@
+package intake_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"stayledger/domain/record/intake"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+)
+
+// fill gives the source some stays.
+func (s *scene) fill(n int) {
+	for i := range n {
+		s.source.set(fmt.Sprintf("HM%02d", i), func(r *record) { r.checkIn = fmt.Sprintf("2026-02-%02d", 1+i%28) })
+	}
+}
+
+// same fails unless the stays here are those of the source.
+func (s *scene) same() {
+	s.T.Helper()
+
+	if differences := s.source.compare(s.stays()); len(differences) > 0 {
+		s.T.Errorf("differs from the source:\n%s", strings.Join(differences, "\n"))
+	}
+}
+
+// want fails unless records of the latest sync ended so.
+func (s *scene) want(outcomes map[string]string) {
+	s.T.Helper()
+
+	got := s.outcomes()
+	for name, want := range outcomes {
+		if got[name] != want {
+			s.T.Errorf("%s: %q, want %q", name, got[name], want)
+		}
+	}
+}
+
+func TestAFirstSyncTakesInEverything(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(12)
+
+	got := s.sync(intake.Incremental)
+	if got.String("status") != "completed" || got.Int("counts.reservation.completed") != 12 {
+		t.Fatalf("the sync is %s", got.Body)
+	}
+
+	s.same()
+
+	// The operation is that of the connection (OPS-09).
+	op := s.Get("/operations/" + got.String("operationId")).Want(200)
+	if op.String("status") != "completed" || op.String("type") != "connection-sync" || op.String("resource.id") != s.connection.String() {
+		t.Errorf("the operation is %s", op.Body)
+	}
+
+	// Events name the connection (AUD-04, AUD-05).
+	s.Tx(func(ctx context.Context, tx *db.Tx) error {
+		n, err := db.Get[int64](ctx, tx, `
+			select count(distinct entity_id) from audit_event
+			where team_id = @team and entity_type = 'reservation' and source_type = 'integration' and connection_id = @connection`,
+			db.Args{"team": tx.Team, "connection": s.connection})
+		if n != 12 {
+			t.Errorf("%d reservations have events of the connection", n)
+		}
+
+		return err
+	})
+
+	// A second one asks only for what has changed, a full one finds nothing new.
+	if got = s.sync(intake.Incremental); got.Has("counts.reservation.completed") {
+		t.Errorf("a second sync is %s", got.Body)
+	}
+
+	if got = s.sync(intake.Full); got.Int("counts.reservation.skipped") != 12 || got.Has("counts.reservation.completed") {
+		t.Errorf("a full sync is %s", got.Body)
+	}
+
+	s.want(map[string]string{"HM03": "skipped unchanged"})
+}
+
+func TestChangesFollowTheSource(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(3)
+	s.sync(intake.Incremental)
+
+	s.source.set("HM00", func(r *record) { r.guest, r.lines = "Grace", []line{{"rent", 41_000}, {"cleaningFee", 5_000}} })
+	s.source.set("HM01", func(r *record) { r.status = "canceled" })
+	s.source.remove("HM02")
+	s.sync(intake.Incremental)
+	s.same()
+	s.want(map[string]string{"HM00": "completed", "HM01": "completed", "HM02": "completed"})
+
+	// What comes back is active again.
+	s.source.set("HM02", func(r *record) { r.guest = "Back again" })
+	s.sync(intake.Incremental)
+	s.same()
+}
+
+// What a person has changed stays, and the conflict is known; everything else follows.
+func TestEditsOfPeopleStay(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(2)
+	s.sync(intake.Incremental)
+
+	path := "/reservations/" + s.stays()["HM00"].ID.String()
+	s.Put(path, object{"guestName": "Renamed here", "lines": array{
+		object{"type": "rent", "amount": 30_000}, object{"type": "petFee", "amount": 2_500},
+	}}).Want(200)
+
+	// The source changes other fields, and the amount of its own line.
+	s.source.set("HM00", func(r *record) { r.nights, r.lines = 5, []line{{"rent", 50_000}} })
+	s.sync(intake.Incremental)
+
+	got := s.stays()["HM00"]
+	if got.GuestName != "Renamed here" || got.CheckOut != "2026-02-06" || jsonText(got.Lines) != jsonText([]line{{"rent", 50_000}, {"petFee", 2_500}}) {
+		t.Errorf("the stay is %s", jsonText(got))
+	}
+
+	// Now both change the name: that of the person stays.
+	s.source.set("HM00", func(r *record) { r.guest = "Renamed there" })
+	s.sync(intake.Incremental)
+
+	if got = s.stays()["HM00"]; got.GuestName != "Renamed here" {
+		t.Errorf("the edit of a person was overwritten: %s", jsonText(got))
+	}
+
+	s.Tx(func(ctx context.Context, tx *db.Tx) error {
+		found, err := db.Get[string](ctx, tx, `select conflicts::text from external_record where team_id = @team and external_id = 'HM00'`, db.Args{"team": tx.Team})
+		if !strings.Contains(found, "Renamed there") || !strings.Contains(found, "Renamed here") {
+			t.Errorf("the conflicts are %s", found)
+		}
+
+		return err
+	})
+
+	// The source says it again: nothing is overwritten, and nothing is asked again.
+	s.sync(intake.Full)
+
+	if got = s.stays()["HM00"]; got.GuestName != "Renamed here" {
+		t.Errorf("the edit of a person was overwritten by a full sync: %s", jsonText(got))
+	}
+}
+
+// A lock holds a change back; it lands when the lock goes, without the source.
+func TestALockedRecordIsTakenInWhenTheLockGoes(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(2)
+	s.sync(intake.Incremental)
+
+	s.Post("/team/books-closing", object{"booksClosedAt": "2026-03-01", "reason": "Done"}).Want(201)
+	s.source.set("HM00", func(r *record) { r.lines = []line{{"rent", 77_000}} })
+	s.source.set("HM09", func(r *record) { r.checkIn = "2026-02-20" })
+	s.sync(intake.Incremental)
+	s.want(map[string]string{"HM00": "skipped locked", "HM09": "skipped locked"})
+
+	if got := s.stays()["HM00"].Lines[0].Amount; got != 30_000 {
+		t.Errorf("a locked stay has a line of %d", got)
+	}
+
+	// The source is away: what waits is here.
+	s.source.lie = func(int, intake.Request, *intake.Page) error { return errDown }
+	s.Post("/team/books-closing", object{"booksClosedAt": nil, "reason": "Not done"}).Want(201)
+	s.Outlast(nil)
+	s.same()
+
+	if got := s.latest(); got.String("trigger") != "unlocked" || got.String("status") != "completed" {
+		t.Errorf("the sync is %s", got.Body)
+	}
+}
+
+func TestOneBadRecordFailsAlone(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(7)
+	s.source.set("HM03", func(r *record) { r.bad = true })
+	s.source.set("HM04", func(r *record) { r.listing = "unknown" })
+	s.source.set("HM05", func(r *record) { r.skip = "pending" })
+
+	if got := s.sync(intake.Incremental); got.String("status") != "completed" || got.Int("counts.reservation.completed") != 4 {
+		t.Errorf("the sync is %s", got.Body)
+	}
+
+	s.want(map[string]string{"HM03": "failed date", "HM04": "skipped unmapped", "HM05": "skipped pending", "HM06": "completed"})
+}
+
+func TestHintsAreLookedUp(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(8)
+	s.sync(intake.Incremental)
+	s.source.set("HM05", func(r *record) { r.guest = "Hinted" })
+	s.source.set("HM06", func(r *record) { r.guest = "Not hinted" })
+
+	calls := s.source.calls
+
+	s.Tx(func(ctx context.Context, tx *db.Tx) error {
+		return intake.Hint(ctx, tx, s.connection, "reservation", []string{"HM05", "HM05", "HM77"})
+	})
+	s.Outlast(nil)
+
+	if got := s.stays(); got["HM05"].GuestName != "Hinted" || got["HM06"].GuestName == "Not hinted" || s.source.calls != calls {
+		t.Errorf("after a hint: %s, %s, %d calls", jsonText(got["HM05"]), jsonText(got["HM06"]), s.source.calls-calls)
+	}
+
+	s.want(map[string]string{"HM05": "completed", "HM77": "skipped unknown"})
+}
+
+// Proves: OPS-91, OPS-92.
+func TestSyncsAreControlled(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(12)
+
+	// A sync stops between two pages; what it has taken in stays.
+	stop := func(call int, _ intake.Request, _ *intake.Page) error {
+		if call == 2 {
+			s.Post("/syncs/"+s.latest().String("id")+"/cancel", nil).Want(200)
+		}
+
+		return nil
+	}
+	s.source.lie = stop
+
+	got := s.sync(intake.Incremental)
+	if got.String("status") != "failed" || got.Value("error") != nil || len(s.stays()) != 5 {
+		t.Errorf("a cancelled sync is %s, with %d stays", got.Body, len(s.stays()))
+	}
+
+	op := s.Get("/operations/" + got.String("operationId")).Want(200)
+	if op.String("status") != "failed" || op.Value("failure") != nil {
+		t.Errorf("the operation of a cancelled sync is %s", op.Body)
+	}
+
+	// It goes on from its last page, in a new operation.
+	s.source.lie = nil
+	path := "/syncs/" + got.String("id")
+	again := s.Put(path, object{"status": "queued"}).Want(200)
+	s.Outlast(nil)
+	s.same()
+
+	if again.String("operationId") == op.String("id") || s.Get(path).String("status") != "completed" {
+		t.Errorf("a sync that was queued again is %s", s.Get(path).Body)
+	}
+
+	for _, status := range []string{"started", "completed", "failed", "queued"} {
+		s.Put(path, object{"status": status}).Want(200)
+	}
+
+	s.Put(path, object{"status": "done"}).WantError(apierr.CodeBadRequest, "")
+	s.Outlast(nil)
+
+	// Unknown ones, and those of other teams, do not exist.
+	s.Put("/syncs/"+s.connection.String(), object{"status": "queued"}).WantError(apierr.CodeNotFound, "")
+	newScene(t).Post(path+"/cancel", nil).WantError(apierr.CodeNotFound, "")
+}
+
+// One sync runs and one waits; a third joins the one that waits.
+func TestSyncsOfASourceTakeTurns(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(6)
+
+	start := func() (operation string) {
+		s.Tx(func(ctx context.Context, tx *db.Tx) error {
+			ack, err := intake.Start(ctx, tx, intake.New{ConnectionID: s.connection, View: intake.Automate, Mode: intake.Full, Trigger: intake.Manual})
+			if err == nil {
+				operation = ack.OperationID.String()
+			}
+
+			return err
+		})
+
+		return operation
+	}
+
+	var second, third string
+
+	s.source.lie = func(call int, _ intake.Request, _ *intake.Page) error {
+		if call == 1 {
+			second, third = start(), start()
+		}
+
+		return nil
+	}
+
+	first := s.sync(intake.Full)
+	if second == "" || second != third || first.String("operationId") != second {
+		t.Errorf("operations of the second and third sync: %s, %s; the latest is %s", second, third, first.Body)
+	}
+
+	var all struct {
+		Data  []struct{ Status string }
+		Total int
+	}
+
+	s.Get("/syncs").Want(200).Into(&all)
+
+	if len(all.Data) != 2 || all.Data[0].Status != "completed" || all.Data[1].Status != "completed" {
+		t.Errorf("the syncs are %v", all)
+	}
+
+	s.same()
+}
+
+// A reading that lacks most of many records is a fault of the source, not their end.
+func TestAnEmptyReadingRemovesNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.source.pageSize = 100
+	s.fill(60)
+	s.sync(intake.Full)
+
+	s.source.lie = func(_ int, _ intake.Request, p *intake.Page) error {
+		p.Changes, p.Next, p.Complete = nil, "", true
+		return nil
+	}
+
+	if got := s.sync(intake.Full); got.String("status") != "failed" || got.String("error.code") != "incompleteRead" {
+		t.Errorf("the sync is %s", got.Body)
+	}
+
+	s.source.lie = nil
+	s.same()
+}
