@@ -85,7 +85,7 @@ func Parts(o External, c Config) parts.Part {
 	journals := journal.Sources()
 	nouns := []parts.Part{
 		operation.Part(c.KeepOperations),
-		intake.Part(o.Sources, reservation.Intake()),
+		intake.Part(o.Sources, contact.Intake(o.Box), reservation.Intake()),
 		account.Part(journals),
 		contact.Part(o.Box),
 		payee.Part(o.Box, o.Providers),

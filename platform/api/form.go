@@ -20,8 +20,11 @@ type Form[T any] struct {
 // NewForm returns the form of an input. Make it once: describing a type takes a while.
 func NewForm[T any]() *Form[T] {
 	registry := newRegistry()
+	f := &Form[T]{registry: registry, schema: registry.Schema(reflect.TypeFor[T](), true, "Form")}
 
-	return &Form[T]{registry: registry, schema: registry.Schema(reflect.TypeFor[T](), true, "Form")}
+	nullable(registry)
+
+	return f
 }
 
 // Decode decodes values into an input. It fails with 400 and the issues that a request with these values has.

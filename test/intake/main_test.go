@@ -30,15 +30,15 @@ type scene struct {
 	connection id.ID
 }
 
-// newScene returns a scene with a listing.
-func newScene(t testing.TB) *scene {
+// newScene returns a scene with a listing. The changes replace connections to the outside.
+func newScene(t testing.TB, changes ...func(*app.External)) *scene {
 	t.Helper()
 
 	source := newLiar()
 	s := &scene{source: source}
-	s.World = world.New(t, func(o *app.External) {
+	s.World = world.New(t, append([]func(*app.External){func(o *app.External) {
 		o.Sources = func(context.Context, *db.DB, db.Scope, id.ID) (intake.Source, error) { return source, nil }
-	})
+	}}, changes...)...)
 	s.villa = s.Listing("Villa", s.Contact("owner", "Ada"))
 	source.listing = s.villa.ID
 

@@ -81,17 +81,9 @@ func currentValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intak
 		own.attach(&found[i])
 
 		// The fields of an event are those that callers write.
-		text, err := json.Marshal(auditView(&found[i]))
-		if err != nil {
-			return nil, fmt.Errorf("encode a reservation: %w", err)
+		if out[found[i].ID], err = intake.Encode(auditView(&found[i])); err != nil {
+			return nil, err
 		}
-
-		var values intake.Values
-		if err := json.Unmarshal(text, &values); err != nil {
-			return nil, fmt.Errorf("decode a reservation: %w", err)
-		}
-
-		out[found[i].ID] = values
 	}
 
 	return out, nil
@@ -99,31 +91,10 @@ func currentValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intak
 
 // saveIntake saves reservations from outside as a batch does.
 func saveIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, writes []intake.Write) ([]intake.Saved, error) {
-	batch, saved := &Batch{OnInquiry: SkipInquiry}, make([]intake.Saved, len(writes))
-
-	var places []int
-
-	for i, w := range writes {
-		var item BatchItem
-		if refusal := intake.Decode(&w, itemForm, tx.Now, &item); refusal != nil {
-			saved[i].Refusal = refusal
-			continue
-		}
-
-		item.ID = w.ID
-		batch.Data, places = append(batch.Data, item), append(places, i)
-	}
-
-	attempts, err := Save(ctx, tx, batch)
-	if err != nil {
-		return nil, err
-	}
-
-	for i, a := range attempts {
-		saved[places[i]] = intake.Saved{ID: a.ID, Refusal: a.Refusal, Locked: isLocked(a.Refusal)}
-	}
-
-	return saved, nil
+	return intake.SaveItems(ctx, tx, writes, itemForm, func(item *BatchItem, of *id.ID) { item.ID = of },
+		func(ctx context.Context, tx *db.Tx, items []BatchItem) ([]api.Attempt, error) {
+			return Save(ctx, tx, &Batch{Data: items})
+		}, isLocked)
 }
 
 // removeIntake makes reservations inactive that their source has no more.

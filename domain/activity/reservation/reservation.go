@@ -311,6 +311,4 @@ func lockError(err error) error {
 }
 
 // isLocked returns true for a refusal that a lock gives: that of a change, or of a new reservation.
-func isLocked(refusal *apierr.Error) bool {
-	return refusal != nil && (errors.Is(refusal, errLocked) || ledger.IsLock(refusal))
-}
+func isLocked(refusal error) bool { return errors.Is(refusal, errLocked) || ledger.IsLock(refusal) }

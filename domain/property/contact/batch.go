@@ -30,17 +30,23 @@ type batchInput struct {
 // statementsAtOnce bounds the memory of a round trip.
 const statementsAtOnce = 1000
 
-// batch creates and changes many contacts. It loads everything that the items name in two statements, decides item
-// by item in memory, and writes the good ones. With atomic nothing is written if one item is bad.
+// batch creates and changes many contacts.
 func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
-	// First, collect everything that the items name.
-	items := in.Body.Data
+	return api.Land(ctx, tx, in.Atomic, func(ctx context.Context, tx *db.Tx) ([]api.Attempt, error) {
+		return e.save(ctx, tx, in.Body.Data, !tx.Actor.Has("contacts:write"))
+	})
+}
 
+// save creates or changes contacts, each by itself, and returns an attempt for each item in the order given. It loads
+// everything that the items name in two statements, decides item by item in memory, and writes the good ones. With
+// vendorsOnly contacts of other types are refused.
+func (e edge) save(ctx context.Context, tx *db.Tx, items []BatchItem, vendorsOnly bool) ([]api.Attempt, error) {
 	var (
 		ids  []id.ID
 		refs []string
 	)
 
+	// First, collect everything that the items name.
 	changes := make([]*Update, len(items))
 	for i := range items {
 		changes[i] = &items[i].Update
@@ -65,15 +71,12 @@ func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcom
 		return nil, err
 	}
 
+	w.vendorsOnly = vendorsOnly
+
 	// Decide in the order of the items, because later ones can refer to earlier ones.
 	b := newBatcher(tx, w, found)
 	for i := range items {
-		b.add(i, &items[i])
-	}
-
-	if in.Atomic && len(b.out.Issues) > 0 {
-		b.out.Data = []api.Written{}
-		return &b.out, nil
+		b.add(&items[i])
 	}
 
 	// Only now write, in chunks that bound the size of one round trip.
@@ -88,7 +91,7 @@ func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcom
 		noteEvent()
 	}
 
-	return &b.out, nil
+	return b.out, nil
 }
 
 // batcher is the team's contacts as they stand after the items decided so far.
@@ -100,15 +103,12 @@ type batcher struct {
 	done   map[id.ID]bool
 	writes []db.Stmt
 	notes  []func()
-	out    api.Outcome
+	out    []api.Attempt
 }
 
 // newBatcher returns a batcher over the contacts that the items name by id or reference.
 func newBatcher(tx *db.Tx, w writer, found []stored) *batcher {
-	b := &batcher{
-		tx: tx, writer: w, byID: map[id.ID]*stored{}, byRef: map[string]id.ID{}, done: map[id.ID]bool{},
-		out: api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}},
-	}
+	b := &batcher{tx: tx, writer: w, byID: map[id.ID]*stored{}, byRef: map[string]id.ID{}, done: map[id.ID]bool{}}
 	for i := range found {
 		b.byID[found[i].ID] = &found[i]
 		if ref := found[i].UniqueRef; ref != nil {
@@ -119,11 +119,11 @@ func newBatcher(tx *db.Tx, w writer, found []stored) *batcher {
 	return b
 }
 
-// add decides what item index writes, or adds its refusal to the outcome.
-func (b *batcher) add(index int, item *BatchItem) {
+// add decides what the next item writes, or adds its refusal to the outcome.
+func (b *batcher) add(item *BatchItem) {
 	c, isNew, err := b.decide(item)
 	if err != nil {
-		b.out.Issues = append(b.out.Issues, api.Refusal(index, item.UniqueRef.Value, apierr.From(err)))
+		b.out = append(b.out, api.Attempt{UniqueRef: item.UniqueRef.Value, Refusal: apierr.From(err)})
 		return
 	}
 
@@ -139,10 +139,9 @@ func (b *batcher) add(index int, item *BatchItem) {
 		b.byRef[*c.UniqueRef] = c.ID
 	}
 
-	// Nothing is written yet: with atomic a later item can still refuse everything.
 	b.writes = append(b.writes, b.writer.save(b.tx, c, &item.Update, isNew))
 	b.notes = append(b.notes, func() { note(b.tx, old, c, &item.Update) })
-	b.out.Data = append(b.out.Data, api.Written{ID: c.ID, UniqueRef: c.UniqueRef, Index: index})
+	b.out = append(b.out, api.Attempt{ID: c.ID, UniqueRef: c.UniqueRef})
 }
 
 // decide returns the contact that an item makes or changes, or the reason of its refusal.

@@ -15,6 +15,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"stayledger/platform/api"
@@ -94,7 +95,7 @@ type Write struct {
 	Fields     Values
 }
 
-// Saved is the outcome of a write.
+// Saved is the outcome of a write. The zero value is that of a record with a status in which it is not taken in.
 type Saved struct {
 	ID id.ID
 	// Refusal says why nothing was saved; Locked that a lock refused it, so that it is tried again.
@@ -149,17 +150,61 @@ var (
 	ErrRefused = errors.New("the source refuses the credentials")
 )
 
-// Decode decodes the fields of a write into the input of a noun's endpoint, and holds them to what its description says.
-// It returns the refusal of fields that do not fit.
-func Decode[T any](w *Write, f *api.Form[T], now time.Time, into *T) *apierr.Error {
-	text, err := json.Marshal(w.Fields)
+// Encode returns the values of a record from what the API shows of it.
+func Encode(record any) (Values, error) {
+	text, err := json.Marshal(record)
 	if err != nil {
-		return apierr.MalformedJSON.Because(err)
+		return nil, fmt.Errorf("encode a record: %w", err)
 	}
 
-	if err := f.Decode(text, day.Of(now), into); err != nil {
-		return apierr.From(err)
+	var out Values
+	if err := json.Unmarshal(text, &out); err != nil {
+		return nil, fmt.Errorf("decode a record: %w", err)
 	}
 
-	return nil
+	return out, nil
+}
+
+// SaveItems saves records through the batch of a noun. The fields of each are held to the form of an item, which name
+// gives the record that it changes. Locked says which refusals are those of locks; nil for none.
+func SaveItems[T any](
+	ctx context.Context, tx *db.Tx,
+	writes []Write,
+	form *api.Form[T],
+	name func(item *T, of *id.ID),
+	save func(ctx context.Context, tx *db.Tx, items []T) ([]api.Attempt, error),
+	locked func(error) bool,
+) ([]Saved, error) {
+	saved, items, places := make([]Saved, len(writes)), []T{}, []int{}
+
+	for i := range writes {
+		text, err := json.Marshal(writes[i].Fields)
+		if err != nil {
+			return nil, fmt.Errorf("encode the fields of a record: %w", err)
+		}
+
+		var item T
+		if err := form.Decode(text, day.Of(tx.Now), &item); err != nil {
+			saved[i].Refusal = apierr.From(err)
+			continue
+		}
+
+		name(&item, writes[i].ID)
+		items, places = append(items, item), append(places, i)
+	}
+
+	if len(items) == 0 {
+		return saved, nil
+	}
+
+	attempts, err := save(ctx, tx, items)
+	if err != nil {
+		return nil, err
+	}
+
+	for i, a := range attempts {
+		saved[places[i]] = Saved{ID: a.ID, Refusal: a.Refusal, Locked: a.Refusal != nil && locked != nil && locked(a.Refusal)}
+	}
+
+	return saved, nil
 }

@@ -42,6 +42,8 @@ const (
 	Locked Reason = "locked"
 	// Unmapped: the record names another of the source that is not known here; it is tried again with every sync.
 	Unmapped Reason = "unmapped"
+	// StatusIgnored: the record has a status in which it is not taken in, such as an inquiry.
+	StatusIgnored Reason = "statusIgnored"
 	// Ambiguous: several records here could be it, or the one that is belongs to another of the source.
 	Ambiguous Reason = "ambiguous"
 	// Malformed: the values are not of the form that the kind has.
@@ -489,6 +491,8 @@ func (in *intake) save(ctx context.Context, tx *db.Tx, k *Kind, writes []*pendin
 
 	for i, p := range writes {
 		switch s := &saved[i]; {
+		case s.Refusal == nil && s.ID.IsZero():
+			in.note(p.change, p.write.ID, Skipped, StatusIgnored)
 		case s.Refusal == nil:
 			in.note(p.change, &s.ID, Done, "")
 			in.remember(p, &s.ID, nil)

@@ -1,0 +1,81 @@
+package contact
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"stayledger/domain/record/intake"
+	"stayledger/platform/api"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/seal"
+)
+
+// itemForm is what values from outside are held to.
+var itemForm = api.NewForm[BatchItem]()
+
+// Intake says how contacts from outside are taken in. Their values are the fields of BatchItem.
+func Intake(box *seal.Box) intake.Kind {
+	e := edge{box: box}
+
+	return intake.Kind{Name: "contact", Match: matchIntake, Current: currentValues, Save: e.saveIntake}
+}
+
+// matchIntake finds the contacts with the same e-mail address. Names are never enough, and several of one address are
+// ambiguous.
+func matchIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
+	emails := make([]string, len(unknown))
+	for i := range unknown {
+		// Values that do not fit are refused when they are saved.
+		_ = json.Unmarshal(unknown[i].Values["email"], &emails[i])
+	}
+
+	type row struct {
+		N   int64
+		IDs []id.ID
+	}
+
+	found, err := db.Select[row](ctx, tx, `
+		select g.n, array_agg(c.id order by c.id) as ids
+		from unnest(@emails::text[]) with ordinality as g (email, n)
+		join contact c on c.team_id = @team and lower(c.email) = lower(g.email)
+		where g.email <> '' group by g.n`, db.Args{"team": tx.Team, "emails": emails})
+	if err != nil {
+		return nil, fmt.Errorf("match contacts: %w", err)
+	}
+
+	out := make([]intake.Match, len(unknown))
+	for _, r := range found {
+		out[r.N-1] = intake.Match{ID: &r.IDs[0], Ambiguous: len(r.IDs) > 1}
+	}
+
+	return out, nil
+}
+
+// currentValues locks contacts and returns their values.
+func currentValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Values, error) {
+	found, err := lock(ctx, tx, ids, nil)
+	if err != nil {
+		return nil, err
+	}
+
+	out := make(map[id.ID]intake.Values, len(found))
+
+	for i := range found {
+		if out[found[i].ID], err = intake.Encode(&found[i].Contact); err != nil {
+			return nil, err
+		}
+	}
+
+	return out, nil
+}
+
+// saveIntake saves contacts from outside as a batch does, whoever has asked for the sync.
+func (e edge) saveIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, writes []intake.Write) ([]intake.Saved, error) {
+	return intake.SaveItems(ctx, tx, writes, itemForm, func(item *BatchItem, of *id.ID) { item.ID = of },
+		func(ctx context.Context, tx *db.Tx, items []BatchItem) ([]api.Attempt, error) {
+			return e.save(ctx, tx, items, false)
+		},
+		nil)
+}

@@ -1,0 +1,127 @@
+package intake_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"testing"
+	"time"
+
+	"stayledger/app"
+	"stayledger/domain/record/intake"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// script is a source that gives some changes, once for each sync.
+type script struct{ changes []intake.Change }
+
+func (*script) Kinds() []string { return []string{"contact", "reservation"} }
+
+func (s *script) Pull(_ context.Context, ask intake.Request) (*intake.Page, error) {
+	p := &intake.Page{}
+
+	for _, c := range s.changes {
+		if c.Kind == ask.Kind {
+			p.Changes = append(p.Changes, c)
+		}
+	}
+
+	return p, nil
+}
+
+func (*script) Lookup(context.Context, string, []string) ([]intake.Change, error) { return nil, nil }
+
+// give adds a record to the script.
+func (s *script) give(kind, name string, fields object) {
+	values := intake.Values{}
+	for field, v := range fields {
+		values[field] = json.RawMessage(jsonText(v))
+	}
+
+	s.changes = append(s.changes, intake.Change{Kind: kind, ExternalID: name, Values: values})
+}
+
+// Contacts are the same by their e-mail address and never by their name; what is refused is named.
+func TestContactsAreTakenIn(t *testing.T) {
+	t.Parallel()
+
+	source := &script{}
+	s := newScene(t, func(o *app.External) {
+		o.Sources = func(context.Context, *db.DB, db.Scope, id.ID) (intake.Source, error) { return source, nil }
+	})
+
+	ben := s.Contact("owner", "Ben")
+	s.Post("/contacts", object{"type": "owner", "name": "Twin", "email": "twins@example.com"}).Want(201)
+	s.Post("/contacts", object{"type": "vendor", "name": "Other twin", "email": "Twins@example.com"}).Want(201)
+
+	source.give("contact", "c1", object{"type": "owner", "name": "Benjamin", "email": "ben@example.com", "phone": "+49 1"})
+	source.give("contact", "c2", object{"type": "owner", "name": "Ben", "email": "another@example.com"})
+	source.give("contact", "c3", object{"type": "owner", "name": "Twin", "email": "twins@example.com"})
+	source.give("contact", "c4", object{"type": "owner"})
+	source.give("contact", "c5", object{"type": "landlord", "name": "Nobody we know"})
+	source.give("contact", "c6", object{"type": "owner", "name": "Has more", "shoeSize": 43})
+	source.give("contact", "c7", object{"type": "owner", "name": "Second Ben", "email": "BEN@example.com"})
+	source.give("reservation", "r1", object{"listingId": s.villa.ID, "checkIn": "2026-02-01", "checkOut": "2026-02-03", "status": "inquiry"})
+	source.give("invoice", "i1", object{"total": 7})
+
+	if got := s.sync(intake.Incremental); got.String("status") != "completed" {
+		t.Fatalf("the sync is %s", got.Body)
+	}
+
+	s.want(map[string]string{
+		"c1": "completed", "c2": "completed", "c3": "failed ambiguous", "c4": "failed required", "c5": "failed enum", "c6": "failed unknownField",
+		"c7": "failed ambiguous", "r1": "skipped statusIgnored",
+	})
+
+	// The person's name stays, what was empty is filled.
+	if got := s.Get("/contacts/" + ben.String()).Want(200); got.String("name") != "Ben" || got.String("phone") != "+49 1" {
+		t.Errorf("the contact that was there is %s", got.Body)
+	}
+}
+
+// A change that is older than the last one comes too late; one of the same age counts.
+func TestOlderChangesAreIgnored(t *testing.T) {
+	t.Parallel()
+
+	source := &script{}
+	s := newScene(t, func(o *app.External) {
+		o.Sources = func(context.Context, *db.DB, db.Scope, id.ID) (intake.Source, error) { return source, nil }
+	})
+
+	for _, c := range []struct {
+		name, outcome, want string
+		second              int
+	}{
+		{"First", "completed", "First", 10}, {"Earlier", "skipped older", "First", 5}, {"Same second", "completed", "Same second", 10},
+		{"Later", "completed", "Later", 11},
+	} {
+		source.changes = nil
+		source.give("contact", "c1", object{"type": "owner", "name": c.name})
+		source.changes[0].ChangedAt = epoch.Add(time.Duration(c.second) * time.Second)
+		s.sync(intake.Incremental)
+		s.want(map[string]string{"c1": c.outcome})
+
+		if got := s.Get("/contacts?search=" + url.QueryEscape(c.want)).Want(200); got.Int("pagination.total") != 1 {
+			t.Errorf("after %q: %s", c.name, got.Body)
+		}
+	}
+
+	// Of several states in a page the newest counts, in whatever order they come.
+	for i, seconds := range [][]int{{20, 19}, {29, 30}} {
+		source.changes = nil
+
+		for n, second := range seconds {
+			source.give("contact", "c1", object{"type": "owner", "name": fmt.Sprintf("At %d", second)})
+			source.changes[n].ChangedAt = epoch.Add(time.Duration(second) * time.Second)
+		}
+
+		s.sync(intake.Incremental)
+
+		newest := fmt.Sprintf("At %d", max(seconds[0], seconds[1]))
+		if got := s.Get("/contacts?search=" + url.QueryEscape(newest)).Want(200); got.Int("pagination.total") != 1 {
+			t.Errorf("page %d: %s", i, got.Body)
+		}
+	}
+}
