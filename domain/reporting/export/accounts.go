@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/books/account"
+	"stayledger/domain/record/export"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
@@ -19,51 +20,51 @@ type accountSelection struct {
 type accountColumn string
 
 // Enum returns the names of the columns in their own order.
-func (accountColumn) Enum() []string { return columnNames(accountColumns) }
+func (accountColumn) Enum() []string { return export.ColumnNames(accountColumns) }
 
 // accountColumns are the columns of the CSV, which has a row per account. From bankingCategory on, the columns are
 // filled for bank accounts only.
-var accountColumns = []sqlColumn{
-	{csv.Column{Name: "id", Kind: csv.ID}, "a.id"},
-	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "a.unique_ref"},
-	{csv.Column{Name: "code", Kind: csv.ID}, "a.code"},
-	{csv.Column{Name: "name", Kind: csv.Text}, "a.name"},
-	{csv.Column{Name: "type", Kind: csv.Text}, "a.type"},
-	{csv.Column{Name: "classification", Kind: csv.Text}, "c.classification"},
-	{csv.Column{Name: "categoryId", Kind: csv.ID}, "c.id"},
-	{csv.Column{Name: "category", Kind: csv.Text}, "c.name"},
-	{csv.Column{Name: "status", Kind: csv.Text}, "a.status"},
-	{csv.Column{Name: "assignments", Kind: csv.Text}, `(select string_agg(s.assignment, '; ' order by s.assignment) from account_assignment s
-		where s.team_id = a.team_id and s.account_id = a.id)`},
-	{csv.Column{Name: "offsetAccountCode", Kind: csv.ID}, "o.code"},
-	{csv.Column{Name: "offsetAccount", Kind: csv.Text}, "o.name"},
-	{csv.Column{Name: "createdAt", Kind: csv.Instant}, "a.created_at"},
-	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "a.updated_at"},
-	{csv.Column{Name: "bankingCategory", Kind: csv.Text}, "a.banking_category"},
-	{csv.Column{Name: "bankingType", Kind: csv.Text}, "a.banking_type"},
-	{csv.Column{Name: "last4", Kind: csv.ID}, "a.banking_last4"},
-	{csv.Column{Name: "openingDate", Kind: csv.Date}, "a.banking_opening_at"},
-	{csv.Column{Name: "opening", Kind: csv.Amount}, "a.banking_opening"},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, "a.banking_currency"},
+var accountColumns = []export.SQLColumn{
+	export.FromSQL("id", csv.ID, "a.id"),
+	export.FromSQL("uniqueRef", csv.ID, "a.unique_ref"),
+	export.FromSQL("code", csv.ID, "a.code"),
+	export.FromSQL("name", csv.Text, "a.name"),
+	export.FromSQL("type", csv.Text, "a.type"),
+	export.FromSQL("classification", csv.Text, "c.classification"),
+	export.FromSQL("categoryId", csv.ID, "c.id"),
+	export.FromSQL("category", csv.Text, "c.name"),
+	export.FromSQL("status", csv.Text, "a.status"),
+	export.FromSQL("assignments", csv.Text, `(select string_agg(s.assignment, '; ' order by s.assignment) from account_assignment s
+		where s.team_id = a.team_id and s.account_id = a.id)`),
+	export.FromSQL("offsetAccountCode", csv.ID, "o.code"),
+	export.FromSQL("offsetAccount", csv.Text, "o.name"),
+	export.FromSQL("createdAt", csv.Instant, "a.created_at"),
+	export.FromSQL("updatedAt", csv.Instant, "a.updated_at"),
+	export.FromSQL("bankingCategory", csv.Text, "a.banking_category"),
+	export.FromSQL("bankingType", csv.Text, "a.banking_type"),
+	export.FromSQL("last4", csv.ID, "a.banking_last4"),
+	export.FromSQL("openingDate", csv.Date, "a.banking_opening_at"),
+	export.FromSQL("opening", csv.Amount, "a.banking_opening"),
+	export.FromSQL("currency", csv.Currency, "a.banking_currency"),
 }
 
 // accountsCSV declares EXP-P01, the export of the chart of accounts.
-func accountsCSV() Declaration[accountSelection] {
-	return Declaration[accountSelection]{
+func accountsCSV() export.Declaration[accountSelection] {
+	return export.Declaration[accountSelection]{
 		Path: "/accounts/csv", ID: "AccountsCSV", Tag: "Accounts", Summary: "Export the chart of accounts as CSV",
 		Doc: "One row per account with its assignments, and the fields that only bank accounts have: opening is the " +
 			"balance at the bank at the start of openingDate.",
-		Format: CSV, Scopes: []string{"accounts:export"}, Name: "accounts",
-		Count: func(ctx context.Context, tx *db.Tx, s *accountSelection) (Size, error) {
-			return countRows(ctx, tx, account.ListQuery(tx, &s.Filter))
+		Format: export.CSV, Scopes: []string{"accounts:export"}, Name: "accounts",
+		Count: func(ctx context.Context, tx *db.Tx, s *accountSelection) (export.Size, error) {
+			return export.CountRows(ctx, tx, account.ListQuery(tx, &s.Filter))
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *accountSelection, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *accountSelection, out *export.Sink) error {
 			// The export takes the query of the list with its own columns, so that both select the same accounts.
-			return rowList{
-				columns: selectColumns(accountColumns, s.Columns),
-				query:   account.ListQuery(tx, &s.Filter),
-				sort:    string(s.Sort),
-			}.write(ctx, tx, out)
+			return export.RowList{
+				Columns: export.SelectColumns(accountColumns, s.Columns),
+				Query:   account.ListQuery(tx, &s.Filter),
+				Sort:    string(s.Sort),
+			}.Write(ctx, tx, out)
 		},
 	}
 }

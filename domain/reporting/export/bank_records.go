@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/books/bank"
+	"stayledger/domain/record/export"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
@@ -19,60 +20,57 @@ type bankSelection struct {
 type bankColumn string
 
 // Enum returns the names of the columns in their own order.
-func (bankColumn) Enum() []string { return columnNames(bankColumns) }
+func (bankColumn) Enum() []string { return export.ColumnNames(bankColumns) }
 
 // bankColumns are the columns of the CSV, which has a row per bank record. The columns reconciled and open of a
 // movement add up to amount. A stated balance leaves all three empty, so that each of them can be added up over the
 // whole file.
-var bankColumns = []sqlColumn{
-	{csv.Column{Name: "id", Kind: csv.ID}, "r.id"},
-	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "r.unique_ref"},
-	{csv.Column{Name: "date", Kind: csv.Date}, "r.date"},
-	{csv.Column{Name: "status", Kind: csv.Text}, "r.status"},
-	{csv.Column{Name: "type", Kind: csv.Text}, "r.type"},
-	{csv.Column{Name: "source", Kind: csv.Text}, "r.source"},
-	{csv.Column{Name: "accountId", Kind: csv.ID}, "r.account_id"},
-	{csv.Column{Name: "accountCode", Kind: csv.ID}, "a.code"},
-	{csv.Column{Name: "account", Kind: csv.Text}, "a.name"},
-	{csv.Column{Name: "description", Kind: csv.Text}, "r.description"},
-	{csv.Column{Name: "amount", Kind: csv.Amount}, moving + "r.amount end"},
-	{csv.Column{Name: "reconciled", Kind: csv.Amount}, moving + "r.made end"},
-	{csv.Column{Name: "open", Kind: csv.Amount}, moving + "r.amount - r.made end"},
-	{csv.Column{Name: "balance", Kind: csv.Amount}, "r.balance"},
-	{
-		csv.Column{Name: "balanceCorrection", Kind: csv.Amount},
-		"case when r.type = 'balance' then " + bank.Correction + " end",
-	},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, bank.Currency},
-	{csv.Column{Name: "reconcileStatus", Kind: csv.Text}, "state.status"},
-	{csv.Column{Name: "transactions", Kind: csv.Text}, bank.ShortRefs},
-	{csv.Column{Name: "matchedByBankRule", Kind: csv.ID}, "r.matched_by_bank_rule"},
-	{csv.Column{Name: "connectionId", Kind: csv.ID}, "r.connection_id"},
-	{csv.Column{Name: "bankAccountId", Kind: csv.ID}, "r.bank_account_id"},
-	{csv.Column{Name: "createdAt", Kind: csv.Instant}, "r.created_at"},
-	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "r.updated_at"},
+var bankColumns = []export.SQLColumn{
+	export.FromSQL("id", csv.ID, "r.id"),
+	export.FromSQL("uniqueRef", csv.ID, "r.unique_ref"),
+	export.FromSQL("date", csv.Date, "r.date"),
+	export.FromSQL("status", csv.Text, "r.status"),
+	export.FromSQL("type", csv.Text, "r.type"),
+	export.FromSQL("source", csv.Text, "r.source"),
+	export.FromSQL("accountId", csv.ID, "r.account_id"),
+	export.FromSQL("accountCode", csv.ID, "a.code"),
+	export.FromSQL("account", csv.Text, "a.name"),
+	export.FromSQL("description", csv.Text, "r.description"),
+	export.FromSQL("amount", csv.Amount, moving+"r.amount end"),
+	export.FromSQL("reconciled", csv.Amount, moving+"r.made end"),
+	export.FromSQL("open", csv.Amount, moving+"r.amount - r.made end"),
+	export.FromSQL("balance", csv.Amount, "r.balance"),
+	export.FromSQL("balanceCorrection", csv.Amount, "case when r.type = 'balance' then "+bank.Correction+" end"),
+	export.FromSQL("currency", csv.Currency, bank.Currency),
+	export.FromSQL("reconcileStatus", csv.Text, "state.status"),
+	export.FromSQL("transactions", csv.Text, bank.ShortRefs),
+	export.FromSQL("matchedByBankRule", csv.ID, "r.matched_by_bank_rule"),
+	export.FromSQL("connectionId", csv.ID, "r.connection_id"),
+	export.FromSQL("bankAccountId", csv.ID, "r.bank_account_id"),
+	export.FromSQL("createdAt", csv.Instant, "r.created_at"),
+	export.FromSQL("updatedAt", csv.Instant, "r.updated_at"),
 }
 
 // moving begins an SQL expression that is null unless the record is a movement. It lacks the value and "end".
 const moving = "case when r.type = 'transaction' then "
 
 // bankRecordsCSV declares EXP-P02, the export of bank records.
-func bankRecordsCSV() Declaration[bankSelection] {
-	return Declaration[bankSelection]{
+func bankRecordsCSV() export.Declaration[bankSelection] {
+	return export.Declaration[bankSelection]{
 		Path: "/bank-records/csv", ID: "BankRecordsCSV", Tag: "Bank records", Summary: "Export bank records as CSV",
 		Doc: "One row per record. reconciled and open add up to amount; transactions are the short references of " +
 			"those that the record is reconciled with. A stated balance has balance and balanceCorrection instead.",
-		Format: CSV, Scopes: []string{"bank:export"}, Name: "bank-records",
-		Count: func(ctx context.Context, tx *db.Tx, s *bankSelection) (Size, error) {
-			return countRows(ctx, tx, bank.ListQuery(tx, &s.Filter))
+		Format: export.CSV, Scopes: []string{"bank:export"}, Name: "bank-records",
+		Count: func(ctx context.Context, tx *db.Tx, s *bankSelection) (export.Size, error) {
+			return export.CountRows(ctx, tx, bank.ListQuery(tx, &s.Filter))
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *bankSelection, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *bankSelection, out *export.Sink) error {
 			// The export takes the query of the list with its own columns, so that both select the same records.
-			return rowList{
-				columns: selectColumns(bankColumns, s.Columns),
-				query:   bank.ListQuery(tx, &s.Filter),
-				sort:    string(s.Sort),
-			}.write(ctx, tx, out)
+			return export.RowList{
+				Columns: export.SelectColumns(bankColumns, s.Columns),
+				Query:   bank.ListQuery(tx, &s.Filter),
+				Sort:    string(s.Sort),
+			}.Write(ctx, tx, out)
 		},
 	}
 }

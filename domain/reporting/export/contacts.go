@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"stayledger/domain/property/contact"
+	"stayledger/domain/record/export"
 	"stayledger/platform/csv"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -21,29 +22,29 @@ type contactSelection struct {
 type contactColumn string
 
 // Enum returns the names of the columns in their own order.
-func (contactColumn) Enum() []string { return columnNames(contactColumns) }
+func (contactColumn) Enum() []string { return export.ColumnNames(contactColumns) }
 
 // contactColumns are the columns of the CSV, which has a row per contact. A tax identifier is masked as it is in
 // the read: only the export of information returns has the whole ones.
-var contactColumns = slices.Concat([]sqlColumn{
-	{csv.Column{Name: "id", Kind: csv.ID}, "c.id"},
-	{csv.Column{Name: "shortRef", Kind: csv.ID}, "c.short_ref"},
-	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "c.unique_ref"},
-	{csv.Column{Name: "type", Kind: csv.Text}, "c.type"},
-	{csv.Column{Name: "status", Kind: csv.Text}, "c.status"},
-	{csv.Column{Name: "name", Kind: csv.Text}, "c.name"},
-	{csv.Column{Name: "firstName", Kind: csv.Text}, "c.first_name"},
-	{csv.Column{Name: "email", Kind: csv.Text}, "c.email"},
-	{csv.Column{Name: "phone", Kind: csv.Text}, "c.phone"},
-}, addressColumns("c.address"), []sqlColumn{
-	{csv.Column{Name: "companyType", Kind: csv.Text}, "c.company_type"},
-	{csv.Column{Name: "taxIdentifier", Kind: csv.ID}, "'***' || c.tax_identifier_last4"},
-	{csv.Column{Name: "payoutAccountId", Kind: csv.ID}, "c.payout_account_id"},
-	{csv.Column{Name: "payoutAccountCode", Kind: csv.ID}, "paying.code"},
-	{csv.Column{Name: "payoutAccount", Kind: csv.Text}, "paying.name"},
-	{csv.Column{Name: "ownedListings", Kind: csv.Integer}, "coalesce(owned.listings, 0)"},
-	{csv.Column{Name: "createdAt", Kind: csv.Instant}, "c.created_at"},
-	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "c.updated_at"},
+var contactColumns = slices.Concat([]export.SQLColumn{
+	export.FromSQL("id", csv.ID, "c.id"),
+	export.FromSQL("shortRef", csv.ID, "c.short_ref"),
+	export.FromSQL("uniqueRef", csv.ID, "c.unique_ref"),
+	export.FromSQL("type", csv.Text, "c.type"),
+	export.FromSQL("status", csv.Text, "c.status"),
+	export.FromSQL("name", csv.Text, "c.name"),
+	export.FromSQL("firstName", csv.Text, "c.first_name"),
+	export.FromSQL("email", csv.Text, "c.email"),
+	export.FromSQL("phone", csv.Text, "c.phone"),
+}, addressColumns("c.address"), []export.SQLColumn{
+	export.FromSQL("companyType", csv.Text, "c.company_type"),
+	export.FromSQL("taxIdentifier", csv.ID, "'***' || c.tax_identifier_last4"),
+	export.FromSQL("payoutAccountId", csv.ID, "c.payout_account_id"),
+	export.FromSQL("payoutAccountCode", csv.ID, "paying.code"),
+	export.FromSQL("payoutAccount", csv.Text, "paying.name"),
+	export.FromSQL("ownedListings", csv.Integer, "coalesce(owned.listings, 0)"),
+	export.FromSQL("createdAt", csv.Instant, "c.created_at"),
+	export.FromSQL("updatedAt", csv.Instant, "c.updated_at"),
 })
 
 // contactTables joins the payout account and the count of listings owned today to the contacts c.
@@ -56,26 +57,26 @@ const contactTables = `
 		group by m.contact_id) owned on owned.contact_id = c.id`
 
 // contactsCSV declares EXP-P03, the export of owners and vendors.
-func contactsCSV() Declaration[contactSelection] {
-	return Declaration[contactSelection]{
+func contactsCSV() export.Declaration[contactSelection] {
+	return export.Declaration[contactSelection]{
 		Path: "/contacts/csv", ID: "ContactsCSV", Tag: "Contacts", Summary: "Export owners and vendors as CSV",
 		Doc: "One row per contact. Tax identifiers are masked; ownedListings counts the listings that the " +
 			"contact owns today.",
-		Format: CSV, Scopes: []string{"contacts:export"}, Name: "contacts",
-		Count: func(ctx context.Context, tx *db.Tx, s *contactSelection) (Size, error) {
-			return countRows(ctx, tx, contact.ListQuery(tx, &s.Filter))
+		Format: export.CSV, Scopes: []string{"contacts:export"}, Name: "contacts",
+		Count: func(ctx context.Context, tx *db.Tx, s *contactSelection) (export.Size, error) {
+			return export.CountRows(ctx, tx, contact.ListQuery(tx, &s.Filter))
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *contactSelection, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *contactSelection, out *export.Sink) error {
 			// The joins are added here and not in Count, since none of them changes the number of rows.
 			q := contact.ListQuery(tx, &s.Filter)
 			q.From += contactTables
 			q.Args["today_owned"] = day.Of(tx.Now)
 
-			return rowList{
-				columns: selectColumns(contactColumns, s.Columns),
-				query:   q,
-				sort:    string(s.Sort),
-			}.write(ctx, tx, out)
+			return export.RowList{
+				Columns: export.SelectColumns(contactColumns, s.Columns),
+				Query:   q,
+				Sort:    string(s.Sort),
+			}.Write(ctx, tx, out)
 		},
 	}
 }

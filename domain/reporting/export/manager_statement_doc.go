@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/document"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
@@ -25,24 +26,24 @@ type managerDetailDocument struct {
 }
 
 // managerStatementPDF declares EXP-P20, the document of one manager statement.
-func managerStatementPDF() Declaration[managerDetailDocument] {
-	return Declaration[managerDetailDocument]{
+func managerStatementPDF() export.Declaration[managerDetailDocument] {
+	return export.Declaration[managerDetailDocument]{
 		Path:    "/reports/manager-statements/detail/pdf",
 		ID:      "ManagerStatementPDF",
 		Tag:     "Reports",
 		Summary: "Export a manager statement as PDF",
 		Doc: "How the manager's part of the trust rolled forward over a period, its accounts by section, and " +
 			"how much of it can be drawn at its end.",
-		Format: PDF,
+		Format: export.PDF,
 		Scopes: []string{"pm-statements:export"},
 		Name:   "manager-statement",
 		Check:  checkCurrency(func(s *managerDetailDocument) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, _ *managerDetailDocument) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, _ *managerDetailDocument) (export.Size, error) {
 			// The document has at most a row for each account.
 			accounts, err := countAccounts(ctx, tx)
 			return estimatePages(accounts), err
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailDocument, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailDocument, out *export.Sink) error {
 			d, err := trust.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return err
@@ -142,28 +143,28 @@ func wholeMonths(first, last day.Day, locale string) string {
 }
 
 // managerStatementsPDF declares EXP-P21, the document of the selected months.
-func managerStatementsPDF() Declaration[managerDocument] {
-	return Declaration[managerDocument]{
+func managerStatementsPDF() export.Declaration[managerDocument] {
+	return export.Declaration[managerDocument]{
 		Path:    "/reports/manager-statements/pdf",
 		ID:      "ManagerStatementsPDF",
 		Tag:     "Reports",
 		Summary: "Export manager statements as PDF",
 		Doc: "A table of the selected months, newest first, with the way from each balance at the start to the " +
 			"one at the end.",
-		Format: PDF,
+		Format: export.PDF,
 		Scopes: []string{"pm-statements:export"},
 		Name:   "manager-statements",
 		Check:  checkCurrency(func(s *managerDocument) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, s *managerDocument) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *managerDocument) (export.Size, error) {
 			all, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
-			return estimatePages(Size{Rows: int64(len(all))}), err
+			return estimatePages(export.Size{Rows: int64(len(all))}), err
 		},
 		Render: renderManagerStatements,
 	}
 }
 
 // renderManagerStatements writes the table of the selected months, or a note if there are none.
-func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument, out *Sink) error {
+func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument, out *export.Sink) error {
 	currency, err := report.Currency(ctx, tx, s.Currency)
 	if err != nil {
 		return err

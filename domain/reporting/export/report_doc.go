@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/document"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -24,7 +25,7 @@ func reportHead(ctx context.Context, tx *db.Tx, currency money.Currency, last da
 }
 
 // writeReport writes a document and counts it as one.
-func writeReport(out *Sink, doc *document.ReportDoc) error {
+func writeReport(out *export.Sink, doc *document.ReportDoc) error {
 	if err := document.Report(out, *doc); err != nil {
 		return err
 	}
@@ -33,8 +34,8 @@ func writeReport(out *Sink, doc *document.ReportDoc) error {
 }
 
 // estimatePages returns the size of a document with that many rows.
-func estimatePages(rows Size) Size {
-	return Size{Documents: 1, Pages: 1 + rows.Rows/rowsPerPage}
+func estimatePages(rows export.Size) export.Size {
+	return export.Size{Documents: 1, Pages: 1 + rows.Rows/rowsPerPage}
 }
 
 // textColumn returns a column of texts.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/activity/reservation"
+	"stayledger/domain/record/export"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
@@ -19,67 +20,67 @@ type reservationSelection struct {
 type reservationColumn string
 
 // Enum returns the names of the columns in their own order.
-func (reservationColumn) Enum() []string { return columnNames(reservationColumns) }
+func (reservationColumn) Enum() []string { return export.ColumnNames(reservationColumns) }
 
 // reservationColumns are the columns of the CSV, which has a row per reservation. The amounts from rent to
 // adjustments are those that count, and add up to total. The column other has every line type without a column of
 // its own.
-var reservationColumns = []sqlColumn{
-	{csv.Column{Name: "id", Kind: csv.ID}, "r.id"},
-	{csv.Column{Name: "shortRef", Kind: csv.ID}, "r.short_ref"},
-	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "r.unique_ref"},
-	{csv.Column{Name: "confirmationCode", Kind: csv.ID}, "r.confirmation_code"},
-	{csv.Column{Name: "pmsReferenceCode", Kind: csv.ID}, "r.pms_reference_code"},
-	{csv.Column{Name: "type", Kind: csv.Text}, "r.type"},
-	{csv.Column{Name: "status", Kind: csv.Text}, "r.status"},
-	{csv.Column{Name: "generalLedgerStatus", Kind: csv.Text}, "r.general_ledger_status"},
-	{csv.Column{Name: "listingId", Kind: csv.ID}, "r.listing_id"},
-	{csv.Column{Name: "listing", Kind: csv.Text}, "l.name"},
-	{csv.Column{Name: "guestName", Kind: csv.Text}, "r.guest_name"},
-	{csv.Column{Name: "bookerName", Kind: csv.Text}, "r.booker_name"},
-	{csv.Column{Name: "guests", Kind: csv.Integer}, "r.guests"},
-	{csv.Column{Name: "bookingPlatform", Kind: csv.Text}, "r.booking_platform"},
-	{csv.Column{Name: "appId", Kind: csv.ID}, "r.app_id"},
-	{csv.Column{Name: "bookedAt", Kind: csv.Date}, "r.booked_at"},
-	{csv.Column{Name: "checkIn", Kind: csv.Date}, "r.check_in"},
-	{csv.Column{Name: "checkOut", Kind: csv.Date}, "r.check_out"},
-	{csv.Column{Name: "nights", Kind: csv.Integer}, "r.check_out - r.check_in"},
-	{csv.Column{Name: "cancelledAt", Kind: csv.Date}, "r.cancelled_at"},
-	{csv.Column{Name: "generalLedgerPostingAt", Kind: csv.Date}, "r.general_ledger_posting_at"},
-	{csv.Column{Name: "rent", Kind: csv.Amount}, "coalesce(stated.rent, 0)::bigint"},
-	{csv.Column{Name: "cleaningFee", Kind: csv.Amount}, "coalesce(stated.cleaning_fee, 0)::bigint"},
-	{csv.Column{Name: "guestFee", Kind: csv.Amount}, "coalesce(stated.guest_fee, 0)::bigint"},
-	{csv.Column{Name: "tax", Kind: csv.Amount}, "coalesce(stated.tax, 0)::bigint"},
-	{csv.Column{Name: "discount", Kind: csv.Amount}, "coalesce(stated.discount, 0)::bigint"},
-	{csv.Column{Name: "other", Kind: csv.Amount}, "coalesce(stated.other, 0)::bigint"},
-	{csv.Column{Name: "adjustments", Kind: csv.Amount}, "coalesce(adjusted.amount, 0)::bigint"},
-	{csv.Column{Name: "total", Kind: csv.Amount}, "f.expected::bigint"},
-	{csv.Column{Name: "paid", Kind: csv.Amount}, "f.received::bigint"},
-	{csv.Column{Name: "balance", Kind: csv.Amount}, "(f.expected - f.received)::bigint"},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, "r.currency"},
-	{csv.Column{Name: "paymentStatus", Kind: csv.Text}, "payment.status"},
-	{csv.Column{Name: "createdAt", Kind: csv.Instant}, "r.created_at"},
-	{csv.Column{Name: "updatedAt", Kind: csv.Instant}, "r.updated_at"},
+var reservationColumns = []export.SQLColumn{
+	export.FromSQL("id", csv.ID, "r.id"),
+	export.FromSQL("shortRef", csv.ID, "r.short_ref"),
+	export.FromSQL("uniqueRef", csv.ID, "r.unique_ref"),
+	export.FromSQL("confirmationCode", csv.ID, "r.confirmation_code"),
+	export.FromSQL("pmsReferenceCode", csv.ID, "r.pms_reference_code"),
+	export.FromSQL("type", csv.Text, "r.type"),
+	export.FromSQL("status", csv.Text, "r.status"),
+	export.FromSQL("generalLedgerStatus", csv.Text, "r.general_ledger_status"),
+	export.FromSQL("listingId", csv.ID, "r.listing_id"),
+	export.FromSQL("listing", csv.Text, "l.name"),
+	export.FromSQL("guestName", csv.Text, "r.guest_name"),
+	export.FromSQL("bookerName", csv.Text, "r.booker_name"),
+	export.FromSQL("guests", csv.Integer, "r.guests"),
+	export.FromSQL("bookingPlatform", csv.Text, "r.booking_platform"),
+	export.FromSQL("appId", csv.ID, "r.app_id"),
+	export.FromSQL("bookedAt", csv.Date, "r.booked_at"),
+	export.FromSQL("checkIn", csv.Date, "r.check_in"),
+	export.FromSQL("checkOut", csv.Date, "r.check_out"),
+	export.FromSQL("nights", csv.Integer, "r.check_out - r.check_in"),
+	export.FromSQL("cancelledAt", csv.Date, "r.cancelled_at"),
+	export.FromSQL("generalLedgerPostingAt", csv.Date, "r.general_ledger_posting_at"),
+	export.FromSQL("rent", csv.Amount, "coalesce(stated.rent, 0)::bigint"),
+	export.FromSQL("cleaningFee", csv.Amount, "coalesce(stated.cleaning_fee, 0)::bigint"),
+	export.FromSQL("guestFee", csv.Amount, "coalesce(stated.guest_fee, 0)::bigint"),
+	export.FromSQL("tax", csv.Amount, "coalesce(stated.tax, 0)::bigint"),
+	export.FromSQL("discount", csv.Amount, "coalesce(stated.discount, 0)::bigint"),
+	export.FromSQL("other", csv.Amount, "coalesce(stated.other, 0)::bigint"),
+	export.FromSQL("adjustments", csv.Amount, "coalesce(adjusted.amount, 0)::bigint"),
+	export.FromSQL("total", csv.Amount, "f.expected::bigint"),
+	export.FromSQL("paid", csv.Amount, "f.received::bigint"),
+	export.FromSQL("balance", csv.Amount, "(f.expected - f.received)::bigint"),
+	export.FromSQL("currency", csv.Currency, "r.currency"),
+	export.FromSQL("paymentStatus", csv.Text, "payment.status"),
+	export.FromSQL("createdAt", csv.Instant, "r.created_at"),
+	export.FromSQL("updatedAt", csv.Instant, "r.updated_at"),
 }
 
 // reservationsCSV declares EXP-P05, the export of reservations.
-func reservationsCSV() Declaration[reservationSelection] {
-	return Declaration[reservationSelection]{
+func reservationsCSV() export.Declaration[reservationSelection] {
+	return export.Declaration[reservationSelection]{
 		Path: "/reservations/csv", ID: "ReservationsCSV", Tag: "Reservations", Summary: "Export reservations as CSV",
 		Doc: "One row per reservation. rent, cleaningFee, guestFee, tax, discount, other (lines of any other type) " +
 			"and adjustments are the amounts that count and add up to total; balance is total less paid.",
-		Format: CSV, Scopes: []string{"reservations:export"}, Name: "reservations",
-		Count: func(ctx context.Context, tx *db.Tx, s *reservationSelection) (Size, error) {
+		Format: export.CSV, Scopes: []string{"reservations:export"}, Name: "reservations",
+		Count: func(ctx context.Context, tx *db.Tx, s *reservationSelection) (export.Size, error) {
 			// Counting needs none of the amounts, so it takes the query of the list.
-			return countRows(ctx, tx, reservation.ListQuery(tx, &s.Filter))
+			return export.CountRows(ctx, tx, reservation.ListQuery(tx, &s.Filter))
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *reservationSelection, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *reservationSelection, out *export.Sink) error {
 			// MoneyQuery selects the same reservations and joins their amounts.
-			return rowList{
-				columns: selectColumns(reservationColumns, s.Columns),
-				query:   reservation.MoneyQuery(tx, &s.Filter),
-				sort:    string(s.Sort),
-			}.write(ctx, tx, out)
+			return export.RowList{
+				Columns: export.SelectColumns(reservationColumns, s.Columns),
+				Query:   reservation.MoneyQuery(tx, &s.Filter),
+				Sort:    string(s.Sort),
+			}.Write(ctx, tx, out)
 		},
 	}
 }

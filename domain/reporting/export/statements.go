@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/document"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
@@ -23,11 +24,11 @@ type statementSelection struct {
 }
 
 // statementsPDF declares EXP-P11, all selected statements in one document.
-func statementsPDF() Declaration[statementSelection] {
-	return Declaration[statementSelection]{
+func statementsPDF() export.Declaration[statementSelection] {
+	return export.Declaration[statementSelection]{
 		Path: "/statements/pdf", ID: "StatementsPDF", Tag: "Statements", Summary: "Export owner statements as PDF",
 		Doc:    "All selected statements in one document, drafts included, each with its own page numbers. " + refusals,
-		Format: PDF, Scopes: []string{"statements:export"}, Name: "owner-statements",
+		Format: export.PDF, Scopes: []string{"statements:export"}, Name: "owner-statements",
 		Errors: apierr.List{errWithoutOwners},
 		Check:  checkStatements,
 		Count:  countStatements,
@@ -36,14 +37,14 @@ func statementsPDF() Declaration[statementSelection] {
 }
 
 // statementsPDFBatch declares EXP-P12, the selected statements as separate documents in an archive.
-func statementsPDFBatch() Declaration[statementSelection] {
-	return Declaration[statementSelection]{
+func statementsPDFBatch() export.Declaration[statementSelection] {
+	return export.Declaration[statementSelection]{
 		Path:     "/statements/pdf/batch",
 		ID:       "StatementsPDFBatch",
 		Tag:      "Statements",
 		Summary:  "Export owner statements as PDFs in a ZIP",
 		Doc:      "One PDF per selected statement. Every valid GET answers with EXPORT_REQUIRES_POST. " + refusals,
-		Format:   ZIP,
+		Format:   export.ZIP,
 		Scopes:   []string{"statements:export"},
 		Name:     "owner-statements",
 		PostOnly: true,
@@ -113,15 +114,15 @@ const linesPerPage = 40
 
 // countStatements returns the size of the documents: a page for every statement and one more for each forty of
 // their lines.
-func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (Size, error) {
+func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (export.Size, error) {
 	n, err := statement.Count(ctx, tx, s.Filter)
 	if err != nil {
-		return Size{}, err
+		return export.Size{}, err
 	}
 
 	lines, err := statement.CountLines(ctx, tx, s.Filter)
 
-	return Size{Documents: n.Statements, Pages: n.Statements + lines/linesPerPage}, err
+	return export.Size{Documents: n.Statements, Pages: n.Statements + lines/linesPerPage}, err
 }
 
 // documents yields the selected statements. It reads a hundred at a time, and counts one as done when the next is
@@ -130,7 +131,7 @@ func documents(
 	ctx context.Context,
 	tx *db.Tx,
 	s *statementSelection,
-	out *Sink,
+	out *export.Sink,
 ) iter.Seq2[document.StatementDoc, error] {
 	return func(yield func(document.StatementDoc, error) bool) {
 		// All statements have the same letterhead.
@@ -170,12 +171,12 @@ func documents(
 }
 
 // renderStatements writes all statements into one document.
-func renderStatements(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
+func renderStatements(ctx context.Context, tx *db.Tx, s *statementSelection, out *export.Sink) error {
 	return document.OwnerStatements(out, documents(ctx, tx, s, out))
 }
 
 // renderStatementBatch writes a document per statement into an archive.
-func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
+func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection, out *export.Sink) error {
 	archive := zip.NewWriter(out)
 	names := fileNames{}
 

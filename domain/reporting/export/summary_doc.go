@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/document"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/summary"
@@ -32,29 +33,29 @@ type DocumentLocale struct {
 }
 
 // summariesPDF declares EXP-P31, the document of all owners.
-func summariesPDF() Declaration[summaryDocument] {
-	return Declaration[summaryDocument]{
+func summariesPDF() export.Declaration[summaryDocument] {
+	return export.Declaration[summaryDocument]{
 		Path:    summary.Path + "/pdf",
 		ID:      "OwnerStatementSummariesPDF",
 		Tag:     "Reports",
 		Summary: "Export the owners' summaries as PDF",
 		Doc:     "A table of all owners with their parts of the selected statements." + summaryRefusals,
-		Format:  PDF,
+		Format:  export.PDF,
 		Scopes:  []string{"reports:export"},
 		Name:    "owner-summaries",
 		Check: func(_ context.Context, _ *db.Tx, s *summaryDocument) error {
 			return report.CheckCurrency(s.Currency)
 		},
-		Count: func(ctx context.Context, tx *db.Tx, s *summaryDocument) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *summaryDocument) (export.Size, error) {
 			owners, _, err := summary.CountOwnerSummaries(ctx, tx, &s.Filter)
-			return Size{Documents: 1, Pages: 1 + owners/rowsPerPage}, err
+			return export.Size{Documents: 1, Pages: 1 + owners/rowsPerPage}, err
 		},
 		Render: renderSummaries,
 	}
 }
 
 // renderSummaries writes the table of all owners.
-func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *Sink) error {
+func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *export.Sink) error {
 	found, err := summary.ReadOwnerSummaries(ctx, tx, &s.Filter)
 	if err != nil {
 		return err
@@ -198,36 +199,36 @@ type ownedDocument struct {
 // queuedDocument is the input of its POST: the path and the body.
 type queuedDocument struct {
 	owned
-	queued[ownedLocaleSelection]
+	export.Queued[ownedLocaleSelection]
 }
 
-// selector returns the selector from path and body.
-func (in *queuedDocument) selector() *ownedDocument { return &ownedDocument{in.owned, in.Body} }
+// Selector returns the selector from path and body.
+func (in *queuedDocument) Selector() *ownedDocument { return &ownedDocument{in.owned, in.Body} }
 
 // summaryDetailPDF declares EXP-P30, the document of the statements behind an owner's summary.
-func summaryDetailPDF() Declaration[ownedDocument] {
-	return Declaration[ownedDocument]{
+func summaryDetailPDF() export.Declaration[ownedDocument] {
+	return export.Declaration[ownedDocument]{
 		Path:    summary.Path + "/details/{contactId}/pdf",
 		ID:      "OwnerStatementSummaryPDF",
 		Tag:     "Reports",
 		Summary: "Export the statements behind an owner's summary as PDF",
 		Doc:     "The owner's part of each selected statement, and of the columns of their layouts added up." + ownedRefusals,
-		Format:  PDF,
+		Format:  export.PDF,
 		Scopes:  []string{"reports:export"},
 		Name:    "owner-summary",
 		Check: func(ctx context.Context, tx *db.Tx, s *ownedDocument) error {
 			return checkOwned(ctx, tx, s.owned, &s.Period)
 		},
-		Count: func(ctx context.Context, tx *db.Tx, s *ownedDocument) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *ownedDocument) (export.Size, error) {
 			n, err := summary.CountOwnerStatements(ctx, tx, s.ContactID, &s.Period)
-			return Size{Documents: 1, Pages: 1 + n/rowsPerPage}, err
+			return export.Size{Documents: 1, Pages: 1 + n/rowsPerPage}, err
 		},
 		Render: renderOwnerSummary,
 	}
 }
 
 // renderOwnerSummary writes a table of an owner's statements, and one for each of their layouts.
-func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *Sink) error {
+func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *export.Sink) error {
 	doc, err := summaryHead(ctx, tx, &s.Period, s.Locale)
 	if err != nil {
 		return err

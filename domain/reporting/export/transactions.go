@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/activity/transaction"
+	"stayledger/domain/record/export"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/page"
@@ -20,39 +21,39 @@ type transactionSelection struct {
 type transactionColumn string
 
 // Enum returns the names of the columns in their own order.
-func (transactionColumn) Enum() []string { return columnNames(transactionColumns) }
+func (transactionColumn) Enum() []string { return export.ColumnNames(transactionColumns) }
 
 // transactionColumns are the columns. One row is one line, as a bookkeeper posts it. Its parts are amount,
 // taxAmount and markupAmount, and total is the total of the line. The transactionTotal is the amount that moved
 // through the account. It is only on the first row of its transaction, so that every column can be added up.
-var transactionColumns = []sqlColumn{
-	{csv.Column{Name: "id", Kind: csv.ID}, "t.id"},
-	{csv.Column{Name: "shortRef", Kind: csv.ID}, "t.short_ref"},
-	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, "t.unique_ref"},
-	{csv.Column{Name: "type", Kind: csv.Text}, "t.type"},
-	{csv.Column{Name: "status", Kind: csv.Text}, "t.status"},
-	{csv.Column{Name: "date", Kind: csv.Date}, "t.date"},
-	{csv.Column{Name: "paymentDate", Kind: csv.Date}, "t.payment_date"},
-	{csv.Column{Name: "description", Kind: csv.Text}, "t.description"},
-	{csv.Column{Name: "isOpeningBalance", Kind: csv.Bool}, "t.is_opening_balance"},
-	{csv.Column{Name: "accountCode", Kind: csv.ID}, "a.code"},
-	{csv.Column{Name: "account", Kind: csv.Text}, "a.name"},
-	{csv.Column{Name: "contact", Kind: csv.Text}, "c.name"},
-	{csv.Column{Name: "line", Kind: csv.Integer}, "line.position + 1"},
-	{csv.Column{Name: "lineUniqueRef", Kind: csv.ID}, "line.unique_ref"},
-	{csv.Column{Name: "lineDescription", Kind: csv.Text}, "line.description"},
-	{csv.Column{Name: "lineAccountCode", Kind: csv.ID}, "posted.code"},
-	{csv.Column{Name: "lineAccount", Kind: csv.Text}, "posted.name"},
-	{csv.Column{Name: "lineContact", Kind: csv.Text}, "paid.name"},
-	{csv.Column{Name: "listing", Kind: csv.Text}, "home.name"},
-	{csv.Column{Name: "reservation", Kind: csv.ID}, "coalesce(stay.confirmation_code, stay.short_ref)"},
-	{csv.Column{Name: "party", Kind: csv.Text}, "line.party"},
-	{csv.Column{Name: "amount", Kind: csv.Amount}, "line.amount"},
-	{csv.Column{Name: "taxAmount", Kind: csv.Amount}, "line.tax_amount + line.markup_tax_amount"},
-	{csv.Column{Name: "markupAmount", Kind: csv.Amount}, "line.markup_amount"},
-	{csv.Column{Name: "total", Kind: csv.Amount}, "line.total"},
-	{csv.Column{Name: "transactionTotal", Kind: csv.Amount}, "case when line.position = 0 then t.total end"},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, "t.currency"},
+var transactionColumns = []export.SQLColumn{
+	export.FromSQL("id", csv.ID, "t.id"),
+	export.FromSQL("shortRef", csv.ID, "t.short_ref"),
+	export.FromSQL("uniqueRef", csv.ID, "t.unique_ref"),
+	export.FromSQL("type", csv.Text, "t.type"),
+	export.FromSQL("status", csv.Text, "t.status"),
+	export.FromSQL("date", csv.Date, "t.date"),
+	export.FromSQL("paymentDate", csv.Date, "t.payment_date"),
+	export.FromSQL("description", csv.Text, "t.description"),
+	export.FromSQL("isOpeningBalance", csv.Bool, "t.is_opening_balance"),
+	export.FromSQL("accountCode", csv.ID, "a.code"),
+	export.FromSQL("account", csv.Text, "a.name"),
+	export.FromSQL("contact", csv.Text, "c.name"),
+	export.FromSQL("line", csv.Integer, "line.position + 1"),
+	export.FromSQL("lineUniqueRef", csv.ID, "line.unique_ref"),
+	export.FromSQL("lineDescription", csv.Text, "line.description"),
+	export.FromSQL("lineAccountCode", csv.ID, "posted.code"),
+	export.FromSQL("lineAccount", csv.Text, "posted.name"),
+	export.FromSQL("lineContact", csv.Text, "paid.name"),
+	export.FromSQL("listing", csv.Text, "home.name"),
+	export.FromSQL("reservation", csv.ID, "coalesce(stay.confirmation_code, stay.short_ref)"),
+	export.FromSQL("party", csv.Text, "line.party"),
+	export.FromSQL("amount", csv.Amount, "line.amount"),
+	export.FromSQL("taxAmount", csv.Amount, "line.tax_amount + line.markup_tax_amount"),
+	export.FromSQL("markupAmount", csv.Amount, "line.markup_amount"),
+	export.FromSQL("total", csv.Amount, "line.total"),
+	export.FromSQL("transactionTotal", csv.Amount, "case when line.position = 0 then t.total end"),
+	export.FromSQL("currency", csv.Currency, "t.currency"),
 }
 
 // Every transaction has lines, numbered from 0 on.
@@ -77,22 +78,22 @@ func transactionRows(s *transactionSelection, tables string) page.Query {
 }
 
 // transactionsCSV declares EXP-P07, the export of transactions by line.
-func transactionsCSV() Declaration[transactionSelection] {
-	return Declaration[transactionSelection]{
+func transactionsCSV() export.Declaration[transactionSelection] {
+	return export.Declaration[transactionSelection]{
 		Path: "/transactions/csv", ID: "TransactionsCSV", Tag: "Transactions", Summary: "Export transactions as CSV",
 		Doc: "One row per transaction line. The transactionTotal is on the first line of its transaction only, " +
 			"so that every column can be added up.",
-		Format: CSV, Scopes: []string{"transactions:export"}, Name: "transactions",
-		Count: func(ctx context.Context, tx *db.Tx, s *transactionSelection) (Size, error) {
+		Format: export.CSV, Scopes: []string{"transactions:export"}, Name: "transactions",
+		Count: func(ctx context.Context, tx *db.Tx, s *transactionSelection) (export.Size, error) {
 			// Counting lines needs only the lines, none of the names.
-			return countRows(ctx, tx, transactionRows(s, transactionLines))
+			return export.CountRows(ctx, tx, transactionRows(s, transactionLines))
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *transactionSelection, out *Sink) error {
-			return rowList{
-				columns: selectColumns(transactionColumns, s.Columns),
-				query:   transactionRows(s, transactionTables),
-				sort:    string(s.Sort),
-			}.write(ctx, tx, out)
+		Render: func(ctx context.Context, tx *db.Tx, s *transactionSelection, out *export.Sink) error {
+			return export.RowList{
+				Columns: export.SelectColumns(transactionColumns, s.Columns),
+				Query:   transactionRows(s, transactionTables),
+				Sort:    string(s.Sort),
+			}.Write(ctx, tx, out)
 		},
 	}
 }

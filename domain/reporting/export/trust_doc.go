@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stayledger/domain/books/account"
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/document"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
@@ -22,23 +23,23 @@ type trustDocument struct {
 }
 
 // trustPDF declares EXP-P25, the document of a trust reconciliation.
-func trustPDF() Declaration[trustDocument] {
-	return Declaration[trustDocument]{
+func trustPDF() export.Declaration[trustDocument] {
+	return export.Declaration[trustDocument]{
 		Path:    "/reports/trust-reconciliation/pdf",
 		ID:      "TrustReconciliationPDF",
 		Tag:     "Reports",
 		Summary: "Export a trust reconciliation as PDF",
 		Doc: "The balances of the banks and of the books, the parties that they are owed to, the differences, the " +
 			"owners' shares, and the warnings.",
-		Format: PDF,
+		Format: export.PDF,
 		Scopes: []string{"reports:export"},
 		Name:   "trust-reconciliation",
 		Check:  checkCurrency(func(s *trustDocument) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, _ *trustDocument) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, _ *trustDocument) (export.Size, error) {
 			rows, err := countTrust(ctx, tx)
 			return estimatePages(rows), err
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *trustDocument, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *trustDocument, out *export.Sink) error {
 			t, err := trust.Read(ctx, tx, &s.Filter)
 			if err != nil {
 				return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/document"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/db"
@@ -19,15 +20,15 @@ type trustListingDocument struct {
 }
 
 // trustByListingPDF declares EXP-P26, the document of a trust reconciliation by listing.
-func trustByListingPDF() Declaration[trustListingDocument] {
-	return Declaration[trustListingDocument]{
+func trustByListingPDF() export.Declaration[trustListingDocument] {
+	return export.Declaration[trustListingDocument]{
 		Path: "/reports/trust-reconciliation/by-listing/pdf", ID: "TrustReconciliationByListingPDF", Tag: "Reports",
 		Summary: "Export a trust reconciliation by listing as PDF",
 		Doc: "A table of the money that the trust holds for each listing and the parties it is owed to, with warnings " +
 			"below. Kinds that no listing has are left out.",
-		Format: PDF, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
+		Format: export.PDF, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
 		Check: checkCurrency(func(s *trustListingDocument) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingDocument) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingDocument) (export.Size, error) {
 			rows, err := countListings(ctx, tx)
 			return estimatePages(rows), err
 		},
@@ -61,7 +62,7 @@ type listingLine struct {
 }
 
 // renderTrustByListing writes a table of the listings, with warnings below them.
-func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocument, out *Sink) error {
+func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocument, out *export.Sink) error {
 	t, err := trust.OpenByListing(ctx, tx, &s.ListingTrustFilter)
 	if err != nil {
 		return err

@@ -16,13 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/operation"
-	"stayledger/domain/reporting/export"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/blob"
 	"stayledger/platform/db"
+	"stayledger/platform/parts"
 )
 
 // frail is a store that fails once, at one step of a writer.
@@ -90,13 +91,13 @@ func (w *frailWriter) Commit() (blob.Info, error) {
 }
 
 // newWorldOn serves one export from a store that fails at a step, or never.
-func newWorldOn(t *testing.T, failsAt string, pair export.Pair) *world {
+func newWorldOn(t *testing.T, failsAt string, pair parts.Export) *world {
 	t.Helper()
 	return newWorldAt(t, func(s blob.Store) blob.Store { return &frail{Store: s, at: failsAt} }, pair)
 }
 
 // newWorldAt serves one export from a store made of a folder.
-func newWorldAt(t *testing.T, made func(blob.Store) blob.Store, pair export.Pair) *world {
+func newWorldAt(t *testing.T, made func(blob.Store) blob.Store, pair parts.Export) *world {
 	t.Helper()
 
 	local, err := blob.Local(t.TempDir())
@@ -110,7 +111,7 @@ func newWorldAt(t *testing.T, made func(blob.Store) blob.Store, pair export.Pair
 	}
 
 	store := made(local)
-	exports := export.NewWith(export.Config{Store: store, Signer: signer, PublicURL: address}, pair)
+	exports := export.New(export.Config{Store: store, Signer: signer, PublicURL: address}, pair)
 	w := &world{t: t, store: local, endpoints: slices.Concat(exports.Part().Endpoints, file.Part(store, signer).Endpoints, operation.Part(time.Hour).Endpoints)}
 	w.Team = apitest.New(t, apitest.Config{Endpoints: w.endpoints, Handlers: exports.Part().Handlers})
 
@@ -140,7 +141,7 @@ func (w *world) kept(files int64) {
 }
 
 // numbers renders some rows of the database as they arrive.
-func numbers(rows int, each func(row int) error) export.Pair {
+func numbers(rows int, each func(row int) error) parts.Export {
 	return probe(func(ctx context.Context, tx *db.Tx, _ *selection, out *export.Sink) error {
 		to := bufio.NewWriterSize(out, 512)
 		n := 0
@@ -280,12 +281,12 @@ func (k *killer) kill(pid int64) {
 }
 
 // lostWhile declares exports that lose their connection at different moments.
-func lostWhile(k *killer) map[string]export.Pair {
+func lostWhile(k *killer) map[string]parts.Export {
 	pid := func(ctx context.Context, tx *db.Tx) (int64, error) {
 		return db.Get[int64](ctx, tx, `select pg_backend_pid()::bigint`, nil)
 	}
 
-	return map[string]export.Pair{
+	return map[string]parts.Export{
 		"between two statements": probe(func(ctx context.Context, tx *db.Tx, _ *selection, out *export.Sink) error {
 			own, err := pid(ctx, tx)
 			if err != nil {

@@ -22,11 +22,14 @@ import (
 )
 
 // Declare returns a declaration that is ready to be served.
-func Declare[S any](d Declaration[S]) Pair { return &d }
+func Declare[S any](d Declaration[S]) parts.Export { return &d }
+
+// Route returns the path of both modes.
+func (p *Declaration[S]) Route() string { return p.Path }
 
 // DeclareAt returns a declaration with parameters in its path. S has them next to its fields, tagged path and json,
 // so that they reach the task of a POST. Q is the input of that POST: the parameters again, and the body.
-func DeclareAt[Q, S any, PQ postInput[Q, S]](d Declaration[S]) Pair {
+func DeclareAt[Q, S any, PQ postInput[Q, S]](d Declaration[S]) parts.Export {
 	return &declarationAt[Q, S, PQ]{d}
 }
 
@@ -41,7 +44,7 @@ func (p *declarationAt[Q, S, PQ]) serve(e *Exports) parts.Part {
 // postInput is the input of a POST that can return the selector in it.
 type postInput[Q, S any] interface {
 	*Q
-	selector() *S
+	Selector() *S
 }
 
 // taskTime is the time limit of one attempt at a queued export.
@@ -52,7 +55,7 @@ const taskTime = 30 * time.Minute
 const grace = 5 * time.Second
 
 // serve returns the endpoints and the task of the export.
-func (p *Declaration[S]) serve(e *Exports) parts.Part { return serveAs[queued[S]](p, e) }
+func (p *Declaration[S]) serve(e *Exports) parts.Part { return serveAs[Queued[S]](p, e) }
 
 // serveAs returns the GET, the POST with input Q, and the task of an export. The task has the same work to do as
 // the GET, without its limits.
@@ -81,7 +84,7 @@ func serveAs[Q, S any, PQ postInput[Q, S]](p *Declaration[S], e *Exports) parts.
 		"resource has the address of the file."
 	post = api.Write(post, func(ctx context.Context, tx *db.Tx, in *Q) (*operation.Acknowledgement, error) {
 		// Check reports issues of a query; here the selector is in the body.
-		s := PQ(in).selector()
+		s := PQ(in).Selector()
 		if err := p.check(ctx, tx, s); err != nil {
 			return nil, pointAtBody(err)
 		}
@@ -137,16 +140,16 @@ func classifyFailure(run operation.Run, err error) error {
 	return job.Permanent(err)
 }
 
-// queued is the input of a POST: the selector as a JSON body.
-type queued[S any] struct {
+// Queued is the input of a POST: the selector as a JSON body.
+type Queued[S any] struct {
 	Body S
 }
 
-// selector returns the body.
-func (in *queued[S]) selector() *S { return &in.Body }
+// Selector returns the body.
+func (in *Queued[S]) Selector() *S { return &in.Body }
 
 // Resolve refuses an empty list: a query cannot say it, and it could be taken for no restriction at all.
-func (in *queued[S]) Resolve() []apierr.Issue {
+func (in *Queued[S]) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
 	for _, name := range emptyLists(reflect.ValueOf(in.Body)) {
 		issues = append(issues, apierr.IssueItems.InBody(name))

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"stayledger/domain/reporting/export"
+	"stayledger/domain/record/export"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
@@ -20,7 +20,7 @@ func TestAwaitedExportsOfOneTeamDoNotHoldUpAnothers(t *testing.T) {
 	t.Parallel()
 
 	begun, end, one := make(chan id.ID, 100), make(chan struct{}), make(chan struct{})
-	w := newWorldOf(t, export.Config{Limits: export.Limits{AtOnce: 2}}, probe(func(_ context.Context, tx *db.Tx, s *selection, _ *export.Sink) error {
+	w := newWorld(t, export.Config{Limits: export.Limits{AtOnce: 2}}, probe(func(_ context.Context, tx *db.Tx, s *selection, _ *export.Sink) error {
 		begun <- tx.Team
 
 		if s.Word == "many" {
@@ -84,7 +84,7 @@ func TestTooManyAwaitedExportsAreRefused(t *testing.T) {
 	t.Parallel()
 
 	begun, end := make(chan struct{}, 200), make(chan struct{})
-	w := newWorldOf(t, export.Config{Limits: export.Limits{AtOnce: 1}}, probe(func(context.Context, *db.Tx, *selection, *export.Sink) error {
+	w := newWorld(t, export.Config{Limits: export.Limits{AtOnce: 1}}, probe(func(context.Context, *db.Tx, *selection, *export.Sink) error {
 		begun <- struct{}{}
 
 		<-end

@@ -1,6 +1,6 @@
-// Package export owns the generated exports. One declaration per path gives both modes: GET renders while the caller
-// waits and answers with a signed link, POST leaves the rendering to an operation. Both take the same selector, and the
-// same selection gives the same bytes.
+// Package export makes and serves exports. Nouns declare theirs next to what they list or report, in the Exports of
+// their Part. One declaration gives both modes: GET renders while the caller waits and answers with a signed link, POST
+// leaves the rendering to an operation. Both take the same selector, and the same selection gives the same bytes.
 //
 // The page docs/decisions/export.md says what the contract leaves open and how it is answered here.
 package export
@@ -15,7 +15,6 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/fair"
 	"stayledger/platform/parts"
-	"stayledger/platform/seal"
 )
 
 // Config holds the settings and services that exports need from the application. Zero durations and limits take
@@ -24,9 +23,7 @@ type Config struct {
 	Store     blob.Store
 	Signer    *blob.Signer
 	PublicURL string
-	// Box opens the tax identifiers of information returns.
-	Box    *seal.Box
-	Limits Limits
+	Limits    Limits
 	// Budget is how long a GET may take; zero means a minute. (EXP-02)
 	Budget time.Duration
 	// Linked is how long the link of a GET works; zero means 15 minutes. (OPEN-48)
@@ -117,8 +114,9 @@ type Declaration[S any] struct {
 	Render func(ctx context.Context, tx *db.Tx, s *S, out *Sink) error
 }
 
-// Pair is a declaration that can be served.
-type Pair interface {
+// served is a declaration that can be served: what Declare and DeclareAt return.
+type served interface {
+	parts.Export
 	serve(e *Exports) parts.Part
 }
 
@@ -129,12 +127,10 @@ type Exports struct {
 	part    parts.Part
 }
 
-// New returns the exports of the contract.
-func New(c Config) *Exports { return NewWith(c, pairs(c)...) }
-
-// NewWith returns the service of the given exports. Zero values of the configuration get their defaults.
-func NewWith(c Config, pairs ...Pair) *Exports {
-	// First the defaults, because serving a pair reads the configuration.
+// New returns the service of the given exports. Zero values of the configuration get their defaults. It panics if
+// Declare or DeclareAt did not make one of the exports.
+func New(c Config, declared ...parts.Export) *Exports {
+	// First the defaults, because serving an export reads the configuration.
 	c.Limits.Rows = orDefault(c.Limits.Rows, 100_000)
 	c.Limits.Documents = orDefault(c.Limits.Documents, 60)
 	c.Limits.Pages = orDefault(c.Limits.Pages, 600)
@@ -144,8 +140,14 @@ func NewWith(c Config, pairs ...Pair) *Exports {
 
 	// The places bound how many GETs of this process render at a time, over all teams.
 	e := &Exports{config: c, awaited: fair.New(fair.Total(c.Limits.AtOnce), patience)}
-	for _, p := range pairs {
-		e.part = parts.Join(e.part, p.serve(e))
+
+	for _, d := range declared {
+		one, ok := d.(served)
+		if !ok {
+			panic("export: " + d.Route() + " was not made by Declare")
+		}
+
+		e.part = parts.Join(e.part, one.serve(e))
 	}
 
 	return e
