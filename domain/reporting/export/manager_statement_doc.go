@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"stayledger/domain/record/export"
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/reporting/paper"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/day"
@@ -65,17 +65,17 @@ func managerStatementPDF() export.Declaration[managerDetailDocument] {
 
 // managerStatementDoc fills in the document of a manager statement: summary, a table per section, and the available
 // balance.
-func managerStatementDoc(doc *document.ReportDoc, d *trust.ManagerDetail) {
+func managerStatementDoc(doc *paper.ReportDoc, d *trust.ManagerDetail) {
 	doc.Title, doc.Subtitle = "Manager statement", wholeMonths(d.StartAt, d.EndAt, doc.Locale)
 
 	// First the head: the period and how the balance moved over it.
-	doc.Facts = []document.Fact{
+	doc.Facts = []paper.Fact{
 		{Label: "From", Value: d.StartAt.String()},
 		{Label: "To", Value: d.EndAt.String()},
 		{Label: "Currency", Value: doc.Currency},
 	}
 	for _, line := range d.Summary {
-		doc.Summary = append(doc.Summary, document.SummaryLine{
+		doc.Summary = append(doc.Summary, paper.SummaryLine{
 			Label:    line.Text,
 			Cents:    line.Value,
 			Emphasis: line.Separated,
@@ -90,38 +90,38 @@ func managerStatementDoc(doc *document.ReportDoc, d *trust.ManagerDetail) {
 		}
 
 		// Last, from the balance at the end to the part of it that can be drawn.
-		t := document.ReportTable{
+		t := paper.ReportTable{
 			Title: s.Name,
-			Columns: append([]document.ReportColumn{
+			Columns: append([]paper.ReportColumn{
 				textColumn("Account"),
 				textColumn("Category"),
 			}, amountColumns("Amount")...),
 		}
 		for n := range s.Accounts {
 			a := &s.Accounts[n]
-			t.Rows = append(t.Rows, document.ReportRow{Cells: []any{
+			t.Rows = append(t.Rows, paper.ReportRow{Cells: []any{
 				codeAndName(a.Code, a.Name),
 				a.Category.Name,
 				a.CentTotal,
 			}})
 		}
 
-		t.Total = &document.ReportRow{Cells: []any{"Total", nil, s.CentTotal}}
+		t.Total = &paper.ReportRow{Cells: []any{"Total", nil, s.CentTotal}}
 		doc.Tables = append(doc.Tables, t)
 	}
 
-	t := document.ReportTable{
+	t := paper.ReportTable{
 		Title:   "Available balance",
-		Columns: append([]document.ReportColumn{textColumn("At the end of the period")}, amountColumns("Amount")...),
+		Columns: append([]paper.ReportColumn{textColumn("At the end of the period")}, amountColumns("Amount")...),
 	}
 
-	t.Rows = append(t.Rows, document.ReportRow{Cells: []any{"Balance end", d.Financials.BalanceEnd}})
+	t.Rows = append(t.Rows, paper.ReportRow{Cells: []any{"Balance end", d.Financials.BalanceEnd}})
 	for i := range d.AssetsAndLiabilities {
 		r := &d.AssetsAndLiabilities[i]
-		t.Rows = append(t.Rows, document.ReportRow{Cells: []any{r.Name, r.CentTotal}})
+		t.Rows = append(t.Rows, paper.ReportRow{Cells: []any{r.Name, r.CentTotal}})
 	}
 
-	t.Total = &document.ReportRow{Cells: []any{"Available balance", d.Financials.AvailableBalance}}
+	t.Total = &paper.ReportRow{Cells: []any{"Available balance", d.Financials.AvailableBalance}}
 
 	doc.Tables = append(doc.Tables, t)
 
@@ -193,7 +193,7 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 	doc.Title, doc.Locale = "Manager statements", s.Locale
 
 	// An empty selection is a document too: it says that no month is selected.
-	doc.Facts = []document.Fact{{Label: "Currency", Value: doc.Currency}}
+	doc.Facts = []paper.Fact{{Label: "Currency", Value: doc.Currency}}
 	if len(all) == 0 {
 		doc.Notes = []string{"No month of the manager statements is selected."}
 		return writeReport(out, &doc)
@@ -205,16 +205,16 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 }
 
 // managerStatementsDoc fills in the table of months, which come newest first, and the summary over all of them.
-func managerStatementsDoc(doc *document.ReportDoc, all []trust.ManagerMonth) {
+func managerStatementsDoc(doc *paper.ReportDoc, all []trust.ManagerMonth) {
 	// The period goes from the last month of the list to the first, because the newest comes first.
 	newest, oldest := &all[0], &all[len(all)-1]
 	doc.Subtitle = months(oldest.StartAt, newest.EndAt, doc.Locale)
-	doc.Facts = append([]document.Fact{
+	doc.Facts = append([]paper.Fact{
 		{Label: "From", Value: oldest.StartAt.String()},
 		{Label: "To", Value: newest.EndAt.String()},
 	}, doc.Facts...)
-	t := document.ReportTable{Columns: append(
-		[]document.ReportColumn{textColumn("Month")},
+	t := paper.ReportTable{Columns: append(
+		[]paper.ReportColumn{textColumn("Month")},
 		amountColumns(
 			"Balance start",
 			"Net revenue",
@@ -232,7 +232,7 @@ func managerStatementsDoc(doc *document.ReportDoc, all []trust.ManagerMonth) {
 	for i := range all {
 		f := &all[i].Financials
 
-		t.Rows = append(t.Rows, document.ReportRow{Cells: []any{
+		t.Rows = append(t.Rows, paper.ReportRow{Cells: []any{
 			months(all[i].StartAt, all[i].EndAt, doc.Locale),
 			f.BalanceStart,
 			f.NetRevenue,
@@ -255,7 +255,7 @@ func managerStatementsDoc(doc *document.ReportDoc, all []trust.ManagerMonth) {
 
 	// The total goes from the oldest balance at the start to the newest at the end.
 	start, end := oldest.Financials.BalanceStart, newest.Financials.BalanceEnd
-	t.Total = &document.ReportRow{Cells: []any{
+	t.Total = &paper.ReportRow{Cells: []any{
 		"Total",
 		start,
 		sum.NetRevenue,
@@ -265,8 +265,8 @@ func managerStatementsDoc(doc *document.ReportDoc, all []trust.ManagerMonth) {
 		sum.Transfers,
 		end,
 	}}
-	doc.Tables = []document.ReportTable{t}
-	doc.Summary = []document.SummaryLine{
+	doc.Tables = []paper.ReportTable{t}
+	doc.Summary = []paper.SummaryLine{
 		{Label: "Balance start", Cents: start},
 		{Label: "Net income", Cents: sum.NetIncome},
 		{Label: "Adjustments", Cents: sum.Adjustments},

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"stayledger/domain/record/export"
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/reporting/paper"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -132,8 +132,8 @@ func documents(
 	tx *db.Tx,
 	s *statementSelection,
 	out *export.Sink,
-) iter.Seq2[document.StatementDoc, error] {
-	return func(yield func(document.StatementDoc, error) bool) {
+) iter.Seq2[paper.StatementDoc, error] {
+	return func(yield func(paper.StatementDoc, error) bool) {
 		// All statements have the same letterhead.
 		sender, err := loadSender(ctx, tx)
 		if err == nil {
@@ -165,14 +165,14 @@ func documents(
 
 		// The loop may have ended early; any other error goes to it.
 		if err != nil && !errors.Is(err, errEnough) {
-			yield(document.StatementDoc{}, err)
+			yield(paper.StatementDoc{}, err)
 		}
 	}
 }
 
 // renderStatements writes all statements into one document.
 func renderStatements(ctx context.Context, tx *db.Tx, s *statementSelection, out *export.Sink) error {
-	return document.OwnerStatements(out, documents(ctx, tx, s, out))
+	return paper.OwnerStatements(out, documents(ctx, tx, s, out))
 }
 
 // renderStatementBatch writes a document per statement into an archive.
@@ -195,7 +195,7 @@ func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection,
 			return fmt.Errorf("begin a statement in the archive: %w", err)
 		}
 
-		if err := document.OwnerStatement(entry, doc); err != nil {
+		if err := paper.OwnerStatement(entry, doc); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package document
+package paper
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ import (
 // (ErrLogo), if the document has no creation date, or if w fails.
 func Report(w io.Writer, doc ReportDoc) error {
 	if doc.Created.IsZero() {
-		return errors.New("document: report has no creation date")
+		return errors.New("paper: report has no creation date")
 	}
 
 	shared, err := pdf.EmbeddedFonts()
@@ -81,7 +81,7 @@ func Report(w io.Writer, doc ReportDoc) error {
 	p.footers()
 
 	if err := p.doc.Close(); err != nil {
-		return fmt.Errorf("document: report: %w", err)
+		return fmt.Errorf("paper: report: %w", err)
 	}
 
 	return nil

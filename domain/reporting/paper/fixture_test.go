@@ -1,4 +1,4 @@
-package document_test
+package paper_test
 
 import (
 	"bytes"
@@ -10,26 +10,26 @@ import (
 	"testing"
 	"time"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/reporting/paper"
 	"stayledger/platform/money"
 )
 
 // sampleStatement is a statement of one page with every part.
-func sampleStatement() document.StatementDoc {
-	return document.StatementDoc{
+func sampleStatement() paper.StatementDoc {
+	return paper.StatementDoc{
 		Title: "Owner statement", Locale: "en-US", Currency: "USD",
 		Created: time.Date(2026, 6, 2, 9, 30, 0, 0, time.UTC),
-		Team: document.StatementTeam{
+		Team: paper.StatementTeam{
 			Name: "Harbour & Pine Stays", Address: []string{"214 Commercial Street", "Portland, ME 04101"},
 			Email: "owners@harbourpine.example", Phone: "+1 207 555 0143",
 		},
-		Statement: document.StatementRef{ID: "OS-2026-05-0117", Status: "Published", PeriodStart: "2026-05-01", PeriodEnd: "2026-05-31"},
-		Listing:   document.StatementListing{Name: "Lighthouse Cottage", Address: "8 Keeper's Lane, Cape Elizabeth, ME 04107"},
-		Owners: []document.StatementOwner{
+		Statement: paper.StatementRef{ID: "OS-2026-05-0117", Status: "Published", PeriodStart: "2026-05-01", PeriodEnd: "2026-05-31"},
+		Listing:   paper.StatementListing{Name: "Lighthouse Cottage", Address: "8 Keeper's Lane, Cape Elizabeth, ME 04107"},
+		Owners: []paper.StatementOwner{
 			{Name: "Margaret Ellison", Address: []string{"71 Spruce Hill Road", "Brunswick, ME 04011"}, SplitPercent: "60%", ShareCents: 251_730},
 			{Name: "Ellison Family Trust", Address: []string{"c/o Dunn & Weaver LLP", "Boston, MA 02110"}, SplitPercent: "40%", ShareCents: 167_820},
 		},
-		Summary: []document.SummaryLine{
+		Summary: []paper.SummaryLine{
 			{Label: "Balance start", Cents: 125_000},
 			{Label: "Net revenue", Cents: 623_874},
 			{Label: "Expenses", Cents: -79_324},
@@ -39,9 +39,9 @@ func sampleStatement() document.StatementDoc {
 			{Label: "Reserve", Cents: -125_000},
 			{Label: "Available", Cents: 419_550, Emphasis: true},
 		},
-		Reservations: document.ReservationTable{
+		Reservations: paper.ReservationTable{
 			Columns: []string{"Rent", "Cleaning", "Channel fee", "Management fee", "Net revenue"},
-			Rows: []document.ReservationRow{
+			Rows: []paper.ReservationRow{
 				{
 					GuestName: "Amelia Thornton", ConfirmationCode: "HMQ8XK2T4B", CheckIn: "2026-04-29", CheckOut: "2026-05-04", Nights: 5, Channel: "Airbnb",
 					Amounts: []money.Cents{142_500, 18_000, -4_815, -28_500, 127_185},
@@ -61,24 +61,24 @@ func sampleStatement() document.StatementDoc {
 			},
 			Subtotal: []money.Cents{735_174, 72_000, -36_265, -147_035, 623_874},
 		},
-		Expenses: []document.StatementLine{
+		Expenses: []paper.StatementLine{
 			{Date: "2026-05-06", Description: "Plumber: kitchen tap and dishwasher inlet replaced", Cents: -28_450},
 			{Date: "2026-05-12", Description: "Spring garden work", Cents: -36_000},
 			{Date: "2026-05-27", Description: "Welcome baskets, firewood", Cents: -14_874},
 		},
-		Payouts: []document.StatementLine{{Date: "2026-05-10", Description: "April statement, bank transfer to account ending 4471", Cents: -125_000}},
+		Payouts: []paper.StatementLine{{Date: "2026-05-10", Description: "April statement, bank transfer to account ending 4471", Cents: -125_000}},
 		Notes: "The Memorial Day weekend sold at the highest nightly rate so far. We suggest repainting the porch before the summer season; " +
 			"an estimate follows by separate mail.",
 	}
 }
 
 // longStatement has n reservations that all bring 1,000.00.
-func longStatement(n int) document.StatementDoc {
+func longStatement(n int) paper.StatementDoc {
 	doc := sampleStatement()
 
 	doc.Reservations.Rows = nil
 	for i := range n {
-		doc.Reservations.Rows = append(doc.Reservations.Rows, document.ReservationRow{
+		doc.Reservations.Rows = append(doc.Reservations.Rows, paper.ReservationRow{
 			GuestName: fmt.Sprintf("Guest %03d", i+1), ConfirmationCode: fmt.Sprintf("CODE%03d", i+1), CheckIn: "2026-05-01", CheckOut: "2026-05-02",
 			Nights: 1, Channel: "Direct", Amounts: []money.Cents{100_000, 0, 0, 0, 100_000},
 		})

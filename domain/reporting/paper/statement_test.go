@@ -1,4 +1,4 @@
-package document_test
+package paper_test
 
 import (
 	"bytes"
@@ -16,17 +16,17 @@ import (
 	"testing"
 	"time"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/reporting/paper"
 	"stayledger/platform/pdf/pdftest"
 )
 
 func ExampleOwnerStatement() {
 	var pdf bytes.Buffer
 
-	err := document.OwnerStatement(&pdf, document.StatementDoc{
+	err := paper.OwnerStatement(&pdf, paper.StatementDoc{
 		Title: "Owner statement", Locale: "en-US", Currency: "USD", Created: time.Date(2026, 6, 2, 0, 0, 0, 0, time.UTC),
-		Listing: document.StatementListing{Name: "Lighthouse Cottage"},
-		Summary: []document.SummaryLine{{Label: "Available", Cents: 419_550, Emphasis: true}},
+		Listing: paper.StatementListing{Name: "Lighthouse Cottage"},
+		Summary: []paper.SummaryLine{{Label: "Available", Cents: 419_550, Emphasis: true}},
 	})
 	fmt.Println(err, pdf.String()[:5])
 	// Output: <nil> %PDF-
@@ -39,9 +39,9 @@ type shown struct {
 }
 
 // pages reads the text of a statement, page by page.
-func pages(t *testing.T, doc document.StatementDoc) [][]shown {
+func pages(t *testing.T, doc paper.StatementDoc) [][]shown {
 	t.Helper()
-	return read(t, func(w io.Writer) error { return document.OwnerStatement(w, doc) })
+	return read(t, func(w io.Writer) error { return paper.OwnerStatement(w, doc) })
 }
 
 func read(t *testing.T, write func(io.Writer) error) [][]shown {
@@ -120,7 +120,7 @@ func TestFiguresOfAColumnEndTogether(t *testing.T) {
 
 	ends := map[string]float64{}
 	for _, s := range pages(t, sampleStatement())[0] {
-		ends[s.text] = s.x + document.RegularWidth(s.text, 8.5)
+		ends[s.text] = s.x + paper.RegularWidth(s.text, 8.5)
 	}
 
 	for _, figure := range []string{"920.00", "1,693.50", "2,353.39"} {
@@ -151,8 +151,8 @@ func TestLongStatement(t *testing.T) {
 		}
 
 		for _, s := range page {
-			if s.text == place && math.Abs(s.x+document.RegularWidth(place, 8)-(612-54)) > 0.02 {
-				t.Errorf("%q ends at %.2f", place, s.x+document.RegularWidth(place, 8))
+			if s.text == place && math.Abs(s.x+paper.RegularWidth(place, 8)-(612-54)) > 0.02 {
+				t.Errorf("%q ends at %.2f", place, s.x+paper.RegularWidth(place, 8))
 			}
 
 			if s.y < 55 && s.y != page[len(page)-1].y {
@@ -205,7 +205,7 @@ func TestSameStatementSameBytes(t *testing.T) {
 	doc.Owners[0].Name = "Ελένη Константинова"
 
 	var first bytes.Buffer
-	if err := document.OwnerStatement(&first, doc); err != nil {
+	if err := paper.OwnerStatement(&first, doc); err != nil {
 		t.Fatal(err)
 	}
 
@@ -213,7 +213,7 @@ func TestSameStatementSameBytes(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			var again bytes.Buffer
-			if err := document.OwnerStatement(&again, doc); err != nil {
+			if err := paper.OwnerStatement(&again, doc); err != nil {
 				t.Error(err)
 			}
 
@@ -271,7 +271,7 @@ func TestJoinersOfLetters(t *testing.T) {
 		"ه\u200d":        "ه\u200d",
 		"a\u200cb\u200d": "ab",
 	} {
-		if got := document.Legible(given); got != want {
+		if got := paper.Legible(given); got != want {
 			t.Errorf("%+q is drawn as %+q, want %+q", given, got, want)
 		}
 	}
@@ -283,25 +283,25 @@ func TestImmoderateStatementsEnd(t *testing.T) {
 	long := strings.Repeat("Lorem ipsum dolor ", 2_000)
 	word := strings.Repeat("W", 20_000)
 
-	for name, change := range map[string]func(*document.StatementDoc){
-		"nothing":      func(doc *document.StatementDoc) { *doc = document.StatementDoc{Created: doc.Created} },
-		"long guest":   func(doc *document.StatementDoc) { doc.Reservations.Rows[0].GuestName = word },
-		"long expense": func(doc *document.StatementDoc) { doc.Expenses[2].Description = long },
-		"long notes":   func(doc *document.StatementDoc) { doc.Notes = long },
-		"long head":    func(doc *document.StatementDoc) { doc.Reservations.Columns[1] = long },
-		"wide head":    func(doc *document.StatementDoc) { doc.Reservations.Columns[1] = word },
-		"no amounts":   func(doc *document.StatementDoc) { doc.Reservations.Rows[1].Amounts = nil },
-		"many amounts": func(doc *document.StatementDoc) { doc.Reservations.Columns = nil },
-		"many columns": func(doc *document.StatementDoc) {
+	for name, change := range map[string]func(*paper.StatementDoc){
+		"nothing":      func(doc *paper.StatementDoc) { *doc = paper.StatementDoc{Created: doc.Created} },
+		"long guest":   func(doc *paper.StatementDoc) { doc.Reservations.Rows[0].GuestName = word },
+		"long expense": func(doc *paper.StatementDoc) { doc.Expenses[2].Description = long },
+		"long notes":   func(doc *paper.StatementDoc) { doc.Notes = long },
+		"long head":    func(doc *paper.StatementDoc) { doc.Reservations.Columns[1] = long },
+		"wide head":    func(doc *paper.StatementDoc) { doc.Reservations.Columns[1] = word },
+		"no amounts":   func(doc *paper.StatementDoc) { doc.Reservations.Rows[1].Amounts = nil },
+		"many amounts": func(doc *paper.StatementDoc) { doc.Reservations.Columns = nil },
+		"many columns": func(doc *paper.StatementDoc) {
 			doc.Reservations.Columns = slices.Repeat([]string{"Accommodation"}, 16)
 		},
-		"many owners":     func(doc *document.StatementDoc) { doc.Owners = slices.Repeat(doc.Owners, 150) },
-		"many totals":     func(doc *document.StatementDoc) { doc.Summary = slices.Repeat(doc.Summary, 20) },
-		"long summary":    func(doc *document.StatementDoc) { doc.Summary[0].Label = word[:2_000] },
-		"long status":     func(doc *document.StatementDoc) { doc.Statement.Status = "Published and " + word[:300] },
-		"hostile locale":  func(doc *document.StatementDoc) { doc.Locale = "x) /JS (y" },
-		"unknown money":   func(doc *document.StatementDoc) { doc.Currency = "???" },
-		"smallest amount": func(doc *document.StatementDoc) { doc.Summary[0].Cents = math.MinInt64 },
+		"many owners":     func(doc *paper.StatementDoc) { doc.Owners = slices.Repeat(doc.Owners, 150) },
+		"many totals":     func(doc *paper.StatementDoc) { doc.Summary = slices.Repeat(doc.Summary, 20) },
+		"long summary":    func(doc *paper.StatementDoc) { doc.Summary[0].Label = word[:2_000] },
+		"long status":     func(doc *paper.StatementDoc) { doc.Statement.Status = "Published and " + word[:300] },
+		"hostile locale":  func(doc *paper.StatementDoc) { doc.Locale = "x) /JS (y" },
+		"unknown money":   func(doc *paper.StatementDoc) { doc.Currency = "???" },
+		"smallest amount": func(doc *paper.StatementDoc) { doc.Summary[0].Cents = math.MinInt64 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -335,9 +335,9 @@ func TestWideTablesTurnThePaper(t *testing.T) {
 	}
 }
 
-func paperOf(t *testing.T, doc document.StatementDoc) string {
+func paperOf(t *testing.T, doc paper.StatementDoc) string {
 	t.Helper()
-	page := drawnPages(t, func(w io.Writer) error { return document.OwnerStatement(w, doc) })[0]
+	page := drawnPages(t, func(w io.Writer) error { return paper.OwnerStatement(w, doc) })[0]
 
 	return fmt.Sprint(page.Width, " ", page.Height)
 }
@@ -378,7 +378,7 @@ func TestLabelsInAnotherLanguage(t *testing.T) {
 	t.Parallel()
 
 	doc := sampleStatement()
-	doc.Labels = document.StatementLabels{Guest: "Gast", PageOf: "Seite {page} von {pages}"}
+	doc.Labels = paper.StatementLabels{Guest: "Gast", PageOf: "Seite {page} von {pages}"}
 
 	all := slices.Concat(pages(t, doc)...)
 	if count(all, "Gast") == 0 || count(all, "Guest") != 0 || count(all, "Seite 1 von 2") != 1 || count(all, "Check-in") == 0 {
@@ -409,18 +409,18 @@ func TestLogos(t *testing.T) {
 		"16 bit":    {deepPNG.Bytes(), nil},
 		"1 bit":     {indexed.Bytes(), nil},
 		"jpeg":      {photo.Bytes(), nil},
-		"truncated": {sound[:len(sound)/2], document.ErrLogo},
-		"text":      {[]byte("<svg/>"), document.ErrLogo},
+		"truncated": {sound[:len(sound)/2], paper.ErrLogo},
+		"text":      {[]byte("<svg/>"), paper.ErrLogo},
 	} {
 		doc := sampleStatement()
 		doc.Team.Logo = c.data
 
 		var pdf bytes.Buffer
-		if err := document.OwnerStatement(&pdf, doc); !errors.Is(err, c.want) {
+		if err := paper.OwnerStatement(&pdf, doc); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 
-		if c.want == nil && drawnPages(t, func(w io.Writer) error { return document.OwnerStatement(w, doc) })[0].Images != 1 {
+		if c.want == nil && drawnPages(t, func(w io.Writer) error { return paper.OwnerStatement(w, doc) })[0].Images != 1 {
 			t.Errorf("%s: no image", name)
 		}
 	}
@@ -429,18 +429,18 @@ func TestLogos(t *testing.T) {
 func TestStatementErrors(t *testing.T) {
 	t.Parallel()
 
-	if err := document.OwnerStatement(&bytes.Buffer{}, document.StatementDoc{}); err == nil {
+	if err := paper.OwnerStatement(&bytes.Buffer{}, paper.StatementDoc{}); err == nil {
 		t.Error("a document without a creation date is not deterministic")
 	}
 
 	wide := sampleStatement()
 
 	wide.Reservations.Columns = slices.Repeat([]string{"Rent"}, 17)
-	if err := document.OwnerStatement(&bytes.Buffer{}, wide); !errors.Is(err, document.ErrTooWide) {
+	if err := paper.OwnerStatement(&bytes.Buffer{}, wide); !errors.Is(err, paper.ErrTooWide) {
 		t.Errorf("17 columns: %v", err)
 	}
 
-	if err := document.OwnerStatement(fullDisk{}, sampleStatement()); !errors.Is(err, errFull) {
+	if err := paper.OwnerStatement(fullDisk{}, sampleStatement()); !errors.Is(err, errFull) {
 		t.Errorf("failing writer: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package document_test
+package paper_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/reporting/paper"
 	"stayledger/platform/money"
 	"stayledger/platform/pdf/pdftest"
 )
@@ -20,15 +20,15 @@ func TestNothingRunsOffThePage(t *testing.T) {
 
 	word := strings.Repeat("W", 200)
 	address := []string{word, word, strings.Repeat("W", 100) + ", " + strings.Repeat("W", 30)}
-	owners := slices.Repeat([]document.StatementOwner{{Name: word, Address: address, SplitPercent: "25%", ShareCents: 1}}, 4)
-	facts := slices.Repeat([]document.Fact{{Label: word, Value: strings.Repeat("W", 1000)}}, 12)
+	owners := slices.Repeat([]paper.StatementOwner{{Name: word, Address: address, SplitPercent: "25%", ShareCents: 1}}, 4)
+	facts := slices.Repeat([]paper.Fact{{Label: word, Value: strings.Repeat("W", 1000)}}, 12)
 
 	for name, write := range map[string]func(io.Writer) error{
 		"owners": func(w io.Writer) error {
 			doc := sampleStatement()
 			doc.Owners = owners
 
-			return document.OwnerStatement(w, doc)
+			return paper.OwnerStatement(w, doc)
 		},
 		"everything": func(w io.Writer) error {
 			doc := sampleStatement()
@@ -36,25 +36,25 @@ func TestNothingRunsOffThePage(t *testing.T) {
 			doc.Team.Name, doc.Team.Address = word, address
 			doc.Statement.Draft = true
 
-			return document.OwnerStatement(w, doc)
+			return paper.OwnerStatement(w, doc)
 		},
 		"title": func(w io.Writer) error {
 			doc := sampleStatement()
 			doc.Listing.Name = strings.Repeat("W", 5000)
 
-			return document.OwnerStatement(w, doc)
+			return paper.OwnerStatement(w, doc)
 		},
 		"facts": func(w io.Writer) error {
 			doc := sampleReport(2)
 			doc.Facts, doc.Team.Address = facts, address
 
-			return document.Report(w, doc)
+			return paper.Report(w, doc)
 		},
 		"long address": func(w io.Writer) error {
 			doc := sampleReport(2)
 			doc.Team.Address = slices.Repeat(address, 5)
 
-			return document.Report(w, doc)
+			return paper.Report(w, doc)
 		},
 		"landscape": func(w io.Writer) error {
 			doc := sampleStatement()
@@ -62,7 +62,7 @@ func TestNothingRunsOffThePage(t *testing.T) {
 			doc.Reservations.Columns = slices.Repeat([]string{"Verwaltungsgebühr"}, 11)
 			doc.Reservations.Rows[0].Amounts = slices.Repeat(doc.Reservations.Subtotal[:1], 11)
 
-			return document.OwnerStatement(w, doc)
+			return paper.OwnerStatement(w, doc)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestMonths(t *testing.T) {
 		"ru":    {"11.2025", "11.2025"},
 		"ja-JP": {"2025-11", "2025-11"},
 	} {
-		if long, short := document.MonthText("2025-11-01", locale), document.ShortMonthText("2025-11-30", locale); long != want[0] || short != want[1] {
+		if long, short := paper.MonthText("2025-11-01", locale), paper.ShortMonthText("2025-11-30", locale); long != want[0] || short != want[1] {
 			t.Errorf("%q: %q and %q, want %q", locale, long, short, want)
 		}
 	}
@@ -114,9 +114,9 @@ func TestPercentagesFollowTheLocale(t *testing.T) {
 	} {
 		doc := sampleStatement()
 		doc.Locale, doc.Owners[0].SplitPercent = locale, "33.333%"
-		doc.Tables = []document.ReportTable{{
-			Title: "Shares", Columns: []document.ReportColumn{{"Owner", document.ReportText}, {"Share", document.ReportPercent}},
-			Rows: []document.ReportRow{{Cells: []any{"33.333% of all", "33.333%"}}},
+		doc.Tables = []paper.ReportTable{{
+			Title: "Shares", Columns: []paper.ReportColumn{{"Owner", paper.ReportText}, {"Share", paper.ReportPercent}},
+			Rows: []paper.ReportRow{{Cells: []any{"33.333% of all", "33.333%"}}},
 		}}
 		all := slices.Concat(pages(t, doc)...)
 
@@ -133,19 +133,19 @@ func TestTheLanguageIsThatOfTheWords(t *testing.T) {
 
 	for _, c := range []struct {
 		locale string
-		labels document.StatementLabels
+		labels paper.StatementLabels
 		want   string
 	}{
-		{"de-DE", document.StatementLabels{}, "en"},
-		{"en_GB", document.StatementLabels{}, "en-GB"},
-		{"de-DE", document.StatementLabels{Guest: "Gast"}, "de-DE"},
+		{"de-DE", paper.StatementLabels{}, "en"},
+		{"en_GB", paper.StatementLabels{}, "en-GB"},
+		{"de-DE", paper.StatementLabels{Guest: "Gast"}, "de-DE"},
 	} {
 		var statement, report bytes.Buffer
 
 		doc, table := sampleStatement(), sampleReport(1)
 
 		doc.Locale, doc.Labels, table.Locale, table.Labels = c.locale, c.labels, c.locale, c.labels
-		if err := errors.Join(document.OwnerStatement(&statement, doc), document.Report(&report, table)); err != nil {
+		if err := errors.Join(paper.OwnerStatement(&statement, doc), paper.Report(&report, table)); err != nil {
 			t.Fatal(err)
 		}
 

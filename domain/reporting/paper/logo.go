@@ -1,4 +1,4 @@
-package document
+package paper
 
 import (
 	"crypto/sha256"
@@ -10,7 +10,7 @@ import (
 )
 
 // ErrLogo is wrapped by rendering if the logo is no PNG or JPEG, is damaged, or has over 8 million pixels.
-var ErrLogo = errors.New("document: logo cannot be read")
+var ErrLogo = errors.New("paper: logo cannot be read")
 
 // logoWidth and logoHeight are the size of the logo's box.
 const logoWidth, logoHeight = 150.0, 48.0 // of its box

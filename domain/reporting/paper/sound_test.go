@@ -1,4 +1,4 @@
-package document_test
+package paper_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/reporting/paper"
 	"stayledger/platform/money"
 )
 
@@ -26,13 +26,13 @@ var passages = []string{"محمد بن عبد الله الهاشمي", "שרה 
 func samples(t *testing.T) map[string]func(io.Writer) error {
 	t.Helper()
 
-	one := func(change func(*document.StatementDoc)) func(io.Writer) error {
+	one := func(change func(*paper.StatementDoc)) func(io.Writer) error {
 		doc := sampleStatement()
 		change(&doc)
 
-		return func(w io.Writer) error { return document.OwnerStatement(w, doc) }
+		return func(w io.Writer) error { return paper.OwnerStatement(w, doc) }
 	}
-	scripts := func(doc *document.StatementDoc) {
+	scripts := func(doc *paper.StatementDoc) {
 		doc.Listing.Name = "東京の町家 京都"
 		doc.Team.Name = "Σπίτια του Αιγαίου"
 		doc.Owners[0].Name, doc.Owners[1].Name = "Ελένη Παπαδοπούλου", "山田 太郎"
@@ -40,7 +40,7 @@ func samples(t *testing.T) map[string]func(io.Writer) error {
 		doc.Reservations.Rows[2].GuestName, doc.Reservations.Rows[3].GuestName = "王小明", "Łukasz Żółć-Škoda"
 		doc.Expenses[0].Description = "水道の修理 · Επισκευή · Ремонт"
 	}
-	rightToLeft := func(doc *document.StatementDoc) {
+	rightToLeft := func(doc *paper.StatementDoc) {
 		doc.Listing.Name, doc.Team.Name = "فيلا النخيل 12 – جميرا", "شركة النخيل للسياحة (دبي)"
 		doc.Owners[0].Name, doc.Owners[1].Name = "محمد بن عبد الله الهاشمي", "שרה כהן"
 		doc.Reservations.Rows[0].GuestName, doc.Reservations.Rows[1].GuestName = "Layla ليلى Haddad", "آپارتمان خانه"
@@ -48,36 +48,36 @@ func samples(t *testing.T) map[string]func(io.Writer) error {
 	}
 
 	return map[string]func(io.Writer) error{
-		"one-page": one(func(*document.StatementDoc) {}),
-		"draft": one(func(doc *document.StatementDoc) {
+		"one-page": one(func(*paper.StatementDoc) {}),
+		"draft": one(func(doc *paper.StatementDoc) {
 			doc.Statement.Draft, doc.Statement.Status = true, "Draft"
-			doc.Tables, doc.Reservations, doc.Expenses = laidOut(), document.ReservationTable{}, nil
+			doc.Tables, doc.Reservations, doc.Expenses = laidOut(), paper.ReservationTable{}, nil
 		}),
-		"long": func(w io.Writer) error { return document.OwnerStatement(w, longStatement(200)) },
-		"co-owned-logo": one(func(doc *document.StatementDoc) {
+		"long": func(w io.Writer) error { return paper.OwnerStatement(w, longStatement(200)) },
+		"co-owned-logo": one(func(doc *paper.StatementDoc) {
 			doc.Team.Logo = logo(t)
 			doc.Owners = slices.Repeat(doc.Owners, 3)
 		}),
-		"logo-right": one(func(doc *document.StatementDoc) { doc.Team.Logo, doc.Team.LogoRight = logo(t), true }),
+		"logo-right": one(func(doc *paper.StatementDoc) { doc.Team.Logo, doc.Team.LogoRight = logo(t), true }),
 		"scripts":    one(scripts),
 		"right-left": one(rightToLeft),
-		"german": one(func(doc *document.StatementDoc) {
+		"german": one(func(doc *paper.StatementDoc) {
 			doc.Locale, doc.Currency = "de-DE", "EUR"
 			doc.Summary[5].Cents = -123_456_789
 		}),
-		"empty": one(func(doc *document.StatementDoc) {
-			*doc = document.StatementDoc{Title: "Owner statement", Locale: "en-GB", Currency: "GBP", Created: doc.Created, Team: document.StatementTeam{Name: "Harbour"}}
+		"empty": one(func(doc *paper.StatementDoc) {
+			*doc = paper.StatementDoc{Title: "Owner statement", Locale: "en-GB", Currency: "GBP", Created: doc.Created, Team: paper.StatementTeam{Name: "Harbour"}}
 		}),
 		"many": func(w io.Writer) error {
 			greek := sampleStatement()
 			scripts(&greek)
 			greek.Team.Logo = logo(t)
 
-			return document.OwnerStatements(w, sequence(longStatement(60), greek, sampleStatement(), greek))
+			return paper.OwnerStatements(w, sequence(longStatement(60), greek, sampleStatement(), greek))
 		},
-		"report": func(w io.Writer) error { return document.Report(w, sampleReport(60)) },
+		"report": func(w io.Writer) error { return paper.Report(w, sampleReport(60)) },
 		"report-empty": func(w io.Writer) error {
-			return document.Report(w, document.ReportDoc{Title: "Nothing", Created: created})
+			return paper.Report(w, paper.ReportDoc{Title: "Nothing", Created: created})
 		},
 	}
 }
@@ -85,45 +85,45 @@ func samples(t *testing.T) map[string]func(io.Writer) error {
 var created = time.Date(2026, 6, 2, 9, 30, 0, 0, time.UTC)
 
 // laidOut are tables as a layout gives them.
-func laidOut() []document.ReportTable {
-	stays := document.ReportTable{Title: "Net revenue", Columns: []document.ReportColumn{
-		{"Guest", document.ReportText},
-		{"Confirmation", document.ReportText},
-		{"Check-in", document.ReportDate},
-		{"Check-out", document.ReportDate},
-		{"Nights", document.ReportInteger},
-		{"Rent", document.ReportAmount},
-		{"Other revenue", document.ReportAmount},
-		{"Fees", document.ReportAmount},
-		{"Net", document.ReportAmount},
+func laidOut() []paper.ReportTable {
+	stays := paper.ReportTable{Title: "Net revenue", Columns: []paper.ReportColumn{
+		{"Guest", paper.ReportText},
+		{"Confirmation", paper.ReportText},
+		{"Check-in", paper.ReportDate},
+		{"Check-out", paper.ReportDate},
+		{"Nights", paper.ReportInteger},
+		{"Rent", paper.ReportAmount},
+		{"Other revenue", paper.ReportAmount},
+		{"Fees", paper.ReportAmount},
+		{"Net", paper.ReportAmount},
 	}}
 	for _, r := range sampleStatement().Reservations.Rows {
-		stays.Rows = append(stays.Rows, document.ReportRow{Cells: []any{
+		stays.Rows = append(stays.Rows, paper.ReportRow{Cells: []any{
 			r.GuestName, r.ConfirmationCode, r.CheckIn, r.CheckOut, r.Nights, r.Amounts[0], r.Amounts[1], r.Amounts[2] + r.Amounts[3], r.Amounts[4],
 		}})
 	}
 
-	stays.Total = &document.ReportRow{Cells: []any{"Total", nil, nil, nil, nil, money.Cents(735_174), money.Cents(72_000), money.Cents(-183_300), money.Cents(623_874)}}
+	stays.Total = &paper.ReportRow{Cells: []any{"Total", nil, nil, nil, nil, money.Cents(735_174), money.Cents(72_000), money.Cents(-183_300), money.Cents(623_874)}}
 
-	expenses := document.ReportTable{Title: "Expenses", Columns: []document.ReportColumn{
-		{"Date", document.ReportDate}, {"Description", document.ReportText}, {"Account", document.ReportText}, {"Share", document.ReportPercent}, {"Amount", document.ReportAmount},
+	expenses := paper.ReportTable{Title: "Expenses", Columns: []paper.ReportColumn{
+		{"Date", paper.ReportDate}, {"Description", paper.ReportText}, {"Account", paper.ReportText}, {"Share", paper.ReportPercent}, {"Amount", paper.ReportAmount},
 	}}
 	for _, e := range sampleStatement().Expenses {
-		expenses.Rows = append(expenses.Rows, document.ReportRow{Cells: []any{e.Date, e.Description, "Repairs and maintenance", "12.5%", e.Cents}})
+		expenses.Rows = append(expenses.Rows, paper.ReportRow{Cells: []any{e.Date, e.Description, "Repairs and maintenance", "12.5%", e.Cents}})
 	}
 
-	expenses.Total = &document.ReportRow{Cells: []any{"Total", nil, nil, nil, money.Cents(-79_324)}}
+	expenses.Total = &paper.ReportRow{Cells: []any{"Total", nil, nil, nil, money.Cents(-79_324)}}
 
-	return []document.ReportTable{stays, expenses}
+	return []paper.ReportTable{stays, expenses}
 }
 
 // sampleReport has n groups of three rows with subtotals, some with warnings.
-func sampleReport(n int) document.ReportDoc {
-	doc := document.ReportDoc{
+func sampleReport(n int) paper.ReportDoc {
+	doc := paper.ReportDoc{
 		Title: "Trust reconciliation", Subtitle: "Harbour Trust Account, May 2026", Locale: "en-US", Currency: "USD", Created: created,
 		Team:  sampleStatement().Team,
-		Facts: []document.Fact{{"As of", "2026-05-31"}, {"Bank account", "Trust account ··4471"}, {"Last reconciled", "2026-04-30"}, {"Currency", "USD"}},
-		Summary: []document.SummaryLine{
+		Facts: []paper.Fact{{"As of", "2026-05-31"}, {"Bank account", "Trust account ··4471"}, {"Last reconciled", "2026-04-30"}, {"Currency", "USD"}},
+		Summary: []paper.SummaryLine{
 			{Label: "Bank balance", Cents: 4_812_345},
 			{Label: "Outstanding", Cents: -12_345},
 			{Label: "Book balance", Cents: 4_800_000, Emphasis: true},
@@ -132,33 +132,33 @@ func sampleReport(n int) document.ReportDoc {
 		},
 		Notes: []string{"2 listings are out of balance. The books hold less than their owners are owed.", "Outstanding cheques are listed by date."},
 	}
-	table := document.ReportTable{Title: "By listing", Columns: []document.ReportColumn{
-		{"Listing", document.ReportText},
-		{"Since", document.ReportDate},
-		{"Entries", document.ReportInteger},
-		{"Trust", document.ReportAmount},
-		{"Owed", document.ReportAmount},
-		{"Share", document.ReportPercent},
+	table := paper.ReportTable{Title: "By listing", Columns: []paper.ReportColumn{
+		{"Listing", paper.ReportText},
+		{"Since", paper.ReportDate},
+		{"Entries", paper.ReportInteger},
+		{"Trust", paper.ReportAmount},
+		{"Owed", paper.ReportAmount},
+		{"Share", paper.ReportPercent},
 	}}
 	total := money.Cents(0)
 
 	for i := range n {
-		table.Rows = append(table.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{fmt.Sprintf("Owner group %02d", i+1)}})
+		table.Rows = append(table.Rows, paper.ReportRow{Style: paper.GroupRow, Cells: []any{fmt.Sprintf("Owner group %02d", i+1)}})
 		for k := range 3 {
-			row := document.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("Cottage %d-%d", i+1, k+1), "2026-05-01", 12 * (k + 1), money.Cents(100_000 * (k + 1)), money.Cents(-99_999 * (k + 1)), "12.5%"}}
+			row := paper.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("Cottage %d-%d", i+1, k+1), "2026-05-01", 12 * (k + 1), money.Cents(100_000 * (k + 1)), money.Cents(-99_999 * (k + 1)), "12.5%"}}
 			if (i+k)%7 == 3 {
-				row.Style, row.Below = document.WarningRow, "The trust balance is below what the owners are owed."
+				row.Style, row.Below = paper.WarningRow, "The trust balance is below what the owners are owed."
 			}
 
 			table.Rows = append(table.Rows, row)
 		}
 
-		table.Rows = append(table.Rows, document.ReportRow{Style: document.SubtotalRow, Cells: []any{"Subtotal", nil, 72, money.Cents(600_000), money.Cents(-599_994)}})
+		table.Rows = append(table.Rows, paper.ReportRow{Style: paper.SubtotalRow, Cells: []any{"Subtotal", nil, 72, money.Cents(600_000), money.Cents(-599_994)}})
 		total += 600_000
 	}
 
-	table.Total = &document.ReportRow{Cells: []any{"Total", nil, 72 * n, &total, (*money.Cents)(nil)}}
-	doc.Tables = []document.ReportTable{table}
+	table.Total = &paper.ReportRow{Cells: []any{"Total", nil, 72 * n, &total, (*money.Cents)(nil)}}
+	doc.Tables = []paper.ReportTable{table}
 
 	return doc
 }

@@ -1,4 +1,4 @@
-package document
+package paper
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package document
+package paper
 
 // statement returns the document with all its text in characters that the fonts have and with all labels. It
 // changes nothing that the caller shares. The tables of the layout are rewritten when they are laid out.

@@ -1,4 +1,4 @@
-package document
+package paper
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 // ErrTooWide is wrapped by OwnerStatement if a reservation table has more columns than fit on paper.
-var ErrTooWide = errors.New("document: too many reservation columns")
+var ErrTooWide = errors.New("paper: too many reservation columns")
 
 const maxColumns = 16
 
@@ -49,11 +49,11 @@ func OwnerStatements(w io.Writer, docs iter.Seq2[StatementDoc, error]) error {
 
 	// A PDF needs a page.
 	if f.doc == nil {
-		return errors.New("document: there is no owner statement to write")
+		return errors.New("paper: there is no owner statement to write")
 	}
 
 	if err := f.doc.Close(); err != nil {
-		return fmt.Errorf("document: owner statement: %w", err)
+		return fmt.Errorf("paper: owner statement: %w", err)
 	}
 
 	return nil
@@ -69,7 +69,7 @@ type statementFile struct {
 // add draws a statement on new pages of the file.
 func (f *statementFile) add(doc StatementDoc) error {
 	if doc.Created.IsZero() {
-		return errors.New("document: owner statement has no creation date")
+		return errors.New("paper: owner statement has no creation date")
 	}
 
 	if n := len(doc.Reservations.Columns); n > maxColumns {

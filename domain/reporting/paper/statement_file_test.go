@@ -1,4 +1,4 @@
-package document_test
+package paper_test
 
 import (
 	"bytes"
@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/reporting/paper"
 	"stayledger/platform/money"
 )
 
-func sequence(docs ...document.StatementDoc) iter.Seq2[document.StatementDoc, error] {
-	return func(yield func(document.StatementDoc, error) bool) {
+func sequence(docs ...paper.StatementDoc) iter.Seq2[paper.StatementDoc, error] {
+	return func(yield func(paper.StatementDoc, error) bool) {
 		for _, doc := range docs {
 			if !yield(doc, nil) {
 				return
@@ -27,7 +27,7 @@ func sequence(docs ...document.StatementDoc) iter.Seq2[document.StatementDoc, er
 func ExampleOwnerStatements() {
 	var pdf bytes.Buffer
 
-	err := document.OwnerStatements(&pdf, sequence(sampleStatement(), sampleStatement()))
+	err := paper.OwnerStatements(&pdf, sequence(sampleStatement(), sampleStatement()))
 	fmt.Println(err, pdf.String()[:5])
 	// Output: <nil> %PDF-
 }
@@ -37,7 +37,7 @@ func TestStatementsOfOneFileStandAsByThemselves(t *testing.T) {
 
 	long := sampleStatement()
 	for range 60 {
-		long.Expenses = append(long.Expenses, document.StatementLine{Date: "2026-05-04", Description: "Towels", Cents: -100})
+		long.Expenses = append(long.Expenses, paper.StatementLine{Date: "2026-05-04", Description: "Towels", Cents: -100})
 	}
 
 	greek := sampleStatement() // needs the whole font
@@ -51,14 +51,14 @@ func TestStatementsOfOneFileStandAsByThemselves(t *testing.T) {
 	}
 
 	wide.Reservations.Rows[0].Amounts = slices.Repeat([]money.Cents{123_456_789}, 11)
-	docs := []document.StatementDoc{long, greek, wide, sampleStatement()}
+	docs := []paper.StatementDoc{long, greek, wide, sampleStatement()}
 
 	var want [][]shown
 	for _, doc := range docs {
 		want = append(want, pages(t, doc)...)
 	}
 
-	if got := read(t, func(w io.Writer) error { return document.OwnerStatements(w, sequence(docs...)) }); !slices.EqualFunc(got, want, slices.Equal) {
+	if got := read(t, func(w io.Writer) error { return paper.OwnerStatements(w, sequence(docs...)) }); !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("%d pages together, %d by themselves, or their text differs", len(got), len(want))
 	}
 
@@ -72,7 +72,7 @@ func TestStatementsAreBytesOfTheirInput(t *testing.T) {
 
 	var first, second bytes.Buffer
 	for _, w := range []*bytes.Buffer{&first, &second} {
-		if err := document.OwnerStatements(w, sequence(sampleStatement(), sampleStatement())); err != nil {
+		if err := paper.OwnerStatements(w, sequence(sampleStatement(), sampleStatement())); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestOtherRevenueIsShown(t *testing.T) {
 	t.Parallel()
 
 	doc := sampleStatement()
-	doc.Other = []document.StatementLine{{Date: "2026-05-04", Description: "Insurance payment", Cents: 4_321}}
+	doc.Other = []paper.StatementLine{{Date: "2026-05-04", Description: "Insurance payment", Cents: 4_321}}
 
 	all := slices.Concat(pages(t, doc)...)
 	for text, want := range map[string]int{"Other revenue": 1, "Insurance payment": 1, "43.21": 2} {
@@ -103,16 +103,16 @@ func TestStatementsFailWithTheirSource(t *testing.T) {
 
 	var pdf bytes.Buffer
 
-	err := document.OwnerStatements(&pdf, func(yield func(document.StatementDoc, error) bool) {
+	err := paper.OwnerStatements(&pdf, func(yield func(paper.StatementDoc, error) bool) {
 		if yield(sampleStatement(), nil) {
-			yield(document.StatementDoc{}, lost)
+			yield(paper.StatementDoc{}, lost)
 		}
 	})
 	if !errors.Is(err, lost) || pdf.Len() > 0 {
 		t.Errorf("got %v after %d bytes", err, pdf.Len())
 	}
 
-	if err := document.OwnerStatements(&pdf, sequence()); err == nil || !strings.Contains(err.Error(), "no owner statement") {
+	if err := paper.OwnerStatements(&pdf, sequence()); err == nil || !strings.Contains(err.Error(), "no owner statement") {
 		t.Errorf("nothing to write: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package document_test
+package paper_test
 
 import (
 	"io"
@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/reporting/paper"
 )
 
 func BenchmarkOwnerStatement(b *testing.B) {
@@ -16,13 +16,13 @@ func BenchmarkOwnerStatement(b *testing.B) {
 	doc.Reservations.Rows = doc.Reservations.Rows[:3]
 	doc.Owners[0].Name = "Ελένη Παπαδοπούλου"
 
-	if n := len(drawnPages(b, func(w io.Writer) error { return document.OwnerStatement(w, doc) })); n != 1 {
+	if n := len(drawnPages(b, func(w io.Writer) error { return paper.OwnerStatement(w, doc) })); n != 1 {
 		b.Fatalf("%d pages", n)
 	}
 
 	before := processorTime(b)
 	for b.Loop() {
-		if err := document.OwnerStatement(io.Discard, doc); err != nil {
+		if err := paper.OwnerStatement(io.Discard, doc); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -38,7 +38,7 @@ func BenchmarkOwnerStatements(b *testing.B) {
 	for b.Loop() {
 		n += 500
 
-		if err := document.OwnerStatements(io.Discard, func(yield func(document.StatementDoc, error) bool) {
+		if err := paper.OwnerStatements(io.Discard, func(yield func(paper.StatementDoc, error) bool) {
 			for range 500 {
 				if !yield(doc, nil) {
 					return

@@ -1,4 +1,4 @@
-package document_test
+package paper_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/reporting/paper"
 	"stayledger/platform/money"
 	"stayledger/platform/pdf/pdftest"
 )
@@ -18,21 +18,21 @@ import (
 func ExampleReport() {
 	var pdf bytes.Buffer
 
-	err := document.Report(&pdf, document.ReportDoc{
+	err := paper.Report(&pdf, paper.ReportDoc{
 		Title: "Trust reconciliation", Subtitle: "May 2026", Locale: "en-US", Currency: "USD", Created: created,
-		Tables: []document.ReportTable{{
+		Tables: []paper.ReportTable{{
 			Title:   "By listing",
-			Columns: []document.ReportColumn{{Head: "Listing", Kind: document.ReportText}, {Head: "Trust", Kind: document.ReportAmount}},
-			Rows:    []document.ReportRow{{Cells: []any{"Lighthouse Cottage", money.Cents(125_000)}}},
+			Columns: []paper.ReportColumn{{Head: "Listing", Kind: paper.ReportText}, {Head: "Trust", Kind: paper.ReportAmount}},
+			Rows:    []paper.ReportRow{{Cells: []any{"Lighthouse Cottage", money.Cents(125_000)}}},
 		}},
 	})
 	fmt.Println(err, pdf.String()[:5])
 	// Output: <nil> %PDF-
 }
 
-func reportPages(t *testing.T, doc document.ReportDoc) [][]shown {
+func reportPages(t *testing.T, doc paper.ReportDoc) [][]shown {
 	t.Helper()
-	return read(t, func(w io.Writer) error { return document.Report(w, doc) })
+	return read(t, func(w io.Writer) error { return paper.Report(w, doc) })
 }
 
 func TestReportShowsEveryPart(t *testing.T) {
@@ -50,7 +50,7 @@ func TestReportShowsEveryPart(t *testing.T) {
 		}
 	}
 
-	doc.Locale, doc.Labels = "de-DE", document.StatementLabels{PageOf: "Seite {page} von {pages}", Notes: "Anmerkungen"}
+	doc.Locale, doc.Labels = "de-DE", paper.StatementLabels{PageOf: "Seite {page} von {pages}", Notes: "Anmerkungen"}
 
 	all = slices.Concat(reportPages(t, doc)...)
 	for _, want := range []string{"31.05.2026", "48.123,45", "1.000,00\u00a0€", "Anmerkungen", "Seite 1 von 1"} {
@@ -109,7 +109,7 @@ func TestReportIsOneTable(t *testing.T) {
 	t.Parallel()
 
 	var b bytes.Buffer
-	if err := document.Report(&b, sampleReport(30)); err != nil {
+	if err := paper.Report(&b, sampleReport(30)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -150,31 +150,31 @@ func TestHostileReports(t *testing.T) {
 
 	word := strings.Repeat("W", 10_000)
 
-	for name, change := range map[string]func(*document.ReportDoc){
-		"nothing":        func(doc *document.ReportDoc) { *doc = document.ReportDoc{Created: created} },
-		"total alone":    func(doc *document.ReportDoc) { doc.Tables[0].Rows = nil },
-		"no columns":     func(doc *document.ReportDoc) { doc.Tables[0].Columns = nil },
-		"too few cells":  func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Cells = nil },
-		"too many cells": func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Cells = slices.Repeat([]any{"x"}, 99) },
-		"strange cells":  func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Cells = []any{struct{}{}, 1.5, "x", 7, "y"} },
-		"deep":           func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Level = 1 << 40 },
-		"long word":      func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Cells[0] = word },
-		"long date":      func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Cells[1] = word },
-		"long group":     func(doc *document.ReportDoc) { doc.Tables[0].Rows[0].Cells[0] = word },
-		"long below":     func(doc *document.ReportDoc) { doc.Tables[0].Rows[1].Below = word },
-		"long head":      func(doc *document.ReportDoc) { doc.Tables[0].Columns[2].Head = word },
-		"long title":     func(doc *document.ReportDoc) { doc.Title, doc.Tables[0].Title = word[:900], word },
-		"long fact":      func(doc *document.ReportDoc) { doc.Facts[0].Value = word[:900] },
-		"control":        func(doc *document.ReportDoc) { doc.Title = "a\x00\xff\u202eb\u2066\u0301\r\n" },
-		"groups alone": func(doc *document.ReportDoc) {
+	for name, change := range map[string]func(*paper.ReportDoc){
+		"nothing":        func(doc *paper.ReportDoc) { *doc = paper.ReportDoc{Created: created} },
+		"total alone":    func(doc *paper.ReportDoc) { doc.Tables[0].Rows = nil },
+		"no columns":     func(doc *paper.ReportDoc) { doc.Tables[0].Columns = nil },
+		"too few cells":  func(doc *paper.ReportDoc) { doc.Tables[0].Rows[1].Cells = nil },
+		"too many cells": func(doc *paper.ReportDoc) { doc.Tables[0].Rows[1].Cells = slices.Repeat([]any{"x"}, 99) },
+		"strange cells":  func(doc *paper.ReportDoc) { doc.Tables[0].Rows[1].Cells = []any{struct{}{}, 1.5, "x", 7, "y"} },
+		"deep":           func(doc *paper.ReportDoc) { doc.Tables[0].Rows[1].Level = 1 << 40 },
+		"long word":      func(doc *paper.ReportDoc) { doc.Tables[0].Rows[1].Cells[0] = word },
+		"long date":      func(doc *paper.ReportDoc) { doc.Tables[0].Rows[1].Cells[1] = word },
+		"long group":     func(doc *paper.ReportDoc) { doc.Tables[0].Rows[0].Cells[0] = word },
+		"long below":     func(doc *paper.ReportDoc) { doc.Tables[0].Rows[1].Below = word },
+		"long head":      func(doc *paper.ReportDoc) { doc.Tables[0].Columns[2].Head = word },
+		"long title":     func(doc *paper.ReportDoc) { doc.Title, doc.Tables[0].Title = word[:900], word },
+		"long fact":      func(doc *paper.ReportDoc) { doc.Facts[0].Value = word[:900] },
+		"control":        func(doc *paper.ReportDoc) { doc.Title = "a\x00\xff\u202eb\u2066\u0301\r\n" },
+		"groups alone": func(doc *paper.ReportDoc) {
 			for i := range doc.Tables[0].Rows {
-				doc.Tables[0].Rows[i].Style = document.GroupRow
+				doc.Tables[0].Rows[i].Style = paper.GroupRow
 			}
 		},
-		"subtotals alone": func(doc *document.ReportDoc) {
+		"subtotals alone": func(doc *paper.ReportDoc) {
 			doc.Tables[0].Rows = slices.Repeat(doc.Tables[0].Rows[4:5], 300)
 		},
-		"forty columns": func(doc *document.ReportDoc) { doc.Tables[0].Columns = slices.Repeat(doc.Tables[0].Columns, 7) },
+		"forty columns": func(doc *paper.ReportDoc) { doc.Tables[0].Columns = slices.Repeat(doc.Tables[0].Columns, 7) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -188,11 +188,11 @@ func TestHostileReports(t *testing.T) {
 		})
 	}
 
-	if err := document.Report(io.Discard, document.ReportDoc{}); err == nil {
+	if err := paper.Report(io.Discard, paper.ReportDoc{}); err == nil {
 		t.Error("a document without a creation date is not deterministic")
 	}
 
-	if err := document.Report(fullDisk{}, sampleReport(3)); !errors.Is(err, errFull) {
+	if err := paper.Report(fullDisk{}, sampleReport(3)); !errors.Is(err, errFull) {
 		t.Errorf("failing writer: %v", err)
 	}
 }
