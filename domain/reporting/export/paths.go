@@ -11,13 +11,6 @@ import (
 // returns.
 func Part(box *seal.Box) parts.Part {
 	return parts.Part{Exports: []parts.Export{
-		export.Declare(accountsCSV()),
-		export.Declare(bankRecordsCSV()),
-		export.Declare(contactsCSV()),
-		export.Declare(listingsCSV()),
-		export.Declare(reservationsCSV()),
-		export.Declare(mappingsCSV()),
-		export.Declare(transactionsCSV()),
 		export.Declare(statementsCSV()),
 		export.Declare(statementLinesCSV()),
 		export.Declare(statementPeriodsCSV()),

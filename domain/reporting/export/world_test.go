@@ -11,8 +11,14 @@ import (
 	"time"
 
 	"stayledger/domain/activity/mapping"
+	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
+	"stayledger/domain/banking/rule"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/bank"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/contact"
+	"stayledger/domain/property/listing"
 	"stayledger/domain/record/export"
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/operation"
@@ -26,6 +32,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/parts"
 	"stayledger/platform/pdf/pdftest"
 	"stayledger/test/fixture"
 )
@@ -66,7 +73,10 @@ func newWorldOf(t testing.TB, c export.Config) *world {
 
 	c.Store, c.Signer, c.PublicURL = store, signer, address
 
-	served := export.New(c, exports.Part(nil).Exports...).Part()
+	declared := parts.Exports(
+		account.Part(nil), bank.Part(rule.OfBank), contact.Part(nil), listing.Part(nil), mapping.Part(), reservation.Part(), transaction.Part(), exports.Part(nil),
+	)
+	served := export.New(c, declared...).Part()
 	w := &world{t: t, store: store, endpoints: slices.Concat(
 		served.Endpoints, layout.Part().Endpoints, file.Part(store, signer).Endpoints, operation.Part(time.Hour).Endpoints, transaction.Part().Endpoints, statement.Part().Endpoints,
 	)}

@@ -1,32 +1,38 @@
-package export
+package transaction
 
 import (
 	"context"
 
-	"stayledger/domain/activity/transaction"
 	"stayledger/domain/record/export"
+	"stayledger/platform/api"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/page"
 )
 
-// transactionSelection is the selector of the CSV: the filters of GET /transactions, and the columns.
-type transactionSelection struct {
-	transaction.Filter
-	Sort    transaction.Sort    `query:"sort" json:"sort,omitempty" doc:"Default -date."`
-	Columns []transactionColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+// Callers know these schemas by the names of package export.
+var (
+	_ = api.PublishAs[exportSelection]("ExportTransactionSelection")
+	_ = api.PublishAs[exportColumn]("ExportTransactionColumn")
+)
+
+// exportSelection is the selector of the CSV: the filters of GET /transactions, and the columns.
+type exportSelection struct {
+	Filter
+	Sort    Sort           `query:"sort" json:"sort,omitempty" doc:"Default -date."`
+	Columns []exportColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
-// transactionColumn is a column of the CSV.
-type transactionColumn string
+// exportColumn is a column of the CSV.
+type exportColumn string
 
 // Enum returns the names of the columns in their own order.
-func (transactionColumn) Enum() []string { return export.ColumnNames(transactionColumns) }
+func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 
-// transactionColumns are the columns. One row is one line, as a bookkeeper posts it. Its parts are amount,
+// exportColumns are the columns. One row is one line, as a bookkeeper posts it. Its parts are amount,
 // taxAmount and markupAmount, and total is the total of the line. The transactionTotal is the amount that moved
 // through the account. It is only on the first row of its transaction, so that every column can be added up.
-var transactionColumns = []export.SQLColumn{
+var exportColumns = []export.SQLColumn{
 	export.FromSQL("id", csv.ID, "t.id"),
 	export.FromSQL("shortRef", csv.ID, "t.short_ref"),
 	export.FromSQL("uniqueRef", csv.ID, "t.unique_ref"),
@@ -60,16 +66,16 @@ var transactionColumns = []export.SQLColumn{
 const (
 	transactionLines = ` join transaction_line line on line.team_id = t.team_id and line.transaction_id = t.id`
 	// The joins that columns need in addition to the transactions t and their lines.
-	transactionTables = transactionLines + `
+	exportTables = transactionLines + `
 		left join account posted on posted.team_id = line.team_id and posted.id = line.account_id
 		left join contact paid on paid.team_id = line.team_id and paid.id = line.contact_id
 		left join listing home on home.team_id = line.team_id and home.id = line.listing_id
 		left join reservation stay on stay.team_id = line.team_id and stay.id = line.reservation_id`
 )
 
-// transactionRows returns a query for the lines of the selected transactions, joined with the given tables.
-func transactionRows(s *transactionSelection, tables string) page.Query {
-	q := transaction.ListQuery(s.Filter)
+// exportQuery returns a query for the lines of the selected transactions, joined with the given tables.
+func exportQuery(s *exportSelection, tables string) page.Query {
+	q := ListQuery(s.Filter)
 
 	// The lines of a transaction follow each other in their order, whatever the list is sorted by.
 	q.From, q.Then = q.From+tables, "line.position"
@@ -78,20 +84,20 @@ func transactionRows(s *transactionSelection, tables string) page.Query {
 }
 
 // transactionsCSV declares EXP-P07, the export of transactions by line.
-func transactionsCSV() export.Declaration[transactionSelection] {
-	return export.Declaration[transactionSelection]{
+func transactionsCSV() export.Declaration[exportSelection] {
+	return export.Declaration[exportSelection]{
 		Path: "/transactions/csv", ID: "TransactionsCSV", Tag: "Transactions", Summary: "Export transactions as CSV",
 		Doc: "One row per transaction line. The transactionTotal is on the first line of its transaction only, " +
 			"so that every column can be added up.",
 		Format: export.CSV, Scopes: []string{"transactions:export"}, Name: "transactions",
-		Count: func(ctx context.Context, tx *db.Tx, s *transactionSelection) (export.Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *exportSelection) (export.Size, error) {
 			// Counting lines needs only the lines, none of the names.
-			return export.CountRows(ctx, tx, transactionRows(s, transactionLines))
+			return export.CountRows(ctx, tx, exportQuery(s, transactionLines))
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *transactionSelection, out *export.Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *exportSelection, out *export.Sink) error {
 			return export.RowList{
-				Columns: export.SelectColumns(transactionColumns, s.Columns),
-				Query:   transactionRows(s, transactionTables),
+				Columns: export.SelectColumns(exportColumns, s.Columns),
+				Query:   exportQuery(s, exportTables),
 				Sort:    string(s.Sort),
 			}.Write(ctx, tx, out)
 		},

@@ -1,31 +1,37 @@
-package export
+package bank
 
 import (
 	"context"
 
-	"stayledger/domain/books/bank"
 	"stayledger/domain/record/export"
+	"stayledger/platform/api"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
 
-// bankSelection is the selector of the CSV: the filters of GET /bank-records, and the columns.
-type bankSelection struct {
-	bank.Filter
-	Sort    bank.Sort    `query:"sort" json:"sort,omitempty" doc:"Default -date."`
-	Columns []bankColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+// Callers know these schemas by the names of package export.
+var (
+	_ = api.PublishAs[exportSelection]("ExportBankSelection")
+	_ = api.PublishAs[exportColumn]("ExportBankColumn")
+)
+
+// exportSelection is the selector of the CSV: the filters of GET /bank-records, and the columns.
+type exportSelection struct {
+	Filter
+	Sort    Sort           `query:"sort" json:"sort,omitempty" doc:"Default -date."`
+	Columns []exportColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
-// bankColumn is a column of the CSV.
-type bankColumn string
+// exportColumn is a column of the CSV.
+type exportColumn string
 
 // Enum returns the names of the columns in their own order.
-func (bankColumn) Enum() []string { return export.ColumnNames(bankColumns) }
+func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 
-// bankColumns are the columns of the CSV, which has a row per bank record. The columns reconciled and open of a
+// exportColumns are the columns of the CSV, which has a row per bank record. The columns reconciled and open of a
 // movement add up to amount. A stated balance leaves all three empty, so that each of them can be added up over the
 // whole file.
-var bankColumns = []export.SQLColumn{
+var exportColumns = []export.SQLColumn{
 	export.FromSQL("id", csv.ID, "r.id"),
 	export.FromSQL("uniqueRef", csv.ID, "r.unique_ref"),
 	export.FromSQL("date", csv.Date, "r.date"),
@@ -40,10 +46,10 @@ var bankColumns = []export.SQLColumn{
 	export.FromSQL("reconciled", csv.Amount, moving+"r.made end"),
 	export.FromSQL("open", csv.Amount, moving+"r.amount - r.made end"),
 	export.FromSQL("balance", csv.Amount, "r.balance"),
-	export.FromSQL("balanceCorrection", csv.Amount, "case when r.type = 'balance' then "+bank.Correction+" end"),
-	export.FromSQL("currency", csv.Currency, bank.Currency),
+	export.FromSQL("balanceCorrection", csv.Amount, "case when r.type = 'balance' then "+Correction+" end"),
+	export.FromSQL("currency", csv.Currency, Currency),
 	export.FromSQL("reconcileStatus", csv.Text, "state.status"),
-	export.FromSQL("transactions", csv.Text, bank.ShortRefs),
+	export.FromSQL("transactions", csv.Text, ShortRefs),
 	export.FromSQL("matchedByBankRule", csv.ID, "r.matched_by_bank_rule"),
 	export.FromSQL("connectionId", csv.ID, "r.connection_id"),
 	export.FromSQL("bankAccountId", csv.ID, "r.bank_account_id"),
@@ -55,20 +61,20 @@ var bankColumns = []export.SQLColumn{
 const moving = "case when r.type = 'transaction' then "
 
 // bankRecordsCSV declares EXP-P02, the export of bank records.
-func bankRecordsCSV() export.Declaration[bankSelection] {
-	return export.Declaration[bankSelection]{
+func bankRecordsCSV() export.Declaration[exportSelection] {
+	return export.Declaration[exportSelection]{
 		Path: "/bank-records/csv", ID: "BankRecordsCSV", Tag: "Bank records", Summary: "Export bank records as CSV",
 		Doc: "One row per record. reconciled and open add up to amount; transactions are the short references of " +
 			"those that the record is reconciled with. A stated balance has balance and balanceCorrection instead.",
 		Format: export.CSV, Scopes: []string{"bank:export"}, Name: "bank-records",
-		Count: func(ctx context.Context, tx *db.Tx, s *bankSelection) (export.Size, error) {
-			return export.CountRows(ctx, tx, bank.ListQuery(tx, &s.Filter))
+		Count: func(ctx context.Context, tx *db.Tx, s *exportSelection) (export.Size, error) {
+			return export.CountRows(ctx, tx, ListQuery(tx, &s.Filter))
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *bankSelection, out *export.Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *exportSelection, out *export.Sink) error {
 			// The export takes the query of the list with its own columns, so that both select the same records.
 			return export.RowList{
-				Columns: export.SelectColumns(bankColumns, s.Columns),
-				Query:   bank.ListQuery(tx, &s.Filter),
+				Columns: export.SelectColumns(exportColumns, s.Columns),
+				Query:   ListQuery(tx, &s.Filter),
 				Sort:    string(s.Sort),
 			}.Write(ctx, tx, out)
 		},

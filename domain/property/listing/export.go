@@ -1,32 +1,39 @@
-package export
+package listing
 
 import (
 	"context"
 	"slices"
 
-	"stayledger/domain/property/listing"
+	"stayledger/domain/property/contact"
 	"stayledger/domain/record/export"
+	"stayledger/platform/api"
 	"stayledger/platform/csv"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 )
 
-// listingSelection is the selector of the CSV: the filters of GET /listings, and the columns.
-type listingSelection struct {
-	listing.Filter
-	Sort    listing.Sort    `query:"sort" json:"sort,omitempty" doc:"Default createdAt."`
-	Columns []listingColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+// Callers know these schemas by the names of package export.
+var (
+	_ = api.PublishAs[exportSelection]("ExportListingSelection")
+	_ = api.PublishAs[exportColumn]("ExportListingColumn")
+)
+
+// exportSelection is the selector of the CSV: the filters of GET /listings, and the columns.
+type exportSelection struct {
+	Filter
+	Sort    Sort           `query:"sort" json:"sort,omitempty" doc:"Default createdAt."`
+	Columns []exportColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
-// listingColumn is a column of the CSV.
-type listingColumn string
+// exportColumn is a column of the CSV.
+type exportColumn string
 
 // Enum returns the names of the columns in their own order.
-func (listingColumn) Enum() []string { return export.ColumnNames(listingColumns) }
+func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 
-// listingColumns are the columns of the CSV, which has a row per listing. The columns from ownershipPeriodId to
+// exportColumns are the columns of the CSV, which has a row per listing. The columns from ownershipPeriodId to
 // reserve describe the ownership period that covers today, if there is one.
-var listingColumns = slices.Concat([]export.SQLColumn{
+var exportColumns = slices.Concat([]export.SQLColumn{
 	export.FromSQL("id", csv.ID, "l.id"),
 	export.FromSQL("shortRef", csv.ID, "l.short_ref"),
 	export.FromSQL("uniqueRef", csv.ID, "l.unique_ref"),
@@ -34,7 +41,7 @@ var listingColumns = slices.Concat([]export.SQLColumn{
 	export.FromSQL("status", csv.Text, "l.status"),
 	export.FromSQL("parentId", csv.ID, "g.id"),
 	export.FromSQL("parent", csv.Text, "g.name"),
-}, addressColumns("l.address"), []export.SQLColumn{
+}, contact.AddressColumns("l.address"), []export.SQLColumn{
 	export.FromSQL("ownershipPeriodId", csv.ID, "owned.id"),
 	export.FromSQL("owners", csv.Text, "owners.names"),
 	export.FromSQL("businessModel", csv.Text, "owned.business_model"),
@@ -46,9 +53,9 @@ var listingColumns = slices.Concat([]export.SQLColumn{
 	export.FromSQL("updatedAt", csv.Instant, "l.updated_at"),
 })
 
-// listingTables joins today's ownership and its owners to the listings l and their groups g. A split of 33333 is
+// exportTables joins today's ownership and its owners to the listings l and their groups g. A split of 33333 is
 // written as 33.333%.
-const listingTables = `
+const exportTables = `
 	left join listing_ownership_period owned on owned.team_id = l.team_id and owned.listing_id = l.id
 		and daterange(owned.start_at, owned.end_at) @> @today_owned::date
 	left join lateral (
@@ -57,24 +64,24 @@ const listingTables = `
 		where m.team_id = owned.team_id and m.period_id = owned.id) owners on true`
 
 // listingsCSV declares EXP-P04, the export of listings.
-func listingsCSV() export.Declaration[listingSelection] {
-	return export.Declaration[listingSelection]{
+func listingsCSV() export.Declaration[exportSelection] {
+	return export.Declaration[exportSelection]{
 		Path: "/listings/csv", ID: "ListingsCSV", Tag: "Listings", Summary: "Export listings as CSV",
 		Doc: "One row per listing with who owns it today, such as Ann 60%; Ben 40%. ownedFrom is empty from " +
 			"inception on; ownedUntil is the first day that is not owned any more. reserve is in the listing's " +
 			"currency.",
 		Format: export.CSV, Scopes: []string{"listings:export"}, Name: "listings",
-		Count: func(ctx context.Context, tx *db.Tx, s *listingSelection) (export.Size, error) {
-			return export.CountRows(ctx, tx, listing.ListQuery(tx, &s.Filter))
+		Count: func(ctx context.Context, tx *db.Tx, s *exportSelection) (export.Size, error) {
+			return export.CountRows(ctx, tx, ListQuery(tx, &s.Filter))
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *listingSelection, out *export.Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *exportSelection, out *export.Sink) error {
 			// The joins are added here and not in Count, since a listing has at most one ownership period on a day.
-			q := listing.ListQuery(tx, &s.Filter)
-			q.From += listingTables
+			q := ListQuery(tx, &s.Filter)
+			q.From += exportTables
 			q.Args["today_owned"] = day.Of(tx.Now)
 
 			return export.RowList{
-				Columns: export.SelectColumns(listingColumns, s.Columns),
+				Columns: export.SelectColumns(exportColumns, s.Columns),
 				Query:   q,
 				Sort:    string(s.Sort),
 			}.Write(ctx, tx, out)

@@ -1,30 +1,36 @@
-package export
+package account
 
 import (
 	"context"
 
-	"stayledger/domain/books/account"
 	"stayledger/domain/record/export"
+	"stayledger/platform/api"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
 
-// accountSelection is the selector of the CSV: the filters of GET /accounts, and the columns.
-type accountSelection struct {
-	account.Filter
-	Sort    account.Sort    `query:"sort" json:"sort,omitempty" doc:"Default code; category is the categories' order in the chart."`
-	Columns []accountColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+// Callers know these schemas by the names of package export.
+var (
+	_ = api.PublishAs[exportSelection]("ExportAccountSelection")
+	_ = api.PublishAs[exportColumn]("ExportAccountColumn")
+)
+
+// exportSelection is the selector of the CSV: the filters of GET /accounts, and the columns.
+type exportSelection struct {
+	Filter
+	Sort    Sort           `query:"sort" json:"sort,omitempty" doc:"Default code; category is the categories' order in the chart."`
+	Columns []exportColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
-// accountColumn is a column of the CSV.
-type accountColumn string
+// exportColumn is a column of the CSV.
+type exportColumn string
 
 // Enum returns the names of the columns in their own order.
-func (accountColumn) Enum() []string { return export.ColumnNames(accountColumns) }
+func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 
-// accountColumns are the columns of the CSV, which has a row per account. From bankingCategory on, the columns are
+// exportColumns are the columns of the CSV, which has a row per account. From bankingCategory on, the columns are
 // filled for bank accounts only.
-var accountColumns = []export.SQLColumn{
+var exportColumns = []export.SQLColumn{
 	export.FromSQL("id", csv.ID, "a.id"),
 	export.FromSQL("uniqueRef", csv.ID, "a.unique_ref"),
 	export.FromSQL("code", csv.ID, "a.code"),
@@ -49,20 +55,20 @@ var accountColumns = []export.SQLColumn{
 }
 
 // accountsCSV declares EXP-P01, the export of the chart of accounts.
-func accountsCSV() export.Declaration[accountSelection] {
-	return export.Declaration[accountSelection]{
+func accountsCSV() export.Declaration[exportSelection] {
+	return export.Declaration[exportSelection]{
 		Path: "/accounts/csv", ID: "AccountsCSV", Tag: "Accounts", Summary: "Export the chart of accounts as CSV",
 		Doc: "One row per account with its assignments, and the fields that only bank accounts have: opening is the " +
 			"balance at the bank at the start of openingDate.",
 		Format: export.CSV, Scopes: []string{"accounts:export"}, Name: "accounts",
-		Count: func(ctx context.Context, tx *db.Tx, s *accountSelection) (export.Size, error) {
-			return export.CountRows(ctx, tx, account.ListQuery(tx, &s.Filter))
+		Count: func(ctx context.Context, tx *db.Tx, s *exportSelection) (export.Size, error) {
+			return export.CountRows(ctx, tx, ListQuery(tx, &s.Filter))
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *accountSelection, out *export.Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *exportSelection, out *export.Sink) error {
 			// The export takes the query of the list with its own columns, so that both select the same accounts.
 			return export.RowList{
-				Columns: export.SelectColumns(accountColumns, s.Columns),
-				Query:   account.ListQuery(tx, &s.Filter),
+				Columns: export.SelectColumns(exportColumns, s.Columns),
+				Query:   ListQuery(tx, &s.Filter),
 				Sort:    string(s.Sort),
 			}.Write(ctx, tx, out)
 		},

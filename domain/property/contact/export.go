@@ -1,32 +1,38 @@
-package export
+package contact
 
 import (
 	"context"
 	"slices"
 
-	"stayledger/domain/property/contact"
 	"stayledger/domain/record/export"
+	"stayledger/platform/api"
 	"stayledger/platform/csv"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 )
 
-// contactSelection is the selector of the CSV: the filters of GET /contacts, and the columns.
-type contactSelection struct {
-	contact.Filter
-	Sort    contact.Sort    `query:"sort" json:"sort,omitempty" doc:"Default createdAt."`
-	Columns []contactColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+// Callers know these schemas by the names of package export.
+var (
+	_ = api.PublishAs[exportSelection]("ExportContactSelection")
+	_ = api.PublishAs[exportColumn]("ExportContactColumn")
+)
+
+// exportSelection is the selector of the CSV: the filters of GET /contacts, and the columns.
+type exportSelection struct {
+	Filter
+	Sort    Sort           `query:"sort" json:"sort,omitempty" doc:"Default createdAt."`
+	Columns []exportColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
-// contactColumn is a column of the CSV.
-type contactColumn string
+// exportColumn is a column of the CSV.
+type exportColumn string
 
 // Enum returns the names of the columns in their own order.
-func (contactColumn) Enum() []string { return export.ColumnNames(contactColumns) }
+func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 
-// contactColumns are the columns of the CSV, which has a row per contact. A tax identifier is masked as it is in
+// exportColumns are the columns of the CSV, which has a row per contact. A tax identifier is masked as it is in
 // the read: only the export of information returns has the whole ones.
-var contactColumns = slices.Concat([]export.SQLColumn{
+var exportColumns = slices.Concat([]export.SQLColumn{
 	export.FromSQL("id", csv.ID, "c.id"),
 	export.FromSQL("shortRef", csv.ID, "c.short_ref"),
 	export.FromSQL("uniqueRef", csv.ID, "c.unique_ref"),
@@ -36,7 +42,7 @@ var contactColumns = slices.Concat([]export.SQLColumn{
 	export.FromSQL("firstName", csv.Text, "c.first_name"),
 	export.FromSQL("email", csv.Text, "c.email"),
 	export.FromSQL("phone", csv.Text, "c.phone"),
-}, addressColumns("c.address"), []export.SQLColumn{
+}, AddressColumns("c.address"), []export.SQLColumn{
 	export.FromSQL("companyType", csv.Text, "c.company_type"),
 	export.FromSQL("taxIdentifier", csv.ID, "'***' || c.tax_identifier_last4"),
 	export.FromSQL("payoutAccountId", csv.ID, "c.payout_account_id"),
@@ -47,8 +53,8 @@ var contactColumns = slices.Concat([]export.SQLColumn{
 	export.FromSQL("updatedAt", csv.Instant, "c.updated_at"),
 })
 
-// contactTables joins the payout account and the count of listings owned today to the contacts c.
-const contactTables = `
+// exportTables joins the payout account and the count of listings owned today to the contacts c.
+const exportTables = `
 	left join account paying on paying.team_id = c.team_id and paying.id = c.payout_account_id
 	left join (
 		select m.contact_id, count(*) as listings
@@ -57,26 +63,46 @@ const contactTables = `
 		group by m.contact_id) owned on owned.contact_id = c.id`
 
 // contactsCSV declares EXP-P03, the export of owners and vendors.
-func contactsCSV() export.Declaration[contactSelection] {
-	return export.Declaration[contactSelection]{
+func contactsCSV() export.Declaration[exportSelection] {
+	return export.Declaration[exportSelection]{
 		Path: "/contacts/csv", ID: "ContactsCSV", Tag: "Contacts", Summary: "Export owners and vendors as CSV",
 		Doc: "One row per contact. Tax identifiers are masked; ownedListings counts the listings that the " +
 			"contact owns today.",
 		Format: export.CSV, Scopes: []string{"contacts:export"}, Name: "contacts",
-		Count: func(ctx context.Context, tx *db.Tx, s *contactSelection) (export.Size, error) {
-			return export.CountRows(ctx, tx, contact.ListQuery(tx, &s.Filter))
+		Count: func(ctx context.Context, tx *db.Tx, s *exportSelection) (export.Size, error) {
+			return export.CountRows(ctx, tx, ListQuery(tx, &s.Filter))
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *contactSelection, out *export.Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *exportSelection, out *export.Sink) error {
 			// The joins are added here and not in Count, since none of them changes the number of rows.
-			q := contact.ListQuery(tx, &s.Filter)
-			q.From += contactTables
+			q := ListQuery(tx, &s.Filter)
+			q.From += exportTables
 			q.Args["today_owned"] = day.Of(tx.Now)
 
 			return export.RowList{
-				Columns: export.SelectColumns(contactColumns, s.Columns),
+				Columns: export.SelectColumns(exportColumns, s.Columns),
 				Query:   q,
 				Sort:    string(s.Sort),
 			}.Write(ctx, tx, out)
 		},
+	}
+}
+
+// AddressColumns returns columns that spread the postal address in a jsonb expression, so that letters can be made
+// from them.
+func AddressColumns(address string) []export.SQLColumn {
+	// A key that the address does not have gives null and so an empty cell.
+	text := func(name, key string) export.SQLColumn {
+		return export.FromSQL(name, csv.Text, address+" ->> '"+key+"'")
+	}
+
+	return []export.SQLColumn{
+		text("address", "full"),
+		text("addressLine1", "line1"),
+		text("addressLine2", "line2"),
+		text("city", "city"),
+		text("state", "state"),
+		text("stateCode", "stateCode"),
+		text("postalCode", "postalCode"),
+		text("countryCode", "countryCode"),
 	}
 }

@@ -1,31 +1,37 @@
-package export
+package reservation
 
 import (
 	"context"
 
-	"stayledger/domain/activity/reservation"
 	"stayledger/domain/record/export"
+	"stayledger/platform/api"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
 
-// reservationSelection is the selector of the CSV: the filters of GET /reservations, and the columns.
-type reservationSelection struct {
-	reservation.Filter
-	Sort    reservation.Sort    `query:"sort" json:"sort,omitempty" doc:"Default -checkIn."`
-	Columns []reservationColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+// Callers know these schemas by the names of package export.
+var (
+	_ = api.PublishAs[exportSelection]("ExportReservationSelection")
+	_ = api.PublishAs[exportColumn]("ExportReservationColumn")
+)
+
+// exportSelection is the selector of the CSV: the filters of GET /reservations, and the columns.
+type exportSelection struct {
+	Filter
+	Sort    Sort           `query:"sort" json:"sort,omitempty" doc:"Default -checkIn."`
+	Columns []exportColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
-// reservationColumn is a column of the CSV.
-type reservationColumn string
+// exportColumn is a column of the CSV.
+type exportColumn string
 
 // Enum returns the names of the columns in their own order.
-func (reservationColumn) Enum() []string { return export.ColumnNames(reservationColumns) }
+func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 
-// reservationColumns are the columns of the CSV, which has a row per reservation. The amounts from rent to
+// exportColumns are the columns of the CSV, which has a row per reservation. The amounts from rent to
 // adjustments are those that count, and add up to total. The column other has every line type without a column of
 // its own.
-var reservationColumns = []export.SQLColumn{
+var exportColumns = []export.SQLColumn{
 	export.FromSQL("id", csv.ID, "r.id"),
 	export.FromSQL("shortRef", csv.ID, "r.short_ref"),
 	export.FromSQL("uniqueRef", csv.ID, "r.unique_ref"),
@@ -64,21 +70,21 @@ var reservationColumns = []export.SQLColumn{
 }
 
 // reservationsCSV declares EXP-P05, the export of reservations.
-func reservationsCSV() export.Declaration[reservationSelection] {
-	return export.Declaration[reservationSelection]{
+func reservationsCSV() export.Declaration[exportSelection] {
+	return export.Declaration[exportSelection]{
 		Path: "/reservations/csv", ID: "ReservationsCSV", Tag: "Reservations", Summary: "Export reservations as CSV",
 		Doc: "One row per reservation. rent, cleaningFee, guestFee, tax, discount, other (lines of any other type) " +
 			"and adjustments are the amounts that count and add up to total; balance is total less paid.",
 		Format: export.CSV, Scopes: []string{"reservations:export"}, Name: "reservations",
-		Count: func(ctx context.Context, tx *db.Tx, s *reservationSelection) (export.Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *exportSelection) (export.Size, error) {
 			// Counting needs none of the amounts, so it takes the query of the list.
-			return export.CountRows(ctx, tx, reservation.ListQuery(tx, &s.Filter))
+			return export.CountRows(ctx, tx, ListQuery(tx, &s.Filter))
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *reservationSelection, out *export.Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *exportSelection, out *export.Sink) error {
 			// MoneyQuery selects the same reservations and joins their amounts.
 			return export.RowList{
-				Columns: export.SelectColumns(reservationColumns, s.Columns),
-				Query:   reservation.MoneyQuery(tx, &s.Filter),
+				Columns: export.SelectColumns(exportColumns, s.Columns),
+				Query:   MoneyQuery(tx, &s.Filter),
 				Sort:    string(s.Sort),
 			}.Write(ctx, tx, out)
 		},
