@@ -1,4 +1,7 @@
-// Package export declares the exports of nouns that do not declare theirs. Package record/export serves them.
+// Package export declares the exports of statements and reports. Lists declare theirs next to the list, and package
+// record/export serves all of them.
+//
+// The page docs/decisions/export.md says what the contract leaves open and how it is answered here.
 package export
 
 import (
@@ -7,7 +10,7 @@ import (
 	"stayledger/platform/seal"
 )
 
-// Part returns the exports that nouns do not declare themselves. The box opens the tax identifiers of information
+// Part returns the exports of statements and reports. The box opens the tax identifiers of information
 // returns.
 func Part(box *seal.Box) parts.Part {
 	return parts.Part{Exports: []parts.Export{
