@@ -24,10 +24,11 @@ import (
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
+	"stayledger/domain/record/export"
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
-	"stayledger/domain/reporting/export"
+	exports "stayledger/domain/reporting/export"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/summary"
 	"stayledger/domain/reporting/trust"
@@ -114,14 +115,24 @@ func Parts(o External, c Config) parts.Part {
 		trust.Part(),
 		report.Part(),
 		summary.Part(),
-		export.New(export.Config{Store: o.Store, Signer: o.Signer, PublicURL: c.PublicURL, Box: o.Box}).Part(),
+		exports.Part(o.Box),
+	}
+
+	// Exports of all nouns are served in one place, since their callers take turns.
+	exported := export.New(
+		export.Config{Store: o.Store, Signer: o.Signer, PublicURL: c.PublicURL},
+		parts.Exports(nouns...)...,
+	)
+	nouns = append(
+		nouns,
+		exported.Part(),
 		file.Part(o.Store, o.Signer),
 		audit.Part(),
-		{Every: append(api.Every(), page.Counts.Every()), Tables: append(
+		parts.Part{Every: append(api.Every(), page.Counts.Every()), Tables: append(
 			parts.Owns(append(page.Tables(), "api_idempotency")...),
 			parts.Table{Name: "job", Keep: `r.operation_id = @operation`}, // the job that deletes the team
 		)},
-	}
+	)
 
 	// Access, teams and sample books come first; teams copy the settings of all nouns.
 	return parts.Join(append([]parts.Part{

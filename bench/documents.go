@@ -12,7 +12,7 @@ import (
 	"codeberg.org/go-fonts/liberation/liberationsansregular"
 	"codeberg.org/go-pdf/fpdf"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/reporting/paper"
 	"stayledger/platform/money"
 )
 
@@ -35,7 +35,7 @@ func documents(ctx context.Context, b *bed) ([]Metric, error) {
 
 	// Both sides take turns, so that a busy moment of the machine meets both.
 	for range documentRounds {
-		own, err := drawRate(func() error { return document.OwnerStatement(io.Discard, doc) })
+		own, err := drawRate(func() error { return paper.OwnerStatement(io.Discard, doc) })
 		if err != nil {
 			return nil, err
 		}
@@ -116,42 +116,42 @@ func (b *bed) zip(ctx context.Context, statements int) (peakMiB float64, took ti
 }
 
 // onePage returns a statement of the usual size.
-func onePage() document.StatementDoc {
-	doc := document.StatementDoc{
+func onePage() paper.StatementDoc {
+	doc := paper.StatementDoc{
 		Title:    "Owner statement",
 		Locale:   "en-US",
 		Currency: "USD",
 		Created:  time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC),
-		Team: document.StatementTeam{
+		Team: paper.StatementTeam{
 			Name:    "Harbour & Pine Stays",
 			Address: []string{"214 Commercial Street", "Portland, ME 04101"},
 			Email:   "owners@example.com",
 			Phone:   "+1 207 555 0143",
 		},
-		Statement: document.StatementRef{
+		Statement: paper.StatementRef{
 			ID:          "7c3k9f2m",
 			Status:      "Published",
 			PeriodStart: "2026-05-01",
 			PeriodEnd:   "2026-05-31",
 		},
-		Listing: document.StatementListing{
+		Listing: paper.StatementListing{
 			Name:    "Lighthouse Cottage",
 			Address: "8 Keeper's Lane, Cape Elizabeth, ME 04107",
 		},
-		Owners: []document.StatementOwner{{
+		Owners: []paper.StatementOwner{{
 			Name:         "Margaret Ellison",
 			Address:      []string{"71 Spruce Hill Road", "Brunswick, ME 04011"},
 			SplitPercent: "100%",
 			ShareCents:   419_550,
 		}},
-		Summary: []document.SummaryLine{
+		Summary: []paper.SummaryLine{
 			{Label: "Balance start", Cents: 125_000},
 			{Label: "Net revenue", Cents: 623_874},
 			{Label: "Expenses", Cents: -79_324},
 			{Label: "Balance end", Cents: 544_550, Emphasis: true},
 			{Label: "Available balance", Cents: 419_550, Emphasis: true},
 		},
-		Reservations: document.ReservationTable{
+		Reservations: paper.ReservationTable{
 			Columns:  []string{"Rent", "Cleaning", "Fees", "Net revenue"},
 			Subtotal: []money.Cents{1_200_000, 216_000, -240_000, 1_176_000},
 		},
@@ -160,7 +160,7 @@ func onePage() document.StatementDoc {
 	// Twelve reservations and expenses fill the page.
 	for i := range 12 {
 		date := "2026-05-" + strconv.Itoa(110 + i)[1:]
-		doc.Reservations.Rows = append(doc.Reservations.Rows, document.ReservationRow{
+		doc.Reservations.Rows = append(doc.Reservations.Rows, paper.ReservationRow{
 			GuestName:        "Guest Number " + strconv.Itoa(i),
 			ConfirmationCode: "HMQ8XK2T" + strconv.Itoa(i),
 			CheckIn:          date,
@@ -169,7 +169,7 @@ func onePage() document.StatementDoc {
 			Channel:          "Airbnb",
 			Amounts:          []money.Cents{100_000, 18_000, -20_000, 98_000},
 		})
-		doc.Expenses = append(doc.Expenses, document.StatementLine{
+		doc.Expenses = append(doc.Expenses, paper.StatementLine{
 			Date:        date,
 			Description: "Plumber: kitchen tap replaced, visit " + strconv.Itoa(i),
 			Cents:       money.Cents(-28_450 - i),
@@ -180,7 +180,7 @@ func onePage() document.StatementDoc {
 }
 
 // setPlainly writes the texts of a statement without any design.
-func setPlainly(w io.Writer, doc document.StatementDoc) error {
+func setPlainly(w io.Writer, doc paper.StatementDoc) error {
 	pdf := fpdf.New(fpdf.OrientationPortrait, fpdf.UnitPoint, fpdf.PageSizeLetter, "")
 	pdf.SetCreationDate(doc.Created)
 

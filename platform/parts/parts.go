@@ -32,12 +32,29 @@ type Part struct {
 	Uses []Use
 	// Used looks for the uses of the noun's records. Join gives it the uses of all nouns.
 	Used []*Usage
+	// Exports are the files that callers can have made from what the noun lists or reports.
+	Exports []Export
+}
+
+// Export is the declaration of an export. Package domain/record/export makes it, and serves those of all nouns.
+type Export interface {
+	// Route returns the path at which callers ask for the file.
+	Route() string
+}
+
+// Exports returns the exports that nouns declare, in their order.
+func Exports(nouns ...Part) (all []Export) {
+	for _, p := range nouns {
+		all = append(all, p.Exports...)
+	}
+
+	return all
 }
 
 // Join returns the sum of parts, in their order, in which each noun finds the uses that all of them declare. It panics
 // if two of them, or one twice, handle a kind of work, serve a route, use the same name for endpoints or periodic work,
-// own a table or look for the uses of one, because one of the two would be ignored. It also panics if a part declares
-// uses that are made of another's tables, or for a reason that the used noun does not have.
+// export at a path, own a table or look for the uses of one, because one of the two would be ignored. It also panics if
+// a part declares uses that are made of another's tables, or for a reason that the used noun does not have.
 func Join(parts ...Part) Part {
 	sum := Part{Handlers: map[job.Kind]job.Handler{}}
 	seen := map[string]bool{}
@@ -69,6 +86,10 @@ func Join(parts ...Part) Part {
 			once("table", t.Name)
 		}
 
+		for _, e := range p.Exports {
+			once("export", e.Route())
+		}
+
 		p.checkUses()
 
 		for _, u := range p.Used {
@@ -76,6 +97,7 @@ func Join(parts ...Part) Part {
 		}
 
 		// All lists in the order of the parts.
+		sum.Exports = append(sum.Exports, p.Exports...)
 		sum.Tables = append(sum.Tables, p.Tables...)
 		sum.Outside = joinOutside(sum.Outside, p.Outside)
 		sum.Endpoints, sum.Every = append(sum.Endpoints, p.Endpoints...), append(sum.Every, p.Every...)

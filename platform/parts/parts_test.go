@@ -20,8 +20,14 @@ func whole() parts.Part {
 		Tables:    parts.Owns("toy"),
 		Uses:      []parts.Use{{Of: "box", Reason: "toys", Columns: []string{"toy.box_id"}}},
 		Used:      []*parts.Usage{parts.NewUsage("toy", "games")},
+		Exports:   []parts.Export{paper("/toys/csv")},
 	}
 }
+
+// paper is an export by its path.
+type paper string
+
+func (p paper) Route() string { return string(p) }
 
 func TestTwoOfOneNamePanic(t *testing.T) {
 	t.Parallel()
@@ -37,6 +43,7 @@ func TestTwoOfOneNamePanic(t *testing.T) {
 		"a use of toy is declared by a noun that does not own game": {
 			Uses: []parts.Use{{Of: "toy", Reason: "games", Columns: []string{"game.toy_id"}}},
 		},
+		"export /toys/csv is": {Exports: []parts.Export{paper("/toys/csv")}},
 	} {
 		func() {
 			defer func() {
@@ -53,8 +60,10 @@ func TestTwoOfOneNamePanic(t *testing.T) {
 func TestJoinKeepsAll(t *testing.T) {
 	t.Parallel()
 
-	sum := parts.Join(whole(), parts.Part{Endpoints: []api.Endpoint{{Method: "POST", Path: "/toys", ID: "makeToy"}}}, parts.Part{})
-	if len(sum.Endpoints) != 2 || sum.Endpoints[0].ID != "listToys" || sum.Endpoints[1].ID != "makeToy" || len(sum.Every) != 1 ||
+	sum := parts.Join(whole(), parts.Part{
+		Endpoints: []api.Endpoint{{Method: "POST", Path: "/toys", ID: "makeToy"}}, Exports: []parts.Export{paper("/toys/pdf")},
+	}, parts.Part{})
+	if len(sum.Endpoints) != 2 || sum.Endpoints[0].ID != "listToys" || sum.Endpoints[1].ID != "makeToy" || len(sum.Every) != 1 || len(sum.Exports) != 2 ||
 		sum.Handlers[apitest.Kind("toy.wind")].Timeout != time.Second {
 		t.Errorf("%+v", sum)
 	}

@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"stayledger/domain/record/export"
 	"stayledger/platform/api"
 	"stayledger/platform/parts"
 )
@@ -23,5 +24,6 @@ func Part() parts.Part {
 		Uses: []parts.Use{
 			{Of: "account", Reason: "lineMappings", Columns: []string{"reservation_line_mapping.account_id"}, Holds: true},
 		},
+		Exports: []parts.Export{export.Declare(mappingsCSV())},
 	}
 }

@@ -1,6 +1,9 @@
 package reservation
 
-import "stayledger/platform/parts"
+import (
+	"stayledger/domain/record/export"
+	"stayledger/platform/parts"
+)
 
 // Part returns what reservations add to the service: routes, tasks and tables.
 func Part() parts.Part {
@@ -19,6 +22,7 @@ func Part() parts.Part {
 			},
 			{Of: "fee", Reason: "reservations", Columns: []string{"reservation_adjustment.recurring_fee_id"}},
 		},
-		Used: []*parts.Usage{used},
+		Used:    []*parts.Usage{used},
+		Exports: []parts.Export{export.Declare(reservationsCSV())},
 	}
 }

@@ -1,6 +1,9 @@
 package transaction
 
-import "stayledger/platform/parts"
+import (
+	"stayledger/domain/record/export"
+	"stayledger/platform/parts"
+)
 
 // Part returns what transactions add to the service: routes, tasks and tables.
 func Part() parts.Part {
@@ -18,5 +21,6 @@ func Part() parts.Part {
 			// A line can have the rate on its amount or on its markup.
 			{Of: "tax_rate", Reason: "transactions", Columns: []string{"transaction_line.tax_rate_id", "transaction_line.markup_tax_rate_id"}},
 		},
+		Exports: []parts.Export{export.Declare(transactionsCSV())},
 	}
 }

@@ -2,6 +2,7 @@ package account
 
 import (
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/export"
 	"stayledger/platform/parts"
 )
 
@@ -17,6 +18,7 @@ func Part(journals ledger.Sources) parts.Part {
 			{Of: "account", Reason: "assignments", Columns: []string{"account_assignment.account_id"}, Holds: true},
 			{Of: "account", Reason: "offsetAccounts", Columns: []string{"account.offset_account_id"}},
 		},
-		Used: []*parts.Usage{used},
+		Used:    []*parts.Usage{used},
+		Exports: []parts.Export{export.Declare(accountsCSV())},
 	}
 }

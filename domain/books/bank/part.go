@@ -1,6 +1,7 @@
 package bank
 
 import (
+	"stayledger/domain/record/export"
 	"stayledger/platform/fold"
 	"stayledger/platform/job"
 	"stayledger/platform/parts"
@@ -24,6 +25,7 @@ func Part(rules Rules) parts.Part {
 			{Of: "connection", Reason: "bankRecords", Columns: []string{"bank_record.connection_id"}},
 			{Of: "bank_rule", Reason: "bankRecords", Columns: []string{"bank_record.matched_by_bank_rule"}},
 		},
+		Exports: []parts.Export{export.Declare(bankRecordsCSV())},
 	}
 }
 

@@ -1,6 +1,7 @@
 package contact
 
 import (
+	"stayledger/domain/record/export"
 	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 )
@@ -15,6 +16,7 @@ func Part(box *seal.Box) parts.Part {
 		Uses: []parts.Use{
 			{Of: "account", Reason: "payoutAccounts", Columns: []string{"contact.payout_account_id"}, Holds: true},
 		},
-		Used: []*parts.Usage{used},
+		Used:    []*parts.Usage{used},
+		Exports: []parts.Export{export.Declare(contactsCSV())},
 	}
 }

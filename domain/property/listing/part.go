@@ -2,6 +2,7 @@ package listing
 
 import (
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/export"
 	"stayledger/platform/parts"
 )
 
@@ -22,6 +23,7 @@ func Part(journals ledger.Sources) parts.Part {
 			{Of: "contact", Reason: "ownershipPeriods", Columns: []string{"listing_ownership_member.contact_id"}},
 			{Of: "listing", Reason: "groupedListings", Columns: []string{"listing.parent_id"}},
 		},
-		Used: []*parts.Usage{h.listings, h.periods},
+		Used:    []*parts.Usage{h.listings, h.periods},
+		Exports: []parts.Export{export.Declare(listingsCSV())},
 	}
 }

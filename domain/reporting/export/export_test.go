@@ -21,12 +21,12 @@ func EntryStatement(team id.ID, columns, sort string) (s db.Stmt, inOrder bool) 
 
 	rows, _ := l.rows()
 
-	expressions := make([]string, len(rows.columns))
-	for i := range rows.columns {
-		expressions[i] = rows.columns[i].SQL
+	expressions := make([]string, len(rows.Columns))
+	for i := range rows.Columns {
+		expressions[i] = rows.Columns[i].SQL
 	}
 
-	rows.query.Columns, rows.query.Args["team"] = strings.Join(expressions, ", "), team
+	rows.Query.Columns, rows.Query.Args["team"] = strings.Join(expressions, ", "), team
 
-	return db.Stmt{SQL: rows.query.SQL(sort), Args: rows.query.Args}, l.inOrder()
+	return db.Stmt{SQL: rows.Query.SQL(sort), Args: rows.Query.Args}, l.inOrder()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/property/contact"
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/report"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
@@ -28,43 +29,43 @@ func (f *informationRow) address() contact.Address {
 }
 
 // informationColumns are the columns that filing services expect, with the postal address in parts.
-var informationColumns = []goColumn[informationRow]{
-	{csv.Column{Name: "year", Kind: csv.Integer}, func(f *informationRow) any { return int(f.year) }},
-	{csv.Column{Name: "form", Kind: csv.Text}, func(f *informationRow) any { return f.Form }},
-	{csv.Column{Name: "box", Kind: csv.Text}, func(f *informationRow) any { return f.Box }},
-	{csv.Column{Name: "contactId", Kind: csv.ID}, func(f *informationRow) any { return f.ContactID }},
-	{csv.Column{Name: "name", Kind: csv.Text}, func(f *informationRow) any { return f.Name }},
-	{csv.Column{Name: "companyType", Kind: csv.Text}, func(f *informationRow) any { return f.CompanyType }},
-	{csv.Column{Name: "taxIdentifier", Kind: csv.ID}, func(f *informationRow) any { return f.identifier }},
-	{csv.Column{Name: "addressLine1", Kind: csv.Text}, func(f *informationRow) any { return f.address().Line1 }},
-	{csv.Column{Name: "addressLine2", Kind: csv.Text}, func(f *informationRow) any { return f.address().Line2 }},
-	{csv.Column{Name: "city", Kind: csv.Text}, func(f *informationRow) any { return f.address().City }},
-	{csv.Column{Name: "state", Kind: csv.Text}, func(f *informationRow) any { return f.address().StateCode }},
-	{csv.Column{Name: "postalCode", Kind: csv.ID}, func(f *informationRow) any { return f.address().PostalCode }},
-	{csv.Column{Name: "countryCode", Kind: csv.Text}, func(f *informationRow) any { return f.address().CountryCode }},
-	{csv.Column{Name: "amount", Kind: csv.Amount}, func(f *informationRow) any { return f.Amount }},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, func(*informationRow) any { return "usd" }},
-	{csv.Column{Name: "reportable", Kind: csv.Bool}, func(f *informationRow) any { return f.Reportable }},
-	{csv.Column{Name: "exempt", Kind: csv.Text}, func(f *informationRow) any { return f.Exempt }},
+var informationColumns = []export.GoColumn[informationRow]{
+	export.FromRow("year", csv.Integer, func(f *informationRow) any { return int(f.year) }),
+	export.FromRow("form", csv.Text, func(f *informationRow) any { return f.Form }),
+	export.FromRow("box", csv.Text, func(f *informationRow) any { return f.Box }),
+	export.FromRow("contactId", csv.ID, func(f *informationRow) any { return f.ContactID }),
+	export.FromRow("name", csv.Text, func(f *informationRow) any { return f.Name }),
+	export.FromRow("companyType", csv.Text, func(f *informationRow) any { return f.CompanyType }),
+	export.FromRow("taxIdentifier", csv.ID, func(f *informationRow) any { return f.identifier }),
+	export.FromRow("addressLine1", csv.Text, func(f *informationRow) any { return f.address().Line1 }),
+	export.FromRow("addressLine2", csv.Text, func(f *informationRow) any { return f.address().Line2 }),
+	export.FromRow("city", csv.Text, func(f *informationRow) any { return f.address().City }),
+	export.FromRow("state", csv.Text, func(f *informationRow) any { return f.address().StateCode }),
+	export.FromRow("postalCode", csv.ID, func(f *informationRow) any { return f.address().PostalCode }),
+	export.FromRow("countryCode", csv.Text, func(f *informationRow) any { return f.address().CountryCode }),
+	export.FromRow("amount", csv.Amount, func(f *informationRow) any { return f.Amount }),
+	export.FromRow("currency", csv.Currency, func(*informationRow) any { return "usd" }),
+	export.FromRow("reportable", csv.Bool, func(f *informationRow) any { return f.Reportable }),
+	export.FromRow("exempt", csv.Text, func(f *informationRow) any { return f.Exempt }),
 }
 
 // informationReturnsCSV declares the file for a filing service. No other export contains whole tax identifiers, so
 // it asks for the right to change contacts, which no reporting key has.
-func informationReturnsCSV(box *seal.Box) Declaration[report.InformationFilter] {
-	return Declaration[report.InformationFilter]{
+func informationReturnsCSV(box *seal.Box) export.Declaration[report.InformationFilter] {
+	return export.Declaration[report.InformationFilter]{
 		Path:    "/reports/information-returns/csv",
 		ID:      "InformationReturnsCSV",
 		Tag:     "Reports",
 		Summary: "Export the figures for US information returns as CSV",
 		Doc:     "One row per form and recipient, with the whole tax identifier.",
-		Format:  CSV,
+		Format:  export.CSV,
 		Scopes:  []string{"reports:export", "contacts:write"},
 		Name:    "information-returns",
-		Count: func(ctx context.Context, tx *db.Tx, f *report.InformationFilter) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, f *report.InformationFilter) (export.Size, error) {
 			all, _, err := report.ReadInformationReturns(ctx, tx, *f)
-			return Size{Rows: int64(len(all))}, err
+			return export.Size{Rows: int64(len(all))}, err
 		},
-		Render: func(ctx context.Context, tx *db.Tx, f *report.InformationFilter, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, f *report.InformationFilter, out *export.Sink) error {
 			return renderInformationReturns(ctx, tx, box, f, out)
 		},
 	}
@@ -76,7 +77,7 @@ func renderInformationReturns(
 	tx *db.Tx,
 	box *seal.Box,
 	f *report.InformationFilter,
-	out *Sink,
+	out *export.Sink,
 ) error {
 	found, _, err := report.ReadInformationReturns(ctx, tx, *f)
 	if err != nil {
@@ -100,5 +101,5 @@ func renderInformationReturns(
 		rows[i] = informationRow{&found[i], f.Year, identifiers[found[i].ContactID]}
 	}
 
-	return writeTable(out, informationColumns, yieldRows(rows))
+	return export.WriteTable(out, informationColumns, export.YieldRows(rows))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
@@ -31,12 +32,12 @@ type managerEntrySelection struct {
 type entryColumn string
 
 // Enum returns the names of the columns in their own order.
-func (entryColumn) Enum() []string { return columnNames(entryCells) }
+func (entryColumn) Enum() []string { return export.ColumnNames(entryCells) }
 
 // entryCell is a column of journal entries. If a team has few of the named things, names is a query of ids and
 // texts for a dictionary. Otherwise join is a join, which finds at most one row for an entry.
 type entryCell struct {
-	sqlColumn
+	export.SQLColumn
 	names, join string
 }
 
@@ -84,12 +85,12 @@ const joinReservation = "left join reservation r on r.team_id = @team and r.id =
 
 // newEntryCell returns a column filled by an SQL expression over the entries e.
 func newEntryCell(name string, kind csv.Kind, sql string) entryCell {
-	return entryCell{sqlColumn: sqlColumn{csv.Column{Name: name, Kind: kind}, sql}}
+	return entryCell{SQLColumn: export.FromSQL(name, kind, sql)}
 }
 
-// hide returns the column as one that is read and not written.
-func (c entryCell) hide() entryCell {
-	c.sqlColumn = c.sqlColumn.hide()
+// Hide returns the column as one that is read and not written.
+func (c entryCell) Hide() entryCell {
+	c.SQLColumn = c.SQLColumn.Hide()
 	return c
 }
 
@@ -106,8 +107,8 @@ func (c entryCell) withJoin(join string) entryCell {
 }
 
 // journalEntriesCSV declares EXP-P17, the export of journal entries.
-func journalEntriesCSV() Declaration[entrySelection] {
-	return Declaration[entrySelection]{
+func journalEntriesCSV() export.Declaration[entrySelection] {
+	return export.Declaration[entrySelection]{
 		Path:    "/reports/journal-entries/csv",
 		ID:      "JournalEntriesCSV",
 		Tag:     "Reports",
@@ -115,15 +116,15 @@ func journalEntriesCSV() Declaration[entrySelection] {
 		Doc: "One row per entry, by day unless sorted otherwise. Debit and credit are positive, amount is debit " +
 			"less credit; all three can be added up. Without `ledger` the historical ledger is left out, without " +
 			"`status` inactive entries are.",
-		Format: CSV,
+		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "journal-entries",
-		Count: func(ctx context.Context, tx *db.Tx, s *entrySelection) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *entrySelection) (export.Size, error) {
 			// The sums of the report count its entries as well.
 			all, err := report.SumEntries(ctx, tx, s.Selection)
-			return Size{Rows: all.Count}, err
+			return export.Size{Rows: all.Count}, err
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *entrySelection, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *entrySelection, out *export.Sink) error {
 			return writeEntries(ctx, tx, out, entryList{
 				report.EntryQuery(s.Selection),
 				s.Columns,
@@ -135,27 +136,27 @@ func journalEntriesCSV() Declaration[entrySelection] {
 }
 
 // managerEntriesCSV declares EXP-P22, the export of the entries behind a manager statement.
-func managerEntriesCSV() Declaration[managerEntrySelection] {
-	return Declaration[managerEntrySelection]{
+func managerEntriesCSV() export.Declaration[managerEntrySelection] {
+	return export.Declaration[managerEntrySelection]{
 		Path:    "/reports/manager-statements/detail/journal-entries/csv",
 		ID:      "ManagerStatementEntriesCSV",
 		Tag:     "Reports",
 		Summary: "Export the journal entries behind a manager statement as CSV",
 		Doc: "One row per entry of the manager in the trust ledger, bank and guest accounts aside. What the amounts " +
 			"add up to, with the opposite sign, is the statement's net income, adjustments and transfers.",
-		Format: CSV,
+		Format: export.CSV,
 		Scopes: []string{"pm-statements:export"},
 		Name:   "manager-statement-entries",
 		Check:  checkCurrency(func(s *managerEntrySelection) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection) (export.Size, error) {
 			q, err := trust.ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
-				return Size{}, err
+				return export.Size{}, err
 			}
 
 			return countEntries(ctx, tx, q)
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection, out *export.Sink) error {
 			q, err := trust.ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return err
@@ -168,9 +169,9 @@ func managerEntriesCSV() Declaration[managerEntrySelection] {
 }
 
 // countEntries counts the entries of a query without its joins, since no condition names them.
-func countEntries(ctx context.Context, tx *db.Tx, q page.Query) (Size, error) {
+func countEntries(ctx context.Context, tx *db.Tx, q page.Query) (export.Size, error) {
 	q.From = "ledger_entry e"
-	return countRows(ctx, tx, q)
+	return export.CountRows(ctx, tx, q)
 }
 
 // entryList is a list of entries to be written: their query, the columns and the order.
@@ -184,23 +185,23 @@ type entryList struct {
 
 // rows returns the list with its columns and the queries of their dictionaries, by the index of the column. It
 // joins only tables that the columns or the order need.
-func (l *entryList) rows() (rows *rowList, dictionaries map[int]string) {
-	cells := selectColumns(entryCells, l.columns)
-	rows = &rowList{columns: make([]sqlColumn, len(cells)), names: map[int]dictionary{}, query: l.query, sort: l.sort}
+func (l *entryList) rows() (rows *export.RowList, dictionaries map[int]string) {
+	cells := export.SelectColumns(entryCells, l.columns)
+	rows = &export.RowList{Columns: make([]export.SQLColumn, len(cells)), Names: map[int]export.Dictionary{}, Query: l.query, Sort: l.sort}
 	dictionaries = map[int]string{}
 
 	// Begin without the joins of the query, and add those that are needed.
-	rows.query.From = "ledger_entry e"
+	rows.Query.From = "ledger_entry e"
 	if strings.TrimPrefix(l.sort, "-") == "account" {
-		rows.query.From += " left join account a on a.team_id = @team and a.id = e.account_id"
+		rows.Query.From += " left join account a on a.team_id = @team and a.id = e.account_id"
 	}
 
 	for i := range cells {
-		rows.columns[i] = cells[i].sqlColumn
+		rows.Columns[i] = cells[i].SQLColumn
 
 		// Columns may share a join: it must appear once.
-		if join := cells[i].join; join != "" && !strings.Contains(rows.query.From, join) {
-			rows.query.From += " " + join
+		if join := cells[i].join; join != "" && !strings.Contains(rows.Query.From, join) {
+			rows.Query.From += " " + join
 		}
 
 		if cells[i].names != "" {
@@ -217,7 +218,7 @@ func (l *entryList) inOrder() bool {
 }
 
 // writeEntries writes a CSV row for each entry of the list.
-func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error {
+func writeEntries(ctx context.Context, tx *db.Tx, out *export.Sink, l entryList) error {
 	// First load the dictionaries: rows are written while they are read, and the connection is busy until the last
 	// one.
 	rows, dictionaries := l.rows()
@@ -227,7 +228,7 @@ func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error 
 			return err
 		}
 
-		rows.names[i] = names
+		rows.Names[i] = names
 	}
 
 	// Settings last until the end of the transaction, which does nothing but this export.
@@ -237,18 +238,18 @@ func writeEntries(ctx context.Context, tx *db.Tx, out *Sink, l entryList) error 
 		}
 	}
 
-	return rows.write(ctx, tx, out)
+	return rows.Write(ctx, tx, out)
 }
 
 // loadDictionary loads the texts by id that a query selects. Ids with a null text are left out and are written as
 // empty cells.
-func loadDictionary(ctx context.Context, tx *db.Tx, query string) (dictionary, error) {
+func loadDictionary(ctx context.Context, tx *db.Tx, query string) (export.Dictionary, error) {
 	type entry struct {
 		ID   id.ID
 		Text *string
 	}
 
-	names := dictionary{}
+	names := export.Dictionary{}
 
 	err := db.Each(ctx, tx, db.Stmt{SQL: query, Args: db.Args{"team": tx.Team}}, func(e entry) error {
 		if e.Text != nil {

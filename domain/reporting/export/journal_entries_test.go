@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"stayledger/domain/reporting/export"
+	"stayledger/domain/record/export"
+	exports "stayledger/domain/reporting/export"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/test/fixture"
@@ -58,7 +59,7 @@ func (w *world) plan(t *testing.T, columns, sort string) string {
 	var lines []string
 
 	w.Tx(func(ctx context.Context, tx *db.Tx) error {
-		s, inOrder := export.EntryStatement(tx.Team, columns, sort)
+		s, inOrder := exports.EntryStatement(tx.Team, columns, sort)
 		if inOrder {
 			if err := tx.KeepIndexOrder(ctx); err != nil {
 				return err

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"stayledger/domain/reporting/export"
+	"stayledger/domain/record/export"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"

@@ -4,7 +4,8 @@ import (
 	"context"
 	"time"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/record/export"
+	"stayledger/domain/reporting/paper"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/day"
@@ -25,24 +26,24 @@ type managerDetailDocument struct {
 }
 
 // managerStatementPDF declares EXP-P20, the document of one manager statement.
-func managerStatementPDF() Declaration[managerDetailDocument] {
-	return Declaration[managerDetailDocument]{
+func managerStatementPDF() export.Declaration[managerDetailDocument] {
+	return export.Declaration[managerDetailDocument]{
 		Path:    "/reports/manager-statements/detail/pdf",
 		ID:      "ManagerStatementPDF",
 		Tag:     "Reports",
 		Summary: "Export a manager statement as PDF",
 		Doc: "How the manager's part of the trust rolled forward over a period, its accounts by section, and " +
 			"how much of it can be drawn at its end.",
-		Format: PDF,
+		Format: export.PDF,
 		Scopes: []string{"pm-statements:export"},
 		Name:   "manager-statement",
 		Check:  checkCurrency(func(s *managerDetailDocument) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, _ *managerDetailDocument) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, _ *managerDetailDocument) (export.Size, error) {
 			// The document has at most a row for each account.
 			accounts, err := countAccounts(ctx, tx)
 			return estimatePages(accounts), err
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailDocument, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailDocument, out *export.Sink) error {
 			d, err := trust.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return err
@@ -64,17 +65,17 @@ func managerStatementPDF() Declaration[managerDetailDocument] {
 
 // managerStatementDoc fills in the document of a manager statement: summary, a table per section, and the available
 // balance.
-func managerStatementDoc(doc *document.ReportDoc, d *trust.ManagerDetail) {
+func managerStatementDoc(doc *paper.ReportDoc, d *trust.ManagerDetail) {
 	doc.Title, doc.Subtitle = "Manager statement", wholeMonths(d.StartAt, d.EndAt, doc.Locale)
 
 	// First the head: the period and how the balance moved over it.
-	doc.Facts = []document.Fact{
+	doc.Facts = []paper.Fact{
 		{Label: "From", Value: d.StartAt.String()},
 		{Label: "To", Value: d.EndAt.String()},
 		{Label: "Currency", Value: doc.Currency},
 	}
 	for _, line := range d.Summary {
-		doc.Summary = append(doc.Summary, document.SummaryLine{
+		doc.Summary = append(doc.Summary, paper.SummaryLine{
 			Label:    line.Text,
 			Cents:    line.Value,
 			Emphasis: line.Separated,
@@ -89,38 +90,38 @@ func managerStatementDoc(doc *document.ReportDoc, d *trust.ManagerDetail) {
 		}
 
 		// Last, from the balance at the end to the part of it that can be drawn.
-		t := document.ReportTable{
+		t := paper.ReportTable{
 			Title: s.Name,
-			Columns: append([]document.ReportColumn{
+			Columns: append([]paper.ReportColumn{
 				textColumn("Account"),
 				textColumn("Category"),
 			}, amountColumns("Amount")...),
 		}
 		for n := range s.Accounts {
 			a := &s.Accounts[n]
-			t.Rows = append(t.Rows, document.ReportRow{Cells: []any{
+			t.Rows = append(t.Rows, paper.ReportRow{Cells: []any{
 				codeAndName(a.Code, a.Name),
 				a.Category.Name,
 				a.CentTotal,
 			}})
 		}
 
-		t.Total = &document.ReportRow{Cells: []any{"Total", nil, s.CentTotal}}
+		t.Total = &paper.ReportRow{Cells: []any{"Total", nil, s.CentTotal}}
 		doc.Tables = append(doc.Tables, t)
 	}
 
-	t := document.ReportTable{
+	t := paper.ReportTable{
 		Title:   "Available balance",
-		Columns: append([]document.ReportColumn{textColumn("At the end of the period")}, amountColumns("Amount")...),
+		Columns: append([]paper.ReportColumn{textColumn("At the end of the period")}, amountColumns("Amount")...),
 	}
 
-	t.Rows = append(t.Rows, document.ReportRow{Cells: []any{"Balance end", d.Financials.BalanceEnd}})
+	t.Rows = append(t.Rows, paper.ReportRow{Cells: []any{"Balance end", d.Financials.BalanceEnd}})
 	for i := range d.AssetsAndLiabilities {
 		r := &d.AssetsAndLiabilities[i]
-		t.Rows = append(t.Rows, document.ReportRow{Cells: []any{r.Name, r.CentTotal}})
+		t.Rows = append(t.Rows, paper.ReportRow{Cells: []any{r.Name, r.CentTotal}})
 	}
 
-	t.Total = &document.ReportRow{Cells: []any{"Available balance", d.Financials.AvailableBalance}}
+	t.Total = &paper.ReportRow{Cells: []any{"Available balance", d.Financials.AvailableBalance}}
 
 	doc.Tables = append(doc.Tables, t)
 
@@ -142,28 +143,28 @@ func wholeMonths(first, last day.Day, locale string) string {
 }
 
 // managerStatementsPDF declares EXP-P21, the document of the selected months.
-func managerStatementsPDF() Declaration[managerDocument] {
-	return Declaration[managerDocument]{
+func managerStatementsPDF() export.Declaration[managerDocument] {
+	return export.Declaration[managerDocument]{
 		Path:    "/reports/manager-statements/pdf",
 		ID:      "ManagerStatementsPDF",
 		Tag:     "Reports",
 		Summary: "Export manager statements as PDF",
 		Doc: "A table of the selected months, newest first, with the way from each balance at the start to the " +
 			"one at the end.",
-		Format: PDF,
+		Format: export.PDF,
 		Scopes: []string{"pm-statements:export"},
 		Name:   "manager-statements",
 		Check:  checkCurrency(func(s *managerDocument) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, s *managerDocument) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *managerDocument) (export.Size, error) {
 			all, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
-			return estimatePages(Size{Rows: int64(len(all))}), err
+			return estimatePages(export.Size{Rows: int64(len(all))}), err
 		},
 		Render: renderManagerStatements,
 	}
 }
 
 // renderManagerStatements writes the table of the selected months, or a note if there are none.
-func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument, out *Sink) error {
+func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument, out *export.Sink) error {
 	currency, err := report.Currency(ctx, tx, s.Currency)
 	if err != nil {
 		return err
@@ -192,7 +193,7 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 	doc.Title, doc.Locale = "Manager statements", s.Locale
 
 	// An empty selection is a document too: it says that no month is selected.
-	doc.Facts = []document.Fact{{Label: "Currency", Value: doc.Currency}}
+	doc.Facts = []paper.Fact{{Label: "Currency", Value: doc.Currency}}
 	if len(all) == 0 {
 		doc.Notes = []string{"No month of the manager statements is selected."}
 		return writeReport(out, &doc)
@@ -204,16 +205,16 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 }
 
 // managerStatementsDoc fills in the table of months, which come newest first, and the summary over all of them.
-func managerStatementsDoc(doc *document.ReportDoc, all []trust.ManagerMonth) {
+func managerStatementsDoc(doc *paper.ReportDoc, all []trust.ManagerMonth) {
 	// The period goes from the last month of the list to the first, because the newest comes first.
 	newest, oldest := &all[0], &all[len(all)-1]
 	doc.Subtitle = months(oldest.StartAt, newest.EndAt, doc.Locale)
-	doc.Facts = append([]document.Fact{
+	doc.Facts = append([]paper.Fact{
 		{Label: "From", Value: oldest.StartAt.String()},
 		{Label: "To", Value: newest.EndAt.String()},
 	}, doc.Facts...)
-	t := document.ReportTable{Columns: append(
-		[]document.ReportColumn{textColumn("Month")},
+	t := paper.ReportTable{Columns: append(
+		[]paper.ReportColumn{textColumn("Month")},
 		amountColumns(
 			"Balance start",
 			"Net revenue",
@@ -231,7 +232,7 @@ func managerStatementsDoc(doc *document.ReportDoc, all []trust.ManagerMonth) {
 	for i := range all {
 		f := &all[i].Financials
 
-		t.Rows = append(t.Rows, document.ReportRow{Cells: []any{
+		t.Rows = append(t.Rows, paper.ReportRow{Cells: []any{
 			months(all[i].StartAt, all[i].EndAt, doc.Locale),
 			f.BalanceStart,
 			f.NetRevenue,
@@ -254,7 +255,7 @@ func managerStatementsDoc(doc *document.ReportDoc, all []trust.ManagerMonth) {
 
 	// The total goes from the oldest balance at the start to the newest at the end.
 	start, end := oldest.Financials.BalanceStart, newest.Financials.BalanceEnd
-	t.Total = &document.ReportRow{Cells: []any{
+	t.Total = &paper.ReportRow{Cells: []any{
 		"Total",
 		start,
 		sum.NetRevenue,
@@ -264,8 +265,8 @@ func managerStatementsDoc(doc *document.ReportDoc, all []trust.ManagerMonth) {
 		sum.Transfers,
 		end,
 	}}
-	doc.Tables = []document.ReportTable{t}
-	doc.Summary = []document.SummaryLine{
+	doc.Tables = []paper.ReportTable{t}
+	doc.Summary = []paper.SummaryLine{
 		{Label: "Balance start", Cents: start},
 		{Label: "Net income", Cents: sum.NetIncome},
 		{Label: "Adjustments", Cents: sum.Adjustments},

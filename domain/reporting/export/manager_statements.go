@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
@@ -20,58 +21,58 @@ type managerSelection struct {
 type managerColumn string
 
 // Enum returns the names of the columns in their own order.
-func (managerColumn) Enum() []string { return columnNames(managerCells) }
+func (managerColumn) Enum() []string { return export.ColumnNames(managerCells) }
 
 // managerCells are the columns of the list of manager statements.
-var managerCells = []goColumn[trust.ManagerMonth]{
-	{csv.Column{Name: "startAt", Kind: csv.Date}, func(m *trust.ManagerMonth) any { return m.StartAt }},
-	{csv.Column{Name: "endAt", Kind: csv.Date}, func(m *trust.ManagerMonth) any { return m.EndAt }},
-	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(m *trust.ManagerMonth) any {
+var managerCells = []export.GoColumn[trust.ManagerMonth]{
+	export.FromRow("startAt", csv.Date, func(m *trust.ManagerMonth) any { return m.StartAt }),
+	export.FromRow("endAt", csv.Date, func(m *trust.ManagerMonth) any { return m.EndAt }),
+	export.FromRow("balanceStart", csv.Amount, func(m *trust.ManagerMonth) any {
 		return m.Financials.BalanceStart
-	}},
-	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(m *trust.ManagerMonth) any {
+	}),
+	export.FromRow("netRevenue", csv.Amount, func(m *trust.ManagerMonth) any {
 		return m.Financials.NetRevenue
-	}},
-	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(m *trust.ManagerMonth) any { return m.Financials.Expenses }},
-	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(m *trust.ManagerMonth) any {
+	}),
+	export.FromRow("expenses", csv.Amount, func(m *trust.ManagerMonth) any { return m.Financials.Expenses }),
+	export.FromRow("netIncome", csv.Amount, func(m *trust.ManagerMonth) any {
 		return m.Financials.NetIncome
-	}},
-	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(m *trust.ManagerMonth) any {
+	}),
+	export.FromRow("adjustments", csv.Amount, func(m *trust.ManagerMonth) any {
 		return m.Financials.Adjustments
-	}},
-	{csv.Column{Name: "transfers", Kind: csv.Amount}, func(m *trust.ManagerMonth) any {
+	}),
+	export.FromRow("transfers", csv.Amount, func(m *trust.ManagerMonth) any {
 		return m.Financials.Transfers
-	}},
-	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(m *trust.ManagerMonth) any {
+	}),
+	export.FromRow("balanceEnd", csv.Amount, func(m *trust.ManagerMonth) any {
 		return m.Financials.BalanceEnd
-	}},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, func(m *trust.ManagerMonth) any { return string(m.Currency) }},
+	}),
+	export.FromRow("currency", csv.Currency, func(m *trust.ManagerMonth) any { return string(m.Currency) }),
 }
 
 // managerStatementsCSV declares EXP-P18, the export of the list of manager statements.
-func managerStatementsCSV() Declaration[managerSelection] {
-	return Declaration[managerSelection]{
+func managerStatementsCSV() export.Declaration[managerSelection] {
+	return export.Declaration[managerSelection]{
 		Path:    "/reports/manager-statements/csv",
 		ID:      "ManagerStatementsCSV",
 		Tag:     "Reports",
 		Summary: "Export manager statements as CSV",
 		Doc:     "One row per month, newest first, with the signs that the statements have.",
-		Format:  CSV,
+		Format:  export.CSV,
 		Scopes:  []string{"pm-statements:export"},
 		Name:    "manager-statements",
 		Check:   checkCurrency(func(s *managerSelection) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, s *managerSelection) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *managerSelection) (export.Size, error) {
 			// The list is computed, not stored: count its months.
 			months, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
-			return Size{Rows: int64(len(months))}, err
+			return export.Size{Rows: int64(len(months))}, err
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *managerSelection, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *managerSelection, out *export.Sink) error {
 			months, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
 			if err != nil {
 				return err
 			}
 
-			return writeTable(out, selectColumns(managerCells, s.Columns), yieldRows(months))
+			return export.WriteTable(out, export.SelectColumns(managerCells, s.Columns), export.YieldRows(months))
 		},
 	}
 }
@@ -87,7 +88,7 @@ type managerDetailSelection struct {
 type managerDetailColumn string
 
 // Enum returns the names of the columns in their own order.
-func (managerDetailColumn) Enum() []string { return columnNames(managerDetailCells(nil)) }
+func (managerDetailColumn) Enum() []string { return export.ColumnNames(managerDetailCells(nil)) }
 
 // managerLine is a row of a manager statement: an account, or another figure that is part of the balance.
 type managerLine struct {
@@ -126,7 +127,7 @@ func managerLines(d *trust.ManagerDetail) []managerLine {
 
 // managerDetailCells returns the columns of a manager statement. Period and currency are the same in every row. A
 // nil statement is enough to list the names.
-func managerDetailCells(d *trust.ManagerDetail) []goColumn[managerLine] {
+func managerDetailCells(d *trust.ManagerDetail) []export.GoColumn[managerLine] {
 	// Rows that are no accounts have empty cells in the columns of an account.
 	ofAccount := func(value func(a *trust.ManagerAccount) any) func(*managerLine) any {
 		return func(l *managerLine) any {
@@ -138,27 +139,27 @@ func managerDetailCells(d *trust.ManagerDetail) []goColumn[managerLine] {
 		}
 	}
 
-	return []goColumn[managerLine]{
-		{csv.Column{Name: "startAt", Kind: csv.Date}, func(*managerLine) any { return d.StartAt }},
-		{csv.Column{Name: "endAt", Kind: csv.Date}, func(*managerLine) any { return d.EndAt }},
-		{csv.Column{Name: "section", Kind: csv.Text}, func(l *managerLine) any { return l.section }},
-		{csv.Column{Name: "categoryId", Kind: csv.ID}, ofAccount(func(a *trust.ManagerAccount) any {
+	return []export.GoColumn[managerLine]{
+		export.FromRow("startAt", csv.Date, func(*managerLine) any { return d.StartAt }),
+		export.FromRow("endAt", csv.Date, func(*managerLine) any { return d.EndAt }),
+		export.FromRow("section", csv.Text, func(l *managerLine) any { return l.section }),
+		export.FromRow("categoryId", csv.ID, ofAccount(func(a *trust.ManagerAccount) any {
 			return a.Category.ID
-		})},
-		{csv.Column{Name: "category", Kind: csv.Text}, ofAccount(func(a *trust.ManagerAccount) any {
+		})),
+		export.FromRow("category", csv.Text, ofAccount(func(a *trust.ManagerAccount) any {
 			return a.Category.Name
-		})},
-		{csv.Column{Name: "accountId", Kind: csv.ID}, ofAccount(func(a *trust.ManagerAccount) any { return a.ID })},
-		{csv.Column{Name: "accountCode", Kind: csv.ID}, ofAccount(func(a *trust.ManagerAccount) any { return a.Code })},
-		{csv.Column{Name: "name", Kind: csv.Text}, func(l *managerLine) any { return l.row }},
-		{csv.Column{Name: "amount", Kind: csv.Amount}, func(l *managerLine) any { return l.cents }},
-		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*managerLine) any { return string(d.Currency) }},
+		})),
+		export.FromRow("accountId", csv.ID, ofAccount(func(a *trust.ManagerAccount) any { return a.ID })),
+		export.FromRow("accountCode", csv.ID, ofAccount(func(a *trust.ManagerAccount) any { return a.Code })),
+		export.FromRow("name", csv.Text, func(l *managerLine) any { return l.row }),
+		export.FromRow("amount", csv.Amount, func(l *managerLine) any { return l.cents }),
+		export.FromRow("currency", csv.Currency, func(*managerLine) any { return string(d.Currency) }),
 	}
 }
 
 // managerStatementCSV declares EXP-P19, the export of one manager statement.
-func managerStatementCSV() Declaration[managerDetailSelection] {
-	return Declaration[managerDetailSelection]{
+func managerStatementCSV() export.Declaration[managerDetailSelection] {
+	return export.Declaration[managerDetailSelection]{
 		Path:    "/reports/manager-statements/detail/csv",
 		ID:      "ManagerStatementCSV",
 		Tag:     "Reports",
@@ -166,20 +167,20 @@ func managerStatementCSV() Declaration[managerDetailSelection] {
 		Doc: "One row per account and one for every other figure: the balance at the start, the sections of the " +
 			"statement, and the assets and liabilities. All amounts add up to the available balance, those before " +
 			"the assets and liabilities to the balance at the end.",
-		Format: CSV,
+		Format: export.CSV,
 		Scopes: []string{"pm-statements:export"},
 		Name:   "manager-statement",
 		Check:  checkCurrency(func(s *managerDetailSelection) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, _ *managerDetailSelection) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, _ *managerDetailSelection) (export.Size, error) {
 			return countAccounts(ctx, tx)
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailSelection, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailSelection, out *export.Sink) error {
 			d, err := trust.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return err
 			}
 
-			return writeTable(out, selectColumns(managerDetailCells(d), s.Columns), yieldRows(managerLines(d)))
+			return export.WriteTable(out, export.SelectColumns(managerDetailCells(d), s.Columns), export.YieldRows(managerLines(d)))
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"stayledger/domain/books/account"
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/report"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
@@ -26,12 +27,12 @@ type sheetSelection struct {
 type matrixColumn string
 
 // Enum returns the names of the columns in their own order.
-func (matrixColumn) Enum() []string { return columnNames(matrixCells(nil)) }
+func (matrixColumn) Enum() []string { return export.ColumnNames(matrixCells(nil)) }
 
 // valuesColumn is the name that a selector uses for all columns of the view.
 const valuesColumn = "values"
 
-type matrixCell = goColumn[report.MatrixRow]
+type matrixCell = export.GoColumn[report.MatrixRow]
 
 // matrixCells returns the columns that do not depend on the view, and valuesColumn as their placeholder. A nil
 // matrix is enough to list the names.
@@ -58,15 +59,15 @@ func matrixCells(m *report.Matrix) []matrixCell {
 	}
 
 	return []matrixCell{
-		{csv.Column{Name: "section", Kind: csv.Text}, func(r *report.MatrixRow) any { return r.Section }},
-		{csv.Column{Name: "categoryId", Kind: csv.ID}, ofCategory(func(c *report.Column) any { return c.ID })},
-		{csv.Column{Name: "category", Kind: csv.Text}, ofCategory(func(c *report.Column) any { return c.Title })},
-		{csv.Column{Name: "accountId", Kind: csv.ID}, ofAccount(func(a *account.Ref) any { return a.ID })},
-		{csv.Column{Name: "accountCode", Kind: csv.ID}, ofAccount(func(a *account.Ref) any { return a.Code })},
-		{csv.Column{Name: "account", Kind: csv.Text}, func(r *report.MatrixRow) any { return r.Title }},
-		{csv.Column{Name: valuesColumn, Kind: csv.Amount}, nil},
-		{csv.Column{Name: "total", Kind: csv.Amount}, func(r *report.MatrixRow) any { return r.Total }},
-		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*report.MatrixRow) any { return string(m.Currency) }},
+		export.FromRow("section", csv.Text, func(r *report.MatrixRow) any { return r.Section }),
+		export.FromRow("categoryId", csv.ID, ofCategory(func(c *report.Column) any { return c.ID })),
+		export.FromRow("category", csv.Text, ofCategory(func(c *report.Column) any { return c.Title })),
+		export.FromRow("accountId", csv.ID, ofAccount(func(a *account.Ref) any { return a.ID })),
+		export.FromRow("accountCode", csv.ID, ofAccount(func(a *account.Ref) any { return a.Code })),
+		export.FromRow("account", csv.Text, func(r *report.MatrixRow) any { return r.Title }),
+		export.FromRow[report.MatrixRow](valuesColumn, csv.Amount, nil),
+		export.FromRow("total", csv.Amount, func(r *report.MatrixRow) any { return r.Total }),
+		export.FromRow("currency", csv.Currency, func(*report.MatrixRow) any { return string(m.Currency) }),
 	}
 }
 
@@ -96,37 +97,34 @@ func expandValues(cells []matrixCell, m *report.Matrix) []matrixCell {
 			title = c.Title + " (" + c.ID + ")"
 		}
 
-		values[i] = matrixCell{
-			csv.Column{Name: title, Kind: csv.Amount},
-			func(r *report.MatrixRow) any { return r.Values[i] },
-		}
+		values[i] = export.FromRow(title, csv.Amount, func(r *report.MatrixRow) any { return r.Values[i] })
 	}
 
 	return slices.Concat(cells[:at], values, cells[at+1:])
 }
 
 // writeMatrix writes a report by account as a CSV.
-func writeMatrix(out *Sink, m *report.Matrix, columns []matrixColumn) error {
-	return writeTable(out, expandValues(selectColumns(matrixCells(m), columns), m), yieldRows(m.Rows))
+func writeMatrix(out *export.Sink, m *report.Matrix, columns []matrixColumn) error {
+	return export.WriteTable(out, expandValues(export.SelectColumns(matrixCells(m), columns), m), export.YieldRows(m.Rows))
 }
 
 // profitCSV declares EXP-P14, the export of a profit and loss.
-func profitCSV() Declaration[profitSelection] {
-	return Declaration[profitSelection]{
+func profitCSV() export.Declaration[profitSelection] {
+	return export.Declaration[profitSelection]{
 		Path:    "/reports/profit-and-loss/csv",
 		ID:      "ProfitAndLossCSV",
 		Tag:     "Reports",
 		Summary: "Export a profit and loss as CSV",
 		Doc: "One row per account with a column for each of the view, named by its title. Revenue and costs are " +
 			"positive, as in the report: the net income is the section revenue less the section expense.",
-		Format: CSV,
+		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "profit-and-loss",
 		Check:  checkCurrency(func(s *profitSelection) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, _ *profitSelection) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, _ *profitSelection) (export.Size, error) {
 			return countAccounts(ctx, tx)
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *profitSelection, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *profitSelection, out *export.Sink) error {
 			m, err := report.ProfitMatrix(ctx, tx, s.ProfitFilter)
 			if err != nil {
 				return err
@@ -138,8 +136,8 @@ func profitCSV() Declaration[profitSelection] {
 }
 
 // balanceSheetCSV declares EXP-P15, the export of a balance sheet.
-func balanceSheetCSV() Declaration[sheetSelection] {
-	return Declaration[sheetSelection]{
+func balanceSheetCSV() export.Declaration[sheetSelection] {
+	return export.Declaration[sheetSelection]{
 		Path:    "/reports/balance-sheet/csv",
 		ID:      "BalanceSheetCSV",
 		Tag:     "Reports",
@@ -147,12 +145,14 @@ func balanceSheetCSV() Declaration[sheetSelection] {
 		Doc: "One row per account and one each for the balances of owners and manager, with a column for each of " +
 			"the view, named by its title. Assets are debit positive, all else is credit positive: the section " +
 			"assets equals liabilities and balances.",
-		Format: CSV,
+		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "balance-sheet",
 		Check:  checkCurrency(func(s *sheetSelection) string { return s.Currency }),
-		Count:  func(ctx context.Context, tx *db.Tx, _ *sheetSelection) (Size, error) { return countAccounts(ctx, tx) },
-		Render: func(ctx context.Context, tx *db.Tx, s *sheetSelection, out *Sink) error {
+		Count: func(ctx context.Context, tx *db.Tx, _ *sheetSelection) (export.Size, error) {
+			return countAccounts(ctx, tx)
+		},
+		Render: func(ctx context.Context, tx *db.Tx, s *sheetSelection, out *export.Sink) error {
 			m, err := report.SheetMatrix(ctx, tx, s.SheetFilter)
 			if err != nil {
 				return err

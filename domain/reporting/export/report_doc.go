@@ -5,7 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/record/export"
+	"stayledger/domain/reporting/paper"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
@@ -13,10 +14,10 @@ import (
 
 // reportHead returns the parts that all documents of reports have. They are dated with the day after the last day
 // they cover, so that the same data gives the same bytes whenever it is rendered.
-func reportHead(ctx context.Context, tx *db.Tx, currency money.Currency, last day.Day) (document.ReportDoc, error) {
+func reportHead(ctx context.Context, tx *db.Tx, currency money.Currency, last day.Day) (paper.ReportDoc, error) {
 	sender, err := loadSender(ctx, tx)
 
-	return document.ReportDoc{
+	return paper.ReportDoc{
 		Team:     sender,
 		Currency: strings.ToUpper(string(currency)),
 		Created:  last.AddDays(1).In(time.UTC),
@@ -24,8 +25,8 @@ func reportHead(ctx context.Context, tx *db.Tx, currency money.Currency, last da
 }
 
 // writeReport writes a document and counts it as one.
-func writeReport(out *Sink, doc *document.ReportDoc) error {
-	if err := document.Report(out, *doc); err != nil {
+func writeReport(out *export.Sink, doc *paper.ReportDoc) error {
+	if err := paper.Report(out, *doc); err != nil {
 		return err
 	}
 
@@ -33,25 +34,25 @@ func writeReport(out *Sink, doc *document.ReportDoc) error {
 }
 
 // estimatePages returns the size of a document with that many rows.
-func estimatePages(rows Size) Size {
-	return Size{Documents: 1, Pages: 1 + rows.Rows/rowsPerPage}
+func estimatePages(rows export.Size) export.Size {
+	return export.Size{Documents: 1, Pages: 1 + rows.Rows/rowsPerPage}
 }
 
 // textColumn returns a column of texts.
-func textColumn(head string) document.ReportColumn {
-	return document.ReportColumn{Head: head, Kind: document.ReportText}
+func textColumn(head string) paper.ReportColumn {
+	return paper.ReportColumn{Head: head, Kind: paper.ReportText}
 }
 
 // dateColumn returns a column of dates.
-func dateColumn(head string) document.ReportColumn {
-	return document.ReportColumn{Head: head, Kind: document.ReportDate}
+func dateColumn(head string) paper.ReportColumn {
+	return paper.ReportColumn{Head: head, Kind: paper.ReportDate}
 }
 
 // amountColumns returns a column of amounts for each head.
-func amountColumns(heads ...string) []document.ReportColumn {
-	columns := make([]document.ReportColumn, len(heads))
+func amountColumns(heads ...string) []paper.ReportColumn {
+	columns := make([]paper.ReportColumn, len(heads))
 	for i, head := range heads {
-		columns[i] = document.ReportColumn{Head: head, Kind: document.ReportAmount}
+		columns[i] = paper.ReportColumn{Head: head, Kind: paper.ReportAmount}
 	}
 
 	return columns

@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
@@ -18,37 +19,37 @@ type taxSelection struct {
 type taxColumn string
 
 // Enum returns the names of the columns in their own order.
-func (taxColumn) Enum() []string { return columnNames(taxCells) }
+func (taxColumn) Enum() []string { return export.ColumnNames(taxCells) }
 
 // taxCells are the columns. A stay with entries in two listings has a row for each.
-var taxCells = []sqlColumn{
-	{csv.Column{Name: "startDate", Kind: csv.Date}, "@start::date"},
-	{csv.Column{Name: "endDate", Kind: csv.Date}, "@end::date"},
-	{csv.Column{Name: "listingId", Kind: csv.ID}, "b.listing_id"},
-	{csv.Column{Name: "listing", Kind: csv.Text}, "b.listing_name"},
-	{csv.Column{Name: "channel", Kind: csv.Text}, "b.booking_platform"},
-	{csv.Column{Name: "reservationId", Kind: csv.ID}, "b.reservation_id"},
-	{csv.Column{Name: "confirmationCode", Kind: csv.ID}, "b.confirmation_code"},
-	{csv.Column{Name: "guestName", Kind: csv.Text}, "b.guest_name"},
-	{csv.Column{Name: "checkIn", Kind: csv.Date}, "b.check_in"},
-	{csv.Column{Name: "checkOut", Kind: csv.Date}, "b.check_out"},
-	{csv.Column{Name: "nights", Kind: csv.Integer}, "b.check_out - b.check_in"},
-	{csv.Column{Name: "bookedAt", Kind: csv.Date}, "b.booked_at"},
-	{csv.Column{Name: "taxableIncome", Kind: csv.Amount}, "b.income"},
-	{csv.Column{Name: "collectableTaxes", Kind: csv.Amount}, "b.taxes"},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, "b.currency"},
+var taxCells = []export.SQLColumn{
+	export.FromSQL("startDate", csv.Date, "@start::date"),
+	export.FromSQL("endDate", csv.Date, "@end::date"),
+	export.FromSQL("listingId", csv.ID, "b.listing_id"),
+	export.FromSQL("listing", csv.Text, "b.listing_name"),
+	export.FromSQL("channel", csv.Text, "b.booking_platform"),
+	export.FromSQL("reservationId", csv.ID, "b.reservation_id"),
+	export.FromSQL("confirmationCode", csv.ID, "b.confirmation_code"),
+	export.FromSQL("guestName", csv.Text, "b.guest_name"),
+	export.FromSQL("checkIn", csv.Date, "b.check_in"),
+	export.FromSQL("checkOut", csv.Date, "b.check_out"),
+	export.FromSQL("nights", csv.Integer, "b.check_out - b.check_in"),
+	export.FromSQL("bookedAt", csv.Date, "b.booked_at"),
+	export.FromSQL("taxableIncome", csv.Amount, "b.income"),
+	export.FromSQL("collectableTaxes", csv.Amount, "b.taxes"),
+	export.FromSQL("currency", csv.Currency, "b.currency"),
 }
 
 // salesTaxCSV declares EXP-P32, the export of the sales-tax liability.
-func salesTaxCSV() Declaration[taxSelection] {
-	return Declaration[taxSelection]{
+func salesTaxCSV() export.Declaration[taxSelection] {
+	return export.Declaration[taxSelection]{
 		Path:    "/reports/sales-tax-liability/csv",
 		ID:      "SalesTaxLiabilityCSV",
 		Tag:     "Reports",
 		Summary: "Export the sales-tax liability as CSV",
 		Doc: "One row per reservation, by listing and channel, over all pages: the taxable income and the taxes " +
 			"that the guest was charged. Fails with the issue `notFound` for an unknown id among `taxableLineIds`.",
-		Format: CSV,
+		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "sales-tax-liability",
 		Check: func(ctx context.Context, tx *db.Tx, s *taxSelection) error {
@@ -56,21 +57,21 @@ func salesTaxCSV() Declaration[taxSelection] {
 			_, err := trust.TaxQuery(ctx, tx, &s.TaxFilter)
 			return err
 		},
-		Count: func(ctx context.Context, tx *db.Tx, s *taxSelection) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *taxSelection) (export.Size, error) {
 			q, err := trust.TaxQuery(ctx, tx, &s.TaxFilter)
 			if err != nil {
-				return Size{}, err
+				return export.Size{}, err
 			}
 
-			return countRows(ctx, tx, q)
+			return export.CountRows(ctx, tx, q)
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *taxSelection, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *taxSelection, out *export.Sink) error {
 			q, err := trust.TaxQuery(ctx, tx, &s.TaxFilter)
 			if err != nil {
 				return err
 			}
 
-			return rowList{columns: selectColumns(taxCells, s.Columns), query: q}.write(ctx, tx, out)
+			return export.RowList{Columns: export.SelectColumns(taxCells, s.Columns), Query: q}.Write(ctx, tx, out)
 		},
 	}
 }

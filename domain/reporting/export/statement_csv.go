@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
 	"stayledger/platform/csv"
@@ -22,65 +23,65 @@ type statementRows struct {
 type statementColumn string
 
 // Enum returns the names of the columns in their own order.
-func (statementColumn) Enum() []string { return columnNames(statementColumns) }
+func (statementColumn) Enum() []string { return export.ColumnNames(statementColumns) }
 
 // statementColumns are the columns, in the signs that owners see: what lowers their balance is negative.
-var statementColumns = []goColumn[statement.Statement]{
-	{csv.Column{Name: "id", Kind: csv.ID}, func(s *statement.Statement) any { return s.ID }},
-	{csv.Column{Name: "shortRef", Kind: csv.ID}, func(s *statement.Statement) any { return s.ShortRef }},
-	{csv.Column{Name: "uniqueRef", Kind: csv.ID}, func(s *statement.Statement) any { return s.UniqueRef }},
-	{csv.Column{Name: "startAt", Kind: csv.Date}, func(s *statement.Statement) any { return s.StartAt }},
-	{csv.Column{Name: "endAt", Kind: csv.Date}, func(s *statement.Statement) any { return s.EndAt }},
-	{csv.Column{Name: "status", Kind: csv.Text}, func(s *statement.Statement) any { return s.Status }},
-	{csv.Column{Name: "version", Kind: csv.Integer}, func(s *statement.Statement) any { return s.Version }},
-	{csv.Column{Name: "publishedAt", Kind: csv.Instant}, func(s *statement.Statement) any { return s.PublishedAt }},
-	{csv.Column{Name: "source", Kind: csv.Text}, func(s *statement.Statement) any { return s.Source.Type }},
-	{csv.Column{Name: "listingId", Kind: csv.ID}, func(s *statement.Statement) any { return s.Listing.ID }},
-	{csv.Column{Name: "listing", Kind: csv.Text}, func(s *statement.Statement) any { return s.Listing.Name }},
-	{csv.Column{Name: "listingUniqueRef", Kind: csv.ID}, func(s *statement.Statement) any {
+var statementColumns = []export.GoColumn[statement.Statement]{
+	export.FromRow("id", csv.ID, func(s *statement.Statement) any { return s.ID }),
+	export.FromRow("shortRef", csv.ID, func(s *statement.Statement) any { return s.ShortRef }),
+	export.FromRow("uniqueRef", csv.ID, func(s *statement.Statement) any { return s.UniqueRef }),
+	export.FromRow("startAt", csv.Date, func(s *statement.Statement) any { return s.StartAt }),
+	export.FromRow("endAt", csv.Date, func(s *statement.Statement) any { return s.EndAt }),
+	export.FromRow("status", csv.Text, func(s *statement.Statement) any { return s.Status }),
+	export.FromRow("version", csv.Integer, func(s *statement.Statement) any { return s.Version }),
+	export.FromRow("publishedAt", csv.Instant, func(s *statement.Statement) any { return s.PublishedAt }),
+	export.FromRow("source", csv.Text, func(s *statement.Statement) any { return s.Source.Type }),
+	export.FromRow("listingId", csv.ID, func(s *statement.Statement) any { return s.Listing.ID }),
+	export.FromRow("listing", csv.Text, func(s *statement.Statement) any { return s.Listing.Name }),
+	export.FromRow("listingUniqueRef", csv.ID, func(s *statement.Statement) any {
 		return s.Listing.UniqueRef
-	}},
-	{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(s *statement.Statement) any { return s.Ownership.ID }},
-	{csv.Column{Name: "ownershipStartAt", Kind: csv.Date}, func(s *statement.Statement) any {
+	}),
+	export.FromRow("ownershipPeriodId", csv.ID, func(s *statement.Statement) any { return s.Ownership.ID }),
+	export.FromRow("ownershipStartAt", csv.Date, func(s *statement.Statement) any {
 		return s.Ownership.StartAt
-	}},
-	{csv.Column{Name: "ownershipEndAt", Kind: csv.Date}, func(s *statement.Statement) any { return s.Ownership.EndAt }},
-	{csv.Column{Name: "ownerIds", Kind: csv.ID}, func(s *statement.Statement) any {
+	}),
+	export.FromRow("ownershipEndAt", csv.Date, func(s *statement.Statement) any { return s.Ownership.EndAt }),
+	export.FromRow("ownerIds", csv.ID, func(s *statement.Statement) any {
 		return ownerIDs(shareOwners(s.Shares))
-	}},
-	{csv.Column{Name: "owners", Kind: csv.Text}, func(s *statement.Statement) any {
+	}),
+	export.FromRow("owners", csv.Text, func(s *statement.Statement) any {
 		return ownerNames(shareOwners(s.Shares))
-	}},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, func(s *statement.Statement) any { return s.Currency }},
-	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(s *statement.Statement) any {
+	}),
+	export.FromRow("currency", csv.Currency, func(s *statement.Statement) any { return s.Currency }),
+	export.FromRow("balanceStart", csv.Amount, func(s *statement.Statement) any {
 		return s.Financials.BalanceStart
-	}},
-	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(s *statement.Statement) any {
+	}),
+	export.FromRow("netRevenue", csv.Amount, func(s *statement.Statement) any {
 		return s.Financials.NetRevenue
-	}},
-	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.Expenses }},
-	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(s *statement.Statement) any {
+	}),
+	export.FromRow("expenses", csv.Amount, func(s *statement.Statement) any { return s.Financials.Expenses }),
+	export.FromRow("netIncome", csv.Amount, func(s *statement.Statement) any {
 		return s.Financials.NetIncome
-	}},
-	{csv.Column{Name: "payouts", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.Payouts }},
-	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(s *statement.Statement) any {
+	}),
+	export.FromRow("payouts", csv.Amount, func(s *statement.Statement) any { return s.Financials.Payouts }),
+	export.FromRow("balanceEnd", csv.Amount, func(s *statement.Statement) any {
 		return s.Financials.BalanceEnd
-	}},
-	{csv.Column{Name: "reserve", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Financials.Reserve }},
-	{csv.Column{Name: "available", Kind: csv.Amount}, func(s *statement.Statement) any {
+	}),
+	export.FromRow("reserve", csv.Amount, func(s *statement.Statement) any { return s.Financials.Reserve }),
+	export.FromRow("available", csv.Amount, func(s *statement.Statement) any {
 		return s.Financials.Available
-	}},
-	{csv.Column{Name: "received", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Payment.Received }},
-	{csv.Column{Name: "open", Kind: csv.Amount}, func(s *statement.Statement) any { return s.Payment.Open }},
-	{csv.Column{Name: "paymentStatus", Kind: csv.Text}, func(s *statement.Statement) any { return s.Payment.Status }},
-	{csv.Column{Name: "issues", Kind: csv.Text}, func(s *statement.Statement) any {
+	}),
+	export.FromRow("received", csv.Amount, func(s *statement.Statement) any { return s.Payment.Received }),
+	export.FromRow("open", csv.Amount, func(s *statement.Statement) any { return s.Payment.Open }),
+	export.FromRow("paymentStatus", csv.Text, func(s *statement.Statement) any { return s.Payment.Status }),
+	export.FromRow("issues", csv.Text, func(s *statement.Statement) any {
 		codes := make([]string, len(s.Issues))
 		for i := range s.Issues {
 			codes[i] = s.Issues[i].Code
 		}
 
 		return strings.Join(codes, "; ")
-	}},
+	}),
 }
 
 // shareOwners returns the owners of a statement by its shares.
@@ -117,22 +118,22 @@ const statementRefusals = " Fails with 400 and context.reason ownershipPeriodsWi
 	"period that the selection names has no owner."
 
 // statementsCSV declares EXP-P08, the export of owner statements.
-func statementsCSV() Declaration[statementRows] {
-	return Declaration[statementRows]{
+func statementsCSV() export.Declaration[statementRows] {
+	return export.Declaration[statementRows]{
 		Path: "/statements/csv", ID: "StatementsCSV", Tag: "Statements", Summary: "Export owner statements as CSV",
 		Doc:    "One row per selected statement, drafts included, with its figures and what was paid on it." + statementRefusals,
-		Format: CSV, Scopes: []string{"statements:export"}, Name: "statements",
+		Format: export.CSV, Scopes: []string{"statements:export"}, Name: "statements",
 		Errors: apierr.List{errWithoutOwners},
 		Check:  func(ctx context.Context, tx *db.Tx, s *statementRows) error { return checkOwners(ctx, tx, &s.Filter) },
-		Count: func(ctx context.Context, tx *db.Tx, s *statementRows) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *statementRows) (export.Size, error) {
 			n, err := statement.Count(ctx, tx, s.Filter)
-			return Size{Rows: n.Statements}, err
+			return export.Size{Rows: n.Statements}, err
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *statementRows, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *statementRows, out *export.Sink) error {
 			// Statements are written as they are read, so that memory does not grow with the selection.
-			return writeTable(
+			return export.WriteTable(
 				out,
-				selectColumns(statementColumns, s.Columns),
+				export.SelectColumns(statementColumns, s.Columns),
 				yieldFrom(func(f func(*statement.Statement) error) error {
 					return statement.Each(ctx, tx, s.Filter, f)
 				}),

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"stayledger/domain/property/contact"
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/reporting/paper"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
 
 // loadSender loads the letterhead of the team.
-func loadSender(ctx context.Context, tx *db.Tx) (document.StatementTeam, error) {
+func loadSender(ctx context.Context, tx *db.Tx) (paper.StatementTeam, error) {
 	type row struct {
 		Name    string
 		Email   *string
@@ -30,10 +30,10 @@ func loadSender(ctx context.Context, tx *db.Tx) (document.StatementTeam, error) 
 			(select content from team_logo where team_id = @team) as logo
 		from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
-		return document.StatementTeam{}, fmt.Errorf("read the letterhead: %w", err)
+		return paper.StatementTeam{}, fmt.Errorf("read the letterhead: %w", err)
 	}
 
-	out := document.StatementTeam{Name: r.Name, Address: addressLines(r.Address), Logo: r.Logo}
+	out := paper.StatementTeam{Name: r.Name, Address: addressLines(r.Address), Logo: r.Logo}
 	if r.Email != nil {
 		out.Email = *r.Email
 	}
@@ -101,22 +101,22 @@ func loadBackground(ctx context.Context, tx *db.Tx, all []statement.Detail) (b b
 
 // document returns a statement as its document shows it, with the letterhead of the sender. It is dated with the
 // day after its month, so that the same statement gives the same bytes whenever it is rendered.
-func (b *background) document(s *statement.Detail, sender *document.StatementTeam) document.StatementDoc {
+func (b *background) document(s *statement.Detail, sender *paper.StatementTeam) paper.StatementDoc {
 	listing, owner := b.listingAddress(s), b.ownerAddress(s)
 
-	doc := document.StatementDoc{
+	doc := paper.StatementDoc{
 		Title:    "Owner statement",
 		Currency: strings.ToUpper(s.Currency),
 		Created:  s.EndAt.AddDays(1).In(time.UTC),
 		Team:     *sender,
-		Statement: document.StatementRef{
+		Statement: paper.StatementRef{
 			ID:          s.ShortRef,
 			Status:      statusText(s.Status),
 			PeriodStart: s.StartAt.String(),
 			PeriodEnd:   s.EndAt.String(),
 			Draft:       s.Status == statement.Draft,
 		},
-		Listing: document.StatementListing{Name: s.Listing.Name, Address: strings.Join(addressLines(listing), ", ")},
+		Listing: paper.StatementListing{Name: s.Listing.Name, Address: strings.Join(addressLines(listing), ", ")},
 	}
 
 	// The layout decides whether owners see the e-mail address of the team.
@@ -126,7 +126,7 @@ func (b *background) document(s *statement.Detail, sender *document.StatementTea
 
 	// Then the owners with their shares, and the summary.
 	for _, share := range s.Shares {
-		doc.Owners = append(doc.Owners, document.StatementOwner{
+		doc.Owners = append(doc.Owners, paper.StatementOwner{
 			Name:         share.Name,
 			Address:      addressLines(owner(share.ContactID)),
 			SplitPercent: percent(share.Split),
@@ -135,7 +135,7 @@ func (b *background) document(s *statement.Detail, sender *document.StatementTea
 	}
 
 	for _, line := range s.Summary {
-		doc.Summary = append(doc.Summary, document.SummaryLine{
+		doc.Summary = append(doc.Summary, paper.SummaryLine{
 			Label:    line.Text,
 			Cents:    line.Value,
 			Emphasis: line.Separated,

@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
 	"stayledger/platform/csv"
@@ -20,7 +21,7 @@ type periodRows struct {
 type periodColumn string
 
 // Enum returns the names of the columns in their own order.
-func (periodColumn) Enum() []string { return columnNames(periodColumns) }
+func (periodColumn) Enum() []string { return export.ColumnNames(periodColumns) }
 
 // ownedRun is a row of the CSV: the sums over the selected statements of an ownership period in one currency.
 type ownedRun struct {
@@ -48,38 +49,38 @@ func (r *ownedRun) add(f *statement.Figures) {
 
 // periodColumns are the columns. The balance at the end is the one at the start with net income, payouts and
 // adjustments.
-var periodColumns = []goColumn[ownedRun]{
-	{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(r *ownedRun) any { return r.of.Ownership.ID }},
-	{csv.Column{Name: "listingId", Kind: csv.ID}, func(r *ownedRun) any { return r.of.Listing.ID }},
-	{csv.Column{Name: "listing", Kind: csv.Text}, func(r *ownedRun) any { return r.of.Listing.Name }},
-	{csv.Column{Name: "listingUniqueRef", Kind: csv.ID}, func(r *ownedRun) any { return r.of.Listing.UniqueRef }},
-	{csv.Column{Name: "ownershipStartAt", Kind: csv.Date}, func(r *ownedRun) any { return r.of.Ownership.StartAt }},
-	{csv.Column{Name: "ownershipEndAt", Kind: csv.Date}, func(r *ownedRun) any { return r.of.Ownership.EndAt }},
-	{csv.Column{Name: "ownerIds", Kind: csv.ID}, func(r *ownedRun) any { return ownerIDs(r.of.Owners) }},
-	{csv.Column{Name: "owners", Kind: csv.Text}, func(r *ownedRun) any { return ownerNames(r.of.Owners) }},
-	{csv.Column{Name: "startAt", Kind: csv.Date}, func(r *ownedRun) any { return r.StartAt }},
-	{csv.Column{Name: "endAt", Kind: csv.Date}, func(r *ownedRun) any { return r.EndAt }},
-	{csv.Column{Name: "statements", Kind: csv.Integer}, func(r *ownedRun) any { return r.Statements }},
-	{csv.Column{Name: "drafts", Kind: csv.Integer}, func(r *ownedRun) any { return r.drafts }},
-	{csv.Column{Name: "inReview", Kind: csv.Integer}, func(r *ownedRun) any { return r.inReview }},
-	{csv.Column{Name: "published", Kind: csv.Integer}, func(r *ownedRun) any { return r.published }},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, func(r *ownedRun) any { return r.of.Currency }},
-	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(r *ownedRun) any { return r.BalanceStart }},
-	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(r *ownedRun) any { return r.NetRevenue }},
-	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(r *ownedRun) any { return r.Expenses }},
-	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(r *ownedRun) any { return r.NetIncome }},
-	{csv.Column{Name: "payouts", Kind: csv.Amount}, func(r *ownedRun) any { return r.Payouts }},
-	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(r *ownedRun) any { return r.Adjustments() }},
-	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(r *ownedRun) any { return r.BalanceEnd }},
-	{csv.Column{Name: "reserve", Kind: csv.Amount}, func(r *ownedRun) any { return r.Reserve }},
-	{csv.Column{Name: "available", Kind: csv.Amount}, func(r *ownedRun) any { return r.Available }},
-	{csv.Column{Name: "received", Kind: csv.Amount}, func(r *ownedRun) any { return r.Received }},
-	{csv.Column{Name: "open", Kind: csv.Amount}, func(r *ownedRun) any { return r.Left }},
+var periodColumns = []export.GoColumn[ownedRun]{
+	export.FromRow("ownershipPeriodId", csv.ID, func(r *ownedRun) any { return r.of.Ownership.ID }),
+	export.FromRow("listingId", csv.ID, func(r *ownedRun) any { return r.of.Listing.ID }),
+	export.FromRow("listing", csv.Text, func(r *ownedRun) any { return r.of.Listing.Name }),
+	export.FromRow("listingUniqueRef", csv.ID, func(r *ownedRun) any { return r.of.Listing.UniqueRef }),
+	export.FromRow("ownershipStartAt", csv.Date, func(r *ownedRun) any { return r.of.Ownership.StartAt }),
+	export.FromRow("ownershipEndAt", csv.Date, func(r *ownedRun) any { return r.of.Ownership.EndAt }),
+	export.FromRow("ownerIds", csv.ID, func(r *ownedRun) any { return ownerIDs(r.of.Owners) }),
+	export.FromRow("owners", csv.Text, func(r *ownedRun) any { return ownerNames(r.of.Owners) }),
+	export.FromRow("startAt", csv.Date, func(r *ownedRun) any { return r.StartAt }),
+	export.FromRow("endAt", csv.Date, func(r *ownedRun) any { return r.EndAt }),
+	export.FromRow("statements", csv.Integer, func(r *ownedRun) any { return r.Statements }),
+	export.FromRow("drafts", csv.Integer, func(r *ownedRun) any { return r.drafts }),
+	export.FromRow("inReview", csv.Integer, func(r *ownedRun) any { return r.inReview }),
+	export.FromRow("published", csv.Integer, func(r *ownedRun) any { return r.published }),
+	export.FromRow("currency", csv.Currency, func(r *ownedRun) any { return r.of.Currency }),
+	export.FromRow("balanceStart", csv.Amount, func(r *ownedRun) any { return r.BalanceStart }),
+	export.FromRow("netRevenue", csv.Amount, func(r *ownedRun) any { return r.NetRevenue }),
+	export.FromRow("expenses", csv.Amount, func(r *ownedRun) any { return r.Expenses }),
+	export.FromRow("netIncome", csv.Amount, func(r *ownedRun) any { return r.NetIncome }),
+	export.FromRow("payouts", csv.Amount, func(r *ownedRun) any { return r.Payouts }),
+	export.FromRow("adjustments", csv.Amount, func(r *ownedRun) any { return r.Adjustments() }),
+	export.FromRow("balanceEnd", csv.Amount, func(r *ownedRun) any { return r.BalanceEnd }),
+	export.FromRow("reserve", csv.Amount, func(r *ownedRun) any { return r.Reserve }),
+	export.FromRow("available", csv.Amount, func(r *ownedRun) any { return r.Available }),
+	export.FromRow("received", csv.Amount, func(r *ownedRun) any { return r.Received }),
+	export.FromRow("open", csv.Amount, func(r *ownedRun) any { return r.Left }),
 }
 
 // statementPeriodsCSV declares EXP-P10, the export of statements by ownership period.
-func statementPeriodsCSV() Declaration[periodRows] {
-	return Declaration[periodRows]{
+func statementPeriodsCSV() export.Declaration[periodRows] {
+	return export.Declaration[periodRows]{
 		Path:    "/statements/by-period/csv",
 		ID:      "StatementPeriodsCSV",
 		Tag:     "Statements",
@@ -88,14 +89,14 @@ func statementPeriodsCSV() Declaration[periodRows] {
 			"balance of the first to the balance at the end of the last. Adjustments are all other changes of the " +
 			"balance: later opening balances, months that are not selected. Open is the amount still due to the " +
 			"owners. Rows are sorted by their first statement, by listing unless sort says otherwise." + statementRefusals,
-		Format: CSV,
+		Format: export.CSV,
 		Scopes: []string{"statements:export"},
 		Name:   "statements-by-period",
 		Errors: apierr.List{errWithoutOwners},
 		Check:  func(ctx context.Context, tx *db.Tx, s *periodRows) error { return checkOwners(ctx, tx, &s.Filter) },
-		Count: func(ctx context.Context, tx *db.Tx, s *periodRows) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *periodRows) (export.Size, error) {
 			n, err := statement.Count(ctx, tx, s.Filter)
-			return Size{Rows: n.Periods}, err
+			return export.Size{Rows: n.Periods}, err
 		},
 		Render: renderStatementPeriods,
 	}
@@ -103,7 +104,7 @@ func statementPeriodsCSV() Declaration[periodRows] {
 
 // renderStatementPeriods adds up the selected statements by ownership period and currency and writes a row for
 // each.
-func renderStatementPeriods(ctx context.Context, tx *db.Tx, s *periodRows, out *Sink) error {
+func renderStatementPeriods(ctx context.Context, tx *db.Tx, s *periodRows, out *export.Sink) error {
 	type chain struct {
 		period   id.ID
 		currency string
@@ -135,7 +136,7 @@ func renderStatementPeriods(ctx context.Context, tx *db.Tx, s *periodRows, out *
 		return err
 	}
 
-	return writeTable(out, selectColumns(periodColumns, s.Columns), func(yield func(*ownedRun, error) bool) {
+	return export.WriteTable(out, export.SelectColumns(periodColumns, s.Columns), func(yield func(*ownedRun, error) bool) {
 		for _, r := range runs {
 			if !yield(r, nil) {
 				return

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/reporting/paper"
 	"stayledger/domain/settlement/layout"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/db"
@@ -19,7 +19,7 @@ import (
 
 // addEntries adds the entries behind the figures to the document: as the tables of the layout, and as single lines
 // where the layout has no table for them.
-func addEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[id.ID]bool) {
+func addEntries(doc *paper.StatementDoc, s *statement.Detail, unplaced map[id.ID]bool) {
 	laidOut := map[string]bool{}
 
 	// First the tables of the layout. An empty table does not count as one.
@@ -40,7 +40,7 @@ func addEntries(doc *document.StatementDoc, s *statement.Detail, unplaced map[id
 	for i := range s.Lines {
 		line := &s.Lines[i]
 
-		shown := document.StatementLine{Date: line.Date.String(), Description: line.Description, Cents: line.Total}
+		shown := paper.StatementLine{Date: line.Date.String(), Description: line.Description, Cents: line.Total}
 		if shown.Description == "" {
 			shown.Description = line.Account.Name
 		}
@@ -115,21 +115,21 @@ func showsLess(s *statement.Detail) bool {
 }
 
 // renderTable returns a section of the layout as a document shows it.
-func renderTable(t *statement.Table, design *layout.Design) document.ReportTable {
-	out := document.ReportTable{Title: t.Name}
+func renderTable(t *statement.Table, design *layout.Design) paper.ReportTable {
+	out := paper.ReportTable{Title: t.Name}
 
 	section := findSection(t.ID, design)
 
 	// First the columns and rows, as the layout computed them.
 	for i := range t.Columns {
-		out.Columns = append(out.Columns, document.ReportColumn{
+		out.Columns = append(out.Columns, paper.ReportColumn{
 			Head: t.Columns[i].Name,
 			Kind: columnKind(&t.Columns[i], section),
 		})
 	}
 
 	for i := range t.Rows {
-		out.Rows = append(out.Rows, document.ReportRow{Cells: renderCells(t.Rows[i].Cells)})
+		out.Rows = append(out.Rows, paper.ReportRow{Cells: renderCells(t.Rows[i].Cells)})
 	}
 
 	if section != nil && section.Aggregate {
@@ -137,7 +137,7 @@ func renderTable(t *statement.Table, design *layout.Design) document.ReportTable
 	}
 
 	// Then the total, but only if some column other than the first has one.
-	total := document.ReportRow{Cells: renderCells(t.Totals)}
+	total := paper.ReportRow{Cells: renderCells(t.Totals)}
 	if len(total.Cells) > 0 && total.Cells[0] == nil {
 		total.Cells[0] = "Total"
 	}
@@ -169,18 +169,18 @@ func findSection(table id.ID, design *layout.Design) *layout.Section {
 }
 
 // columnKind returns how a document writes the values of a column.
-func columnKind(head *statement.TableColumn, section *layout.Section) document.ReportKind {
+func columnKind(head *statement.TableColumn, section *layout.Section) paper.ReportKind {
 	switch head.Type {
 	case layout.Accounts, layout.SubTotal, layout.FormulaCurrency:
-		return document.ReportAmount
+		return paper.ReportAmount
 	case layout.FormulaPercentage:
-		return document.ReportPercent
+		return paper.ReportPercent
 	case layout.Field:
 	}
 
 	// A field is a text unless the layout says that it is a date or a number.
 	if section == nil {
-		return document.ReportText
+		return paper.ReportText
 	}
 
 	for i := range section.Columns {
@@ -190,13 +190,13 @@ func columnKind(head *statement.TableColumn, section *layout.Section) document.R
 
 		switch section.Columns[i].Value.Field { //nolint:exhaustive // the others are texts
 		case layout.Date, layout.CheckIn, layout.CheckOut:
-			return document.ReportDate
+			return paper.ReportDate
 		case layout.Nights:
-			return document.ReportInteger
+			return paper.ReportInteger
 		}
 	}
 
-	return document.ReportText
+	return paper.ReportText
 }
 
 // renderCells returns the values of cells as a document takes them. An empty cell is nil.
@@ -222,8 +222,8 @@ const mostAccounts = 8
 
 // reservationTable returns a table with a column per revenue account, one for the fees if there are any, and the
 // net revenue last.
-func reservationTable(stays []statement.Reservation) document.ReservationTable {
-	var t document.ReservationTable
+func reservationTable(stays []statement.Reservation) paper.ReservationTable {
+	var t paper.ReservationTable
 	if len(stays) == 0 {
 		return t
 	}
@@ -271,8 +271,8 @@ func reservationTable(stays []statement.Reservation) document.ReservationTable {
 }
 
 // reservationRow returns a row with the first own revenue accounts in their own columns.
-func reservationRow(s *statement.Reservation, own int, fees bool) document.ReservationRow {
-	row := document.ReservationRow{CheckIn: s.CheckIn.String(), CheckOut: s.CheckOut.String(), Nights: s.Nights}
+func reservationRow(s *statement.Reservation, own int, fees bool) paper.ReservationRow {
+	row := paper.ReservationRow{CheckIn: s.CheckIn.String(), CheckOut: s.CheckOut.String(), Nights: s.Nights}
 
 	// Texts that are unknown stay empty.
 	for _, text := range []struct {
@@ -321,7 +321,7 @@ type fileNames map[string]bool
 // unique returns a name such as "Lighthouse Cottage 2026-05 abcd2345.pdf". Names sort by listing and month, are unique,
 // and have no character that some file system refuses. They also differ on systems that ignore the difference
 // between capital and small letters, or between a letter with an accent and its two separate characters.
-func (n fileNames) unique(doc *document.StatementDoc) string {
+func (n fileNames) unique(doc *paper.StatementDoc) string {
 	// First keep only letters, digits and harmless signs, in the composed form.
 	listing := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r) || strings.ContainsRune(" -_", r) {

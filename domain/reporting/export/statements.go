@@ -8,7 +8,8 @@ import (
 	"iter"
 	"slices"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/record/export"
+	"stayledger/domain/reporting/paper"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -23,11 +24,11 @@ type statementSelection struct {
 }
 
 // statementsPDF declares EXP-P11, all selected statements in one document.
-func statementsPDF() Declaration[statementSelection] {
-	return Declaration[statementSelection]{
+func statementsPDF() export.Declaration[statementSelection] {
+	return export.Declaration[statementSelection]{
 		Path: "/statements/pdf", ID: "StatementsPDF", Tag: "Statements", Summary: "Export owner statements as PDF",
 		Doc:    "All selected statements in one document, drafts included, each with its own page numbers. " + refusals,
-		Format: PDF, Scopes: []string{"statements:export"}, Name: "owner-statements",
+		Format: export.PDF, Scopes: []string{"statements:export"}, Name: "owner-statements",
 		Errors: apierr.List{errWithoutOwners},
 		Check:  checkStatements,
 		Count:  countStatements,
@@ -36,14 +37,14 @@ func statementsPDF() Declaration[statementSelection] {
 }
 
 // statementsPDFBatch declares EXP-P12, the selected statements as separate documents in an archive.
-func statementsPDFBatch() Declaration[statementSelection] {
-	return Declaration[statementSelection]{
+func statementsPDFBatch() export.Declaration[statementSelection] {
+	return export.Declaration[statementSelection]{
 		Path:     "/statements/pdf/batch",
 		ID:       "StatementsPDFBatch",
 		Tag:      "Statements",
 		Summary:  "Export owner statements as PDFs in a ZIP",
 		Doc:      "One PDF per selected statement. Every valid GET answers with EXPORT_REQUIRES_POST. " + refusals,
-		Format:   ZIP,
+		Format:   export.ZIP,
 		Scopes:   []string{"statements:export"},
 		Name:     "owner-statements",
 		PostOnly: true,
@@ -113,15 +114,15 @@ const linesPerPage = 40
 
 // countStatements returns the size of the documents: a page for every statement and one more for each forty of
 // their lines.
-func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (Size, error) {
+func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (export.Size, error) {
 	n, err := statement.Count(ctx, tx, s.Filter)
 	if err != nil {
-		return Size{}, err
+		return export.Size{}, err
 	}
 
 	lines, err := statement.CountLines(ctx, tx, s.Filter)
 
-	return Size{Documents: n.Statements, Pages: n.Statements + lines/linesPerPage}, err
+	return export.Size{Documents: n.Statements, Pages: n.Statements + lines/linesPerPage}, err
 }
 
 // documents yields the selected statements. It reads a hundred at a time, and counts one as done when the next is
@@ -130,9 +131,9 @@ func documents(
 	ctx context.Context,
 	tx *db.Tx,
 	s *statementSelection,
-	out *Sink,
-) iter.Seq2[document.StatementDoc, error] {
-	return func(yield func(document.StatementDoc, error) bool) {
+	out *export.Sink,
+) iter.Seq2[paper.StatementDoc, error] {
+	return func(yield func(paper.StatementDoc, error) bool) {
 		// All statements have the same letterhead.
 		sender, err := loadSender(ctx, tx)
 		if err == nil {
@@ -164,18 +165,18 @@ func documents(
 
 		// The loop may have ended early; any other error goes to it.
 		if err != nil && !errors.Is(err, errEnough) {
-			yield(document.StatementDoc{}, err)
+			yield(paper.StatementDoc{}, err)
 		}
 	}
 }
 
 // renderStatements writes all statements into one document.
-func renderStatements(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
-	return document.OwnerStatements(out, documents(ctx, tx, s, out))
+func renderStatements(ctx context.Context, tx *db.Tx, s *statementSelection, out *export.Sink) error {
+	return paper.OwnerStatements(out, documents(ctx, tx, s, out))
 }
 
 // renderStatementBatch writes a document per statement into an archive.
-func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection, out *Sink) error {
+func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection, out *export.Sink) error {
 	archive := zip.NewWriter(out)
 	names := fileNames{}
 
@@ -194,7 +195,7 @@ func renderStatementBatch(ctx context.Context, tx *db.Tx, s *statementSelection,
 			return fmt.Errorf("begin a statement in the archive: %w", err)
 		}
 
-		if err := document.OwnerStatement(entry, doc); err != nil {
+		if err := paper.OwnerStatement(entry, doc); err != nil {
 			return err
 		}
 	}

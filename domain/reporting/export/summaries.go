@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/summary"
 	"stayledger/platform/csv"
@@ -19,68 +20,68 @@ type summaryRows struct {
 type summaryColumn string
 
 // Enum returns the names of the columns in their own order.
-func (summaryColumn) Enum() []string { return columnNames(summaryColumns) }
+func (summaryColumn) Enum() []string { return export.ColumnNames(summaryColumns) }
 
 // summaryColumns are the columns, in the signs that owners see.
-var summaryColumns = []goColumn[summary.OwnerSummary]{
-	{csv.Column{Name: "contactId", Kind: csv.ID}, func(o *summary.OwnerSummary) any { return o.Contact.ContactID }},
-	{csv.Column{Name: "name", Kind: csv.Text}, func(o *summary.OwnerSummary) any { return o.Contact.Name }},
-	{csv.Column{Name: "firstName", Kind: csv.Text}, func(o *summary.OwnerSummary) any { return o.Contact.FirstName }},
-	{csv.Column{Name: "email", Kind: csv.Text}, func(o *summary.OwnerSummary) any { return o.Contact.Email }},
-	{csv.Column{Name: "phone", Kind: csv.Text}, func(o *summary.OwnerSummary) any { return o.Contact.Phone }},
-	{csv.Column{Name: "listings", Kind: csv.Integer}, func(o *summary.OwnerSummary) any { return o.Listings }},
-	{csv.Column{Name: "statements", Kind: csv.Integer}, func(o *summary.OwnerSummary) any { return o.Statements }},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, func(o *summary.OwnerSummary) any { return string(o.Currency) }},
-	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(o *summary.OwnerSummary) any {
+var summaryColumns = []export.GoColumn[summary.OwnerSummary]{
+	export.FromRow("contactId", csv.ID, func(o *summary.OwnerSummary) any { return o.Contact.ContactID }),
+	export.FromRow("name", csv.Text, func(o *summary.OwnerSummary) any { return o.Contact.Name }),
+	export.FromRow("firstName", csv.Text, func(o *summary.OwnerSummary) any { return o.Contact.FirstName }),
+	export.FromRow("email", csv.Text, func(o *summary.OwnerSummary) any { return o.Contact.Email }),
+	export.FromRow("phone", csv.Text, func(o *summary.OwnerSummary) any { return o.Contact.Phone }),
+	export.FromRow("listings", csv.Integer, func(o *summary.OwnerSummary) any { return o.Listings }),
+	export.FromRow("statements", csv.Integer, func(o *summary.OwnerSummary) any { return o.Statements }),
+	export.FromRow("currency", csv.Currency, func(o *summary.OwnerSummary) any { return string(o.Currency) }),
+	export.FromRow("balanceStart", csv.Amount, func(o *summary.OwnerSummary) any {
 		return o.Financials.BalanceStart
-	}},
-	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(o *summary.OwnerSummary) any {
+	}),
+	export.FromRow("netRevenue", csv.Amount, func(o *summary.OwnerSummary) any {
 		return o.Financials.NetRevenue
-	}},
-	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(o *summary.OwnerSummary) any {
+	}),
+	export.FromRow("expenses", csv.Amount, func(o *summary.OwnerSummary) any {
 		return o.Financials.Expenses
-	}},
-	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(o *summary.OwnerSummary) any {
+	}),
+	export.FromRow("netIncome", csv.Amount, func(o *summary.OwnerSummary) any {
 		return o.Financials.NetIncome
-	}},
-	{csv.Column{Name: "payouts", Kind: csv.Amount}, func(o *summary.OwnerSummary) any { return o.Financials.Payouts }},
-	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(o *summary.OwnerSummary) any {
+	}),
+	export.FromRow("payouts", csv.Amount, func(o *summary.OwnerSummary) any { return o.Financials.Payouts }),
+	export.FromRow("adjustments", csv.Amount, func(o *summary.OwnerSummary) any {
 		return o.Financials.Adjustments
-	}},
-	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(o *summary.OwnerSummary) any {
+	}),
+	export.FromRow("balanceEnd", csv.Amount, func(o *summary.OwnerSummary) any {
 		return o.Financials.BalanceEnd
-	}},
-	{csv.Column{Name: "reserve", Kind: csv.Amount}, func(o *summary.OwnerSummary) any { return o.Financials.Reserve }},
-	{csv.Column{Name: "currentBalance", Kind: csv.Amount}, func(o *summary.OwnerSummary) any {
+	}),
+	export.FromRow("reserve", csv.Amount, func(o *summary.OwnerSummary) any { return o.Financials.Reserve }),
+	export.FromRow("currentBalance", csv.Amount, func(o *summary.OwnerSummary) any {
 		return o.Financials.CurrentBalance
-	}},
+	}),
 }
 
 const summaryRefusals = " Fails with 400 for a period that ends before it starts and for a currency code that is none."
 
 // summariesCSV declares EXP-P27, the export of the owners' summaries.
-func summariesCSV() Declaration[summaryRows] {
-	return Declaration[summaryRows]{
+func summariesCSV() export.Declaration[summaryRows] {
+	return export.Declaration[summaryRows]{
 		Path:    summary.Path + "/csv",
 		ID:      "OwnerStatementSummariesCSV",
 		Tag:     "Reports",
 		Summary: "Export the owners' summaries as CSV",
 		Doc:     "One row per owner: the owner's part of all selected statements." + summaryRefusals,
-		Format:  CSV,
+		Format:  export.CSV,
 		Scopes:  []string{"reports:export"},
 		Name:    "owner-summaries",
 		Check:   func(_ context.Context, _ *db.Tx, s *summaryRows) error { return report.CheckCurrency(s.Currency) },
-		Count: func(ctx context.Context, tx *db.Tx, s *summaryRows) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *summaryRows) (export.Size, error) {
 			owners, _, err := summary.CountOwnerSummaries(ctx, tx, &s.Filter)
-			return Size{Rows: owners}, err
+			return export.Size{Rows: owners}, err
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *summaryRows, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *summaryRows, out *export.Sink) error {
 			found, err := summary.ReadOwnerSummaries(ctx, tx, &s.Filter)
 			if err != nil {
 				return err
 			}
 
-			return writeTable(out, selectColumns(summaryColumns, s.Columns), yieldRows(found.Owners))
+			return export.WriteTable(out, export.SelectColumns(summaryColumns, s.Columns), export.YieldRows(found.Owners))
 		},
 	}
 }
@@ -96,66 +97,66 @@ type partRows struct {
 type partColumn string
 
 // Enum returns the names of the columns in their own order.
-func (partColumn) Enum() []string { return columnNames(partColumns) }
+func (partColumn) Enum() []string { return export.ColumnNames(partColumns) }
 
 // partColumns are the columns, in the signs that owners see.
-var partColumns = []goColumn[summary.OwnerPart]{
-	{csv.Column{Name: "contactId", Kind: csv.ID}, func(p *summary.OwnerPart) any { return p.Contact.ContactID }},
-	{csv.Column{Name: "name", Kind: csv.Text}, func(p *summary.OwnerPart) any { return p.Contact.Name }},
-	{csv.Column{Name: "email", Kind: csv.Text}, func(p *summary.OwnerPart) any { return p.Contact.Email }},
-	{csv.Column{Name: "listingId", Kind: csv.ID}, func(p *summary.OwnerPart) any { return p.Statement.Listing.ID }},
-	{csv.Column{Name: "listing", Kind: csv.Text}, func(p *summary.OwnerPart) any { return p.Statement.Listing.Name }},
-	{csv.Column{Name: "listingUniqueRef", Kind: csv.ID}, func(p *summary.OwnerPart) any {
+var partColumns = []export.GoColumn[summary.OwnerPart]{
+	export.FromRow("contactId", csv.ID, func(p *summary.OwnerPart) any { return p.Contact.ContactID }),
+	export.FromRow("name", csv.Text, func(p *summary.OwnerPart) any { return p.Contact.Name }),
+	export.FromRow("email", csv.Text, func(p *summary.OwnerPart) any { return p.Contact.Email }),
+	export.FromRow("listingId", csv.ID, func(p *summary.OwnerPart) any { return p.Statement.Listing.ID }),
+	export.FromRow("listing", csv.Text, func(p *summary.OwnerPart) any { return p.Statement.Listing.Name }),
+	export.FromRow("listingUniqueRef", csv.ID, func(p *summary.OwnerPart) any {
 		return p.Statement.Listing.UniqueRef
-	}},
-	{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(p *summary.OwnerPart) any {
+	}),
+	export.FromRow("ownershipPeriodId", csv.ID, func(p *summary.OwnerPart) any {
 		return p.Statement.Ownership.ID
-	}},
-	{csv.Column{Name: "statementId", Kind: csv.ID}, func(p *summary.OwnerPart) any { return p.Statement.ID }},
-	{csv.Column{Name: "shortRef", Kind: csv.ID}, func(p *summary.OwnerPart) any { return p.Statement.ShortRef }},
-	{csv.Column{Name: "startAt", Kind: csv.Date}, func(p *summary.OwnerPart) any { return p.Statement.StartAt }},
-	{csv.Column{Name: "endAt", Kind: csv.Date}, func(p *summary.OwnerPart) any { return p.Statement.EndAt }},
-	{csv.Column{Name: "status", Kind: csv.Text}, func(p *summary.OwnerPart) any { return p.Statement.Status }},
-	{csv.Column{Name: "split", Kind: csv.Text}, func(p *summary.OwnerPart) any { return percent(p.Split) }},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, func(p *summary.OwnerPart) any { return p.Statement.Currency }},
-	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(p *summary.OwnerPart) any {
+	}),
+	export.FromRow("statementId", csv.ID, func(p *summary.OwnerPart) any { return p.Statement.ID }),
+	export.FromRow("shortRef", csv.ID, func(p *summary.OwnerPart) any { return p.Statement.ShortRef }),
+	export.FromRow("startAt", csv.Date, func(p *summary.OwnerPart) any { return p.Statement.StartAt }),
+	export.FromRow("endAt", csv.Date, func(p *summary.OwnerPart) any { return p.Statement.EndAt }),
+	export.FromRow("status", csv.Text, func(p *summary.OwnerPart) any { return p.Statement.Status }),
+	export.FromRow("split", csv.Text, func(p *summary.OwnerPart) any { return percent(p.Split) }),
+	export.FromRow("currency", csv.Currency, func(p *summary.OwnerPart) any { return p.Statement.Currency }),
+	export.FromRow("balanceStart", csv.Amount, func(p *summary.OwnerPart) any {
 		return p.Figures.BalanceStart
-	}},
-	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(p *summary.OwnerPart) any { return p.Figures.NetRevenue }},
-	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(p *summary.OwnerPart) any { return p.Figures.Expenses }},
-	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(p *summary.OwnerPart) any { return p.Figures.NetIncome }},
-	{csv.Column{Name: "payouts", Kind: csv.Amount}, func(p *summary.OwnerPart) any { return p.Figures.Payouts }},
-	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(p *summary.OwnerPart) any {
+	}),
+	export.FromRow("netRevenue", csv.Amount, func(p *summary.OwnerPart) any { return p.Figures.NetRevenue }),
+	export.FromRow("expenses", csv.Amount, func(p *summary.OwnerPart) any { return p.Figures.Expenses }),
+	export.FromRow("netIncome", csv.Amount, func(p *summary.OwnerPart) any { return p.Figures.NetIncome }),
+	export.FromRow("payouts", csv.Amount, func(p *summary.OwnerPart) any { return p.Figures.Payouts }),
+	export.FromRow("adjustments", csv.Amount, func(p *summary.OwnerPart) any {
 		return p.Figures.Adjustments
-	}},
-	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(p *summary.OwnerPart) any { return p.Figures.BalanceEnd }},
-	{csv.Column{Name: "reserve", Kind: csv.Amount}, func(p *summary.OwnerPart) any { return p.Figures.Reserve }},
+	}),
+	export.FromRow("balanceEnd", csv.Amount, func(p *summary.OwnerPart) any { return p.Figures.BalanceEnd }),
+	export.FromRow("reserve", csv.Amount, func(p *summary.OwnerPart) any { return p.Figures.Reserve }),
 }
 
 // summaryPartsCSV declares EXP-P28, the export of the owners' parts by statement.
-func summaryPartsCSV() Declaration[partRows] {
-	return Declaration[partRows]{
+func summaryPartsCSV() export.Declaration[partRows] {
+	return export.Declaration[partRows]{
 		Path:    summary.Path + "/csv/detailed",
 		ID:      "OwnerStatementSummariesDetailedCSV",
 		Tag:     "Reports",
 		Summary: "Export the owners' summaries by statement as CSV",
 		Doc: "One row per owner and statement, by owner, listing and month: the owner's part of it. The parts " +
 			"of all members add up to the statement." + summaryRefusals,
-		Format: CSV,
+		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "owner-summaries-detailed",
 		Check:  func(_ context.Context, _ *db.Tx, s *partRows) error { return report.CheckCurrency(s.Currency) },
-		Count: func(ctx context.Context, tx *db.Tx, s *partRows) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *partRows) (export.Size, error) {
 			_, parts, err := summary.CountOwnerSummaries(ctx, tx, &s.Filter)
-			return Size{Rows: parts}, err
+			return export.Size{Rows: parts}, err
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *partRows, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *partRows, out *export.Sink) error {
 			parts, err := summary.ReadOwnerParts(ctx, tx, &s.Filter)
 			if err != nil {
 				return err
 			}
 
-			return writeTable(out, selectColumns(partColumns, s.Columns), yieldRows(parts))
+			return export.WriteTable(out, export.SelectColumns(partColumns, s.Columns), export.YieldRows(parts))
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/summary"
 	"stayledger/platform/csv"
@@ -31,17 +32,17 @@ type ownedRows struct {
 // queuedRows is the input of its POST: the path and the body.
 type queuedRows struct {
 	owned
-	queued[ownedColumnSelection]
+	export.Queued[ownedColumnSelection]
 }
 
-// selector returns the selector from path and body.
-func (in *queuedRows) selector() *ownedRows { return &ownedRows{in.owned, in.Body} }
+// Selector returns the selector from path and body.
+func (in *queuedRows) Selector() *ownedRows { return &ownedRows{in.owned, in.Body} }
 
 // ownedColumn is a column of the CSV of one owner.
 type ownedColumn string
 
 // Enum returns the names of the columns in their own order, and the placeholder of the layouts' columns.
-func (ownedColumn) Enum() []string { return append(columnNames(ownedColumns), layoutColumns) }
+func (ownedColumn) Enum() []string { return append(export.ColumnNames(ownedColumns), layoutColumns) }
 
 // layoutColumns is the name that a selector uses for all columns of the layouts.
 const layoutColumns = "layoutColumns"
@@ -54,29 +55,29 @@ type ownedRow struct {
 }
 
 // ownedColumns are the columns that every statement has, in the signs that owners see.
-var ownedColumns = []goColumn[ownedRow]{
-	{csv.Column{Name: "contactId", Kind: csv.ID}, func(r *ownedRow) any { return r.contact.ContactID }},
-	{csv.Column{Name: "name", Kind: csv.Text}, func(r *ownedRow) any { return r.contact.Name }},
-	{csv.Column{Name: "listingId", Kind: csv.ID}, func(r *ownedRow) any { return r.Listing.ID }},
-	{csv.Column{Name: "listing", Kind: csv.Text}, func(r *ownedRow) any { return r.Listing.Name }},
-	{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(r *ownedRow) any { return r.OwnershipPeriodID }},
-	{csv.Column{Name: "statementId", Kind: csv.ID}, func(r *ownedRow) any { return r.ID }},
-	{csv.Column{Name: "shortRef", Kind: csv.ID}, func(r *ownedRow) any { return r.ShortRef }},
-	{csv.Column{Name: "startAt", Kind: csv.Date}, func(r *ownedRow) any { return r.StartAt }},
-	{csv.Column{Name: "endAt", Kind: csv.Date}, func(r *ownedRow) any { return r.EndAt }},
-	{csv.Column{Name: "status", Kind: csv.Text}, func(r *ownedRow) any { return r.Status }},
-	{csv.Column{Name: "split", Kind: csv.Text}, func(r *ownedRow) any { return percent(r.Split) }},
-	{csv.Column{Name: "layoutId", Kind: csv.ID}, func(r *ownedRow) any { return r.Layout.ID }},
-	{csv.Column{Name: "layout", Kind: csv.Text}, func(r *ownedRow) any { return r.Layout.Name }},
-	{csv.Column{Name: "currency", Kind: csv.Currency}, func(r *ownedRow) any { return r.currency }},
-	{csv.Column{Name: "balanceStart", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.BalanceStart }},
-	{csv.Column{Name: "netRevenue", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.NetRevenue }},
-	{csv.Column{Name: "expenses", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.Expenses }},
-	{csv.Column{Name: "netIncome", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.NetIncome }},
-	{csv.Column{Name: "payouts", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.Payouts }},
-	{csv.Column{Name: "adjustments", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.Adjustments }},
-	{csv.Column{Name: "balanceEnd", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.BalanceEnd }},
-	{csv.Column{Name: "reserve", Kind: csv.Amount}, func(r *ownedRow) any { return r.Financials.Reserve }},
+var ownedColumns = []export.GoColumn[ownedRow]{
+	export.FromRow("contactId", csv.ID, func(r *ownedRow) any { return r.contact.ContactID }),
+	export.FromRow("name", csv.Text, func(r *ownedRow) any { return r.contact.Name }),
+	export.FromRow("listingId", csv.ID, func(r *ownedRow) any { return r.Listing.ID }),
+	export.FromRow("listing", csv.Text, func(r *ownedRow) any { return r.Listing.Name }),
+	export.FromRow("ownershipPeriodId", csv.ID, func(r *ownedRow) any { return r.OwnershipPeriodID }),
+	export.FromRow("statementId", csv.ID, func(r *ownedRow) any { return r.ID }),
+	export.FromRow("shortRef", csv.ID, func(r *ownedRow) any { return r.ShortRef }),
+	export.FromRow("startAt", csv.Date, func(r *ownedRow) any { return r.StartAt }),
+	export.FromRow("endAt", csv.Date, func(r *ownedRow) any { return r.EndAt }),
+	export.FromRow("status", csv.Text, func(r *ownedRow) any { return r.Status }),
+	export.FromRow("split", csv.Text, func(r *ownedRow) any { return percent(r.Split) }),
+	export.FromRow("layoutId", csv.ID, func(r *ownedRow) any { return r.Layout.ID }),
+	export.FromRow("layout", csv.Text, func(r *ownedRow) any { return r.Layout.Name }),
+	export.FromRow("currency", csv.Currency, func(r *ownedRow) any { return r.currency }),
+	export.FromRow("balanceStart", csv.Amount, func(r *ownedRow) any { return r.Financials.BalanceStart }),
+	export.FromRow("netRevenue", csv.Amount, func(r *ownedRow) any { return r.Financials.NetRevenue }),
+	export.FromRow("expenses", csv.Amount, func(r *ownedRow) any { return r.Financials.Expenses }),
+	export.FromRow("netIncome", csv.Amount, func(r *ownedRow) any { return r.Financials.NetIncome }),
+	export.FromRow("payouts", csv.Amount, func(r *ownedRow) any { return r.Financials.Payouts }),
+	export.FromRow("adjustments", csv.Amount, func(r *ownedRow) any { return r.Financials.Adjustments }),
+	export.FromRow("balanceEnd", csv.Amount, func(r *ownedRow) any { return r.Financials.BalanceEnd }),
+	export.FromRow("reserve", csv.Amount, func(r *ownedRow) any { return r.Financials.Reserve }),
 }
 
 // layoutColumn identifies a column of the layouts: columns of several layouts with the same names are one.
@@ -102,10 +103,10 @@ func (c layoutColumn) value(r *ownedRow) any {
 
 // listLayoutColumns returns the columns of all layouts, each with its section in the name. If a name appears a second
 // time, in a section of the other kind, the kind is added.
-func listLayoutColumns(layouts []summary.LayoutSummary) []goColumn[ownedRow] {
+func listLayoutColumns(layouts []summary.LayoutSummary) []export.GoColumn[ownedRow] {
 	var (
 		at  []layoutColumn
-		out []goColumn[ownedRow]
+		out []export.GoColumn[ownedRow]
 	)
 
 	for i := range layouts {
@@ -123,11 +124,11 @@ func listLayoutColumns(layouts []summary.LayoutSummary) []goColumn[ownedRow] {
 
 				// The name must be unique in the file.
 				name := c.section + ": " + c.column
-				if slices.ContainsFunc(out, func(o goColumn[ownedRow]) bool { return o.Name == name }) {
+				if slices.ContainsFunc(out, func(o export.GoColumn[ownedRow]) bool { return o.Name == name }) {
 					name += " (" + c.kind + ")"
 				}
 
-				out = append(out, goColumn[ownedRow]{csv.Column{Name: name, Kind: csv.Amount}, c.value})
+				out = append(out, export.FromRow(name, csv.Amount, c.value))
 			}
 		}
 	}
@@ -137,12 +138,12 @@ func listLayoutColumns(layouts []summary.LayoutSummary) []goColumn[ownedRow] {
 
 // columns returns the columns that the selection names, with those of the layouts at their placeholder. Without
 // names they are all columns, with those of the layouts at the end.
-func (s *ownedColumnSelection) columns(laid []goColumn[ownedRow]) []goColumn[ownedRow] {
+func (s *ownedColumnSelection) columns(laid []export.GoColumn[ownedRow]) []export.GoColumn[ownedRow] {
 	if len(s.Columns) == 0 {
 		return append(slices.Clone(ownedColumns), laid...)
 	}
 
-	var out []goColumn[ownedRow]
+	var out []export.GoColumn[ownedRow]
 
 	for _, name := range s.Columns {
 		// The placeholder becomes as many columns as the layouts have.
@@ -151,13 +152,13 @@ func (s *ownedColumnSelection) columns(laid []goColumn[ownedRow]) []goColumn[own
 			continue
 		}
 
-		isNamed := func(c goColumn[ownedRow]) bool { return c.Name == string(name) }
+		isNamed := func(c export.GoColumn[ownedRow]) bool { return c.Name == string(name) }
 		if i := slices.IndexFunc(ownedColumns, isNamed); i >= 0 {
 			out = append(out, ownedColumns[i])
 		}
 	}
 
-	return addCurrency(out, ownedColumns)
+	return export.AddCurrency(out, ownedColumns)
 }
 
 const ownedRefusals = " Fails with 404 for a contact that the team does not have." + summaryRefusals
@@ -172,23 +173,23 @@ func checkOwned(ctx context.Context, tx *db.Tx, o owned, p *summary.Period) erro
 }
 
 // summaryDetailCSV declares EXP-P29, the export of the statements behind an owner's summary.
-func summaryDetailCSV() Declaration[ownedRows] {
-	return Declaration[ownedRows]{
+func summaryDetailCSV() export.Declaration[ownedRows] {
+	return export.Declaration[ownedRows]{
 		Path:    summary.Path + "/details/{contactId}/csv",
 		ID:      "OwnerStatementSummaryCSV",
 		Tag:     "Reports",
 		Summary: "Export the statements behind an owner's summary as CSV",
 		Doc: "One row per statement: the owner's part of it, and of the columns with an amount of its layout. A " +
 			"column that a statement's layout does not have is empty." + ownedRefusals,
-		Format: CSV,
+		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "owner-summary",
 		Check: func(ctx context.Context, tx *db.Tx, s *ownedRows) error {
 			return checkOwned(ctx, tx, s.owned, &s.Period)
 		},
-		Count: func(ctx context.Context, tx *db.Tx, s *ownedRows) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *ownedRows) (export.Size, error) {
 			n, err := summary.CountOwnerStatements(ctx, tx, s.ContactID, &s.Period)
-			return Size{Rows: n}, err
+			return export.Size{Rows: n}, err
 		},
 		Render: renderSummaryDetail,
 	}
@@ -196,7 +197,7 @@ func summaryDetailCSV() Declaration[ownedRows] {
 
 // renderSummaryDetail writes a row per statement. It keeps an owner's statements in memory, because the columns are
 // those of all their layouts.
-func renderSummaryDetail(ctx context.Context, tx *db.Tx, s *ownedRows, out *Sink) error {
+func renderSummaryDetail(ctx context.Context, tx *db.Tx, s *ownedRows, out *export.Sink) error {
 	var rows []ownedRow
 
 	d, err := summary.ReadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *summary.OwnerStatement) error {
@@ -212,5 +213,5 @@ func renderSummaryDetail(ctx context.Context, tx *db.Tx, s *ownedRows, out *Sink
 		rows[i].contact, rows[i].currency = &d.Contact, string(d.Currency)
 	}
 
-	return writeTable(out, s.columns(listLayoutColumns(d.Layouts)), yieldRows(rows))
+	return export.WriteTable(out, s.columns(listLayoutColumns(d.Layouts)), export.YieldRows(rows))
 }

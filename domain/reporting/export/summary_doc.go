@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/record/export"
+	"stayledger/domain/reporting/paper"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/summary"
 	"stayledger/domain/settlement/layout"
@@ -32,29 +33,29 @@ type DocumentLocale struct {
 }
 
 // summariesPDF declares EXP-P31, the document of all owners.
-func summariesPDF() Declaration[summaryDocument] {
-	return Declaration[summaryDocument]{
+func summariesPDF() export.Declaration[summaryDocument] {
+	return export.Declaration[summaryDocument]{
 		Path:    summary.Path + "/pdf",
 		ID:      "OwnerStatementSummariesPDF",
 		Tag:     "Reports",
 		Summary: "Export the owners' summaries as PDF",
 		Doc:     "A table of all owners with their parts of the selected statements." + summaryRefusals,
-		Format:  PDF,
+		Format:  export.PDF,
 		Scopes:  []string{"reports:export"},
 		Name:    "owner-summaries",
 		Check: func(_ context.Context, _ *db.Tx, s *summaryDocument) error {
 			return report.CheckCurrency(s.Currency)
 		},
-		Count: func(ctx context.Context, tx *db.Tx, s *summaryDocument) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *summaryDocument) (export.Size, error) {
 			owners, _, err := summary.CountOwnerSummaries(ctx, tx, &s.Filter)
-			return Size{Documents: 1, Pages: 1 + owners/rowsPerPage}, err
+			return export.Size{Documents: 1, Pages: 1 + owners/rowsPerPage}, err
 		},
 		Render: renderSummaries,
 	}
 }
 
 // renderSummaries writes the table of all owners.
-func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *Sink) error {
+func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *export.Sink) error {
 	found, err := summary.ReadOwnerSummaries(ctx, tx, &s.Filter)
 	if err != nil {
 		return err
@@ -69,10 +70,10 @@ func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *Si
 	doc.Title = "Owner summaries"
 	doc.Currency = strings.ToUpper(string(found.Currency))
 	doc.Summary = summaryLines(&found.Totals)
-	doc.Facts = []document.Fact{{Label: "Owners", Value: strconv.Itoa(len(found.Owners))}}
+	doc.Facts = []paper.Fact{{Label: "Owners", Value: strconv.Itoa(len(found.Owners))}}
 
-	doc.Tables = []document.ReportTable{ownersTable(found)}
-	if err := document.Report(out, *doc); err != nil {
+	doc.Tables = []paper.ReportTable{ownersTable(found)}
+	if err := paper.Report(out, *doc); err != nil {
 		return err
 	}
 
@@ -80,7 +81,7 @@ func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *Si
 }
 
 // ownersTable returns a table with a row per owner. Adjustments have a column only if the total has any.
-func ownersTable(found *summary.AllSummaries) document.ReportTable {
+func ownersTable(found *summary.AllSummaries) paper.ReportTable {
 	adjusted := found.Totals.Adjustments != 0
 
 	// Owners and the total have the same cells.
@@ -88,10 +89,10 @@ func ownersTable(found *summary.AllSummaries) document.ReportTable {
 		return append(append([]any{name}, figureCells(&f.Figures, adjusted)...), f.Reserve, f.CurrentBalance)
 	}
 
-	t := document.ReportTable{
-		Title: "Owners", Total: &document.ReportRow{Cells: cells("Total", &found.Totals)},
+	t := paper.ReportTable{
+		Title: "Owners", Total: &paper.ReportRow{Cells: cells("Total", &found.Totals)},
 		Columns: slices.Concat(
-			[]document.ReportColumn{textColumn("Owner")},
+			[]paper.ReportColumn{textColumn("Owner")},
 			figureHeads(adjusted),
 			amountColumns("Reserve", "Current balance"),
 		),
@@ -99,7 +100,7 @@ func ownersTable(found *summary.AllSummaries) document.ReportTable {
 	for i := range found.Owners {
 		o := &found.Owners[i]
 
-		row := document.ReportRow{Cells: cells(o.Contact.Name, &o.Financials)}
+		row := paper.ReportRow{Cells: cells(o.Contact.Name, &o.Financials)}
 		if o.Contact.Email != nil {
 			row.Below = *o.Contact.Email
 		}
@@ -112,7 +113,7 @@ func ownersTable(found *summary.AllSummaries) document.ReportTable {
 
 // summaryHead returns the parts that all documents of a period have. They are dated with the day after it, so that
 // the same data gives the same bytes.
-func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale string) (*document.ReportDoc, error) {
+func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale string) (*paper.ReportDoc, error) {
 	sender, err := loadSender(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -120,7 +121,7 @@ func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale strin
 
 	first, last := p.First(), p.Last()
 
-	return &document.ReportDoc{
+	return &paper.ReportDoc{
 		Subtitle: months(first.Day, last.Day, locale),
 		Locale:   locale,
 		Created:  last.AddDays(1).In(time.UTC),
@@ -130,7 +131,7 @@ func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale strin
 
 // months returns a text such as "January 2026 – February 2026", in the language of the locale, or one month alone.
 func months(first, last day.Day, locale string) string {
-	from, to := document.MonthText(first.String(), locale), document.MonthText(last.String(), locale)
+	from, to := paper.MonthText(first.String(), locale), paper.MonthText(last.String(), locale)
 	if from == to {
 		return from
 	}
@@ -139,13 +140,13 @@ func months(first, last day.Day, locale string) string {
 }
 
 // amountHead returns a column of amounts.
-func amountHead(name string) document.ReportColumn {
-	return document.ReportColumn{Head: name, Kind: document.ReportAmount}
+func amountHead(name string) paper.ReportColumn {
+	return paper.ReportColumn{Head: name, Kind: paper.ReportAmount}
 }
 
 // figureHeads returns the columns of an owner's figures in a table, with the adjustments if adjusted.
-func figureHeads(adjusted bool) []document.ReportColumn {
-	heads := []document.ReportColumn{
+func figureHeads(adjusted bool) []paper.ReportColumn {
+	heads := []paper.ReportColumn{
 		amountHead("Balance start"),
 		amountHead("Net revenue"),
 		amountHead("Expenses"),
@@ -169,18 +170,18 @@ func figureCells(f *summary.Figures, adjusted bool) []any {
 }
 
 // summaryLines returns the summary of a document, from the balance at the start to the one at the end.
-func summaryLines(f *summary.Financials) []document.SummaryLine {
-	lines := []document.SummaryLine{
+func summaryLines(f *summary.Financials) []paper.SummaryLine {
+	lines := []paper.SummaryLine{
 		{Label: "Balance start", Cents: f.BalanceStart},
 		{Label: "Net revenue", Cents: f.NetRevenue},
 		{Label: "Expenses", Cents: f.Expenses},
 		{Label: "Payouts", Cents: f.Payouts},
 	}
 	if f.Adjustments != 0 {
-		lines = append(lines, document.SummaryLine{Label: "Adjustments", Cents: f.Adjustments})
+		lines = append(lines, paper.SummaryLine{Label: "Adjustments", Cents: f.Adjustments})
 	}
 
-	return append(lines, document.SummaryLine{Label: "Balance end", Cents: f.BalanceEnd, Emphasis: true})
+	return append(lines, paper.SummaryLine{Label: "Balance end", Cents: f.BalanceEnd, Emphasis: true})
 }
 
 // ownedLocaleSelection is the body of the selector: the filters of an owner's statements, and the language.
@@ -198,36 +199,36 @@ type ownedDocument struct {
 // queuedDocument is the input of its POST: the path and the body.
 type queuedDocument struct {
 	owned
-	queued[ownedLocaleSelection]
+	export.Queued[ownedLocaleSelection]
 }
 
-// selector returns the selector from path and body.
-func (in *queuedDocument) selector() *ownedDocument { return &ownedDocument{in.owned, in.Body} }
+// Selector returns the selector from path and body.
+func (in *queuedDocument) Selector() *ownedDocument { return &ownedDocument{in.owned, in.Body} }
 
 // summaryDetailPDF declares EXP-P30, the document of the statements behind an owner's summary.
-func summaryDetailPDF() Declaration[ownedDocument] {
-	return Declaration[ownedDocument]{
+func summaryDetailPDF() export.Declaration[ownedDocument] {
+	return export.Declaration[ownedDocument]{
 		Path:    summary.Path + "/details/{contactId}/pdf",
 		ID:      "OwnerStatementSummaryPDF",
 		Tag:     "Reports",
 		Summary: "Export the statements behind an owner's summary as PDF",
 		Doc:     "The owner's part of each selected statement, and of the columns of their layouts added up." + ownedRefusals,
-		Format:  PDF,
+		Format:  export.PDF,
 		Scopes:  []string{"reports:export"},
 		Name:    "owner-summary",
 		Check: func(ctx context.Context, tx *db.Tx, s *ownedDocument) error {
 			return checkOwned(ctx, tx, s.owned, &s.Period)
 		},
-		Count: func(ctx context.Context, tx *db.Tx, s *ownedDocument) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, s *ownedDocument) (export.Size, error) {
 			n, err := summary.CountOwnerStatements(ctx, tx, s.ContactID, &s.Period)
-			return Size{Documents: 1, Pages: 1 + n/rowsPerPage}, err
+			return export.Size{Documents: 1, Pages: 1 + n/rowsPerPage}, err
 		},
 		Render: renderOwnerSummary,
 	}
 }
 
 // renderOwnerSummary writes a table of an owner's statements, and one for each of their layouts.
-func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *Sink) error {
+func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *export.Sink) error {
 	doc, err := summaryHead(ctx, tx, &s.Period, s.Locale)
 	if err != nil {
 		return err
@@ -258,7 +259,7 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *S
 		doc.Tables = append(doc.Tables, layoutTable(&d.Layouts[i]))
 	}
 
-	if err := document.Report(out, *doc); err != nil {
+	if err := paper.Report(out, *doc); err != nil {
 		return err
 	}
 
@@ -267,39 +268,39 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *S
 
 // ownerFacts returns the lines at the head of the document: the owner, the listings, the reserve and the current
 // balance.
-func ownerFacts(d *summary.OwnerDetail, locale string) []document.Fact {
-	facts := []document.Fact{{Label: "Owner", Value: d.Contact.Name}}
+func ownerFacts(d *summary.OwnerDetail, locale string) []paper.Fact {
+	facts := []paper.Fact{{Label: "Owner", Value: d.Contact.Name}}
 	if d.Contact.Email != nil {
-		facts = append(facts, document.Fact{Label: "E-mail", Value: *d.Contact.Email})
+		facts = append(facts, paper.Fact{Label: "E-mail", Value: *d.Contact.Email})
 	}
 
 	// Facts are texts, so amounts are written in the language of the document.
-	cents := func(v money.Cents) string { return document.AmountText(v, string(d.Currency), locale) }
+	cents := func(v money.Cents) string { return paper.AmountText(v, string(d.Currency), locale) }
 
 	return append(
 		facts,
-		document.Fact{Label: "Listings", Value: strconv.FormatInt(d.Listings, 10)},
-		document.Fact{Label: "Reserve", Value: cents(d.Financials.Reserve)},
-		document.Fact{Label: "Current balance", Value: cents(d.Financials.CurrentBalance)},
+		paper.Fact{Label: "Listings", Value: strconv.FormatInt(d.Listings, 10)},
+		paper.Fact{Label: "Reserve", Value: cents(d.Financials.Reserve)},
+		paper.Fact{Label: "Current balance", Value: cents(d.Financials.CurrentBalance)},
 	)
 }
 
 // ownerTable returns a table with a row per statement, and one where the balance changed between two statements.
-func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, locale string) document.ReportTable {
+func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, locale string) paper.ReportTable {
 	// Adjustments have a column if the total or any statement has one: those of statements can cancel out.
 	adjusted := d.Financials.Adjustments != 0 ||
 		slices.ContainsFunc(statements, func(one *summary.OwnerStatement) bool {
 			return one.Financials.Adjustments != 0
 		})
-	t := document.ReportTable{
+	t := paper.ReportTable{
 		Title: "Statements",
-		Total: &document.ReportRow{
+		Total: &paper.ReportRow{
 			Cells: append([]any{"Total", nil, nil}, figureCells(&d.Financials.Figures, adjusted)...),
 		},
-		Columns: append([]document.ReportColumn{
-			{Head: "Listing", Kind: document.ReportText},
-			{Head: "Month", Kind: document.ReportText},
-			{Head: "Share", Kind: document.ReportPercent},
+		Columns: append([]paper.ReportColumn{
+			{Head: "Listing", Kind: paper.ReportText},
+			{Head: "Month", Kind: paper.ReportText},
+			{Head: "Share", Kind: paper.ReportPercent},
 		}, figureHeads(adjusted)...),
 	}
 
@@ -309,10 +310,10 @@ func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, lo
 			t.Rows = append(t.Rows, gapRows(statements[i-1], one)...)
 		}
 
-		t.Rows = append(t.Rows, document.ReportRow{
+		t.Rows = append(t.Rows, paper.ReportRow{
 			Cells: append([]any{
 				one.Listing.Name,
-				document.ShortMonthText(one.StartAt.String(), locale),
+				paper.ShortMonthText(one.StartAt.String(), locale),
 				percent(one.Split),
 			}, figureCells(&one.Financials, adjusted)...),
 			Below: statusText(one.Status),
@@ -324,7 +325,7 @@ func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, lo
 
 // gapRows returns a row for the change of an ownership's balance from one statement to the next. It returns none if
 // the balance did not change, or if the statements are of different ownerships.
-func gapRows(before, after *summary.OwnerStatement) []document.ReportRow {
+func gapRows(before, after *summary.OwnerStatement) []paper.ReportRow {
 	change := after.Financials.BalanceStart - before.Financials.BalanceEnd
 	if before.OwnershipPeriodID != after.OwnershipPeriodID || change == 0 {
 		return nil
@@ -338,7 +339,7 @@ func gapRows(before, after *summary.OwnerStatement) []document.ReportRow {
 		}
 	}
 
-	return []document.ReportRow{{
+	return []paper.ReportRow{{
 		Cells: append([]any{after.Listing.Name, nil, nil}, figures...),
 		Below: "Between these statements",
 	}}
@@ -346,20 +347,20 @@ func gapRows(before, after *summary.OwnerStatement) []document.ReportRow {
 
 // layoutTable returns a table with a row per column of a layout, since layouts have more columns than fit on a
 // page. Subtotals are rows of their own, next to the columns that they add up.
-func layoutTable(l *summary.LayoutSummary) document.ReportTable {
-	t := document.ReportTable{Title: "By column: " + l.Name, Columns: []document.ReportColumn{
-		{Head: "Column", Kind: document.ReportText}, {Head: "Amount", Kind: document.ReportAmount},
+func layoutTable(l *summary.LayoutSummary) paper.ReportTable {
+	t := paper.ReportTable{Title: "By column: " + l.Name, Columns: []paper.ReportColumn{
+		{Head: "Column", Kind: paper.ReportText}, {Head: "Amount", Kind: paper.ReportAmount},
 	}}
 
 	// Each section is a group of rows under its name.
 	for i := range l.Sections {
 		s := &l.Sections[i]
 
-		t.Rows = append(t.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{s.Name}})
+		t.Rows = append(t.Rows, paper.ReportRow{Style: paper.GroupRow, Cells: []any{s.Name}})
 		for k := range s.Columns {
-			row := document.ReportRow{Level: 1, Cells: []any{s.Columns[k].Name, s.Columns[k].Amount}}
+			row := paper.ReportRow{Level: 1, Cells: []any{s.Columns[k].Name, s.Columns[k].Amount}}
 			if s.Columns[k].Type == layout.SubTotal {
-				row.Style = document.SubtotalRow
+				row.Style = paper.SubtotalRow
 			}
 
 			t.Rows = append(t.Rows, row)

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/bank"
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
@@ -25,7 +26,7 @@ type trustSelection struct {
 type trustColumn string
 
 // Enum returns the names of the columns in their own order.
-func (trustColumn) Enum() []string { return columnNames(trustCells(nil)) }
+func (trustColumn) Enum() []string { return export.ColumnNames(trustCells(nil)) }
 
 // trustLine is a row of the trust reconciliation. Only the fields that apply to it are set.
 type trustLine struct {
@@ -54,7 +55,7 @@ const (
 )
 
 // trustCells returns the columns. A nil report is enough to list the names.
-func trustCells(t *trust.Reconciliation) []goColumn[trustLine] {
+func trustCells(t *trust.Reconciliation) []export.GoColumn[trustLine] {
 	// Many rows are of no account: their cells are empty.
 	ofAccount := func(value func(a *account.Ref) any) func(*trustLine) any {
 		return func(l *trustLine) any {
@@ -66,25 +67,25 @@ func trustCells(t *trust.Reconciliation) []goColumn[trustLine] {
 		}
 	}
 
-	return []goColumn[trustLine]{
-		{csv.Column{Name: "date", Kind: csv.Date}, func(*trustLine) any { return t.Date }},
-		{csv.Column{Name: "leg", Kind: csv.Text}, func(l *trustLine) any { return l.leg }},
-		{csv.Column{Name: "row", Kind: csv.Text}, func(l *trustLine) any { return l.row }},
-		{csv.Column{Name: "status", Kind: csv.Text}, func(l *trustLine) any { return l.status }},
-		{csv.Column{Name: "accountId", Kind: csv.ID}, ofAccount(func(a *account.Ref) any { return a.ID })},
-		{csv.Column{Name: "accountCode", Kind: csv.ID}, ofAccount(func(a *account.Ref) any { return a.Code })},
-		{csv.Column{Name: "account", Kind: csv.Text}, ofAccount(func(a *account.Ref) any { return a.Name })},
-		{csv.Column{Name: "listingId", Kind: csv.ID}, func(l *trustLine) any { return orNil(l.listingID) }},
-		{csv.Column{Name: "listing", Kind: csv.Text}, func(l *trustLine) any { return l.listing }},
-		{csv.Column{Name: "ownershipPeriodId", Kind: csv.ID}, func(l *trustLine) any { return orNil(l.periodID) }},
-		{csv.Column{Name: "contactId", Kind: csv.ID}, func(l *trustLine) any { return orNil(l.contactID) }},
-		{csv.Column{Name: "contact", Kind: csv.Text}, func(l *trustLine) any { return l.contact }},
-		{csv.Column{Name: "reservationId", Kind: csv.ID}, func(l *trustLine) any { return orNil(l.reservation) }},
-		{csv.Column{Name: "transactionId", Kind: csv.ID}, func(l *trustLine) any { return orNil(l.transaction) }},
-		{csv.Column{Name: "transactionDate", Kind: csv.Date}, func(l *trustLine) any { return l.date }},
-		{csv.Column{Name: "description", Kind: csv.Text}, func(l *trustLine) any { return l.description }},
-		{csv.Column{Name: "amount", Kind: csv.Amount}, func(l *trustLine) any { return l.cents }},
-		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*trustLine) any { return string(t.Currency) }},
+	return []export.GoColumn[trustLine]{
+		export.FromRow("date", csv.Date, func(*trustLine) any { return t.Date }),
+		export.FromRow("leg", csv.Text, func(l *trustLine) any { return l.leg }),
+		export.FromRow("row", csv.Text, func(l *trustLine) any { return l.row }),
+		export.FromRow("status", csv.Text, func(l *trustLine) any { return l.status }),
+		export.FromRow("accountId", csv.ID, ofAccount(func(a *account.Ref) any { return a.ID })),
+		export.FromRow("accountCode", csv.ID, ofAccount(func(a *account.Ref) any { return a.Code })),
+		export.FromRow("account", csv.Text, ofAccount(func(a *account.Ref) any { return a.Name })),
+		export.FromRow("listingId", csv.ID, func(l *trustLine) any { return orNil(l.listingID) }),
+		export.FromRow("listing", csv.Text, func(l *trustLine) any { return l.listing }),
+		export.FromRow("ownershipPeriodId", csv.ID, func(l *trustLine) any { return orNil(l.periodID) }),
+		export.FromRow("contactId", csv.ID, func(l *trustLine) any { return orNil(l.contactID) }),
+		export.FromRow("contact", csv.Text, func(l *trustLine) any { return l.contact }),
+		export.FromRow("reservationId", csv.ID, func(l *trustLine) any { return orNil(l.reservation) }),
+		export.FromRow("transactionId", csv.ID, func(l *trustLine) any { return orNil(l.transaction) }),
+		export.FromRow("transactionDate", csv.Date, func(l *trustLine) any { return l.date }),
+		export.FromRow("description", csv.Text, func(l *trustLine) any { return l.description }),
+		export.FromRow("amount", csv.Amount, func(l *trustLine) any { return l.cents }),
+		export.FromRow("currency", csv.Currency, func(*trustLine) any { return string(t.Currency) }),
 	}
 }
 
@@ -400,8 +401,8 @@ func loadPlaces(ctx context.Context, tx *db.Tx, warnings []trust.Warning) (map[i
 }
 
 // trustCSV declares EXP-P23, the export of a trust reconciliation.
-func trustCSV() Declaration[trustSelection] {
-	return Declaration[trustSelection]{
+func trustCSV() export.Declaration[trustSelection] {
+	return export.Declaration[trustSelection]{
 		Path:    "/reports/trust-reconciliation/csv",
 		ID:      "TrustReconciliationCSV",
 		Tag:     "Reports",
@@ -409,12 +410,14 @@ func trustCSV() Declaration[trustSelection] {
 		Doc: "The rows of each leg add up to it: the bank's statement balances, deposits in transit and outstanding " +
 			"payments to the adjusted balance, the book balances, and the liabilities down to accounts and the " +
 			"shares of owners. The legs difference and warnings are no part of the others.",
-		Format: CSV,
+		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "trust-reconciliation",
 		Check:  checkCurrency(func(s *trustSelection) string { return s.Currency }),
-		Count:  func(ctx context.Context, tx *db.Tx, _ *trustSelection) (Size, error) { return countTrust(ctx, tx) },
-		Render: func(ctx context.Context, tx *db.Tx, s *trustSelection, out *Sink) error {
+		Count: func(ctx context.Context, tx *db.Tx, _ *trustSelection) (export.Size, error) {
+			return countTrust(ctx, tx)
+		},
+		Render: func(ctx context.Context, tx *db.Tx, s *trustSelection, out *export.Sink) error {
 			t, err := trust.Read(ctx, tx, &s.Filter)
 			if err != nil {
 				return err
@@ -426,20 +429,20 @@ func trustCSV() Declaration[trustSelection] {
 				return err
 			}
 
-			return writeTable(out, selectColumns(trustCells(t), s.Columns), yieldRows(trustLines(t, places)))
+			return export.WriteTable(out, export.SelectColumns(trustCells(t), s.Columns), export.YieldRows(trustLines(t, places)))
 		},
 	}
 }
 
 // countTrust returns the size of the reconciliation by the two things that it grows with: owners' shares and
 // accounts.
-func countTrust(ctx context.Context, tx *db.Tx) (Size, error) {
+func countTrust(ctx context.Context, tx *db.Tx) (export.Size, error) {
 	n, err := db.Get[int64](ctx, tx, `
 		select (select count(*) from account where team_id = @team) + (select count(*) from listing_ownership_member where team_id = @team)`,
 		db.Args{"team": tx.Team})
 	if err != nil {
-		return Size{}, fmt.Errorf("count the rows of a reconciliation: %w", err)
+		return export.Size{}, fmt.Errorf("count the rows of a reconciliation: %w", err)
 	}
 
-	return Size{Rows: n}, nil
+	return export.Size{Rows: n}, nil
 }

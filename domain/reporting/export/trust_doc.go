@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"stayledger/domain/books/account"
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/record/export"
+	"stayledger/domain/reporting/paper"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/db"
@@ -22,23 +23,23 @@ type trustDocument struct {
 }
 
 // trustPDF declares EXP-P25, the document of a trust reconciliation.
-func trustPDF() Declaration[trustDocument] {
-	return Declaration[trustDocument]{
+func trustPDF() export.Declaration[trustDocument] {
+	return export.Declaration[trustDocument]{
 		Path:    "/reports/trust-reconciliation/pdf",
 		ID:      "TrustReconciliationPDF",
 		Tag:     "Reports",
 		Summary: "Export a trust reconciliation as PDF",
 		Doc: "The balances of the banks and of the books, the parties that they are owed to, the differences, the " +
 			"owners' shares, and the warnings.",
-		Format: PDF,
+		Format: export.PDF,
 		Scopes: []string{"reports:export"},
 		Name:   "trust-reconciliation",
 		Check:  checkCurrency(func(s *trustDocument) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, _ *trustDocument) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, _ *trustDocument) (export.Size, error) {
 			rows, err := countTrust(ctx, tx)
 			return estimatePages(rows), err
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *trustDocument, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *trustDocument, out *export.Sink) error {
 			t, err := trust.Read(ctx, tx, &s.Filter)
 			if err != nil {
 				return err
@@ -65,26 +66,26 @@ func trustPDF() Declaration[trustDocument] {
 }
 
 // trustDoc fills in the document: the three legs side by side, the warnings, and then the details of each leg.
-func trustDoc(doc *document.ReportDoc, t *trust.Reconciliation, places map[id.ID]string) {
+func trustDoc(doc *paper.ReportDoc, t *trust.Reconciliation, places map[id.ID]string) {
 	bank, book, owed := t.Bank.AdjustedBalance, t.Book.CentTotal, t.Liabilities.CentTotal
 
 	// First the head: whether the three agree, and the widest difference between any two.
 	doc.Title = "Three-way trust reconciliation"
-	doc.Facts = []document.Fact{
+	doc.Facts = []paper.Fact{
 		{Label: "At the end of", Value: t.Date.String()},
 		{Label: "Currency", Value: doc.Currency},
 		{Label: "Result", Value: resultText(bank, book, owed)},
 	}
-	doc.Summary = []document.SummaryLine{
+	doc.Summary = []paper.SummaryLine{
 		{Label: "Bank, adjusted", Cents: bank},
 		{Label: "Books", Cents: book},
 		{Label: "Liabilities", Cents: owed},
 		{Label: "Difference", Cents: widestDifference(bank-book, book-owed, bank-owed), Emphasis: true},
 	}
-	legs := document.ReportTable{
+	legs := paper.ReportTable{
 		Title: "The three legs",
 		Columns: append(
-			[]document.ReportColumn{textColumn("Leg")},
+			[]paper.ReportColumn{textColumn("Leg")},
 			amountColumns("Balance", "Differs from books by")...,
 		),
 	}
@@ -98,16 +99,16 @@ func trustDoc(doc *document.ReportDoc, t *trust.Reconciliation, places map[id.ID
 		{"Book balance", "The trust's bank accounts in the ledger", book},
 		{"Liabilities", "What the trust owes to guests, owners, the manager and others", owed},
 	} {
-		row := document.ReportRow{Cells: []any{leg.name, leg.cents, leg.cents - book}, Below: leg.below}
+		row := paper.ReportRow{Cells: []any{leg.name, leg.cents, leg.cents - book}, Below: leg.below}
 		if leg.cents != book {
-			row.Style = document.WarningRow
+			row.Style = paper.WarningRow
 		}
 
 		legs.Rows = append(legs.Rows, row)
 	}
 
 	// The warnings come before the details, because they need action.
-	doc.Tables = append([]document.ReportTable{legs}, warningsTable(t.Warnings, places)...)
+	doc.Tables = append([]paper.ReportTable{legs}, warningsTable(t.Warnings, places)...)
 	doc.Tables = append(doc.Tables, banksTable(&t.Bank), unclearedTable(&t.Bank), liabilitiesTable(&t.Liabilities))
 	doc.Tables = append(doc.Tables, ownersTables(&t.Liabilities.OwnerBalances)...)
 }
@@ -141,9 +142,9 @@ func accountName(a *account.Ref) string { return codeAndName(a.Code, a.Name) }
 
 // banksTable returns the bank accounts with the steps from the stated to the adjusted balance, and the comparison
 // with the books.
-func banksTable(leg *trust.BankLeg) document.ReportTable {
-	t := document.ReportTable{Title: "Bank accounts", Columns: append(
-		[]document.ReportColumn{textColumn("Account"), dateColumn("Stated on")},
+func banksTable(leg *trust.BankLeg) paper.ReportTable {
+	t := paper.ReportTable{Title: "Bank accounts", Columns: append(
+		[]paper.ReportColumn{textColumn("Account"), dateColumn("Stated on")},
 		amountColumns("Statement", "In transit", "Outstanding", "Bank only", "Adjusted", "Books", "Difference")...,
 	)}
 
@@ -153,7 +154,7 @@ func banksTable(leg *trust.BankLeg) document.ReportTable {
 		a := &leg.Accounts[i]
 
 		// What only the bank has, and what was in transit at the opening, lowers the adjusted balance.
-		row := document.ReportRow{Cells: []any{
+		row := paper.ReportRow{Cells: []any{
 			accountName(&a.Account),
 			nil,
 			a.StatementBalance,
@@ -171,7 +172,7 @@ func banksTable(leg *trust.BankLeg) document.ReportTable {
 		}
 
 		if a.Difference != 0 {
-			row.Style = document.WarningRow
+			row.Style = paper.WarningRow
 		}
 
 		books, differences = books+a.BookBalance.CentTotal, differences+a.Difference
@@ -180,7 +181,7 @@ func banksTable(leg *trust.BankLeg) document.ReportTable {
 	}
 
 	// The leg has the totals of the bank's side. Books and differences are added up here.
-	t.Total = &document.ReportRow{Cells: []any{
+	t.Total = &paper.ReportRow{Cells: []any{
 		"Total",
 		nil,
 		leg.StatementBalance,
@@ -197,9 +198,9 @@ func banksTable(leg *trust.BankLeg) document.ReportTable {
 
 // unclearedTable returns the items that only one of bank and books has yet, by account. It has no rows if there are
 // none, and is then left out.
-func unclearedTable(leg *trust.BankLeg) document.ReportTable {
-	t := document.ReportTable{Title: "In transit, outstanding and at the bank only", Columns: append(
-		[]document.ReportColumn{textColumn("Description"), dateColumn("Date")},
+func unclearedTable(leg *trust.BankLeg) paper.ReportTable {
+	t := paper.ReportTable{Title: "In transit, outstanding and at the bank only", Columns: append(
+		[]paper.ReportColumn{textColumn("Description"), dateColumn("Date")},
 		amountColumns("Booked", "Not matched")...,
 	)}
 
@@ -209,13 +210,13 @@ func unclearedTable(leg *trust.BankLeg) document.ReportTable {
 			continue
 		}
 
-		t.Rows = append(t.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{accountName(&a.Account)}})
+		t.Rows = append(t.Rows, paper.ReportRow{Style: paper.GroupRow, Cells: []any{accountName(&a.Account)}})
 
 		// The report lists the largest items. The others are one row, so that the total is right.
 		rest := a.Timing()
 		for n := range a.Uncleared {
 			u := &a.Uncleared[n]
-			t.Rows = append(t.Rows, document.ReportRow{
+			t.Rows = append(t.Rows, paper.ReportRow{
 				Level: 1,
 				Cells: []any{orText(u.Description, "No description"), u.Date.String(), u.Booked.CentTotal, u.Effect()},
 			})
@@ -223,11 +224,11 @@ func unclearedTable(leg *trust.BankLeg) document.ReportTable {
 		}
 
 		if rest != 0 {
-			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{smaller, nil, nil, rest}})
+			t.Rows = append(t.Rows, paper.ReportRow{Level: 1, Cells: []any{smaller, nil, nil, rest}})
 		}
 
-		t.Rows = append(t.Rows, document.ReportRow{
-			Style: document.SubtotalRow,
+		t.Rows = append(t.Rows, paper.ReportRow{
+			Style: paper.SubtotalRow,
 			Cells: []any{"Total", nil, nil, a.Timing()},
 		})
 	}
@@ -304,25 +305,25 @@ func orEmpty(cents money.Cents) any {
 }
 
 // liabilitiesTable returns the third leg by claim, with the amounts held and owed below each claim.
-func liabilitiesTable(l *trust.LiabilityLeg) document.ReportTable {
-	t := document.ReportTable{
+func liabilitiesTable(l *trust.LiabilityLeg) paper.ReportTable {
+	t := paper.ReportTable{
 		Title: "Liabilities",
 		Columns: append(
-			[]document.ReportColumn{textColumn("Held for")},
+			[]paper.ReportColumn{textColumn("Held for")},
 			amountColumns("Held", "Owed to the trust", "Balance")...,
 		),
 	}
-	add := func(style document.RowStyle, level int, cells ...any) {
-		t.Rows = append(t.Rows, document.ReportRow{Style: style, Level: level, Cells: cells})
+	add := func(style paper.RowStyle, level int, cells ...any) {
+		t.Rows = append(t.Rows, paper.ReportRow{Style: style, Level: level, Cells: cells})
 	}
 
 	// First the guests, with a row for each state of a stay.
-	add(document.PlainRow, 0, claimName(trust.ClaimGuests), nil, nil, l.GuestBalances.CentTotal)
+	add(paper.PlainRow, 0, claimName(trust.ClaimGuests), nil, nil, l.GuestBalances.CentTotal)
 
 	for _, g := range guestFigures(&l.GuestBalances) {
 		if g.Deposits != nil && g.Receivables != nil && (g.Deposits.CentTotal != 0 || g.Receivables.CentTotal != 0) {
 			add(
-				document.PlainRow,
+				paper.PlainRow,
 				1,
 				occupancyName(g.Status),
 				orEmpty(g.Deposits.CentTotal),
@@ -330,7 +331,7 @@ func liabilitiesTable(l *trust.LiabilityLeg) document.ReportTable {
 			)
 		} else if g.CentTotal != 0 {
 			add(
-				document.PlainRow,
+				paper.PlainRow,
 				1,
 				occupancyName(g.Status),
 				orEmpty(max(g.CentTotal, 0)),
@@ -345,12 +346,12 @@ func liabilitiesTable(l *trust.LiabilityLeg) document.ReportTable {
 			return
 		}
 
-		add(document.PlainRow, 0, claimName(r.Claim), nil, nil, r.CentTotal)
+		add(paper.PlainRow, 0, claimName(r.Claim), nil, nil, r.CentTotal)
 
 		for i := range r.Accounts {
 			a := &r.Accounts[i]
 			add(
-				document.PlainRow,
+				paper.PlainRow,
 				1,
 				accountName(&a.Account),
 				orEmpty(max(a.CentTotal, 0)),
@@ -363,37 +364,37 @@ func liabilitiesTable(l *trust.LiabilityLeg) document.ReportTable {
 	}
 
 	// Then the owners. One listing below zero is a warning, even if the sum is not.
-	owners := document.PlainRow
+	owners := paper.PlainRow
 
 	for i := range l.OwnerBalances.Listings {
 		if l.OwnerBalances.Listings[i].CentTotal < 0 {
-			owners = document.WarningRow
+			owners = paper.WarningRow
 		}
 	}
 
 	add(owners, 0, claimName(trust.ClaimOwners), nil, nil, l.OwnerBalances.CentTotal)
 
 	// Last, the manager and the funds that others hold.
-	manager := document.PlainRow
+	manager := paper.PlainRow
 	if l.ManagerBalance.CentTotal < 0 {
-		manager = document.WarningRow
+		manager = paper.WarningRow
 	}
 
 	add(manager, 0, claimName(trust.ClaimManager), nil, nil, l.ManagerBalance.CentTotal)
 	claim(&l.FundsHeldElsewhere)
-	t.Total = &document.ReportRow{Cells: []any{"Total", nil, nil, l.CentTotal}}
+	t.Total = &paper.ReportRow{Cells: []any{"Total", nil, nil, l.CentTotal}}
 
 	return t
 }
 
 // ownersTables returns two tables: the shares of owners by listing, and the total of each owner.
-func ownersTables(o *trust.OwnerBalances) []document.ReportTable {
-	shares := document.ReportTable{Title: "Owner balances by listing", Columns: append(
-		[]document.ReportColumn{
+func ownersTables(o *trust.OwnerBalances) []paper.ReportTable {
+	shares := paper.ReportTable{Title: "Owner balances by listing", Columns: append(
+		[]paper.ReportColumn{
 			textColumn("Owner"),
 			dateColumn("From"),
 			dateColumn("Until"),
-			{Head: "Share", Kind: document.ReportPercent},
+			{Head: "Share", Kind: paper.ReportPercent},
 		},
 		amountColumns("Balance")...,
 	)}
@@ -407,28 +408,28 @@ func ownersTables(o *trust.OwnerBalances) []document.ReportTable {
 			name = *l.Name
 		}
 
-		shares.Rows = append(shares.Rows, document.ReportRow{Style: document.GroupRow, Cells: []any{name}})
+		shares.Rows = append(shares.Rows, paper.ReportRow{Style: paper.GroupRow, Cells: []any{name}})
 		for n := range l.Periods {
 			shares.Rows = append(shares.Rows, ownerRows(&l.Periods[n])...)
 		}
 
-		shares.Rows = append(shares.Rows, document.ReportRow{
-			Style: document.SubtotalRow,
+		shares.Rows = append(shares.Rows, paper.ReportRow{
+			Style: paper.SubtotalRow,
 			Cells: []any{"Total", nil, nil, nil, l.CentTotal},
 		})
 	}
 
-	totals := document.ReportTable{
+	totals := paper.ReportTable{
 		Title:   "Owners",
-		Columns: append([]document.ReportColumn{textColumn("Owner")}, amountColumns("Balance")...),
+		Columns: append([]paper.ReportColumn{textColumn("Owner")}, amountColumns("Balance")...),
 	}
 
 	// Then the owners. The rest of the balance is of no owner, which is a warning.
 	unexplained := o.CentTotal
 	for _, owner := range o.Owners {
-		row := document.ReportRow{Cells: []any{owner.Name, owner.CentTotal}}
+		row := paper.ReportRow{Cells: []any{owner.Name, owner.CentTotal}}
 		if owner.CentTotal < 0 {
-			row.Style = document.WarningRow
+			row.Style = paper.WarningRow
 		}
 
 		unexplained -= owner.CentTotal
@@ -437,26 +438,26 @@ func ownersTables(o *trust.OwnerBalances) []document.ReportTable {
 	}
 
 	if unexplained != 0 {
-		totals.Rows = append(totals.Rows, document.ReportRow{
-			Style: document.WarningRow,
+		totals.Rows = append(totals.Rows, paper.ReportRow{
+			Style: paper.WarningRow,
 			Cells: []any{"Nobody's", unexplained},
 		})
 	}
 
 	// Both tables have the same total.
 	if len(o.Listings) > 0 {
-		shares.Total = &document.ReportRow{Cells: []any{"Owner balances", nil, nil, nil, o.CentTotal}}
-		totals.Total = &document.ReportRow{Cells: []any{"Owner balances", o.CentTotal}}
+		shares.Total = &paper.ReportRow{Cells: []any{"Owner balances", nil, nil, nil, o.CentTotal}}
+		totals.Total = &paper.ReportRow{Cells: []any{"Owner balances", o.CentTotal}}
 	}
 
-	return []document.ReportTable{withoutEmpty(shares), totals}
+	return []paper.ReportTable{withoutEmpty(shares), totals}
 }
 
 // withoutEmpty returns the table without columns that are empty in every row. The first column stays.
-func withoutEmpty(t document.ReportTable) document.ReportTable {
+func withoutEmpty(t paper.ReportTable) paper.ReportTable {
 	// Go from the last column to the first, so that the indexes of those still to be checked stay valid.
 	for i := len(t.Columns) - 1; i > 0; i-- {
-		if slices.ContainsFunc(t.Rows, func(r document.ReportRow) bool {
+		if slices.ContainsFunc(t.Rows, func(r paper.ReportRow) bool {
 			return i < len(r.Cells) && r.Cells[i] != nil
 		}) {
 			continue
@@ -485,7 +486,7 @@ func withoutCell(cells []any, i int) []any {
 }
 
 // ownerRows returns the shares of the owners in a period, or a warning if the period has no owner.
-func ownerRows(p *trust.OwnerPeriod) []document.ReportRow {
+func ownerRows(p *trust.OwnerPeriod) []paper.ReportRow {
 	var from, until any
 	if p.StartAt != nil {
 		from = p.StartAt.String()
@@ -497,20 +498,20 @@ func ownerRows(p *trust.OwnerPeriod) []document.ReportRow {
 	}
 
 	if len(p.Shares) == 0 {
-		return []document.ReportRow{{
-			Style: document.WarningRow,
+		return []paper.ReportRow{{
+			Style: paper.WarningRow,
 			Level: 1,
 			Cells: []any{"Nobody owns this", from, until, nil, p.CentTotal},
 		}}
 	}
 
-	rows := make([]document.ReportRow, len(p.Shares))
+	rows := make([]paper.ReportRow, len(p.Shares))
 	for i := range p.Shares {
 		s := &p.Shares[i]
 
-		rows[i] = document.ReportRow{Level: 1, Cells: []any{s.Name, from, until, percent(s.Split), s.CentTotal}}
+		rows[i] = paper.ReportRow{Level: 1, Cells: []any{s.Name, from, until, percent(s.Split), s.CentTotal}}
 		if s.CentTotal < 0 {
-			rows[i].Style = document.WarningRow
+			rows[i].Style = paper.WarningRow
 		}
 	}
 
@@ -521,23 +522,23 @@ func ownerRows(p *trust.OwnerPeriod) []document.ReportRow {
 const placesShown = 10
 
 // warningsTable returns a table of the findings that need a look. It returns none if there are no findings.
-func warningsTable(warnings []trust.Warning, places map[id.ID]string) []document.ReportTable {
+func warningsTable(warnings []trust.Warning, places map[id.ID]string) []paper.ReportTable {
 	if len(warnings) == 0 {
 		return nil
 	}
 
-	t := document.ReportTable{
+	t := paper.ReportTable{
 		Title: "Warnings",
 		Columns: append(
-			[]document.ReportColumn{textColumn("Finding"), {Head: "Count", Kind: document.ReportInteger}},
+			[]paper.ReportColumn{textColumn("Finding"), {Head: "Count", Kind: paper.ReportInteger}},
 			amountColumns("Amount")...,
 		),
 	}
 
 	for i := range warnings {
 		w := &warnings[i]
-		t.Rows = append(t.Rows, document.ReportRow{
-			Style: document.WarningRow,
+		t.Rows = append(t.Rows, paper.ReportRow{
+			Style: paper.WarningRow,
 			Cells: []any{w.Message, w.Count, w.Total},
 		})
 
@@ -546,7 +547,7 @@ func warningsTable(warnings []trust.Warning, places map[id.ID]string) []document
 		rest := w.Total
 
 		for n := range shown {
-			t.Rows = append(t.Rows, document.ReportRow{
+			t.Rows = append(t.Rows, paper.ReportRow{
 				Level: 1,
 				Cells: []any{placeName(&shown[n], places), nil, shown[n].CentTotal},
 			})
@@ -554,11 +555,11 @@ func warningsTable(warnings []trust.Warning, places map[id.ID]string) []document
 		}
 
 		if more := w.Count - len(shown); more > 0 {
-			t.Rows = append(t.Rows, document.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("%d more", more), nil, rest}})
+			t.Rows = append(t.Rows, paper.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("%d more", more), nil, rest}})
 		}
 	}
 
-	return []document.ReportTable{t}
+	return []paper.ReportTable{t}
 }
 
 // placeName returns the names of the things that an item is about, from the account to the bank record.

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 
+	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
@@ -22,24 +23,21 @@ type trustListingSelection struct {
 type trustListingColumn string
 
 // Enum returns the names of the columns in their own order.
-func (trustListingColumn) Enum() []string { return columnNames(trustListingCells(nil)) }
+func (trustListingColumn) Enum() []string { return export.ColumnNames(trustListingCells(nil)) }
 
-type listingCell = goColumn[trust.ListingTrust]
+type listingCell = export.GoColumn[trust.ListingTrust]
 
 // trustListingCells returns the columns. A nil report is enough to list the names.
 func trustListingCells(t *trust.ListingTrusts) []listingCell {
 	// All columns between listing and total are amounts of one claim.
 	amount := func(name string, value func(r *trust.ListingTrust) trust.Figure) listingCell {
-		return listingCell{
-			csv.Column{Name: name, Kind: csv.Amount},
-			func(r *trust.ListingTrust) any { return value(r).CentTotal },
-		}
+		return export.FromRow(name, csv.Amount, func(r *trust.ListingTrust) any { return value(r).CentTotal })
 	}
 
 	return []listingCell{
-		{csv.Column{Name: "date", Kind: csv.Date}, func(*trust.ListingTrust) any { return t.Head.Date }},
-		{csv.Column{Name: "listingId", Kind: csv.ID}, func(r *trust.ListingTrust) any { return orNil(r.ID) }},
-		{csv.Column{Name: "listing", Kind: csv.Text}, func(r *trust.ListingTrust) any { return r.Name }},
+		export.FromRow("date", csv.Date, func(*trust.ListingTrust) any { return t.Head.Date }),
+		export.FromRow("listingId", csv.ID, func(r *trust.ListingTrust) any { return orNil(r.ID) }),
+		export.FromRow("listing", csv.Text, func(r *trust.ListingTrust) any { return r.Name }),
 		amount("guestsDeparted", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.Departed.Figure }),
 		amount("guestsInHouse", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.InHouse.Figure }),
 		amount("guestsUpcoming", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.Upcoming.Figure }),
@@ -57,13 +55,13 @@ func trustListingCells(t *trust.ListingTrusts) []listingCell {
 		amount("fundsHeldElsewhere", func(r *trust.ListingTrust) trust.Figure { return r.FundsHeldElsewhere }),
 		amount("trustSurplus", func(r *trust.ListingTrust) trust.Figure { return r.TrustSurplus }),
 		amount("other", func(r *trust.ListingTrust) trust.Figure { return r.Other }),
-		{csv.Column{Name: "total", Kind: csv.Amount}, func(r *trust.ListingTrust) any { return r.CentTotal }},
-		{csv.Column{Name: "currency", Kind: csv.Currency}, func(*trust.ListingTrust) any {
+		export.FromRow("total", csv.Amount, func(r *trust.ListingTrust) any { return r.CentTotal }),
+		export.FromRow("currency", csv.Currency, func(*trust.ListingTrust) any {
 			return string(t.Head.Currency)
-		}},
-		{csv.Column{Name: "warnings", Kind: csv.Text}, func(r *trust.ListingTrust) any {
+		}),
+		export.FromRow("warnings", csv.Text, func(r *trust.ListingTrust) any {
 			return warningCodes(r.Warnings)
-		}},
+		}),
 	}
 }
 
@@ -90,35 +88,35 @@ func listingRows(t *trust.ListingTrusts) iter.Seq2[*trust.ListingTrust, error] {
 }
 
 // trustByListingCSV declares EXP-P24, the export of a trust reconciliation by listing.
-func trustByListingCSV() Declaration[trustListingSelection] {
-	return Declaration[trustListingSelection]{
+func trustByListingCSV() export.Declaration[trustListingSelection] {
+	return export.Declaration[trustListingSelection]{
 		Path: "/reports/trust-reconciliation/by-listing/csv", ID: "TrustReconciliationByListingCSV", Tag: "Reports",
 		Summary: "Export a trust reconciliation by listing as CSV",
 		Doc: "One row per listing with an open balance of any kind, and last one for what belongs to no listing, " +
 			"over all pages. Positive is owed by the trust; the amounts of a row add up to its total, and without " +
 			"`listingIds` the totals to the book balance of the trust's bank accounts.",
-		Format: CSV, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
+		Format: export.CSV, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
 		Check: checkCurrency(func(s *trustListingSelection) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingSelection) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingSelection) (export.Size, error) {
 			return countListings(ctx, tx)
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *trustListingSelection, out *Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, s *trustListingSelection, out *export.Sink) error {
 			t, err := trust.OpenByListing(ctx, tx, &s.ListingTrustFilter)
 			if err != nil {
 				return err
 			}
 
-			return writeTable(out, selectColumns(trustListingCells(t), s.Columns), listingRows(t))
+			return export.WriteTable(out, export.SelectColumns(trustListingCells(t), s.Columns), listingRows(t))
 		},
 	}
 }
 
 // countListings returns the size of a report that has at most a row for each listing.
-func countListings(ctx context.Context, tx *db.Tx) (Size, error) {
+func countListings(ctx context.Context, tx *db.Tx) (export.Size, error) {
 	n, err := db.Get[int64](ctx, tx, `select count(*) from listing where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
-		return Size{}, fmt.Errorf("count listings: %w", err)
+		return export.Size{}, fmt.Errorf("count listings: %w", err)
 	}
 
-	return Size{Rows: n}, nil
+	return export.Size{Rows: n}, nil
 }

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"stayledger/domain/reporting/document"
+	"stayledger/domain/record/export"
+	"stayledger/domain/reporting/paper"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
@@ -19,15 +20,15 @@ type trustListingDocument struct {
 }
 
 // trustByListingPDF declares EXP-P26, the document of a trust reconciliation by listing.
-func trustByListingPDF() Declaration[trustListingDocument] {
-	return Declaration[trustListingDocument]{
+func trustByListingPDF() export.Declaration[trustListingDocument] {
+	return export.Declaration[trustListingDocument]{
 		Path: "/reports/trust-reconciliation/by-listing/pdf", ID: "TrustReconciliationByListingPDF", Tag: "Reports",
 		Summary: "Export a trust reconciliation by listing as PDF",
 		Doc: "A table of the money that the trust holds for each listing and the parties it is owed to, with warnings " +
 			"below. Kinds that no listing has are left out.",
-		Format: PDF, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
+		Format: export.PDF, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
 		Check: checkCurrency(func(s *trustListingDocument) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingDocument) (Size, error) {
+		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingDocument) (export.Size, error) {
 			rows, err := countListings(ctx, tx)
 			return estimatePages(rows), err
 		},
@@ -57,11 +58,11 @@ var listingClaims = []struct {
 type listingLine struct {
 	name     string
 	cents    []money.Cents
-	warnings []document.ReportRow
+	warnings []paper.ReportRow
 }
 
 // renderTrustByListing writes a table of the listings, with warnings below them.
-func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocument, out *Sink) error {
+func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocument, out *export.Sink) error {
 	t, err := trust.OpenByListing(ctx, tx, &s.ListingTrustFilter)
 	if err != nil {
 		return err
@@ -74,12 +75,12 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 
 	// First the head. Its summary is of all listings, whichever are asked for.
 	doc.Title, doc.Locale = "Trust reconciliation by listing", s.Locale
-	doc.Facts = []document.Fact{
+	doc.Facts = []paper.Fact{
 		{Label: "At the end of", Value: t.Head.Date.String()},
 		{Label: "Currency", Value: doc.Currency},
 		{Label: "Listings", Value: strconv.Itoa(t.Len())},
 	}
-	doc.Summary = []document.SummaryLine{
+	doc.Summary = []paper.SummaryLine{
 		{Label: "Books", Cents: t.Head.Book.CentTotal},
 		{Label: "Held for all listings", Cents: t.Head.CentTotal},
 		{Label: "Difference", Cents: t.Head.Difference, Emphasis: true},
@@ -92,7 +93,7 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 		lines = append(lines, newListingLine(&row))
 	}
 
-	doc.Tables = []document.ReportTable{listingsTable(lines)}
+	doc.Tables = []paper.ReportTable{listingsTable(lines)}
 	if s.ListingIDs != nil {
 		doc.Notes = []string{"Some listings were asked for; the figures at the top are those of all."}
 	}
@@ -122,8 +123,8 @@ func newListingLine(r *trust.ListingTrust) listingLine {
 		// A warning has only its text and its amount here. The table moves the amount to its last column.
 		cells := make([]any, 1, len(listingClaims)+1)
 		cells[0] = text
-		l.warnings = append(l.warnings, document.ReportRow{
-			Style: document.WarningRow,
+		l.warnings = append(l.warnings, paper.ReportRow{
+			Style: paper.WarningRow,
 			Level: 1,
 			Cells: append(cells, w.Total),
 		})
@@ -134,8 +135,8 @@ func newListingLine(r *trust.ListingTrust) listingLine {
 
 // listingsTable returns a table of the columns that are not empty, and the total. The amount of a warning is in the
 // last column.
-func listingsTable(lines []listingLine) document.ReportTable {
-	t := document.ReportTable{Title: "Listings", Columns: []document.ReportColumn{textColumn("Listing")}}
+func listingsTable(lines []listingLine) paper.ReportTable {
+	t := paper.ReportTable{Title: "Listings", Columns: []paper.ReportColumn{textColumn("Listing")}}
 
 	// First find the columns with any amount. The last one, the total, is always shown.
 	sums, shown := make([]money.Cents, len(listingClaims)), []int{}
@@ -162,7 +163,7 @@ func listingsTable(lines []listingLine) document.ReportTable {
 		return cells
 	}
 	for i := range lines {
-		t.Rows = append(t.Rows, document.ReportRow{Cells: cellsOf(lines[i].name, lines[i].cents)})
+		t.Rows = append(t.Rows, paper.ReportRow{Cells: cellsOf(lines[i].name, lines[i].cents)})
 		for _, w := range lines[i].warnings {
 			// Fill up the cells between the text and the amount.
 			amount := w.Cells[1]
@@ -177,7 +178,7 @@ func listingsTable(lines []listingLine) document.ReportTable {
 		}
 	}
 
-	t.Total = &document.ReportRow{Cells: cellsOf("Total", sums)}
+	t.Total = &paper.ReportRow{Cells: cellsOf("Total", sums)}
 
 	return t
 }

@@ -11,11 +11,18 @@ import (
 	"time"
 
 	"stayledger/domain/activity/mapping"
+	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
+	"stayledger/domain/banking/rule"
+	"stayledger/domain/books/account"
+	"stayledger/domain/books/bank"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/contact"
+	"stayledger/domain/property/listing"
+	"stayledger/domain/record/export"
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/operation"
-	"stayledger/domain/reporting/export"
+	exports "stayledger/domain/reporting/export"
 	"stayledger/domain/settlement/layout"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/api"
@@ -25,6 +32,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/parts"
 	"stayledger/platform/pdf/pdftest"
 	"stayledger/test/fixture"
 )
@@ -49,8 +57,8 @@ func newWorld(t testing.TB) *world {
 	return newWorldOf(t, export.Config{})
 }
 
-// newWorldOf serves the exports of the contract, or the given ones instead.
-func newWorldOf(t testing.TB, c export.Config, pairs ...export.Pair) *world {
+// newWorldOf serves the exports of the contract.
+func newWorldOf(t testing.TB, c export.Config) *world {
 	t.Helper()
 
 	store, err := blob.Local(t.TempDir())
@@ -65,13 +73,12 @@ func newWorldOf(t testing.TB, c export.Config, pairs ...export.Pair) *world {
 
 	c.Store, c.Signer, c.PublicURL = store, signer, address
 
-	exports := export.New(c)
-	if len(pairs) > 0 {
-		exports = export.NewWith(c, pairs...)
-	}
-
+	declared := parts.Exports(
+		account.Part(nil), bank.Part(rule.OfBank), contact.Part(nil), listing.Part(nil), mapping.Part(), reservation.Part(), transaction.Part(), exports.Part(nil),
+	)
+	served := export.New(c, declared...).Part()
 	w := &world{t: t, store: store, endpoints: slices.Concat(
-		exports.Part().Endpoints, layout.Part().Endpoints, file.Part(store, signer).Endpoints, operation.Part(time.Hour).Endpoints, transaction.Part().Endpoints, statement.Part().Endpoints,
+		served.Endpoints, layout.Part().Endpoints, file.Part(store, signer).Endpoints, operation.Part(time.Hour).Endpoints, transaction.Part().Endpoints, statement.Part().Endpoints,
 	)}
 
 	scopes := []string{"statements:publish"} // checked besides those that endpoints declare
@@ -79,7 +86,7 @@ func newWorldOf(t testing.TB, c export.Config, pairs ...export.Pair) *world {
 		scopes = append(scopes, w.endpoints[i].Scopes...)
 	}
 
-	w.Team = apitest.New(t, apitest.Config{Endpoints: w.endpoints, Handlers: exports.Part().Handlers, Scopes: scopes})
+	w.Team = apitest.New(t, apitest.Config{Endpoints: w.endpoints, Handlers: served.Handlers, Scopes: scopes})
 	w.accounts = fixture.StandardChart(w.Team)
 	w.Tx(mapping.InstallStandard)
 	w.ann, w.ben, w.vendor = fixture.Contact(w.Team, "owner", "Ann Owner"), fixture.Contact(w.Team, "owner", "Ben Owner"), fixture.Contact(w.Team, "vendor", "=Fix-It, Inc.")
