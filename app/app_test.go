@@ -510,22 +510,57 @@ func TestAcknowledgementsAreAccepted(t *testing.T) {
 	}
 }
 
+// sharedReasons are the reasons that several conditions have, each with a text of its own, and how many: the contract
+// gives nouns that are in use, or names that are taken, one reason. All other reasons have one text.
+var sharedReasons = map[apierr.Reason]int{
+	apierr.ReasonAccountClassificationLocked: 2,  // of the ledger, of the bank
+	apierr.ReasonBeforeStatementStartDate:    2,  // a date, a month
+	apierr.ReasonDuplicateName:               5,  // of five nouns
+	apierr.ReasonDuplicateUniqueRef:          13, // of thirteen nouns
+	apierr.ReasonInUse:                       13, // of thirteen nouns
+	apierr.ReasonNotBankAccount:              3,  // an account as such, one for payouts, one for funding
+	apierr.ReasonStatementAttachment:         2,  // entries, an ownership period
+	apierr.ReasonTransactionInactive:         2,  // a transaction, a template
+}
+
+// A condition is declared once, in the package whose rule it is: a caller who branches on code and reason reads the same
+// text for it wherever it is met. A text that another package has in slightly different words is a double, too.
+//
 // Proves: ERR-08.
 func TestConditionsAreStatic(t *testing.T) {
 	t.Parallel()
 
-	seen := map[string]bool{}
+	conditions := apierr.All()
+	if len(conditions) < 100 {
+		t.Errorf("only %d conditions are declared", len(conditions))
+	}
 
-	for _, e := range apierr.All() {
+	declared := map[string]string{}       // messages, by code, reason and message without articles
+	texts := map[apierr.Reason][]string{} // messages, by reason
+
+	for _, e := range conditions {
 		if strings.ContainsAny(e.Message(), "%\n") || strings.HasSuffix(e.Message(), ".") {
 			t.Errorf("message %q", e.Message())
 		}
 
-		key := string(e.Code()) + "\x00" + string(e.Reason()) + "\x00" + e.Message()
-		if seen[key] {
-			t.Logf("declared twice: %s %s %q", e.Code(), e.Reason(), e.Message())
+		words := slices.DeleteFunc(strings.Fields(strings.ToLower(e.Message())), func(word string) bool {
+			return slices.Contains([]string{"a", "an", "the"}, word)
+		})
+
+		key := fmt.Sprint(e.Code(), " ", e.Reason(), " ", words)
+		if other, twice := declared[key]; twice {
+			t.Errorf("declared twice: %s %s %q and %q", e.Code(), e.Reason(), other, e.Message())
 		}
 
-		seen[key] = true
+		declared[key] = e.Message()
+		if e.Reason() != "" {
+			texts[e.Reason()] = append(texts[e.Reason()], e.Message())
+		}
+	}
+
+	for reason, messages := range texts {
+		if want := max(1, sharedReasons[reason]); len(messages) != want {
+			t.Errorf("%s has %d conditions, want %d; share one, or say in sharedReasons why it is another: %q", reason, len(messages), want, messages)
+		}
 	}
 }

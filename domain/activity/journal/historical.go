@@ -83,9 +83,6 @@ var (
 		apierr.CodeUnprocessableContent, "", "Entries of one transaction have different dates",
 	)
 	errTxnKnown = apierr.New(apierr.CodeConflict, "", "Transactions were imported before with other entries")
-	errNoStart  = apierr.New(
-		apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "The team has no general ledger start date",
-	)
 )
 
 // txn is a transaction of the earlier system: its entries by their places in the request.

@@ -40,7 +40,7 @@ func historicalEndpoints() []api.Endpoint {
 			ID:      "importHistoricalLedger",
 			Tag:     tag,
 			Summary: "Import the books of an earlier system",
-			Errors:  apierr.List{trial.ErrNoLedger, errNoStart, errTxnDates, errTxnUnbalanced, errTxnKnown},
+			Errors:  apierr.List{trial.ErrNoLedger, trial.ErrNoStart, errTxnDates, errTxnUnbalanced, errTxnKnown},
 			Scopes:  []string{"general-ledger:import"},
 			DryRun:  true,
 			Status:  http.StatusAccepted,
@@ -84,7 +84,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 	case !t.IsGeneralLedger:
 		return nil, trial.ErrNoLedger
 	case t.StatementStartAt == nil:
-		return nil, errNoStart
+		return nil, trial.ErrNoStart
 	}
 
 	// Then check the entries, in the documented order of failures.

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"time"
 
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/ledger"
@@ -71,26 +70,20 @@ func TestMappingChangesWaitForDerivations(t *testing.T) {
 	account := b.account("4020")
 	changed := make(chan int, 1)
 
-	var early bool
-
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		if _, err := reservation.Refresh(ctx, tx, []id.ID{r.ID("id")}, ledger.Lenience{}); err != nil {
 			return err
 		}
 
-		go func() { changed <- b.Call(http.MethodPut, mappings+"/"+rent, object{"accountId": account}).Status }()
+		go func() {
+			changed <- b.Call(http.MethodPut, mappings+"/"+rent, object{"accountId": account}).Status
+		}()
 
-		select {
-		case <-changed:
-			early = true
-		case <-time.After(200 * time.Millisecond):
-		}
-
-		return nil
+		return apitest.UntilWaiting(ctx, tx, 1)
 	})
 
-	if early || <-changed != http.StatusOK {
-		t.Error("the change did not wait")
+	if status := <-changed; status != http.StatusOK {
+		t.Errorf("the change that waited answered %d", status)
 	}
 }
 
@@ -101,8 +94,6 @@ func TestAdjustmentsWaitForTheirFee(t *testing.T) {
 	path := "/reservations/" + b.Post("/reservations", b.rent("one", 100)).Want(201).String("id") + "/adjustments"
 	managed := b.Post("/recurring-fees", b.fee("listingSubscriptions", []any{})).Want(201).ID("id")
 	made := make(chan int, 1)
-
-	var early bool
 
 	alone := b.Scope()
 	alone.Exclusive = true
@@ -117,16 +108,14 @@ func TestAdjustmentsWaitForTheirFee(t *testing.T) {
 			made <- b.Call(http.MethodPost, path+"?dryRun=false", object{"amount": 7, "recurringFeeId": managed}).Status
 		}()
 
-		select {
-		case <-made:
-			early = true
-		case <-time.After(200 * time.Millisecond):
-		}
-
-		return nil
+		return apitest.UntilWaiting(ctx, tx, 1)
 	}))
-	if err != nil || early || <-made != http.StatusCreated {
-		t.Error("the adjustment did not wait", err)
+	if err != nil {
+		t.Fatal("the adjustment did not wait: ", err)
+	}
+
+	if status := <-made; status != http.StatusCreated {
+		t.Errorf("the adjustment that waited answered %d", status)
 	}
 
 	b.wantEntries("2026-01-29 2000 100", "2026-01-29 4000o -100", "2026-01-29 5100o 7", "2026-01-29 5100m -7")

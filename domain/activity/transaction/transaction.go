@@ -11,6 +11,7 @@ package transaction
 
 import (
 	"stayledger/domain/books/account"
+	"stayledger/domain/books/bank"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
@@ -225,16 +226,16 @@ type ReservationRef struct {
 	CheckOut         day.Day `json:"checkOut"`
 }
 
-// Refusals that other nouns answer with as well.
+// Refusals that other nouns answer with as well. The first two are declared where accounts and their banks are.
 var (
+	ErrNotBank     = account.ErrNotBank
+	ErrArchived    = bank.ErrArchived
 	ErrBeforeStart = apierr.New(
 		apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate, "The date is before the statement start date",
 	)
 	ErrListing = apierr.New(
 		apierr.CodeBadRequest, apierr.ReasonListingInactive, "The listing is inactive on this date",
 	)
-	ErrArchived = apierr.New(apierr.CodeBadRequest, apierr.ReasonTransactionInactive, "The transaction is archived")
-	ErrNotBank  = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "The account is not a bank account")
 	ErrNotReady = apierr.New(
 		apierr.CodeBadRequest, apierr.ReasonStatementNotReadyForPayment, "The owner statement is not published",
 	)

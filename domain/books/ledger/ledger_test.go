@@ -152,6 +152,52 @@ func TestDatabaseRefusesHalfAPosting(t *testing.T) {
 	}
 }
 
+// Whoever goes around Check is refused by the database: what one statement adds to a posting sums to zero for each
+// ledger, currency and status, to the cent.
+func TestDatabaseRefusesAPostingThatIsACentOff(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+
+	// entries inserts one entry per row of a posting, in one statement.
+	entries := func(rows string) error {
+		return b.DB.Write(t.Context(), b.Scope(), func(ctx context.Context, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `
+				insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, trigger_type, created_at)
+				select @team, gen_random_uuid(), @source, x.code, x.ref, x.ledger, x.status, '2026-01-15', @account, x.cents, x.currency, 'manual', @now
+				from (values `+rows+`) x (code, ref, ledger, status, currency, cents)`,
+				db.Args{"team": tx.Team, "source": tx.NewID(), "account": b.accounts[0], "now": tx.Now})
+
+			return err
+		})
+	}
+
+	for name, rows := range map[string]string{
+		"a cent off":                        `('p', 'a', 'trust', 'active', 'usd', 100), ('p', 'b', 'trust', 'active', 'usd', -99)`,
+		"one side":                          `('p', 'a', 'trust', 'active', 'usd', 1)`,
+		"two ledgers make up for each":      `('p', 'a', 'trust', 'active', 'usd', 1), ('p', 'b', 'operating', 'active', 'usd', -1)`,
+		"two currencies make up for each":   `('p', 'a', 'trust', 'active', 'usd', 1), ('p', 'b', 'trust', 'active', 'eur', -1)`,
+		"two postings make up for each":     `('p', 'a', 'trust', 'active', 'usd', 1), ('q', 'b', 'trust', 'active', 'usd', -1)`,
+		"active and inactive ones":          `('p', 'a', 'trust', 'active', 'usd', 1), ('p', 'b', 'trust', 'inactive', 'usd', -1)`,
+		"inactive, a cent off":              `('p', 'a', 'trust', 'inactive', 'usd', 2), ('p', 'b', 'trust', 'inactive', 'usd', -1)`,
+		"books of an earlier system":        `('p', 'a', 'historical', 'inactive', 'usd', 2), ('p', 'b', 'historical', 'inactive', 'usd', -1)`,
+		"one ledger balances, one does not": `('p', 'a', 'trust', 'active', 'usd', 5), ('p', 'b', 'trust', 'active', 'usd', -5), ('p', 'c', 'operating', 'active', 'usd', 1)`,
+	} {
+		if err := entries(rows); db.SQLState(err) != "SL001" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+
+	if stored := b.rows(); len(stored) != 0 {
+		t.Errorf("stored: %v", stored)
+	}
+
+	// The same statement is taken when it balances.
+	if err := entries(`('p', 'a', 'trust', 'active', 'usd', 5), ('p', 'b', 'trust', 'active', 'usd', -5),
+		('p', 'c', 'operating', 'active', 'usd', 1), ('p', 'd', 'operating', 'active', 'usd', -1)`); err != nil {
+		t.Errorf("balances: %v", err)
+	}
+}
+
 func TestBalancesFollowTheEntries(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,6 +30,8 @@ type object = map[string]any
 type toy struct {
 	*apitest.Team
 	t *testing.T
+	// ended counts the attempts of worker that have ended, whatever became of them.
+	ended atomic.Int64
 }
 
 type toyBody struct {
@@ -226,6 +229,9 @@ func (x *toy) worker() {
 		Started: func(ctx context.Context, jobs []job.Job, at time.Time) error {
 			return operation.MarkRunning(ctx, x.DB, jobs, at)
 		},
+		Attempt: func(ctx context.Context, _ job.Job) (context.Context, func(error)) {
+			return ctx, func(error) { x.ended.Add(1) }
+		},
 	})
 
 	done := make(chan struct{})
@@ -246,6 +252,25 @@ func (x *toy) until(operation string, statuses ...string) *apitest.Response {
 
 		if time.Now().After(deadline) {
 			x.t.Fatalf("operation stays %s, want %v", r.Body, statuses)
+		}
+	}
+}
+
+// untilOpen waits until so many tasks of an operation have not settled.
+func (x *toy) untilOpen(operation string, tasks int64) {
+	x.t.Helper()
+	x.eventually("the other tasks settle", func() bool {
+		return x.count(`select tasks_open from operation where team_id = @team and id = @id::uuid`, db.Args{"id": operation}) <= tasks
+	})
+}
+
+// eventually waits until something holds, and fails when it takes too long.
+func (x *toy) eventually(what string, holds func() bool) {
+	x.t.Helper()
+
+	for deadline := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			x.t.Fatalf("it never comes that %s", what)
 		}
 	}
 }

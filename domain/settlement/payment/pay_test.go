@@ -3,7 +3,6 @@ package payment_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"stayledger/domain/settlement/payment"
 	"stayledger/platform/apierr"
@@ -281,21 +280,18 @@ func TestAMethodThatIsPutAwayIsNotPaid(t *testing.T) {
 		w.Exec(`update payee_method set is_default = false where team_id = @team and contact_id = @contact`, db.Args{"contact": w.owner})
 		w.Exec(`update payee_method set contact_id = @contact where team_id = @team and id = @id`, db.Args{"contact": w.owner, "id": away})
 
-		archived, answer := make(chan struct{}), make(chan *apitest.Response)
-		go func() {
-			<-archived
-
-			answer <- w.Post("/transactions/"+out.String()+"/pay", body)
-		}()
+		answer := make(chan *apitest.Response, 1)
 
 		w.Tx(func(ctx context.Context, tx *db.Tx) error {
 			_, err := tx.Exec(ctx, `update payee_method set status = 'archived', is_default = false where team_id = @team and id = @id`,
 				db.Args{"team": tx.Team, "id": away})
+			if err != nil {
+				return err
+			}
 
-			close(archived)
-			time.Sleep(300 * time.Millisecond) // the request comes before the commit
+			go func() { answer <- w.Post("/transactions/"+out.String()+"/pay", body) }()
 
-			return err
+			return apitest.UntilWaiting(ctx, tx, 1) // the request has found the method as it was before
 		})
 		(<-answer).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -181,27 +182,27 @@ func TestStatementsOfOneChainArePaidInTurn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	january, february := h.earn(h.villa, "2026-01", 50000), h.earn(h.villa, "2026-02", 10000)
-	held, release := make(chan struct{}), make(chan struct{})
 
 	var group sync.WaitGroup
-	group.Go(func() { // keeps both from booking until both had the time to decide
-		h.Tx(func(ctx context.Context, tx *db.Tx) error {
-			_, err := tx.Exec(ctx, `select from listing where team_id = @team and id = @id for update`, db.Args{"team": tx.Team, "id": h.villa.ID})
 
-			close(held)
-			<-release
-
+	// Nothing can be booked on the listing until both requests have come as far as they can: the first has decided and
+	// waits for the listing, the second waits for the first.
+	h.Tx(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `select from listing where team_id = @team and id = @id for update`, db.Args{"team": tx.Team, "id": h.villa.ID})
+		if err != nil {
 			return err
-		})
+		}
+
+		for _, v := range []id.ID{january, february} {
+			group.Go(func() {
+				if got := h.Call(http.MethodPost, "/statements/pay", body("2026-06-05", v)); got.Status >= 300 {
+					t.Errorf("%d %s", got.Status, got.Body)
+				}
+			})
+		}
+
+		return apitest.UntilWaiting(ctx, tx, 2)
 	})
-	<-held
-
-	for _, v := range []id.ID{january, february} {
-		group.Go(func() { h.Post("/statements/pay", body("2026-06-05", v)) })
-	}
-
-	time.Sleep(500 * time.Millisecond)
-	close(release)
 	group.Wait()
 
 	_, first := h.payouts(january)
