@@ -3,6 +3,7 @@ package intake_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -328,4 +329,28 @@ func TestAnEmptyReadingRemovesNothing(t *testing.T) {
 
 	s.source.lie = nil
 	s.same()
+}
+
+// Records that a complete reading lacks are looked up: those that were deleted in silence are gone, and those that moved
+// to another page while it was read are not.
+func TestMissingRecordsAreLookedUp(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(8)
+	s.source.silent = true
+	s.sync(intake.Incremental)
+	s.source.remove("HM01")
+
+	if s.sync(intake.Incremental); s.stays()["HM01"].Status != "booked" {
+		t.Error("a deletion in silence was seen by an incremental sync")
+	}
+
+	s.source.lie = func(_ int, _ intake.Request, p *intake.Page) error {
+		p.Changes = slices.DeleteFunc(p.Changes, func(c intake.Change) bool { return c.ExternalID == "HM04" })
+		return nil
+	}
+
+	s.sync(intake.Full)
+	s.same()
+	s.want(map[string]string{"HM01": "completed", "HM04": "skipped unchanged", "HM05": "skipped unchanged"})
 }
