@@ -71,7 +71,7 @@ func TestContactsAreTakenIn(t *testing.T) {
 	}
 
 	s.want(map[string]string{
-		"c1": "completed", "c2": "completed", "c3": "failed ambiguous", "c4": "failed required", "c5": "failed enum", "c6": "failed unknownField",
+		"c1": "completed conflict", "c2": "completed", "c3": "failed ambiguous", "c4": "failed required", "c5": "failed enum", "c6": "failed unknownField",
 		"c7": "failed ambiguous", "r1": "skipped statusIgnored",
 	})
 
@@ -94,7 +94,9 @@ func TestOlderChangesAreIgnored(t *testing.T) {
 		name, outcome, want string
 		second              int
 	}{
-		{"First", "completed", "First", 10}, {"Earlier", "skipped older", "First", 5}, {"Same second", "completed", "Same second", 10},
+		{"First", "completed", "First", 10},
+		{"Earlier", "skipped older", "First", 5},
+		{"Same second", "completed", "Same second", 10},
 		{"Later", "completed", "Later", 11},
 	} {
 		source.changes = nil

@@ -3,9 +3,11 @@ package intake_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"stayledger/domain/record/intake"
 	"stayledger/platform/apierr"
@@ -126,6 +128,8 @@ func TestEditsOfPeopleStay(t *testing.T) {
 	// Now both change the name: that of the person stays.
 	s.source.set("HM00", func(r *record) { r.guest = "Renamed there" })
 	s.sync(intake.Incremental)
+
+	s.want(map[string]string{"HM00": "skipped conflict"})
 
 	if got = s.stays()["HM00"]; got.GuestName != "Renamed here" {
 		t.Errorf("the edit of a person was overwritten: %s", jsonText(got))
@@ -353,4 +357,49 @@ func TestMissingRecordsAreLookedUp(t *testing.T) {
 	s.sync(intake.Full)
 	s.same()
 	s.want(map[string]string{"HM01": "completed", "HM04": "skipped unchanged", "HM05": "skipped unchanged"})
+}
+
+// What became of records is kept for a time, and the counts for good. A name that cannot be stored fails alone.
+//
+//nolint:paralleltest // it deletes the items of all teams
+func TestItemsAreKeptForATime(t *testing.T) {
+	s := newScene(t)
+	s.fill(3)
+	s.source.lie = func(_ int, _ intake.Request, p *intake.Page) error {
+		for _, name := range []string{"", "nul\x00", "\xff", strings.Repeat("x", 501)} {
+			c := p.Changes[0]
+			c.ExternalID = name
+			p.Changes = append(p.Changes, c)
+		}
+
+		c := p.Changes[0]
+		c.ExternalID, c.Values = "HM98", maps.Clone(c.Values)
+		c.Values["guestName"] = []byte(`"nul\u0000"`)
+		p.Changes = append(p.Changes, c)
+
+		return nil
+	}
+
+	if got := s.sync(intake.Full); got.Int("counts.reservation.failed") != 5 || got.Int("counts.reservation.completed") != 3 {
+		t.Errorf("the sync is %s", got.Body)
+	}
+
+	path := "/syncs/" + s.latest().String("id")
+
+	for _, c := range []struct {
+		keep time.Duration
+		left int
+	}{{time.Hour, 8}, {-time.Hour, 0}} {
+		if err := intake.Purge(t.Context(), s.DB, c.keep); err != nil {
+			t.Fatal(err)
+		}
+
+		if got := s.Get(path + "/items").Want(200); got.Len("data") != c.left {
+			t.Errorf("after %v: %s", c.keep, got.Body)
+		}
+	}
+
+	if got := s.Get(path).Want(200); got.Int("counts.reservation.completed") != 3 {
+		t.Errorf("the counts are gone with the items: %s", got.Body)
+	}
 }

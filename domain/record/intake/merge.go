@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // slot is one value of a record that is merged by itself: a field, or a member of an item of a list field.
@@ -182,7 +184,7 @@ func dropNulls(v any) any {
 }
 
 // hash returns a hash that is equal for equal content, in whatever order and form it is written. It fails for values that
-// are no JSON.
+// are no JSON, and for texts that cannot be stored.
 func (c *Change) hash() ([]byte, error) {
 	raw, err := json.Marshal(struct {
 		Values Values
@@ -197,10 +199,18 @@ func (c *Change) hash() ([]byte, error) {
 		return nil, err
 	}
 
+	// PostgreSQL stores no NUL, and texts in UTF-8 only.
+	if !utf8.Valid(raw) || strings.Contains(text, `\u0000`) {
+		return nil, errText
+	}
+
 	sum := sha256.Sum256([]byte(text))
 
 	return sum[:], nil
 }
+
+// errText refuses texts that cannot be stored.
+var errText = errors.New("a text cannot be stored")
 
 // Conflict is a field that was changed here and at the source since it was last taken over.
 type Conflict struct {

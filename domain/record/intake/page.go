@@ -1,11 +1,14 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -38,6 +41,8 @@ const (
 	Unchanged Reason = "unchanged"
 	// Older: the source has said something newer already.
 	Older Reason = "older"
+	// InConflict: a field was changed here and at the source; the value here was kept.
+	InConflict Reason = "conflict"
 	// Locked: a lock holds the record here; it is tried again when the lock goes.
 	Locked Reason = "locked"
 	// Unmapped: the record names another of the source that is not known here; it is tried again with every sync.
@@ -119,7 +124,7 @@ type keepRow struct {
 // take takes in changes: it skips what is known already, and has the kinds save the rest. The outcomes are in items.
 // It fails only with defects; what a kind refuses is an outcome.
 func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
-	changes = latest(changes)
+	changes = latest(in.check(changes))
 
 	// What the source said before, in one statement that also notes that it said it again.
 	known, same, err := recall(ctx, tx, in.origin, changes)
@@ -135,8 +140,6 @@ func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 		was := known[c.key()]
 
 		switch skip := c.skipped(was, same[c.key()]); {
-		case in.kinds[c.Kind] == nil:
-			in.note(c, nil, Rejected, Malformed)
 		case skip != "":
 			in.note(c, was.entity(), Skipped, skip)
 		default:
@@ -163,6 +166,42 @@ func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 	}
 
 	return nil
+}
+
+// check returns the changes that can be stored at all; the others are noted as malformed.
+func (in *intake) check(changes []Change) []Change {
+	out := make([]Change, 0, len(changes))
+
+	for i := range changes {
+		c := &changes[i]
+
+		_, err := c.hash()
+		if err == nil && in.kinds[c.Kind] != nil && isName(c.ExternalID) {
+			out = append(out, *c)
+			continue
+		}
+
+		// What became of it is told under as much of its name as can be.
+		named := *c
+		named.ExternalID = cutName(c.ExternalID)
+		in.note(&named, nil, Rejected, Malformed)
+	}
+
+	return out
+}
+
+// maxName bounds the name of a record, in bytes.
+const maxName = 500
+
+// isName returns true for a text that can be the name of a record.
+func isName(s string) bool {
+	return s != "" && len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsRune(s, 0)
+}
+
+// cutName returns as much of a text as can be the name of a record.
+func cutName(s string) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s[:min(len(s), maxName)], ""), "\x00", "")
+	return cmp.Or(s, "-")
 }
 
 // latest returns the changes with one for each record: the one with the latest stamp, of equal ones the last.
@@ -244,6 +283,8 @@ type pending struct {
 	was       *memory
 	write     Write
 	conflicts []Conflict
+	// asks says that this change has brought a conflict.
+	asks bool
 }
 
 // takeKind takes in changes of one kind.
@@ -421,7 +462,7 @@ func (in *intake) plan(ctx context.Context, tx *db.Tx, k *Kind, found []*pending
 		}
 
 		if p.write.ID != nil && len(p.write.Fields) == 0 {
-			in.note(p.change, p.write.ID, Skipped, Unchanged)
+			in.note(p.change, p.write.ID, Skipped, cmp.Or(p.reason(), Unchanged))
 			in.remember(p, p.write.ID, nil)
 
 			continue
@@ -449,10 +490,19 @@ func (p *pending) merge(here Values, lists map[string][]string) (err error) {
 	}
 
 	fields, conflicts, err := merge(taken, here, p.values, lists)
-	p.write.Fields = fields
+	p.write.Fields, p.asks = fields, len(conflicts) > 0
 	p.conflicts = replaceConflicts(p.conflicts, conflicts)
 
 	return err
+}
+
+// reason returns conflict for a change that has brought one, empty for any other.
+func (p *pending) reason() Reason {
+	if p.asks {
+		return InConflict
+	}
+
+	return ""
 }
 
 // replaceConflicts returns the conflicts of a record after a merge: a new one takes the place of the one of its field.
@@ -494,7 +544,7 @@ func (in *intake) save(ctx context.Context, tx *db.Tx, k *Kind, writes []*pendin
 		case s.Refusal == nil && s.ID.IsZero():
 			in.note(p.change, p.write.ID, Skipped, StatusIgnored)
 		case s.Refusal == nil:
-			in.note(p.change, &s.ID, Done, "")
+			in.note(p.change, &s.ID, Done, p.reason())
 			in.remember(p, &s.ID, nil)
 		case s.Locked:
 			in.note(p.change, p.write.ID, Skipped, Locked)

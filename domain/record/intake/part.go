@@ -1,11 +1,19 @@
 package intake
 
 import (
+	"context"
+	"time"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
 	"stayledger/platform/job"
 	"stayledger/platform/parts"
 )
 
-// Part returns the endpoints, the job and the tables of the intake. Sources are opened by open; kinds are those of the
+// keepItems is how long it is kept what became of each record of a sync; its counts stay.
+const keepItems = 365 * 24 * time.Hour
+
+// Part returns the endpoints, the jobs and the tables of the intake. Sources are opened by open; kinds are those of the
 // nouns.
 func Part(open Open, kinds ...Kind) parts.Part {
 	r := &runner{open: open, kinds: map[string]*Kind{}}
@@ -16,10 +24,30 @@ func Part(open Open, kinds ...Kind) parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(),
 		Handlers:  map[job.Kind]job.Handler{taskKind: r.handler()},
+		Every: []job.Every{{
+			Name: "sync-item-purge", Interval: time.Hour,
+			Do: func(ctx context.Context, d *db.DB) error { return Purge(ctx, d, keepItems) },
+		}},
 		// The connection is archived once it was synced, and its memory stays.
 		Uses: []parts.Use{{Of: "connection", Reason: "syncs", Columns: []string{"sync_source.connection_id"}}},
 		Tables: parts.Owns(
 			"sync_source", "sync_cursor", "sync", "sync_item", "sync_day", "external_record", "sync_hint",
 		),
 	}
+}
+
+// Purge deletes what became of the records of syncs that were queued longer ago than keep.
+func Purge(ctx context.Context, d *db.DB, keep time.Duration) error {
+	const batch = 5000
+
+	// At most 500 of a team in one batch, so that a team with many old items does not keep the others waiting.
+	return d.Repeat(ctx, 1, db.Stmt{SQL: `
+		with b as materialized (
+			select v.* from team t cross join lateral (
+				select team_id, sync_id, position from sync_item where team_id = t.id and sync_id < @oldest order by sync_id, position limit 500) v
+			limit @batch),
+		x as (
+			delete from sync_item i using b
+			where i.team_id = b.team_id and i.sync_id = b.sync_id and i.position = b.position returning 1)
+		select count(*) from x`, Args: db.Args{"batch": batch, "oldest": id.First(d.Now().Add(-keep))}})
 }

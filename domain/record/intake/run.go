@@ -21,6 +21,8 @@ const (
 	pageTime = 5 * time.Minute
 	// retried is how many records that wait are tried again together, and how many hints are looked up.
 	retried = 500
+	// mostChanges is the most records of a page, all of which are held in memory.
+	mostChanges = 5000
 	// aGoneFew is the number of missing records up to which a complete reading is believed in any case.
 	aGoneFew = 50
 )
@@ -98,6 +100,9 @@ func (p *progress) forget(kind string) bool {
 
 	return true
 }
+
+// errPage refuses a page of too many records.
+var errPage = errors.New("a page is too large")
 
 // errSource marks the errors of a source.
 var errSource = errors.New("the source")
@@ -211,6 +216,10 @@ func (r *runner) fetch(ctx context.Context, d *db.DB, scope db.Scope, s *Sync) (
 
 	if out.page, err = source.Pull(ctx, ask); err != nil {
 		return out, fmt.Errorf("read %s records of a source: %w", ask.Kind, err)
+	}
+
+	if len(out.page.Changes) > mostChanges {
+		return out, fmt.Errorf("%w: %d records", errPage, len(out.page.Changes))
 	}
 
 	// A source may give what belongs to the records of a kind with them, but names the kind of each.

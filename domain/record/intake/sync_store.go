@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"stayledger/platform/apierr"
@@ -287,13 +288,15 @@ func keepHints(ctx context.Context, tx *db.Tx, source id.ID, kind string, extern
 	return nil
 }
 
-// Hint keeps that records of a source are to be looked at, and starts a sync that looks at them.
+// Hint keeps that records of a source are to be looked at, and starts a sync that looks at them. Texts that cannot be the
+// names of records are left out.
 func Hint(ctx context.Context, tx *db.Tx, connection id.ID, kind string, externalIDs []string) error {
 	if err := lockSource(ctx, tx, connection, true); err != nil {
 		return err
 	}
 
-	if err := keepHints(ctx, tx, connection, kind, externalIDs); err != nil {
+	names := slices.DeleteFunc(slices.Clone(externalIDs), func(name string) bool { return !isName(name) })
+	if err := keepHints(ctx, tx, connection, kind, names); err != nil {
 		return err
 	}
 
