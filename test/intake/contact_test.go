@@ -102,6 +102,7 @@ func TestOlderChangesAreIgnored(t *testing.T) {
 		source.changes = nil
 		source.give("contact", "c1", object{"type": "owner", "name": c.name})
 		source.changes[0].ChangedAt = epoch.Add(time.Duration(c.second) * time.Second)
+
 		s.sync(intake.Incremental)
 		s.want(map[string]string{"c1": c.outcome})
 

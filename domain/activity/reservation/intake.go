@@ -11,14 +11,29 @@ import (
 	"stayledger/platform/id"
 )
 
-// itemForm is what values from outside are held to.
-var itemForm = api.NewForm[BatchItem]()
-
 // Intake says how reservations from outside are taken in. Their values are the fields of BatchItem.
 func Intake() intake.Kind {
+	door := &intake.Door[BatchItem]{
+		Form: api.NewForm[BatchItem](),
+		Name: func(item *BatchItem, of *id.ID) { item.ID = of },
+		Save: func(ctx context.Context, tx *db.Tx, items []BatchItem) ([]api.Attempt, error) {
+			return Save(ctx, tx, &Batch{Data: items})
+		},
+		Locked: isLocked,
+	}
+
 	return intake.Kind{
 		Name: "reservation", Lists: map[string][]string{"lines": {"type", "description"}},
-		Match: matchIntake, Current: currentValues, Save: saveIntake, Remove: removeIntake,
+		Match: matchIntake, Current: currentValues, Save: door.Write,
+		// A reservation that its source has no more becomes inactive.
+		Remove: func(ctx context.Context, tx *db.Tx, from intake.Origin, ids []id.ID) ([]intake.Saved, error) {
+			writes := make([]intake.Write, len(ids))
+			for i := range ids {
+				writes[i] = intake.Write{ID: &ids[i], Fields: intake.Values{"status": json.RawMessage(`"inactive"`)}}
+			}
+
+			return door.Write(ctx, tx, from, writes)
+		},
 	}
 }
 
@@ -87,22 +102,4 @@ func currentValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intak
 	}
 
 	return out, nil
-}
-
-// saveIntake saves reservations from outside as a batch does.
-func saveIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, writes []intake.Write) ([]intake.Saved, error) {
-	return intake.SaveItems(ctx, tx, writes, itemForm, func(item *BatchItem, of *id.ID) { item.ID = of },
-		func(ctx context.Context, tx *db.Tx, items []BatchItem) ([]api.Attempt, error) {
-			return Save(ctx, tx, &Batch{Data: items})
-		}, isLocked)
-}
-
-// removeIntake makes reservations inactive that their source has no more.
-func removeIntake(ctx context.Context, tx *db.Tx, from intake.Origin, ids []id.ID) ([]intake.Saved, error) {
-	writes := make([]intake.Write, len(ids))
-	for i := range ids {
-		writes[i] = intake.Write{ID: &ids[i], Fields: intake.Values{"status": json.RawMessage(`"inactive"`)}}
-	}
-
-	return saveIntake(ctx, tx, from, writes)
 }

@@ -12,14 +12,18 @@ import (
 	"stayledger/platform/seal"
 )
 
-// itemForm is what values from outside are held to.
-var itemForm = api.NewForm[BatchItem]()
-
 // Intake says how contacts from outside are taken in. Their values are the fields of BatchItem.
 func Intake(box *seal.Box) intake.Kind {
-	e := edge{box: box}
+	door := &intake.Door[BatchItem]{
+		Form: api.NewForm[BatchItem](),
+		Name: func(item *BatchItem, of *id.ID) { item.ID = of },
+		// Whoever has asked for the sync, its contacts are of all types.
+		Save: func(ctx context.Context, tx *db.Tx, items []BatchItem) ([]api.Attempt, error) {
+			return edge{box: box}.save(ctx, tx, items, false)
+		},
+	}
 
-	return intake.Kind{Name: "contact", Match: matchIntake, Current: currentValues, Save: e.saveIntake}
+	return intake.Kind{Name: "contact", Match: matchIntake, Current: currentValues, Save: door.Write}
 }
 
 // matchIntake finds the contacts with the same e-mail address. Names are never enough, and several of one address are
@@ -69,13 +73,4 @@ func currentValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intak
 	}
 
 	return out, nil
-}
-
-// saveIntake saves contacts from outside as a batch does, whoever has asked for the sync.
-func (e edge) saveIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, writes []intake.Write) ([]intake.Saved, error) {
-	return intake.SaveItems(ctx, tx, writes, itemForm, func(item *BatchItem, of *id.ID) { item.ID = of },
-		func(ctx context.Context, tx *db.Tx, items []BatchItem) ([]api.Attempt, error) {
-			return e.save(ctx, tx, items, false)
-		},
-		nil)
 }

@@ -165,16 +165,19 @@ func Encode(record any) (Values, error) {
 	return out, nil
 }
 
-// SaveItems saves records through the batch of a noun. The fields of each are held to the form of an item, which name
-// gives the record that it changes. Locked says which refusals are those of locks; nil for none.
-func SaveItems[T any](
-	ctx context.Context, tx *db.Tx,
-	writes []Write,
-	form *api.Form[T],
-	name func(item *T, of *id.ID),
-	save func(ctx context.Context, tx *db.Tx, items []T) ([]api.Attempt, error),
-	locked func(error) bool,
-) ([]Saved, error) {
+// Door saves records through the batch of a noun.
+type Door[T any] struct {
+	// Form is what the fields of an item are held to.
+	Form *api.Form[T]
+	// Name says which record an item changes; nil is a new one.
+	Name func(item *T, of *id.ID)
+	Save func(ctx context.Context, tx *db.Tx, items []T) ([]api.Attempt, error)
+	// Locked says which refusals are those of locks; nil for none.
+	Locked func(error) bool
+}
+
+// Write saves records, each by itself, and returns an outcome for each in the order given. It is the Save of a Kind.
+func (d *Door[T]) Write(ctx context.Context, tx *db.Tx, _ Origin, writes []Write) ([]Saved, error) {
 	saved, items, places := make([]Saved, len(writes)), []T{}, []int{}
 
 	for i := range writes {
@@ -184,12 +187,12 @@ func SaveItems[T any](
 		}
 
 		var item T
-		if err := form.Decode(text, day.Of(tx.Now), &item); err != nil {
+		if err := d.Form.Decode(text, day.Of(tx.Now), &item); err != nil {
 			saved[i].Refusal = apierr.From(err)
 			continue
 		}
 
-		name(&item, writes[i].ID)
+		d.Name(&item, writes[i].ID)
 		items, places = append(items, item), append(places, i)
 	}
 
@@ -197,13 +200,13 @@ func SaveItems[T any](
 		return saved, nil
 	}
 
-	attempts, err := save(ctx, tx, items)
+	attempts, err := d.Save(ctx, tx, items)
 	if err != nil {
 		return nil, err
 	}
 
 	for i, a := range attempts {
-		saved[places[i]] = Saved{ID: a.ID, Refusal: a.Refusal, Locked: a.Refusal != nil && locked != nil && locked(a.Refusal)}
+		saved[places[i]] = Saved{ID: a.ID, Refusal: a.Refusal, Locked: a.Refusal != nil && d.Locked != nil && d.Locked(a.Refusal)}
 	}
 
 	return saved, nil

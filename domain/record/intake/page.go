@@ -381,6 +381,7 @@ func (in *intake) identify(
 		p := out[places[i]]
 		if m.Ambiguous || m.ID != nil && bound[*m.ID] {
 			in.note(p.change, nil, Rejected, Ambiguous)
+
 			out[places[i]] = nil
 
 			continue

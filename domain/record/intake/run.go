@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// pageTime bounds one page: the call to the source and the transaction that takes it in.
+	// One page is bounded by this time: the call to the source and the transaction that takes it in.
 	pageTime = 5 * time.Minute
-	// retried is how many records that wait are tried again together, and how many hints are looked up.
+	// How many records that wait are tried again together, and how many hints are looked up.
 	retried = 500
-	// mostChanges is the most records of a page, all of which are held in memory.
+	// The most records of a page, all of which are held in memory.
 	mostChanges = 5000
-	// aGoneFew is the number of missing records up to which a complete reading is believed in any case.
+	// The number of missing records up to which a complete reading is believed in any case.
 	aGoneFew = 50
 )
 
@@ -100,6 +100,9 @@ func (p *progress) forget(kind string) bool {
 
 	return true
 }
+
+// origin returns the provenance of what the sync writes.
+func (s *Sync) origin() Origin { return Origin{SourceID: s.SourceID, SyncID: s.ID} }
 
 // errPage refuses a page of too many records.
 var errPage = errors.New("a page is too large")
@@ -292,7 +295,7 @@ func (r *runner) commit(ctx context.Context, tx *db.Tx, j job.Job, was *Sync, f 
 		return job.Done(ctx, tx, j)
 	}
 
-	in := &intake{kinds: r.kinds, origin: Origin{SourceID: s.SourceID, SyncID: s.ID}}
+	in := &intake{kinds: r.kinds, origin: s.origin()}
 
 	if s.ConnectionID != nil {
 		audit.FromConnection(tx, *s.ConnectionID)
@@ -314,7 +317,7 @@ func (r *runner) commit(ctx context.Context, tx *db.Tx, j job.Job, was *Sync, f 
 	}
 
 	// Then where to go on. A complete reading says which records are gone.
-	more, fault, err := advance(ctx, tx, s, in.origin, f, changes)
+	more, fault, err := s.advance(ctx, tx, f, changes)
 	if err != nil {
 		return err
 	}
@@ -379,10 +382,8 @@ func (p *progress) equal(o *progress) bool {
 }
 
 // advance sets where a sync goes on after a page. It reports whether there is more, or the fault that ends the sync.
-func advance(
+func (s *Sync) advance(
 	ctx context.Context, tx *db.Tx,
-	s *Sync,
-	from Origin,
 	f *fetched,
 	changes []Change,
 ) (more bool, fault *FaultCode, err error) {
@@ -428,7 +429,7 @@ func advance(
 	next := p.Step + 1
 
 	if f.page.Complete {
-		if fault, err = hintUnseen(ctx, tx, from, f); fault != nil || err != nil {
+		if fault, err = hintUnseen(ctx, tx, s.origin(), f); fault != nil || err != nil {
 			return false, fault, err
 		}
 
