@@ -20,6 +20,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"stayledger/migrations"
 	"stayledger/platform/api"
@@ -53,9 +54,18 @@ func open() opened {
 
 	used.Store(true)
 
-	d, err := db.Open(context.Background(), db.Config{URL: url, MaxConnections: 16, RowWait: patience, Tracer: recorder{}})
+	d, err := db.Open(context.Background(), patient(url))
 
 	return opened{db: d, drop: drop, err: err}
+}
+
+// patient returns the configuration of the tests' database. Where the service refuses a request that waits for seconds, a
+// test waits: on a busy machine that is no fault, and a request that waits in vain is found by the time limit of the
+// statement.
+func patient(url string) db.Config {
+	return db.Config{
+		URL: url, MaxConnections: 16, AcquireTimeout: time.Minute, GateWait: patience, RowWait: patience, Tracer: recorder{},
+	}
 }
 
 // Main runs a package's tests, drops their database and cleans up; call it from TestMain.

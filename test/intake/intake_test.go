@@ -335,6 +335,42 @@ func TestAnEmptyReadingRemovesNothing(t *testing.T) {
 	s.same()
 }
 
+// A source that does not know any more where it was is read from its beginning; one that never does is given up.
+func TestALostCursorIsReadAnew(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(8)
+	s.sync(intake.Incremental)
+	s.source.set("HM05", func(r *record) { r.guest = "Changed" })
+	s.source.lie = func(_ int, ask intake.Request, _ *intake.Page) error {
+		if ask.Since != "" {
+			return intake.ErrCursorLost
+		}
+
+		return nil
+	}
+
+	if got := s.sync(intake.Incremental); got.String("status") != "completed" || got.Int("counts.reservation.skipped") != 7 {
+		t.Errorf("the sync is %s", got.Body)
+	}
+
+	s.same()
+
+	s.source.lie = func(int, intake.Request, *intake.Page) error { return intake.ErrCursorLost }
+
+	if got := s.sync(intake.Full); got.String("status") != "failed" || got.String("error.code") != "unavailable" {
+		t.Errorf("a sync of a source that never knows is %s", got.Body)
+	}
+
+	// Refused credentials end a sync at once.
+	calls := s.source.calls
+	s.source.lie = func(int, intake.Request, *intake.Page) error { return intake.ErrRefused }
+
+	if got := s.sync(intake.Full); got.String("error.code") != "reconnectRequired" || s.source.calls != calls+1 {
+		t.Errorf("a sync that is refused is %s, after %d calls", got.Body, s.source.calls-calls)
+	}
+}
+
 // Records that a complete reading lacks are looked up: those that were deleted in silence are gone, and those that moved
 // to another page while it was read are not.
 func TestMissingRecordsAreLookedUp(t *testing.T) {

@@ -5,6 +5,7 @@ package intake_test
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"testing"
 
 	"stayledger/app"
@@ -15,7 +16,14 @@ import (
 	"stayledger/test/world"
 )
 
-func TestMain(m *testing.M) { apitest.Main(m) }
+func TestMain(m *testing.M) {
+	// The kill test runs this program as a worker.
+	if url := os.Getenv(workerDatabase); url != "" {
+		work(url)
+	}
+
+	apitest.Main(m)
+}
 
 type (
 	object = world.Object
@@ -34,9 +42,16 @@ type scene struct {
 func newScene(t testing.TB, changes ...func(*app.External)) *scene {
 	t.Helper()
 
+	return newSceneIn(t, nil, changes...)
+}
+
+// newSceneIn returns a scene in a database of the test's own; nil is the package's.
+func newSceneIn(t testing.TB, d *db.DB, changes ...func(*app.External)) *scene {
+	t.Helper()
+
 	source := newLiar()
 	s := &scene{source: source}
-	s.World = world.New(t, append([]func(*app.External){func(o *app.External) {
+	s.World = world.In(t, d, append([]func(*app.External){func(o *app.External) {
 		o.Sources = func(context.Context, *db.DB, db.Scope, id.ID) (intake.Source, error) { return source, nil }
 	}}, changes...)...)
 	s.villa = s.Listing("Villa", s.Contact("owner", "Ada"))

@@ -12,6 +12,7 @@ import (
 	"stayledger/domain/tenant/access"
 	"stayledger/platform/apitest"
 	"stayledger/platform/blob"
+	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/seal"
 	"stayledger/test/fixture"
@@ -44,6 +45,13 @@ type Listing struct{ ID, Period id.ID }
 func New(t testing.TB, changes ...func(*app.External)) *World {
 	t.Helper()
 
+	return In(t, nil, changes...)
+}
+
+// In returns a world in a database of the test's own; nil is the package's.
+func In(t testing.TB, d *db.DB, changes ...func(*app.External)) *World {
+	t.Helper()
+
 	store, err := blob.Local(filepath.Join(t.TempDir(), "files"))
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +77,7 @@ func New(t testing.TB, changes ...func(*app.External)) *World {
 	w := &World{
 		T:    t,
 		Box:  box,
-		Team: apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers, Scopes: access.Scopes()}),
+		Team: apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers, Scopes: access.Scopes(), DB: d}),
 	}
 	w.Patch("/teams/"+w.ID.String()+"/init", Object{}).Want(200)
 	w.accounts = map[string]id.ID{}
