@@ -335,6 +335,34 @@ func TestAnEmptyReadingRemovesNothing(t *testing.T) {
 	s.same()
 }
 
+// What changes behind the pages that were read comes with the next sync: the watermark is that of the first page.
+func TestChangesWhileReadingComeNextTime(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(12)
+
+	s.source.lie = func(call int, _ intake.Request, _ *intake.Page) error {
+		if call == 2 {
+			s.source.clock++
+
+			r := *s.source.records["HM00"]
+			r.guest, r.version = "Changed behind the reading", s.source.clock
+			s.source.records["HM00"] = &r
+		}
+
+		return nil
+	}
+
+	s.sync(intake.Incremental)
+
+	if got := s.stays()["HM00"].GuestName; got != "Guest HM00" {
+		t.Errorf("the first page was read twice: %s", got)
+	}
+
+	s.sync(intake.Incremental)
+	s.same()
+}
+
 // A source that does not know any more where it was is read from its beginning; one that never does is given up.
 func TestALostCursorIsReadAnew(t *testing.T) {
 	t.Parallel()
