@@ -25,7 +25,7 @@ const (
 	WarnNegativeManager  WarningCode = "negativeManagerBalance"
 	WarnDepartedGuest    WarningCode = "departedGuestBalance"
 	WarnFormerOwner      WarningCode = "ownerBalanceAfterOwnershipEnded"
-	WarnNobodysBalance   WarningCode = "ownerBalanceWithoutOwnership"
+	WarnUnownedBalance   WarningCode = "ownerBalanceWithoutOwnership"
 	WarnUpcomingDebit    WarningCode = "upcomingStayPastDue"
 	WarnUnmatchedRecords WarningCode = "unmatchedBankRecords"
 	WarnNoRecords        WarningCode = "bankRecordsMissing"
@@ -48,7 +48,7 @@ func (WarningCode) Enum() []string {
 		string(WarnNegativeManager),
 		string(WarnDepartedGuest),
 		string(WarnFormerOwner),
-		string(WarnNobodysBalance),
+		string(WarnUnownedBalance),
 		string(WarnUpcomingDebit),
 		string(WarnUnmatchedRecords),
 		string(WarnNoRecords),
@@ -98,7 +98,7 @@ func warningText(code WarningCode) (severity finding.Severity, message string) {
 		return finding.Warning, "Guest has departed with an open balance"
 	case WarnFormerOwner:
 		return finding.Warning, "Owner balance is open after the ownership ended"
-	case WarnNobodysBalance:
+	case WarnUnownedBalance:
 		return finding.Warning, "Owners' entries belong to nobody: no day of them is owned"
 	case WarnUpcomingDebit:
 		return finding.Warning, "Upcoming stay has been charged and is not paid"
@@ -196,10 +196,10 @@ func (f findings) checkOwners(l *OwnerListing, date day.Day) {
 		switch {
 		// If the stays and transactions are known, each is a place of its own.
 		case p.ID == nil && p.ownerless != nil:
-			f.add(WarnNobodysBalance, p.ownerless...)
+			f.add(WarnUnownedBalance, p.ownerless...)
 			continue
 		case p.ID == nil:
-			f.add(WarnNobodysBalance, item)
+			f.add(WarnUnownedBalance, item)
 			continue
 		case p.CentTotal < 0:
 			f.add(WarnNegativeOwner, item)
