@@ -244,11 +244,20 @@ func TestSyncsAreControlled(t *testing.T) {
 	}
 
 	// It goes on from its last page, in a new operation.
-	s.source.lie = nil
+	var pages []string
+
+	s.source.lie = func(_ int, ask intake.Request, _ *intake.Page) error {
+		pages = append(pages, ask.Page)
+		return nil
+	}
 	path := "/syncs/" + got.String("id")
 	again := s.Put(path, object{"status": "queued"}).Want(200)
 	s.Outlast(nil)
 	s.same()
+
+	if len(pages) != 2 || pages[0] != "5" || pages[1] != "10" {
+		t.Errorf("a sync that goes on after its first page reads the pages %q", pages)
+	}
 
 	if again.String("operationId") == op.String("id") || s.Get(path).String("status") != "completed" {
 		t.Errorf("a sync that was queued again is %s", s.Get(path).Body)
