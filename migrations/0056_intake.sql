@@ -99,7 +99,7 @@ create table external_record (
     changed_at timestamptz,
     day date,
     state text not null check (state in ('active', 'gone')),
-    seen_sync_id uuid not null,
+    seen_reading_id uuid not null,
     seen_at timestamptz(3) not null,
     primary key (team_id, source_id, kind, external_id, ordinal),
     constraint external_record_source foreign key (team_id, source_id) references sync_source (team_id, id) on delete cascade

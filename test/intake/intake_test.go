@@ -275,6 +275,38 @@ func TestSyncsAreControlled(t *testing.T) {
 	newScene(t).Post(path+"/cancel", nil).WantError(apierr.CodeNotFound, "")
 }
 
+// A complete sync that is queued again reads anew: what was deleted in silence since then is gone.
+func TestACompleteSyncReadsAnew(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(3)
+	s.source.silent = true
+	path := "/syncs/" + s.sync(intake.Full).String("id")
+	s.source.remove("HM01")
+	s.Put(path, object{"status": "queued"}).Want(200)
+	s.Outlast(nil)
+	s.same()
+}
+
+// A stay that waits for a lock and is deleted at the source before the lock goes is not taken in any more.
+func TestWhatIsGoneWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.Post("/team/books-closing", object{"booksClosedAt": "2026-03-01", "reason": "Done"}).Want(201)
+	s.fill(1)
+	s.sync(intake.Incremental)
+	s.want(map[string]string{"HM00": "skipped locked"})
+	s.source.remove("HM00")
+	s.sync(intake.Incremental)
+	s.want(map[string]string{"HM00": "skipped unknown"})
+	s.Post("/team/books-closing", object{"booksClosedAt": nil, "reason": "Not done"}).Want(201)
+	s.Outlast(nil)
+
+	if here := s.stays(); len(here) != 0 {
+		t.Errorf("a stay that is gone at the source is here: %s", jsonText(here))
+	}
+}
+
 // One sync runs and one waits; a third joins the one that waits.
 func TestSyncsOfASourceTakeTurns(t *testing.T) {
 	t.Parallel()

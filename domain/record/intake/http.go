@@ -200,7 +200,8 @@ func requeue(ctx context.Context, tx *db.Tx, s *Sync) error {
 	}
 
 	if s.Status == Completed {
-		s.Progress = progress{}
+		anew := tx.NewID()
+		s.Progress = progress{Reading: &anew}
 	}
 
 	ack, err := operation.Start(ctx, tx, s.operation())

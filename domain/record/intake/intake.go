@@ -59,6 +59,8 @@ type Reference struct {
 // Origin says where records come from. It is the provenance of what they write.
 type Origin struct {
 	SourceID, SyncID id.ID
+	// reading marks the records that the present reading has seen. A sync that begins anew is another reading.
+	reading id.ID
 }
 
 // Kind says how the records of one noun are taken in. The functions run in the transaction of a page, and get all of its

@@ -142,6 +142,11 @@ func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 		switch skip := c.skipped(was, same[c.key()]); {
 		case skip != "":
 			in.note(c, was.entity(), Skipped, skip)
+
+			// What waited to become a record here is gone before it did.
+			if skip == Unknown && was != nil && was.Waiting != nil {
+				in.keep = append(in.keep, was.row(gone, nil))
+			}
 		default:
 			if byKind[c.Kind] == nil {
 				order = append(order, c.Kind)
@@ -151,6 +156,10 @@ func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 		}
 	}
 
+	if err := in.flush(ctx, tx); err != nil {
+		return err
+	}
+
 	// Then the rest by kind, in the order of the source: a stay comes after its listing.
 	for _, kind := range order {
 		if err := in.takeKind(ctx, tx, in.kinds[kind], byKind[kind], known); err != nil {
@@ -158,14 +167,20 @@ func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 		}
 
 		// Records of a later kind can refer to these.
-		if err := remember(ctx, tx, in.origin, in.keep); err != nil {
+		if err := in.flush(ctx, tx); err != nil {
 			return err
 		}
-
-		in.keep = nil
 	}
 
 	return nil
+}
+
+// flush saves the external records that were kept so far.
+func (in *intake) flush(ctx context.Context, tx *db.Tx) error {
+	err := remember(ctx, tx, in.origin, in.keep)
+	in.keep = nil
+
+	return err
 }
 
 // check returns the changes that can be stored at all; the others are noted as malformed.

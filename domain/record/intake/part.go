@@ -23,7 +23,7 @@ func Part(open Open, kinds ...Kind) parts.Part {
 
 	return parts.Part{
 		Endpoints: endpoints(),
-		Handlers:  map[job.Kind]job.Handler{taskKind: r.handler()},
+		Handlers:  map[job.Kind]job.Handler{taskKind: r.handler(), retryKind: {Do: retry}},
 		Every: []job.Every{{
 			Name: "sync-item-purge", Interval: time.Hour,
 			Do: func(ctx context.Context, d *db.DB) error { return Purge(ctx, d, keepItems) },

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -102,7 +103,9 @@ func (p *progress) forget(kind string) bool {
 }
 
 // origin returns the provenance of what the sync writes.
-func (s *Sync) origin() Origin { return Origin{SourceID: s.SourceID, SyncID: s.ID} }
+func (s *Sync) origin() Origin {
+	return Origin{SourceID: s.SourceID, SyncID: s.ID, reading: *cmp.Or(s.Progress.Reading, &s.ID)}
+}
 
 // errPage refuses a page of too many records.
 var errPage = errors.New("a page is too large")

@@ -9,7 +9,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// recall loads what a source said of records before, by record, and notes that this sync has seen them. Those with the
+// recall loads what a source said of records before, by record, and notes that this reading has seen them. Those with the
 // content that was taken in before are in same; of them nothing but the entity is loaded.
 func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change) (map[key]*memory, map[key]bool, error) {
 	kinds, ids, ordinals := make([]string, len(changes)), make([]string, len(changes)), make([]int, len(changes))
@@ -40,7 +40,7 @@ func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change) (map[
 			select * from unnest(@kinds::text[], @ids::text[], @ordinals::integer[], @hashes::bytea[], @stamps::timestamptz[])
 				as g (kind, external_id, ordinal, hash, changed_at)
 		), seen as (
-			update external_record r set seen_sync_id = @sync, seen_at = @now,
+			update external_record r set seen_reading_id = @reading, seen_at = @now,
 				changed_at = case when r.hash = g.hash then greatest(r.changed_at, g.changed_at) else r.changed_at end
 			from given g
 			where r.team_id = @team and r.source_id = @source and r.kind = g.kind and r.external_id = g.external_id and r.ordinal = g.ordinal
@@ -50,7 +50,7 @@ func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change) (map[
 			refs, waiting, case when same then '[]' else conflicts end as conflicts, changed_at, day, state, same
 		from seen`,
 		db.Args{
-			"team": tx.Team, "source": from.SourceID, "sync": from.SyncID, "now": tx.Now,
+			"team": tx.Team, "source": from.SourceID, "reading": from.reading, "now": tx.Now,
 			"kinds": kinds, "ids": ids, "ordinals": ordinals, "hashes": hashes, "stamps": stamps,
 		})
 	if err != nil {
@@ -143,14 +143,14 @@ func remember(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error
 
 	_, err := tx.Exec(ctx, `
 		insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, conflicts, changed_at, day, state,
-			seen_sync_id, seen_at)
-		select @team, @source, kind, external_id, ordinal, entity_id, decode(hash, 'base64'), taken, refs, waiting, conflicts, changed_at, day, state, @sync, @now
+			seen_reading_id, seen_at)
+		select @team, @source, kind, external_id, ordinal, entity_id, decode(hash, 'base64'), taken, refs, waiting, conflicts, changed_at, day, state, @reading, @now
 		from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, entity_id uuid, hash text, taken jsonb, refs jsonb, waiting jsonb,
 			conflicts jsonb, changed_at timestamptz, day date, state text)
 		on conflict (team_id, source_id, kind, external_id, ordinal) do update set entity_id = excluded.entity_id, hash = excluded.hash,
 			taken = excluded.taken, refs = excluded.refs, waiting = excluded.waiting, conflicts = excluded.conflicts, changed_at = excluded.changed_at, day = excluded.day,
-			state = excluded.state, seen_sync_id = excluded.seen_sync_id, seen_at = excluded.seen_at`,
-		db.Args{"team": tx.Team, "source": from.SourceID, "sync": from.SyncID, "now": tx.Now, "rows": rows})
+			state = excluded.state, seen_reading_id = excluded.seen_reading_id, seen_at = excluded.seen_at`,
+		db.Args{"team": tx.Team, "source": from.SourceID, "reading": from.reading, "now": tx.Now, "rows": rows})
 	if err != nil {
 		return fmt.Errorf("save external records: %w", err)
 	}
@@ -160,7 +160,7 @@ func remember(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error
 
 // listUnseen returns the external ids of records that a complete reading did not have, and how many were taken in at all.
 func listUnseen(ctx context.Context, tx *db.Tx, from Origin, kind string, w *Window) (unseen []string, all int64, err error) {
-	args := db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind, "sync": from.SyncID}
+	args := db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind, "reading": from.reading}
 	within := ""
 
 	// A window is about records with a day in it; those without a day are not looked for.
@@ -177,7 +177,7 @@ func listUnseen(ctx context.Context, tx *db.Tx, from Origin, kind string, w *Win
 	}
 
 	rows, err := db.Select[row](ctx, tx, `
-		select distinct external_id, (select count(*)`+records+`) as total`+records+` and seen_sync_id <> @sync order by external_id`, args)
+		select distinct external_id, (select count(*)`+records+`) as total`+records+` and seen_reading_id <> @reading order by external_id`, args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("find records that are gone: %w", err)
 	}

@@ -279,9 +279,38 @@ func finish(ctx context.Context, tx *db.Tx, s *Sync, to Status, code *FaultCode)
 	return job.Insert(ctx, tx, next.task())
 }
 
-// RetryWaiting starts syncs of the sources with records that wait for a lock. Code that removes a lock calls it in the
-// same transaction.
+// retryKind is the kind of the job that starts syncs of what waits.
+var retryKind = job.NewKind("intake.retry")
+
+// RetryWaiting has the records tried again that wait for a lock. Code that removes a lock calls it in the same
+// transaction. A job starts the syncs: the transaction holds records already, and a sync locks its source before them.
 func RetryWaiting(ctx context.Context, tx *db.Tx) error {
+	waiting, err := db.Get[bool](ctx, tx, `select exists (select from external_record where team_id = @team and waiting is not null)`,
+		db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("find records that wait for a lock: %w", err)
+	}
+
+	if !waiting {
+		return nil
+	}
+
+	return job.Insert(ctx, tx, job.New{Kind: retryKind})
+}
+
+// retry starts syncs of the sources with records that wait.
+func retry(ctx context.Context, d *db.DB, j job.Job) error {
+	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+		if err := startWaiting(ctx, tx); err != nil {
+			return err
+		}
+
+		return job.Done(ctx, tx, j)
+	})
+}
+
+// startWaiting starts a sync of each source with records that wait, in the order of the sources.
+func startWaiting(ctx context.Context, tx *db.Tx) error {
 	sources, err := db.Select[id.ID](ctx, tx, `
 		select distinct source_id from external_record where team_id = @team and waiting is not null order by source_id`, db.Args{"team": tx.Team})
 	if err != nil {
@@ -305,6 +334,8 @@ type progress struct {
 	Page string `json:"page,omitempty"`
 	// Then is the step after the hints, zero for the first kind: a complete reading has records that it lacked looked up.
 	Then int `json:"then,omitempty"`
+	// Reading marks the records that were seen; the sync itself does while it has not begun anew.
+	Reading *id.ID `json:"reading,omitempty"`
 	// Marks are the watermarks of the kinds that were read.
 	Marks map[string]string `json:"marks,omitempty"`
 	// Anew are the kinds that are read from their beginning because the source did not know where it was.
