@@ -482,10 +482,14 @@ func TestItemsAreKeptForATime(t *testing.T) {
 		c.Values["guestName"] = []byte(`"nul\u0000"`)
 		p.Changes = append(p.Changes, c)
 
+		// One that would wait for its listing must not be stored either.
+		c.ExternalID, c.Refs = "HM97", map[string]intake.Reference{"listingId": {Kind: "listing", ExternalID: "unknown"}}
+		p.Changes = append(p.Changes, c)
+
 		return nil
 	}
 
-	if got := s.sync(intake.Full); got.Int("counts.reservation.failed") != 5 || got.Int("counts.reservation.completed") != 3 {
+	if got := s.sync(intake.Full); got.Int("counts.reservation.failed") != 6 || got.Int("counts.reservation.completed") != 3 {
 		t.Errorf("the sync is %s", got.Body)
 	}
 
@@ -494,7 +498,7 @@ func TestItemsAreKeptForATime(t *testing.T) {
 	for _, c := range []struct {
 		keep time.Duration
 		left int
-	}{{time.Hour, 8}, {-time.Hour, 0}} {
+	}{{time.Hour, 9}, {-time.Hour, 0}} {
 		if err := intake.Purge(t.Context(), s.DB, c.keep); err != nil {
 			t.Fatal(err)
 		}
