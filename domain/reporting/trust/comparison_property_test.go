@@ -113,21 +113,24 @@ func (m *bankModel) place(s *source, date, statedAt string, out *figures) {
 		seenAt = m.movements[s.record].date
 	}
 
-	early := s.date < m.first
-	switch {
-	case early && (seenAt == "" || seenAt < m.first): // part of the opening
+	early, seenEarly := s.date < m.first, seenAt != "" && seenAt < m.first
+	if early && (seenAt == "" || seenEarly) { // part of the opening
 		return
-	case early:
-		booked = s.cents
-		if date >= m.first {
-			out.atOpening += s.cents
-		}
-	case s.date <= date:
+	}
+
+	// What one side has from before the first day counts on every day.
+	if early || s.date <= date {
 		booked = s.cents
 	}
 
-	if seenAt != "" && seenAt <= date {
+	if seenEarly || seenAt != "" && seenAt <= date {
 		seen = s.cents
+	}
+
+	if date >= m.first && early {
+		out.atOpening += s.cents
+	} else if date >= m.first && seenEarly {
+		out.atOpening -= s.cents
 	}
 
 	if s.opens && seen == 0 && statedAt != "" && s.date <= statedAt {
@@ -246,13 +249,20 @@ func (c *compared) beginOnce(m *bankModel, first string, opening int64) {
 
 	m.balance = opening
 	for _, s := range m.sources {
-		if s.date >= first {
+		early := s.date < first
+		if early {
+			m.balance -= s.cents
+		}
+
+		// A source whose record is on the other side of the first day is in transit on it, one way or the other.
+		if s.record < 0 || (m.movements[s.record].date < first) == early {
 			continue
 		}
 
-		m.balance -= s.cents
-		if s.record >= 0 && m.movements[s.record].date >= first {
+		if early {
 			m.transit += s.cents
+		} else {
+			m.transit -= s.cents
 		}
 	}
 

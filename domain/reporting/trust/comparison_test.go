@@ -187,6 +187,19 @@ func TestADepositInTransitWhenAnAccountBegins(t *testing.T) {
 	c.wantFigures("2026-02-03", figures{held: 130000, book: 130000, adjusted: 130000})
 }
 
+// What the bank had before an account's first day and the books have later is not in the books of that day: the opening
+// makes up for it, so that nothing is missing once it is booked.
+func TestAPaymentBookedAfterAnAccountBegan(t *testing.T) {
+	t.Parallel()
+	c := newCompared(t)
+	c.match(c.record("2026-01-30", -300, "Bill"), c.expense("2026-02-05", 300))
+	c.wantFigures("2026-02-01", figures{held: -300, atBank: -300})
+
+	c.begin("2026-02-01", 10000)
+	c.wantFigures("2026-02-01", figures{held: 10000, book: 10300, atBank: -300, adjusted: 10300})
+	c.wantFigures("2026-02-05", figures{held: 10000, book: 10000, adjusted: 10000})
+}
+
 // A manual journal on a bank account is reconciled like a transaction, and locked by it.
 func TestAJournalOnABankAccountIsReconciled(t *testing.T) {
 	t.Parallel()
