@@ -86,7 +86,7 @@ func Parts(o External, c Config) parts.Part {
 	journals := journal.Sources()
 	nouns := []parts.Part{
 		operation.Part(c.KeepOperations),
-		intake.Part(o.Sources, contact.Intake(o.Box), reservation.Intake()),
+		intake.Part(o.Sources, contact.Intake(o.Box), reservation.Intake(), bank.Intake(rule.OfBank)),
 		account.Part(journals),
 		contact.Part(o.Box),
 		payee.Part(o.Box, o.Providers),

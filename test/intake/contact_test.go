@@ -15,9 +15,18 @@ import (
 )
 
 // script is a source that gives some changes, once for each sync.
-type script struct{ changes []intake.Change }
+type script struct {
+	changes []intake.Change
+	kinds   []string
+}
 
-func (*script) Kinds() []string { return []string{"contact", "reservation"} }
+func (s *script) Kinds() []string {
+	if s.kinds != nil {
+		return s.kinds
+	}
+
+	return []string{"contact", "reservation"}
+}
 
 func (s *script) Pull(_ context.Context, ask intake.Request) (*intake.Page, error) {
 	p := &intake.Page{}

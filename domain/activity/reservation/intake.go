@@ -16,7 +16,7 @@ func Intake() intake.Kind {
 	door := &intake.Door[BatchItem]{
 		Form: api.NewForm[BatchItem](),
 		Name: func(item *BatchItem, of *id.ID) { item.ID = of },
-		Save: func(ctx context.Context, tx *db.Tx, items []BatchItem) ([]api.Attempt, error) {
+		Save: func(ctx context.Context, tx *db.Tx, _ intake.Origin, items []BatchItem) ([]api.Attempt, error) {
 			return Save(ctx, tx, &Batch{Data: items})
 		},
 		Locked: isLocked,

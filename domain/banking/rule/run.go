@@ -372,6 +372,18 @@ func needScopeToBook(tx *db.Tx) error {
 // Offer starts a run of the active rules over records that are new to an account, if a rule of mode auto takes one
 // of them. It fails with apierr.MissingScope if the caller may not write transactions.
 func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
+	return offer(ctx, tx, records, needScopeToBook)
+}
+
+// OfferFed is Offer for records that a bank feed reads: what a bank says is invented by nobody, so that whoever asked for
+// the reading needs no scope for what the rules of the team do with it.
+func OfferFed(ctx context.Context, tx *db.Tx, records []id.ID) error {
+	return offer(ctx, tx, records, func(*db.Tx) error { return nil })
+}
+
+// offer starts a run of the active rules over records of which a rule of mode auto takes one, if allowed accepts the
+// caller.
+func offer(ctx context.Context, tx *db.Tx, records []id.ID, allowed func(*db.Tx) error) error {
 	if len(records) == 0 {
 		return nil
 	}
@@ -391,7 +403,7 @@ func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 		return nil
 	}
 
-	if err := needScopeToBook(tx); err != nil {
+	if err := allowed(tx); err != nil {
 		return err
 	}
 

@@ -1,6 +1,9 @@
 package bank
 
-import "stayledger/platform/apierr"
+import (
+	"stayledger/platform/apierr"
+	"stayledger/platform/id"
+)
 
 // lockedRecord is a locked record: no other transaction changes or reconciles it until this one ends.
 type lockedRecord struct {
@@ -9,8 +12,9 @@ type lockedRecord struct {
 }
 
 // state is the state of a record that other records give it. LeftOut says that Exclude excluded it, so that it
-// counts again when its account's first day allows it.
+// counts again when its account's first day allows it. BankAccountID is the account at the bank that a feed reads.
 type state struct {
+	BankAccountID     *id.ID
 	MatchedByBankRule bool
 	Reconciled        bool
 	LeftOut           bool
@@ -18,8 +22,8 @@ type state struct {
 
 // checkChange refuses a change, or for nil the deletion, of a record that others rely on. A record of a bank feed keeps
 // what the feed says, one that a rule has matched keeps everything, and one that transactions make up keeps what
-// they explain. Rules RSN-09 to RSN-12.
-func (h *lockedRecord) checkChange(to *storedRecord) error {
+// they explain. Its feed may change what it said. Rules RSN-09 to RSN-12.
+func (h *lockedRecord) checkChange(to *storedRecord, byFeed bool) error {
 	moves, excludes := true, false
 	if to != nil {
 		moves, excludes = h.movesMoney(to), h.Status != to.Status
@@ -27,7 +31,7 @@ func (h *lockedRecord) checkChange(to *storedRecord) error {
 
 	// The first refusal that applies is returned, in the order of the rules.
 	switch {
-	case h.Source == Bankfeed && (moves || !same(h.UniqueRef, to.UniqueRef)):
+	case h.Source == Bankfeed && !byFeed && (moves || !same(h.UniqueRef, to.UniqueRef)):
 		return errFed
 	case to == nil && h.Source != CSV:
 		return errNotCSV

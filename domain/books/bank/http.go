@@ -18,6 +18,8 @@ type Rules struct {
 	// Offer starts what rules do by themselves with records that are new, brought back, or moved to another account. It
 	// fails with apierr.MissingScope when a rule takes one of them and the caller may not write transactions.
 	Offer func(ctx context.Context, tx *db.Tx, records []id.ID) error
+	// OfferFed does the same with what banks say themselves, whatever the caller may do who has asked for it.
+	OfferFed func(ctx context.Context, tx *db.Tx, records []id.ID) error
 }
 
 // routes has the endpoints of bank records.

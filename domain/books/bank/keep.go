@@ -52,7 +52,8 @@ func (b *Batch) Resolve() []apierr.Issue {
 	var issues []apierr.Issue
 
 	for i := range b.Data {
-		if field, code := b.Data[i].findFault(); field != "" {
+		item := b.Data[i].item()
+		if field, code := item.findFault(); field != "" {
 			issues = append(issues, code.InBody("data", i, field))
 		}
 	}
@@ -60,20 +61,31 @@ func (b *Batch) Resolve() []apierr.Issue {
 	return issues
 }
 
-// kind returns the type of the record: the given one, or the one that the given money implies.
-func (c *Create) kind() Type {
-	if c.Type == "" && c.Amount == nil && c.Balance != nil {
+// item returns the record as one to save.
+func (c *Create) item() BatchItem {
+	return BatchItem{
+		Update: Update{
+			UniqueRef: c.UniqueRef, AccountID: &c.AccountID, Date: &c.Date, Description: &c.Description, Amount: c.Amount,
+			Balance: c.Balance,
+		},
+		Type: c.Type, Currency: c.Currency, Source: cmp.Or(c.Source, Manual),
+	}
+}
+
+// kind returns the type of a new record: the given one, or the one that the given money implies.
+func (item *BatchItem) kind() Type {
+	if item.Type == "" && item.Amount == nil && item.Balance != nil {
 		return Stated
 	}
 
-	return cmp.Or(c.Type, Movement)
+	return cmp.Or(item.Type, Movement)
 }
 
-// findFault returns the field that does not fit the type, and the code of its issue; empty if all fit.
-func (c *Create) findFault() (field string, code apierr.IssueCode) {
+// findFault returns the field of a new record that does not fit its type, and the code of its issue; empty if all fit.
+func (item *BatchItem) findFault() (field string, code apierr.IssueCode) {
 	// Each type has one of the two amounts, and must not have the other.
-	wanted, field, other, otherField := c.Amount, "amount", c.Balance, "balance"
-	if c.kind() == Stated {
+	wanted, field, other, otherField := item.Amount, "amount", item.Balance, "balance"
+	if item.kind() == Stated {
 		wanted, field, other, otherField = other, otherField, wanted, field
 	}
 
@@ -166,64 +178,101 @@ func (a *chartAccount) refusal(currency string) apierr.IssueCode {
 	return ""
 }
 
-// newRecords returns the records of a batch, or all issues with them.
-func newRecords(newID func() id.ID, data []Create, accounts map[id.ID]*chartAccount) ([]storedRecord, error) {
-	out, issues := make([]storedRecord, len(data)), []apierr.Issue{}
-	for i := range data {
-		// The issues of all records are reported together.
-		r, field, code := data[i].newRecord(accounts[data[i].AccountID])
+// newRecord returns the record that an item makes, without its id, or the field that keeps it from being made. A record
+// of a feed is on the account of the chart that its account at the bank is attached to, if any.
+func (s *saver) newRecord(item *BatchItem) (d draft, field string, code apierr.IssueCode) {
+	if field, code := item.findFault(); code != "" {
+		return d, field, code
+	}
+
+	if item.Date == nil {
+		return d, "date", apierr.IssueRequired
+	}
+
+	d = draft{storedRecord: storedRecord{
+		UniqueRef: item.UniqueRef.Value, Date: *item.Date, Status: Active, AccountID: item.AccountID, Source: item.Source,
+		Type: item.kind(), Balance: item.Balance,
+	}, BankAccountID: item.BankAccountID, ConnectionID: s.feed}
+	setIfPresent(&d.Description, item.Description)
+	setIfPresent(&d.Amount, item.Amount)
+
+	// The account at the bank gives a record its account and currency.
+	if s.feed != nil {
+		f, field, code := s.place(item)
 		if code != "" {
-			issues = append(issues, code.InBody("data", i, field))
+			return d, field, code
 		}
 
-		r.ID = newID()
-		out[i] = r
+		d.AccountID, d.Currency, d.Source = f.AccountID, f.Currency, Bankfeed
 	}
 
-	if len(issues) > 0 {
-		return nil, apierr.BadRequest.At(issues...)
+	var a *chartAccount
+	if d.AccountID != nil {
+		a = s.accounts[*d.AccountID]
 	}
 
-	return out, nil
-}
-
-// newRecord returns the record on an account, or the field that keeps it from being made.
-func (c *Create) newRecord(a *chartAccount) (r storedRecord, field string, code apierr.IssueCode) {
-	r = storedRecord{
-		UniqueRef: c.UniqueRef.Value, Date: c.Date, Status: Active, Description: c.Description, AccountID: &c.AccountID,
-		Source: cmp.Or(c.Source, Manual), Type: c.kind(), Balance: c.Balance,
-	}
-	if c.Amount != nil {
-		r.Amount = *c.Amount
+	// By hand, a record without a currency of its own is in that of the account.
+	if s.feed == nil && a != nil {
+		d.Currency = a.Currency
 	}
 
-	// Without a currency of its own a record is in that of the account.
-	if a != nil {
-		r.Currency = a.Currency
-	}
-
-	if c.Currency != nil {
-		currency, err := money.ParseCurrency(*c.Currency)
-		if err != nil {
-			return r, "currency", apierr.IssueCurrency
-		}
-
-		r.Currency = string(currency)
-	}
-
-	// A currency that does not fit is an issue of the currency, everything else one of the account.
-	switch code = a.refusal(r.Currency); code {
-	case "":
-	case apierr.IssueCurrencyMismatch:
-		return r, "currency", code
-	default:
-		return r, "accountId", code
+	if field, code := d.setCurrency(item.Currency, a); code != "" {
+		return d, field, code
 	}
 
 	// A record before the first day of the account is excluded from the start.
-	if a.leavesOut(r.Date) {
-		r.Status = Inactive
+	if d.LeftOut = a.leavesOut(d.Date); d.LeftOut {
+		d.Status = Inactive
 	}
 
-	return r, "", ""
+	return d, "", ""
+}
+
+// place returns the account at the bank of a feed's new record, or the field that is wrong with it.
+func (s *saver) place(item *BatchItem) (f *feedAccount, field string, code apierr.IssueCode) {
+	switch {
+	case item.BankAccountID == nil:
+		return nil, "bankAccountId", apierr.IssueRequired
+	case item.AccountID != nil:
+		return nil, "accountId", apierr.IssueContradiction
+	}
+
+	if f = s.feeds[*item.BankAccountID]; f == nil {
+		return nil, "bankAccountId", apierr.IssueNotFound
+	}
+
+	return f, "", ""
+}
+
+// setCurrency sets the currency that a new record says it is in, and returns the field that keeps it off its account.
+// A record of a feed that is attached to no account has none.
+func (d *draft) setCurrency(stated *string, a *chartAccount) (field string, code apierr.IssueCode) {
+	given := d.Currency
+
+	if stated != nil {
+		currency, err := money.ParseCurrency(*stated)
+		if err != nil {
+			return "currency", apierr.IssueCurrency
+		}
+
+		d.Currency = string(currency)
+	}
+
+	if d.Source == Bankfeed && d.Currency != given {
+		return "currency", apierr.IssueCurrencyMismatch
+	}
+
+	if d.Source == Bankfeed && d.AccountID == nil {
+		return "", ""
+	}
+
+	// A currency that does not fit is an issue of the currency, everything else one of the account.
+	switch code = a.refusal(d.Currency); code {
+	case "":
+		return "", ""
+	case apierr.IssueCurrencyMismatch:
+		return "currency", code
+	default:
+		return "accountId", code
+	}
 }

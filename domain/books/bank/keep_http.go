@@ -73,22 +73,32 @@ type batchInput struct{ Body Batch }
 
 // batch adds many records, applies bank rules to them and answers with the new and the known ones.
 func (r routes) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*Added, error) {
-	landed, err := insertAll(ctx, tx, in.Body.Data)
+	s, err := saveAll(ctx, tx, newItems(in.Body.Data))
 	if err != nil {
 		return nil, err
 	}
 
-	found, err := ByID(ctx, tx, landed.ids)
+	out, ids := &Added{Known: []Known{}}, []id.ID{}
+
+	for _, o := range s.out {
+		if o.Known != nil {
+			out.Known = append(out.Known, *o.Known)
+		} else {
+			ids = append(ids, o.ID)
+		}
+	}
+
+	found, err := ByID(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
 
-	out := &Added{Data: make([]Record, len(landed.ids)), Known: landed.known}
-	for i, v := range landed.ids {
+	out.Data = make([]Record, len(ids))
+	for i, v := range ids {
 		out.Data[i] = *found[v]
 	}
 
-	if err := r.rules.Offer(ctx, tx, landed.ids); err != nil {
+	if err := r.rules.Offer(ctx, tx, s.offered()); err != nil {
 		return nil, err
 	}
 
@@ -102,15 +112,13 @@ type putInput struct {
 
 // put changes a record and applies bank rules to it if it counts anew.
 func (r routes) put(ctx context.Context, tx *db.Tx, in *putInput) (*Record, error) {
-	offered, err := saveChange(ctx, tx, in.ID, &in.Body)
+	s, err := saveAll(ctx, tx, []BatchItem{{ID: &in.ID, Update: in.Body}})
 	if err != nil {
 		return nil, err
 	}
 
-	if offered {
-		if err := r.rules.Offer(ctx, tx, []id.ID{in.ID}); err != nil {
-			return nil, err
-		}
+	if err := r.rules.Offer(ctx, tx, s.offered()); err != nil {
+		return nil, err
 	}
 
 	return r.get(ctx, tx, &getInput{in.ID})

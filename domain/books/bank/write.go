@@ -11,84 +11,82 @@ import (
 	"stayledger/platform/money"
 )
 
-// batchResult is the outcome of a batch of records.
-type batchResult struct {
-	// ids are those of the new records, in the order of the request.
-	ids   []id.ID
-	known []Known
-}
-
-// insertAll inserts records in the order of the data. A record with a reference that the team has already is left
-// out and returned as known. It fails with the issues of made, and then inserts nothing.
-func insertAll(ctx context.Context, tx *db.Tx, data []Create) (*batchResult, error) {
-	named := make([]id.ID, len(data))
-	for i := range data {
-		named[i] = data[i].AccountID
+// insertRecords inserts new records, in the order given, and marks those that were saved: one with a reference that the
+// team has already is not.
+func insertRecords(ctx context.Context, tx *db.Tx, made []*draft) error {
+	if len(made) == 0 {
+		return nil
 	}
 
-	// First lock the accounts, so that their first days and currencies stay as they are.
-	accounts, err := lockAccounts(ctx, tx, named, nil)
-	if err != nil {
-		return nil, err
-	}
-
-	records, err := newRecords(tx.NewID, data, accounts)
-	if err != nil {
-		return nil, err
-	}
-
-	// Callers who wait for each other's references wait in the order of the references. A record that is inactive from
-	// the start is left out by its account's first day.
+	// Callers who wait for each other's references wait in the order of the references. The currency of a record that is
+	// on no account is its own.
 	inserted, err := db.Select[id.ID](ctx, tx, `
 		with kept as (
-			insert into bank_record (team_id, id, unique_ref, account_id, date, status, type, amount, balance, description, source, created_at, updated_at,
-				arrival)
-			select @team, r.id, r."uniqueRef", r."accountId", r.date, r.status, r.type, r.amount, r.balance, r.description, r.source, @now, @now,
+			insert into bank_record (team_id, id, unique_ref, account_id, bank_account_id, connection_id, currency, date, status, type, amount, balance,
+				description, source, created_at, updated_at, arrival)
+			select @team, r.id, r."uniqueRef", r."accountId", r."bankAccountId", r."connectionId", case when r."accountId" is null then r.currency end,
+				r.date, r.status, r.type, r.amount, r.balance, r.description, r.source, @now, @now,
 				(extract(epoch from @now::timestamptz) * 1000)::bigint * 1048576 + r.ordinality
-			from rows from (jsonb_to_recordset(@rows) as (id uuid, "uniqueRef" text, "accountId" uuid, date date, status text, type text, amount bigint, balance bigint,
-				description text, source text)) with ordinality r
+			from rows from (jsonb_to_recordset(@rows) as (id uuid, "uniqueRef" text, "accountId" uuid, "bankAccountId" uuid, "connectionId" uuid,
+				currency text, date date, status text, type text, amount bigint, balance bigint, description text, source text)) with ordinality r
 			order by r."uniqueRef", r.ordinality
 			on conflict (team_id, unique_ref) do nothing returning team_id, id, status
 		), leftout as (
 			insert into account_excluded_record (team_id, bank_record_id) select team_id, id from kept where status = 'inactive')
-		select id from kept`, db.Args{"team": tx.Team, "now": tx.Now, "rows": records})
+		select id from kept`, db.Args{"team": tx.Team, "now": tx.Now, "rows": made})
 	if err != nil {
-		return nil, fmt.Errorf("insert bank records: %w", err)
+		return fmt.Errorf("insert bank records: %w", err)
 	}
 
-	// Then sort the records into new and known ones.
 	isNew := make(map[id.ID]bool, len(inserted))
 	for _, v := range inserted {
 		isNew[v] = true
 	}
 
-	if err := checkReach(ctx, tx, named, "data"); err != nil {
-		return nil, err
+	for _, d := range made {
+		d.saved = isNew[d.ID]
 	}
 
-	out := &batchResult{ids: []id.ID{}, known: []Known{}}
+	return nil
+}
 
-	var rest []batchRecord
-
-	for i := range records {
-		if !isNew[records[i].ID] {
-			rest = append(rest, batchRecord{i, &records[i]})
-			continue
-		}
-
-		out.ids = append(out.ids, records[i].ID)
-		note(tx, nil, &records[i])
+// updateRecords writes changed records. It fails with errDuplicateUniqueRef.
+func updateRecords(ctx context.Context, tx *db.Tx, changed []*draft) error {
+	if len(changed) == 0 {
+		return nil
 	}
 
-	// The records that were not inserted have references that exist.
-	out.known, err = loadExisting(ctx, tx, rest)
+	// The mark says that the account's first day excluded the record, not a person.
+	_, err := tx.Exec(ctx, `
+		with item as (
+			select * from jsonb_to_recordset(@rows) as (id uuid, "uniqueRef" text, "accountId" uuid, date date, status text, amount bigint, balance bigint,
+				description text, "leftOut" boolean)
+		), mark as (
+			insert into account_excluded_record (team_id, bank_record_id) select @team, i.id from item i where i."leftOut" on conflict do nothing
+		), unmark as (
+			delete from account_excluded_record x using item i where x.team_id = @team and x.bank_record_id = i.id and not i."leftOut")
+		update bank_record r set unique_ref = i."uniqueRef", account_id = i."accountId", date = i.date, status = i.status, amount = i.amount,
+			balance = i.balance, description = i.description, updated_at = @now
+		from item i where r.team_id = @team and r.id = i.id`,
+		db.Args{"team": tx.Team, "now": tx.Now, "rows": changed})
+	if db.Constraint(err) == "bank_record_unique_ref" {
+		return errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("uniqueRef"))
+	}
 
-	return out, err
+	if err != nil {
+		return fmt.Errorf("change bank records: %w", err)
+	}
+
+	return nil
 }
 
 // checkReach refuses movements with which the balance of an account could leave the range of exact JSON numbers on
 // any day. It fails with 400 and the issue range at a path of the body.
 func checkReach(ctx context.Context, tx *db.Tx, accounts []id.ID, at ...any) error {
+	if len(accounts) == 0 {
+		return nil
+	}
+
 	// The bound is on the sum of the magnitudes of all days: it holds for every day.
 	beyond, err := db.Get[bool](ctx, tx, `
 		select exists (
@@ -109,39 +107,48 @@ func checkReach(ctx context.Context, tx *db.Tx, accounts []id.ID, at ...any) err
 }
 
 // Add inserts records and returns their ids in the order of the data. Bank rules are not applied to them. It fails
-// with the issues of made, and for a reference that the team has already.
+// with the issues of newRecord, and for a reference that the team has already.
 func Add(ctx context.Context, tx *db.Tx, data []Create) ([]id.ID, error) {
-	landed, err := insertAll(ctx, tx, data)
+	s, err := saveAll(ctx, tx, newItems(data))
 	if err != nil {
 		return nil, err
 	}
 
-	if len(landed.known) > 0 {
-		return nil, errDuplicateUniqueRef.At(
-			apierr.IssueDuplicateUniqueRef.InBody("data", landed.known[0].Index, "uniqueRef"),
-		)
+	ids := make([]id.ID, len(s.out))
+
+	for i := range s.out {
+		if s.out[i].Known != nil {
+			return nil, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("data", i, "uniqueRef"))
+		}
+
+		ids[i] = s.out[i].ID
 	}
 
-	return landed.ids, nil
+	return ids, nil
 }
 
-// batchRecord is a record of a batch and its place there.
-type batchRecord struct {
-	index  int
-	record *storedRecord
+// newItems returns the items of a batch of new records.
+func newItems(data []Create) []BatchItem {
+	items := make([]BatchItem, len(data))
+	for i := range data {
+		items[i] = data[i].item()
+		items[i].at = []any{"data", i}
+	}
+
+	return items
 }
 
 // loadExisting loads the stored records that have the references of the given ones, with the fields in which they
 // differ.
-func loadExisting(ctx context.Context, tx *db.Tx, given []batchRecord) ([]Known, error) {
+func loadExisting(ctx context.Context, tx *db.Tx, given []*draft) ([]Known, error) {
 	out := make([]Known, len(given))
 	if len(given) == 0 {
 		return out, nil
 	}
 
 	refs := make([]string, len(given))
-	for i, g := range given {
-		refs[i] = *g.record.UniqueRef
+	for i, d := range given {
+		refs[i] = *d.UniqueRef
 	}
 
 	found, err := db.Select[storedRecord](ctx, tx, `
@@ -158,103 +165,37 @@ func loadExisting(ctx context.Context, tx *db.Tx, given []batchRecord) ([]Known,
 		byRef[*found[i].UniqueRef] = &found[i]
 	}
 
-	for i, g := range given {
-		known := byRef[*g.record.UniqueRef]
+	for i, d := range given {
+		known := byRef[*d.UniqueRef]
 		if known == nil { // It was deleted meanwhile.
-			return nil, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("data", g.index, "uniqueRef"))
+			return nil, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("data", d.place, "uniqueRef"))
 		}
 
 		out[i] = Known{
-			Index:     g.index,
+			Index:     d.place,
 			ID:        known.ID,
-			UniqueRef: *g.record.UniqueRef,
-			Differs:   known.differences(g.record),
+			UniqueRef: *d.UniqueRef,
+			Differs:   known.differences(&d.storedRecord),
 		}
 	}
 
 	return out, nil
 }
 
-// saveChange changes a record and reports whether bank rules have to be applied to it: it was brought back, or moved to
-// another account. It fails with apierr.NotFound, the issues of apply and the refusals of may.
-func saveChange(ctx context.Context, tx *db.Tx, record id.ID, u *Update) (offered bool, err error) {
-	// First lock the record, its account and the one that it moves to.
-	accounts, h, err := lockRecord(ctx, tx, record, u.AccountID)
-	if err != nil {
-		return false, err
-	}
-
-	on := h.AccountID
-	if u.AccountID != nil {
-		on = u.AccountID
-	}
-
-	var a *chartAccount
-	if on != nil {
-		a = accounts[*on]
-	}
-
-	// Then apply the change and see whether it is allowed.
-	to, leftOut, err := u.apply(h, a)
-	if err != nil {
-		return false, err
-	}
-
-	if h.equal(&to) {
-		return false, nil
-	}
-
-	if err := h.checkChange(&to); err != nil {
-		return false, err
-	}
-
-	// Last, write it. The mark says that the account's first day excluded the record, not a person.
-	_, err = tx.Exec(ctx, `
-		with mark as (insert into account_excluded_record (team_id, bank_record_id) select @team, @id where @leftOut::boolean on conflict do nothing),
-			unmark as (delete from account_excluded_record where team_id = @team and bank_record_id = @id and not @leftOut::boolean)
-		update bank_record set unique_ref = @ref, account_id = @account, date = @date, status = @status, amount = @amount, balance = @balance,
-			description = @description, updated_at = @now where team_id = @team and id = @id`,
-		db.Args{
-			"team":        tx.Team,
-			"id":          record,
-			"now":         tx.Now,
-			"leftOut":     leftOut,
-			"ref":         to.UniqueRef,
-			"account":     to.AccountID,
-			"date":        to.Date,
-			"status":      to.Status,
-			"amount":      to.Amount,
-			"balance":     to.Balance,
-			"description": to.Description,
-		})
-	if db.Constraint(err) == "bank_record_unique_ref" {
-		return false, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("uniqueRef"))
-	}
-
-	if err != nil {
-		return false, fmt.Errorf("change a bank record: %w", err)
-	}
-
-	if to.AccountID != nil {
-		if err := checkReach(ctx, tx, []id.ID{*to.AccountID}, "amount"); err != nil {
-			return false, err
-		}
-	}
-
-	note(tx, &h.storedRecord, &to)
-
-	return to.Status == Active && (h.Status != Active || !same(h.AccountID, to.AccountID)), nil
-}
-
 // deleteRecord deletes a record that came in a file. It fails with apierr.NotFound and the refusals of may.
 func deleteRecord(ctx context.Context, tx *db.Tx, record id.ID) error {
-	_, h, err := lockRecord(ctx, tx, record, nil)
+	_, found, err := lockToChange(ctx, tx, []id.ID{record}, nil)
 	if err != nil {
 		return err
 	}
 
+	h := found[record]
+	if h == nil {
+		return apierr.NotFound
+	}
+
 	// A nil change is the deletion.
-	if err := h.checkChange(nil); err != nil {
+	if err := h.checkChange(nil, false); err != nil {
 		return err
 	}
 
@@ -289,13 +230,13 @@ func note(tx *db.Tx, before, after *storedRecord) {
 	}
 }
 
-// lockAccounts keeps accounts, and the account of a record if one is given, from being changed and from getting
+// lockAccounts keeps accounts, and the accounts of records if any are given, from being changed and from getting
 // another first day until the transaction ends. Other writers of their records do not wait. Accounts are locked
 // before records, as in Attach.
-func lockAccounts(ctx context.Context, tx *db.Tx, ids []id.ID, record *id.ID) (map[id.ID]*chartAccount, error) {
+func lockAccounts(ctx context.Context, tx *db.Tx, ids, records []id.ID) (map[id.ID]*chartAccount, error) {
 	args, of := db.Args{"team": tx.Team, "ids": ids}, ""
-	if record != nil {
-		args["record"], of = *record, " union select account_id from bank_record where team_id = @team and id = @record"
+	if len(records) > 0 {
+		args["records"], of = records, " union select account_id from bank_record where team_id = @team and id = any(@records)"
 	}
 
 	found, err := db.Select[chartAccount](ctx, tx, `
@@ -314,65 +255,86 @@ func lockAccounts(ctx context.Context, tx *db.Tx, ids []id.ID, record *id.ID) (m
 	return out, nil
 }
 
-// lockRecord locks a record, its account and the one that it moves to until the transaction ends. It fails with
-// apierr.NotFound.
-func lockRecord(
+// lockToChange locks records, their accounts and those that they move to until the transaction ends. A record that does
+// not exist is left out.
+func lockToChange(
 	ctx context.Context, tx *db.Tx,
-	record id.ID,
-	to *id.ID,
-) (accounts map[id.ID]*chartAccount, h *lockedRecord, err error) {
-	named := []id.ID{}
-	if to != nil {
-		named = append(named, *to)
-	}
-
-	h = &lockedRecord{}
+	ids, to []id.ID,
+) (accounts map[id.ID]*chartAccount, records map[id.ID]*lockedRecord, err error) {
+	ids = id.Distinct(ids)
 
 	// All three in one round trip, in the order in which they lock.
 	err = tx.Together(ctx,
-		// Whoever moves the record to another account takes turns with the others that do: the account that is held is
+		// Whoever moves a record to another account takes turns with the others that do: the account that is held is
 		// the one that it is on.
-		db.Send(db.Stmt{SQL: `select pg_advisory_xact_lock(hashtextextended('bank record ' || @id::uuid::text, 0))`, Args: db.Args{"id": record}}),
+		db.Send(db.Stmt{SQL: `select pg_advisory_xact_lock(hashtextextended('bank record ' || i::text, 0)) from unnest(@ids::uuid[]) i`, Args: db.Args{"ids": ids}}),
 		func(ctx context.Context, tx *db.Tx) (err error) {
-			accounts, err = lockAccounts(ctx, tx, named, &record)
+			accounts, err = lockAccounts(ctx, tx, to, ids)
 			return err
 		},
-		func(ctx context.Context, tx *db.Tx) error { return h.lockAndLoad(ctx, tx, record) },
+		func(ctx context.Context, tx *db.Tx) error {
+			records, err = lockAndLoad(ctx, tx, ids)
+			return err
+		},
 	)
 	if err != nil {
 		return nil, nil, err
 	}
 
-	// Attaching and detaching may have moved it since its account was looked up. Two transactions that wait for each
+	// Attaching and detaching may have moved one since its account was looked up. Two transactions that wait for each
 	// other because of that are run again.
-	if h.AccountID != nil && accounts[*h.AccountID] == nil {
-		accounts, err = lockAccounts(ctx, tx, append(named, *h.AccountID), nil)
+	moved := false
+
+	for _, h := range records {
+		if h.AccountID != nil && accounts[*h.AccountID] == nil {
+			to, moved = append(to, *h.AccountID), true
+		}
 	}
 
-	return accounts, h, err
+	if moved {
+		accounts, err = lockAccounts(ctx, tx, to, ids)
+	}
+
+	return accounts, records, err
 }
 
-// lockAndLoad locks the record and loads it. Its state is loaded by a statement of its own, which sees everything that
-// was done to the record until it was locked.
-func (h *lockedRecord) lockAndLoad(ctx context.Context, tx *db.Tx, record id.ID) (err error) {
-	args := db.Args{"team": tx.Team, "id": record}
+// lockAndLoad locks records and loads them. Their state is loaded by a statement of its own, which sees everything that
+// was done to them until they were locked.
+func lockAndLoad(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*lockedRecord, error) {
+	args := db.Args{"team": tx.Team, "ids": ids}
 
-	h.storedRecord, err = db.One[storedRecord](ctx, tx, apierr.NotFound, `
+	found, err := db.Select[storedRecord](ctx, tx, `
 		select r.id, r.unique_ref, r.date, r.status, r.description, r.account_id, r.source, r.type, r.amount, r.balance, `+Currency+` as currency
 		from bank_record r join team k on k.team_id = r.team_id left join account a on a.team_id = r.team_id and a.id = r.account_id
-		where r.team_id = @team and r.id = @id for update of r`, args)
+		where r.team_id = @team and r.id = any(@ids) order by r.id for update of r`, args)
 	if err != nil {
-		return fmt.Errorf("hold a bank record: %w", err)
+		return nil, fmt.Errorf("hold bank records: %w", err)
 	}
 
-	h.state, err = db.Get[state](ctx, tx, `
-		select r.matched_by_bank_rule is not null as matched_by_bank_rule,
+	type row struct {
+		ID id.ID
+		state
+	}
+
+	states, err := db.Select[row](ctx, tx, `
+		select r.id, r.bank_account_id, r.matched_by_bank_rule is not null as matched_by_bank_rule,
 			exists (select from bank_reconciliation n where n.team_id = r.team_id and n.bank_record_id = r.id) as reconciled,
 			exists (select from account_excluded_record x where x.team_id = r.team_id and x.bank_record_id = r.id) as left_out
-		from bank_record r where r.team_id = @team and r.id = @id`, args)
+		from bank_record r where r.team_id = @team and r.id = any(@ids)`, args)
 	if err != nil {
-		return fmt.Errorf("read what a bank record is made of: %w", err)
+		return nil, fmt.Errorf("read what bank records are made of: %w", err)
 	}
 
-	return nil
+	out := make(map[id.ID]*lockedRecord, len(found))
+	for i := range found {
+		out[found[i].ID] = &lockedRecord{storedRecord: found[i]}
+	}
+
+	for i := range states {
+		if h := out[states[i].ID]; h != nil {
+			h.state = states[i].state
+		}
+	}
+
+	return out, nil
 }

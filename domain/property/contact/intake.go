@@ -18,7 +18,7 @@ func Intake(box *seal.Box) intake.Kind {
 		Form: api.NewForm[BatchItem](),
 		Name: func(item *BatchItem, of *id.ID) { item.ID = of },
 		// Whoever has asked for the sync, its contacts are of all types.
-		Save: func(ctx context.Context, tx *db.Tx, items []BatchItem) ([]api.Attempt, error) {
+		Save: func(ctx context.Context, tx *db.Tx, _ intake.Origin, items []BatchItem) ([]api.Attempt, error) {
 			return edge{box: box}.save(ctx, tx, items, false)
 		},
 	}

@@ -80,6 +80,9 @@ type Kind struct {
 	// Save creates records or changes the given fields, each by itself: one that is refused keeps no other from being
 	// saved. It returns an outcome for each, in the order given.
 	Save func(ctx context.Context, tx *db.Tx, from Origin, writes []Write) ([]Saved, error)
+	// Present are fields that a source says by having a record at all, unless it says them itself, such as the status
+	// that Remove changes.
+	Present Values
 	// Remove makes records inactive that the source has no more. Nil: nothing is done about them.
 	Remove func(ctx context.Context, tx *db.Tx, from Origin, ids []id.ID) ([]Saved, error)
 }
@@ -173,13 +176,13 @@ type Door[T any] struct {
 	Form *api.Form[T]
 	// Name says which record an item changes; nil is a new one.
 	Name func(item *T, of *id.ID)
-	Save func(ctx context.Context, tx *db.Tx, items []T) ([]api.Attempt, error)
+	Save func(ctx context.Context, tx *db.Tx, from Origin, items []T) ([]api.Attempt, error)
 	// Locked says which refusals are those of locks; nil for none.
 	Locked func(error) bool
 }
 
 // Write saves records, each by itself, and returns an outcome for each in the order given. It is the Save of a Kind.
-func (d *Door[T]) Write(ctx context.Context, tx *db.Tx, _ Origin, writes []Write) ([]Saved, error) {
+func (d *Door[T]) Write(ctx context.Context, tx *db.Tx, from Origin, writes []Write) ([]Saved, error) {
 	saved, items, places := make([]Saved, len(writes)), []T{}, []int{}
 
 	for i := range writes {
@@ -202,7 +205,7 @@ func (d *Door[T]) Write(ctx context.Context, tx *db.Tx, _ Origin, writes []Write
 		return saved, nil
 	}
 
-	attempts, err := d.Save(ctx, tx, items)
+	attempts, err := d.Save(ctx, tx, from, items)
 	if err != nil {
 		return nil, err
 	}

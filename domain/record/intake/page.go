@@ -115,10 +115,12 @@ type keepRow struct {
 	Taken      Values               `json:"taken"`
 	Refs       map[string]Reference `json:"refs"`
 	Waiting    Values               `json:"waiting"`
-	Conflicts  []Conflict           `json:"conflicts"`
-	ChangedAt  *time.Time           `json:"changed_at"`
-	Day        *day.Day             `json:"day"`
-	State      string               `json:"state"`
+	// Locked says that what waits is held by a lock.
+	Locked    bool       `json:"locked"`
+	Conflicts []Conflict `json:"conflicts"`
+	ChangedAt *time.Time `json:"changed_at"`
+	Day       *day.Day   `json:"day"`
+	State     string     `json:"state"`
 }
 
 // take takes in changes: it skips what is known already, and has the kinds save the rest. The outcomes are in items.
@@ -361,9 +363,9 @@ func (in *intake) identify(
 		p := &pending{change: c, was: known[c.key()]}
 		p.write = Write{ID: p.was.entity(), ExternalID: c.ExternalID}
 
-		if !p.resolve(entities) {
+		if !p.resolve(entities, k.Present) {
 			in.note(c, p.write.ID, Skipped, Unmapped)
-			in.remember(p, p.write.ID, c.Values)
+			in.keep = append(in.keep, p.wait())
 
 			continue
 		}
@@ -417,13 +419,19 @@ func (in *intake) identify(
 	return certain, nil
 }
 
-// resolve sets the values of a change with its references as fields. It returns false if one is not known here.
-func (p *pending) resolve(entities map[Reference]id.ID) bool {
-	if p.values = p.change.Values; len(p.change.Refs) == 0 {
+// resolve sets the values of a change with its references as fields, and with the fields that are present in any case. It
+// returns false if a record that it refers to is not known here.
+func (p *pending) resolve(entities map[Reference]id.ID, present Values) bool {
+	if p.values = p.change.Values; len(p.change.Refs) == 0 && len(present) == 0 {
 		return true
 	}
 
-	p.values = maps.Clone(p.change.Values)
+	p.values = maps.Clone(present)
+	if p.values == nil {
+		p.values = Values{}
+	}
+
+	maps.Copy(p.values, p.change.Values)
 
 	for field, r := range p.change.Refs {
 		entity, known := entities[r]
@@ -467,7 +475,7 @@ func (in *intake) plan(ctx context.Context, tx *db.Tx, k *Kind, found []*pending
 
 		if !exists {
 			in.note(p.change, nil, Skipped, Deleted)
-			in.remember(p, p.write.ID, nil)
+			in.remember(p, p.write.ID)
 
 			continue
 		}
@@ -479,7 +487,7 @@ func (in *intake) plan(ctx context.Context, tx *db.Tx, k *Kind, found []*pending
 
 		if p.write.ID != nil && len(p.write.Fields) == 0 {
 			in.note(p.change, p.write.ID, Skipped, cmp.Or(p.reason(), Unchanged))
-			in.remember(p, p.write.ID, nil)
+			in.remember(p, p.write.ID)
 
 			continue
 		}
@@ -561,10 +569,13 @@ func (in *intake) save(ctx context.Context, tx *db.Tx, k *Kind, writes []*pendin
 			in.note(p.change, p.write.ID, Skipped, StatusIgnored)
 		case s.Refusal == nil:
 			in.note(p.change, &s.ID, Done, p.reason())
-			in.remember(p, &s.ID, nil)
+			in.remember(p, &s.ID)
 		case s.Locked:
 			in.note(p.change, p.write.ID, Skipped, Locked)
-			in.remember(p, p.write.ID, p.change.Values)
+
+			row := p.wait()
+			row.Locked = true
+			in.keep = append(in.keep, row)
 		default:
 			in.reject(p.change, p.write.ID, s.Refusal)
 		}
@@ -573,8 +584,11 @@ func (in *intake) save(ctx context.Context, tx *db.Tx, k *Kind, writes []*pendin
 	return nil
 }
 
-// remember keeps what the source said. What waits for a lock is kept beside what was taken over last.
-func (in *intake) remember(p *pending, entity *id.ID, waiting Values) {
+// remember keeps what the source said, now that it was taken in.
+func (in *intake) remember(p *pending, entity *id.ID) { in.keep = append(in.keep, p.row(entity)) }
+
+// row returns the external record of a change that was taken in.
+func (p *pending) row(entity *id.ID) keepRow {
 	c := p.change
 	row := keepRow{
 		Kind: c.Kind, ExternalID: c.ExternalID, Ordinal: c.Ordinal, EntityID: entity, Taken: p.values, Refs: c.Refs,
@@ -593,20 +607,23 @@ func (in *intake) remember(p *pending, entity *id.ID, waiting Values) {
 		row.ChangedAt = &c.ChangedAt
 	}
 
-	// The values were hashed when they were recalled, so they can be. What waits has no hash: it is not the same as what
-	// was taken in.
+	// The values were hashed when they were recalled, so they can be.
 	row.Hash, _ = c.hash()
 
-	if waiting != nil {
-		row.Waiting, row.Hash, row.Taken = waiting, []byte{}, Values{}
-		row.Conflicts = []Conflict{}
+	return row
+}
 
-		if p.was != nil {
-			row.Taken, row.Conflicts = p.was.Taken, p.was.Conflicts
-		}
+// wait returns the external record of a change that waits, beside what was taken over last. It has no hash: it is not
+// the same as what was taken in.
+func (p *pending) wait() keepRow {
+	row := p.row(p.write.ID)
+	row.Waiting, row.Hash, row.Taken, row.Conflicts = p.change.Values, []byte{}, Values{}, []Conflict{}
+
+	if p.was != nil {
+		row.Taken, row.Conflicts = p.was.Taken, p.was.Conflicts
 	}
 
-	in.keep = append(in.keep, row)
+	return row
 }
 
 // remove makes records inactive that the source has no more.
@@ -651,7 +668,10 @@ func (in *intake) remove(ctx context.Context, tx *db.Tx, k *Kind, changes []*Cha
 		case s.Locked:
 			// Waiting for nothing is a removal that waits.
 			in.note(c, was.EntityID, Skipped, Locked)
-			in.keep = append(in.keep, was.row(active, Values{}))
+
+			row := was.row(active, Values{})
+			row.Locked = true
+			in.keep = append(in.keep, row)
 		default:
 			in.reject(c, was.EntityID, s.Refusal)
 		}

@@ -142,13 +142,14 @@ func remember(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error
 	}
 
 	_, err := tx.Exec(ctx, `
-		insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, conflicts, changed_at, day, state,
+		insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, conflicts, changed_at, day, state,
 			seen_reading_id, seen_at)
-		select @team, @source, kind, external_id, ordinal, entity_id, decode(hash, 'base64'), taken, refs, waiting, conflicts, changed_at, day, state, @reading, @now
+		select @team, @source, kind, external_id, ordinal, entity_id, decode(hash, 'base64'), taken, refs, waiting, locked, conflicts, changed_at, day, state,
+			@reading, @now
 		from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, entity_id uuid, hash text, taken jsonb, refs jsonb, waiting jsonb,
-			conflicts jsonb, changed_at timestamptz, day date, state text)
+			locked boolean, conflicts jsonb, changed_at timestamptz, day date, state text)
 		on conflict (team_id, source_id, kind, external_id, ordinal) do update set entity_id = excluded.entity_id, hash = excluded.hash,
-			taken = excluded.taken, refs = excluded.refs, waiting = excluded.waiting, conflicts = excluded.conflicts, changed_at = excluded.changed_at, day = excluded.day,
+			taken = excluded.taken, refs = excluded.refs, waiting = excluded.waiting, locked = excluded.locked, conflicts = excluded.conflicts, changed_at = excluded.changed_at, day = excluded.day,
 			state = excluded.state, seen_reading_id = excluded.seen_reading_id, seen_at = excluded.seen_at`,
 		db.Args{"team": tx.Team, "source": from.SourceID, "reading": from.reading, "now": tx.Now, "rows": rows})
 	if err != nil {

@@ -285,7 +285,7 @@ var retryKind = job.NewKind("intake.retry")
 // RetryWaiting has the records tried again that wait for a lock. Code that removes a lock calls it in the same
 // transaction. A job starts the syncs: the transaction holds records already, and a sync locks its source before them.
 func RetryWaiting(ctx context.Context, tx *db.Tx) error {
-	waiting, err := db.Get[bool](ctx, tx, `select exists (select from external_record where team_id = @team and waiting is not null)`,
+	waiting, err := db.Get[bool](ctx, tx, `select exists (select from external_record where team_id = @team and locked)`,
 		db.Args{"team": tx.Team})
 	if err != nil {
 		return fmt.Errorf("find records that wait for a lock: %w", err)
@@ -298,7 +298,7 @@ func RetryWaiting(ctx context.Context, tx *db.Tx) error {
 	return job.Insert(ctx, tx, job.New{Kind: retryKind})
 }
 
-// retry starts syncs of the sources with records that wait.
+// retry starts syncs of the sources with records that wait for a lock.
 func retry(ctx context.Context, d *db.DB, j job.Job) error {
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		if err := startWaiting(ctx, tx); err != nil {
@@ -309,10 +309,10 @@ func retry(ctx context.Context, d *db.DB, j job.Job) error {
 	})
 }
 
-// startWaiting starts a sync of each source with records that wait, in the order of the sources.
+// startWaiting starts a sync of each source with records that wait for a lock, in the order of the sources.
 func startWaiting(ctx context.Context, tx *db.Tx) error {
 	sources, err := db.Select[id.ID](ctx, tx, `
-		select distinct source_id from external_record where team_id = @team and waiting is not null order by source_id`, db.Args{"team": tx.Team})
+		select distinct source_id from external_record where team_id = @team and locked order by source_id`, db.Args{"team": tx.Team})
 	if err != nil {
 		return fmt.Errorf("find records that wait for a lock: %w", err)
 	}
