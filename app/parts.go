@@ -84,14 +84,15 @@ func Parts(o External, c Config) parts.Part {
 		return file.Link(o.Signer, c.PublicURL, team, attachment, expires)
 	}
 	journals := journal.Sources()
+	listings := listing.New(journals)
 	nouns := []parts.Part{
 		operation.Part(c.KeepOperations),
-		intake.Part(o.Sources, contact.Intake(o.Box), reservation.Intake(), bank.Intake(rule.OfBank)),
+		intake.Part(o.Sources, listings.Intake(), contact.Intake(o.Box), reservation.Intake(), bank.Intake(rule.OfBank)),
 		account.Part(journals),
 		contact.Part(o.Box),
 		payee.Part(o.Box, o.Providers),
 		connection.Part(connection.Config{Box: o.Box, Private: c.LocalProviders, Open: o.Providers}),
-		listing.Part(journals),
+		listings.Part(),
 		tax.Part(),
 		fee.Part(),
 		mapping.Part(),

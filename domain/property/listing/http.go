@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"stayledger/domain/property/contact"
-	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -16,7 +15,7 @@ import (
 const tag = "Listings"
 
 // endpoints returns the routes of listings and their ownership periods.
-func (h handler) endpoints() []api.Endpoint {
+func (h Listings) endpoints() []api.Endpoint {
 	// The routes of ownership periods are under /listings too, and have a file of their own.
 	return append(h.periodEndpoints(),
 		api.Read(api.Endpoint{
@@ -92,32 +91,27 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Listing, error) {
 
 // Add creates a listing with its first ownership period, if any. It fails as createListing does.
 func Add(ctx context.Context, tx *db.Tx, c *Create) (*Listing, error) {
-	l := &Listing{ID: tx.NewID(), Name: c.Name, Status: Active}
-	if err := c.apply(l); err != nil {
+	d := newDraft(tx)
+	d.Name = c.Name
+
+	if err := c.apply(&d.Listing); err != nil {
 		return nil, err
 	}
 
-	if err := insert(ctx, tx, l); err != nil {
+	if err := saveDrafts(ctx, tx, []*draft{d}); err != nil {
 		return nil, err
 	}
 
 	// A new listing has no journals, so nothing has to follow its first owners.
 	if terms := c.InitialOwnership; terms != nil {
-		p := newPeriod(tx, l.ID, terms)
+		p := newPeriod(tx, d.ID, terms)
 		if err := write(ctx, tx, nil, p, change{path: []any{"initialOwnership"}}); err != nil {
 			return nil, err
 		}
 	}
 
 	// Read it again, as the API shows it: with the ownership and fees of today.
-	made, err := load(ctx, tx, l.ID)
-	if err != nil {
-		return nil, err
-	}
-
-	audit.Note(tx, audit.Created, audit.Listing, l.ID, nil, made)
-
-	return made, nil
+	return load(ctx, tx, d.ID)
 }
 
 // Update changes the fields that are present; null clears.
@@ -132,46 +126,23 @@ type putInput struct {
 	Body Update
 }
 
-// updateListing changes a listing. It fails with 400 if a listing that is in use would become inactive.
-func (h handler) updateListing(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
+// updateListing changes a listing. It fails with the refusals of decide.
+func (h Listings) updateListing(ctx context.Context, tx *db.Tx, in *putInput) (*Listing, error) {
 	l, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	// Keep the old view, because the listing is changed in place.
-	before := audit.See(l)
-	if err := in.Body.apply(l); err != nil {
+	d, err := h.decide(ctx, tx, &BatchItem{ID: &in.ID, Update: in.Body}, map[id.ID]*Listing{in.ID: l})
+	if err != nil {
 		return nil, err
 	}
 
-	// Creating requires the name, so apply leaves it out.
-	if in.Body.Name != nil {
-		l.Name = *in.Body.Name
-	}
-
-	// Only leaving the status active needs a check.
-	if s := in.Body.Status; s != nil && *s != l.Status {
-		l.Status = *s
-		if l.Status == Inactive {
-			used, err := h.listings.Load(ctx, tx, l.ID)
-			if err != nil {
-				return nil, err
-			}
-
-			if err := checkDeactivate(used); err != nil {
-				return nil, err
-			}
-		}
-	}
-
-	if err := update(ctx, tx, l); err != nil {
+	if err := saveDrafts(ctx, tx, []*draft{d}); err != nil {
 		return nil, err
 	}
 
-	audit.Note(tx, audit.Updated, audit.Listing, l.ID, before, l)
-
-	return load(ctx, tx, l.ID)
+	return load(ctx, tx, in.ID)
 }
 
 type deleteInput struct {
@@ -181,7 +152,7 @@ type deleteInput struct {
 
 // deleteListing deletes a listing. If records refer to it, it makes the listing inactive when the caller asked for
 // that, and refuses otherwise.
-func (h handler) deleteListing(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
+func (h Listings) deleteListing(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	l, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -199,10 +170,9 @@ func (h handler) deleteListing(ctx context.Context, tx *db.Tx, in *deleteInput) 
 	case refused == nil:
 		err = remove(ctx, tx, l)
 	case in.OnLocked == "archive" && checkDeactivate(used) == nil:
-		before := audit.See(l)
-		l.Status = Inactive
-		audit.Note(tx, audit.Updated, audit.Listing, l.ID, before, l)
-		err = update(ctx, tx, l)
+		d := &draft{Listing: *l, before: l}
+		d.Status = Inactive
+		err = saveDrafts(ctx, tx, []*draft{d})
 	default:
 		return nil, refused
 	}

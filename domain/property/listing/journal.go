@@ -11,15 +11,15 @@ import (
 	"stayledger/platform/parts"
 )
 
-// handler knows the journals that follow the owners of listings, and looks for what uses listings and periods.
-type handler struct {
+// Listings serves listings and their owners. It knows the journals that follow the owners, and what uses a listing.
+type Listings struct {
 	journals ledger.Sources
 	listings *parts.Usage
 	periods  *parts.Usage
 }
 
 // answerSaved returns the answer to the write of a period, and the operation that its journals follow in, if any.
-func (h handler) answerSaved(ctx context.Context, tx *db.Tx, p *Period) (*Period, *operation.New, error) {
+func (h Listings) answerSaved(ctx context.Context, tx *db.Tx, p *Period) (*Period, *operation.New, error) {
 	n, err := h.follow(ctx, tx, p.ListingID)
 	if err != nil {
 		return nil, nil, err
@@ -33,7 +33,7 @@ func (h handler) answerSaved(ctx context.Context, tx *db.Tx, p *Period) (*Period
 // follow brings the journals of a listing up to date with its owners. In a team with a general ledger it returns
 // the operation that will do this. Other teams have next to no journals, and those follow at once (INIT-41 …
 // INIT-46).
-func (h handler) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*operation.New, error) {
+func (h Listings) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*operation.New, error) {
 	kept, err := db.Get[bool](ctx, tx, `select is_general_ledger from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the team: %w", err)
@@ -50,6 +50,6 @@ func (h handler) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*opera
 }
 
 // work derives the journals of the listing that the operation names.
-func (h handler) work(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
+func (h Listings) work(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
 	return h.journals.Follow(ctx, tx, ledger.Basis{Listings: []id.ID{started.Resource.ID}})
 }

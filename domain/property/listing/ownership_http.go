@@ -20,7 +20,7 @@ import (
 
 // periodEndpoints returns the routes of ownership periods. They run one at a time in a team, because they compare
 // periods with each other.
-func (h handler) periodEndpoints() []api.Endpoint {
+func (h Listings) periodEndpoints() []api.Endpoint {
 	// The same sentence ends the description of every route that can change owners.
 	const follows = " In a team with a general ledger the journals of the listing follow in an operation of type listing-journal-refresh, which" +
 		" is acknowledged with 202; elsewhere they follow at once."
@@ -156,7 +156,7 @@ func newPeriod(tx *db.Tx, listing id.ID, in *CreatedTerms) *Period {
 type createPeriodInput struct{ Body CreatePeriod }
 
 // createPeriod creates an ownership period of a listing. It fails with 400 at listingId for an unknown listing.
-func (h handler) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, *operation.New, error) {
+func (h Listings) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Period, *operation.New, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
 	}
@@ -182,7 +182,7 @@ type putPeriodInput struct {
 }
 
 // updatePeriod changes an ownership period. Its journals follow at once or in an operation.
-func (h handler) updatePeriod(ctx context.Context, tx *db.Tx, in *putPeriodInput) (*Period, *operation.New, error) {
+func (h Listings) updatePeriod(ctx context.Context, tx *db.Tx, in *putPeriodInput) (*Period, *operation.New, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
 	}
@@ -287,7 +287,7 @@ type periodInUse struct {
 
 // deletePeriod deletes an ownership period. If entries or statements use it, the caller can have it end on the last
 // day they use instead.
-func (h handler) deletePeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (*api.None, *operation.New, error) {
+func (h Listings) deletePeriod(ctx context.Context, tx *db.Tx, in *delPeriodInput) (*api.None, *operation.New, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, nil, err
 	}

@@ -6,16 +6,19 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Part returns the endpoints and tables of listings and their owners, and the journals that follow them.
-func Part(journals ledger.Sources) parts.Part {
-	h := handler{
+// New returns what serves listings, with the journals that follow their owners.
+func New(journals ledger.Sources) Listings {
+	return Listings{
 		journals: journals,
 		listings: parts.NewUsage(
 			"listing", "reservations", "transactions", "journalEntries", "ownerStatements", "recurringFees", "groupedListings",
 		),
 		periods: parts.NewUsage("listing_ownership_period", "journalEntries", "ownerStatements"),
 	}
+}
 
+// Part returns the endpoints and tables of listings and their owners.
+func (h Listings) Part() parts.Part {
 	return parts.Part{
 		Endpoints: h.endpoints(),
 		Tables:    parts.Owns("listing", "listing_ownership_period", "listing_ownership_member"),

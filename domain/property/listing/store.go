@@ -139,42 +139,35 @@ func (b *today) fill(listings []Listing) {
 	}
 }
 
-// lock reads a listing and keeps it, and with it its ownership periods, from changing until the transaction ends.
+// lock reads a listing and keeps it, and with it its ownership periods, from changing until the transaction ends. It
+// fails with apierr.NotFound.
 func lock(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
-	found, err := db.One[Listing](ctx, tx, apierr.NotFound, `select `+listingColumns+` from `+listingFrom+` where l.team_id = @team and l.id = @id for update of l`,
-		db.Args{"team": tx.Team, "id": listing})
-	if err != nil {
-		return nil, fmt.Errorf("lock listing: %w", err)
+	found, err := lockAll(ctx, tx, []id.ID{listing})
+	if err == nil && found[listing] == nil {
+		err = apierr.NotFound
 	}
 
-	return &found, nil
+	return found[listing], err
 }
 
-// insert inserts a listing. Without a currency it gets that of the team.
-func insert(ctx context.Context, tx *db.Tx, l *Listing) error {
-	_, err := tx.Exec(ctx, `
-		insert into listing (team_id, id, short_ref, name, unique_ref, status, default_currency, address, created_at, updated_at)
-		select @team, @id, @short, @name, @ref, @status, coalesce(nullif(@currency::text, ''), t.default_currency), @address, @now, @now
-		from team t where t.id = @team`,
-		db.Args{
-			"team": tx.Team, "id": l.ID, "short": l.ID.ShortRef(), "name": l.Name, "ref": l.UniqueRef, "status": l.Status,
-			"currency": l.DefaultCurrency, "address": l.Address, "now": tx.Now,
-		})
+// lockAll locks listings; ids of no listing are absent.
+func lockAll(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*Listing, error) {
+	out := map[id.ID]*Listing{}
+	if len(ids) == 0 {
+		return out, nil
+	}
 
-	return conflict(err)
-}
+	rows, err := db.Select[Listing](ctx, tx, `select `+listingColumns+` from `+listingFrom+` where l.team_id = @team and l.id = any(@ids)
+		order by l.id for update of l`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("lock listings: %w", err)
+	}
 
-// update saves all fields of a listing. It fails for a reference that another listing has.
-func update(ctx context.Context, tx *db.Tx, l *Listing) error {
-	_, err := tx.Exec(ctx, `
-		update listing set name = @name, unique_ref = @ref, status = @status, default_currency = @currency, address = @address, updated_at = @now
-		where team_id = @team and id = @id`,
-		db.Args{
-			"team": tx.Team, "id": l.ID, "name": l.Name, "ref": l.UniqueRef, "status": l.Status, "currency": l.DefaultCurrency,
-			"address": l.Address, "now": tx.Now,
-		})
+	for i := range rows {
+		out[rows[i].ID] = &rows[i]
+	}
 
-	return conflict(err)
+	return out, nil
 }
 
 func conflict(err error) error {

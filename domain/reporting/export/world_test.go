@@ -74,7 +74,7 @@ func newWorldOf(t testing.TB, c export.Config) *world {
 	c.Store, c.Signer, c.PublicURL = store, signer, address
 
 	declared := parts.Exports(
-		account.Part(nil), bank.Part(rule.OfBank), contact.Part(nil), listing.Part(nil), mapping.Part(), reservation.Part(), transaction.Part(), exports.Part(nil),
+		account.Part(nil), bank.Part(rule.OfBank), contact.Part(nil), listing.New(nil).Part(), mapping.Part(), reservation.Part(), transaction.Part(), exports.Part(nil),
 	)
 	served := export.New(c, declared...).Part()
 	w := &world{t: t, store: store, endpoints: slices.Concat(
