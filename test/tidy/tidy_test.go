@@ -32,14 +32,14 @@ func TestMain(m *testing.M) {
 // folders are those of domain/ with their packages, in import order: each package may import those before it and none
 // after it (ARCHITECTURE.md).
 var folders = []struct{ name, nouns string }{
-	{"record", "audit operation intake file export"},
+	{"record", "audit operation intake file export paper"},
 	{"books", "ledger bank account tax trial"},
 	{"tenant", "team access connection"},
 	{"property", "contact listing"},
 	{"activity", "fee mapping reservation transaction opening recurring journal"},
 	{"banking", "match rule accountconnection reconciliation"},
 	{"settlement", "layout chain statement historic delivery payee payment payout"},
-	{"reporting", "report trust summary paper export"},
+	{"reporting", "report trust summary export"},
 	{"setup", "demo"},
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"stayledger/domain/record/export"
-	"stayledger/domain/reporting/paper"
+	"stayledger/domain/record/paper"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/day"
@@ -93,9 +93,9 @@ func managerStatementDoc(doc *paper.ReportDoc, d *trust.ManagerDetail) {
 		t := paper.ReportTable{
 			Title: s.Name,
 			Columns: append([]paper.ReportColumn{
-				textColumn("Account"),
-				textColumn("Category"),
-			}, amountColumns("Amount")...),
+				paper.TextColumn("Account"),
+				paper.TextColumn("Category"),
+			}, paper.AmountColumns("Amount")...),
 		}
 		for n := range s.Accounts {
 			a := &s.Accounts[n]
@@ -112,7 +112,7 @@ func managerStatementDoc(doc *paper.ReportDoc, d *trust.ManagerDetail) {
 
 	t := paper.ReportTable{
 		Title:   "Available balance",
-		Columns: append([]paper.ReportColumn{textColumn("At the end of the period")}, amountColumns("Amount")...),
+		Columns: append([]paper.ReportColumn{paper.TextColumn("At the end of the period")}, paper.AmountColumns("Amount")...),
 	}
 
 	t.Rows = append(t.Rows, paper.ReportRow{Cells: []any{"Balance end", d.Financials.BalanceEnd}})
@@ -139,7 +139,7 @@ func wholeMonths(first, last day.Day, locale string) string {
 		return ""
 	}
 
-	return months(first, last, locale)
+	return paper.MonthsText(first, last, locale)
 }
 
 // managerStatementsPDF declares EXP-P21, the document of the selected months.
@@ -208,14 +208,14 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 func managerStatementsDoc(doc *paper.ReportDoc, all []trust.ManagerMonth) {
 	// The period goes from the last month of the list to the first, because the newest comes first.
 	newest, oldest := &all[0], &all[len(all)-1]
-	doc.Subtitle = months(oldest.StartAt, newest.EndAt, doc.Locale)
+	doc.Subtitle = paper.MonthsText(oldest.StartAt, newest.EndAt, doc.Locale)
 	doc.Facts = append([]paper.Fact{
 		{Label: "From", Value: oldest.StartAt.String()},
 		{Label: "To", Value: newest.EndAt.String()},
 	}, doc.Facts...)
 	t := paper.ReportTable{Columns: append(
-		[]paper.ReportColumn{textColumn("Month")},
-		amountColumns(
+		[]paper.ReportColumn{paper.TextColumn("Month")},
+		paper.AmountColumns(
 			"Balance start",
 			"Net revenue",
 			"Expenses",
@@ -233,7 +233,7 @@ func managerStatementsDoc(doc *paper.ReportDoc, all []trust.ManagerMonth) {
 		f := &all[i].Financials
 
 		t.Rows = append(t.Rows, paper.ReportRow{Cells: []any{
-			months(all[i].StartAt, all[i].EndAt, doc.Locale),
+			paper.MonthsText(all[i].StartAt, all[i].EndAt, doc.Locale),
 			f.BalanceStart,
 			f.NetRevenue,
 			f.Expenses,

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"stayledger/domain/record/export"
-	"stayledger/domain/reporting/paper"
+	"stayledger/domain/record/paper"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
@@ -36,26 +36,6 @@ func writeReport(out *export.Sink, doc *paper.ReportDoc) error {
 // estimatePages returns the size of a document with that many rows.
 func estimatePages(rows export.Size) export.Size {
 	return export.Size{Documents: 1, Pages: 1 + rows.Rows/rowsPerPage}
-}
-
-// textColumn returns a column of texts.
-func textColumn(head string) paper.ReportColumn {
-	return paper.ReportColumn{Head: head, Kind: paper.ReportText}
-}
-
-// dateColumn returns a column of dates.
-func dateColumn(head string) paper.ReportColumn {
-	return paper.ReportColumn{Head: head, Kind: paper.ReportDate}
-}
-
-// amountColumns returns a column of amounts for each head.
-func amountColumns(heads ...string) []paper.ReportColumn {
-	columns := make([]paper.ReportColumn, len(heads))
-	for i, head := range heads {
-		columns[i] = paper.ReportColumn{Head: head, Kind: paper.ReportAmount}
-	}
-
-	return columns
 }
 
 // codeAndName returns an account as bookkeepers write it: code and name, or the name alone.

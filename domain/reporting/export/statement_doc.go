@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"stayledger/domain/property/contact"
-	"stayledger/domain/reporting/paper"
+	"stayledger/domain/record/paper"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/db"
 	"stayledger/platform/id"

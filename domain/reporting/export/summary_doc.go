@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"stayledger/domain/record/export"
-	"stayledger/domain/reporting/paper"
+	"stayledger/domain/record/paper"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/summary"
 	"stayledger/domain/settlement/layout"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
 )
@@ -92,9 +91,9 @@ func ownersTable(found *summary.AllSummaries) paper.ReportTable {
 	t := paper.ReportTable{
 		Title: "Owners", Total: &paper.ReportRow{Cells: cells("Total", &found.Totals)},
 		Columns: slices.Concat(
-			[]paper.ReportColumn{textColumn("Owner")},
+			[]paper.ReportColumn{paper.TextColumn("Owner")},
 			figureHeads(adjusted),
-			amountColumns("Reserve", "Current balance"),
+			paper.AmountColumns("Reserve", "Current balance"),
 		),
 	}
 	for i := range found.Owners {
@@ -122,41 +121,21 @@ func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale strin
 	first, last := p.First(), p.Last()
 
 	return &paper.ReportDoc{
-		Subtitle: months(first.Day, last.Day, locale),
+		Subtitle: paper.MonthsText(first.Day, last.Day, locale),
 		Locale:   locale,
 		Created:  last.AddDays(1).In(time.UTC),
 		Team:     sender,
 	}, nil
 }
 
-// months returns a text such as "January 2026 – February 2026", in the language of the locale, or one month alone.
-func months(first, last day.Day, locale string) string {
-	from, to := paper.MonthText(first.String(), locale), paper.MonthText(last.String(), locale)
-	if from == to {
-		return from
-	}
-
-	return from + " – " + to
-}
-
-// amountHead returns a column of amounts.
-func amountHead(name string) paper.ReportColumn {
-	return paper.ReportColumn{Head: name, Kind: paper.ReportAmount}
-}
-
 // figureHeads returns the columns of an owner's figures in a table, with the adjustments if adjusted.
 func figureHeads(adjusted bool) []paper.ReportColumn {
-	heads := []paper.ReportColumn{
-		amountHead("Balance start"),
-		amountHead("Net revenue"),
-		amountHead("Expenses"),
-		amountHead("Payouts"),
-	}
+	heads := []string{"Balance start", "Net revenue", "Expenses", "Payouts"}
 	if adjusted {
-		heads = append(heads, amountHead("Adjustments"))
+		heads = append(heads, "Adjustments")
 	}
 
-	return append(heads, amountHead("Balance end"))
+	return paper.AmountColumns(append(heads, "Balance end")...)
 }
 
 // figureCells returns an owner's figures in the order of figureHeads.

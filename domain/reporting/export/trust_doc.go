@@ -8,7 +8,7 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/record/export"
-	"stayledger/domain/reporting/paper"
+	"stayledger/domain/record/paper"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/db"
@@ -85,8 +85,8 @@ func trustDoc(doc *paper.ReportDoc, t *trust.Reconciliation, places map[id.ID]st
 	legs := paper.ReportTable{
 		Title: "The three legs",
 		Columns: append(
-			[]paper.ReportColumn{textColumn("Leg")},
-			amountColumns("Balance", "Differs from books by")...,
+			[]paper.ReportColumn{paper.TextColumn("Leg")},
+			paper.AmountColumns("Balance", "Differs from books by")...,
 		),
 	}
 
@@ -144,8 +144,8 @@ func accountName(a *account.Ref) string { return codeAndName(a.Code, a.Name) }
 // with the books.
 func banksTable(leg *trust.BankLeg) paper.ReportTable {
 	t := paper.ReportTable{Title: "Bank accounts", Columns: append(
-		[]paper.ReportColumn{textColumn("Account"), dateColumn("Stated on")},
-		amountColumns("Statement", "In transit", "Outstanding", "Bank only", "Adjusted", "Books", "Difference")...,
+		[]paper.ReportColumn{paper.TextColumn("Account"), paper.DateColumn("Stated on")},
+		paper.AmountColumns("Statement", "In transit", "Outstanding", "Bank only", "Adjusted", "Books", "Difference")...,
 	)}
 
 	var books, differences money.Cents
@@ -200,8 +200,8 @@ func banksTable(leg *trust.BankLeg) paper.ReportTable {
 // none, and is then left out.
 func unclearedTable(leg *trust.BankLeg) paper.ReportTable {
 	t := paper.ReportTable{Title: "In transit, outstanding and at the bank only", Columns: append(
-		[]paper.ReportColumn{textColumn("Description"), dateColumn("Date")},
-		amountColumns("Booked", "Not matched")...,
+		[]paper.ReportColumn{paper.TextColumn("Description"), paper.DateColumn("Date")},
+		paper.AmountColumns("Booked", "Not matched")...,
 	)}
 
 	for i := range leg.Accounts {
@@ -309,8 +309,8 @@ func liabilitiesTable(l *trust.LiabilityLeg) paper.ReportTable {
 	t := paper.ReportTable{
 		Title: "Liabilities",
 		Columns: append(
-			[]paper.ReportColumn{textColumn("Held for")},
-			amountColumns("Held", "Owed to the trust", "Balance")...,
+			[]paper.ReportColumn{paper.TextColumn("Held for")},
+			paper.AmountColumns("Held", "Owed to the trust", "Balance")...,
 		),
 	}
 	add := func(style paper.RowStyle, level int, cells ...any) {
@@ -391,12 +391,12 @@ func liabilitiesTable(l *trust.LiabilityLeg) paper.ReportTable {
 func ownersTables(o *trust.OwnerBalances) []paper.ReportTable {
 	shares := paper.ReportTable{Title: "Owner balances by listing", Columns: append(
 		[]paper.ReportColumn{
-			textColumn("Owner"),
-			dateColumn("From"),
-			dateColumn("Until"),
+			paper.TextColumn("Owner"),
+			paper.DateColumn("From"),
+			paper.DateColumn("Until"),
 			{Head: "Share", Kind: paper.ReportPercent},
 		},
-		amountColumns("Balance")...,
+		paper.AmountColumns("Balance")...,
 	)}
 
 	// First the shares: a group of rows for each listing, with its total.
@@ -421,7 +421,7 @@ func ownersTables(o *trust.OwnerBalances) []paper.ReportTable {
 
 	totals := paper.ReportTable{
 		Title:   "Owners",
-		Columns: append([]paper.ReportColumn{textColumn("Owner")}, amountColumns("Balance")...),
+		Columns: append([]paper.ReportColumn{paper.TextColumn("Owner")}, paper.AmountColumns("Balance")...),
 	}
 
 	// Then the owners. The rest of the balance is of no owner, which is a warning.
@@ -530,8 +530,8 @@ func warningsTable(warnings []trust.Warning, places map[id.ID]string) []paper.Re
 	t := paper.ReportTable{
 		Title: "Warnings",
 		Columns: append(
-			[]paper.ReportColumn{textColumn("Finding"), {Head: "Count", Kind: paper.ReportInteger}},
-			amountColumns("Amount")...,
+			[]paper.ReportColumn{paper.TextColumn("Finding"), {Head: "Count", Kind: paper.ReportInteger}},
+			paper.AmountColumns("Amount")...,
 		),
 	}
 

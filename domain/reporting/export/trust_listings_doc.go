@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"stayledger/domain/record/export"
-	"stayledger/domain/reporting/paper"
+	"stayledger/domain/record/paper"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
@@ -136,7 +136,7 @@ func newListingLine(r *trust.ListingTrust) listingLine {
 // listingsTable returns a table of the columns that are not empty, and the total. The amount of a warning is in the
 // last column.
 func listingsTable(lines []listingLine) paper.ReportTable {
-	t := paper.ReportTable{Title: "Listings", Columns: []paper.ReportColumn{textColumn("Listing")}}
+	t := paper.ReportTable{Title: "Listings", Columns: []paper.ReportColumn{paper.TextColumn("Listing")}}
 
 	// First find the columns with any amount. The last one, the total, is always shown.
 	sums, shown := make([]money.Cents, len(listingClaims)), []int{}
@@ -149,7 +149,7 @@ func listingsTable(lines []listingLine) paper.ReportTable {
 
 		if used {
 			shown = append(shown, i)
-			t.Columns = append(t.Columns, amountColumns(listingClaims[i].head)...)
+			t.Columns = append(t.Columns, paper.AmountColumns(listingClaims[i].head)...)
 		}
 	}
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"stayledger/domain/reporting/paper"
+	"stayledger/domain/record/paper"
 	"stayledger/platform/money"
 	"stayledger/platform/pdf/pdftest"
 )

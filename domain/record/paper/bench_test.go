@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"stayledger/domain/reporting/paper"
+	"stayledger/domain/record/paper"
 )
 
 func BenchmarkOwnerStatement(b *testing.B) {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"stayledger/domain/reporting/paper"
+	"stayledger/domain/record/paper"
 	"stayledger/platform/pdf/pdftest"
 )
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"stayledger/domain/reporting/paper"
+	"stayledger/domain/record/paper"
 	"stayledger/platform/money"
 )
 

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"stayledger/domain/reporting/paper"
+	"stayledger/domain/record/paper"
 	"stayledger/platform/money"
 )
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
 
+	"stayledger/platform/day"
 	"stayledger/platform/money"
 )
 
@@ -155,6 +156,17 @@ func ShortMonthText(date, locale string) string {
 	}
 
 	return parsed.Format(withoutDay.Replace(dateLayout(localeTag(locale))))
+}
+
+// MonthsText returns a text such as "January 2026 – February 2026" for a period of months, in the language of the
+// locale, or one month alone.
+func MonthsText(first, last day.Day, locale string) string {
+	from, to := MonthText(first.String(), locale), MonthText(last.String(), locale)
+	if from == to {
+		return from
+	}
+
+	return from + " – " + to
 }
 
 // percentText returns a percentage such as 12.5% as CLDR writes it for the locale, in Latin digits as for amounts.

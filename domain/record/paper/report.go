@@ -40,6 +40,22 @@ type ReportColumn struct {
 	Kind ReportKind
 }
 
+// TextColumn returns a column of texts.
+func TextColumn(head string) ReportColumn { return ReportColumn{Head: head, Kind: ReportText} }
+
+// DateColumn returns a column of dates.
+func DateColumn(head string) ReportColumn { return ReportColumn{Head: head, Kind: ReportDate} }
+
+// AmountColumns returns a column of amounts for each head.
+func AmountColumns(heads ...string) []ReportColumn {
+	columns := make([]ReportColumn, len(heads))
+	for i, head := range heads {
+		columns[i] = ReportColumn{Head: head, Kind: ReportAmount}
+	}
+
+	return columns
+}
+
 // ReportKind says what the cells of a column hold.
 type ReportKind string
 
