@@ -1,5 +1,10 @@
 package money
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Rate is a share in parts per 100000: 7250 is 7.25 %. It can be negative or above the whole.
 type Rate int64
 
@@ -23,4 +28,18 @@ func (r Rate) TaxIn(gross Cents) Cents {
 	divisor := uint64(WholeRate) + uint64(r) //nolint:gosec // a negative rate wraps back above zero by the check above.
 
 	return withSign(mulDiv(gross.magnitude(), Cents(r).magnitude(), divisor), (r < 0) != (gross < 0))
+}
+
+// Percent returns the rate as a percentage with as many decimal places as it needs, such as 12.5%.
+func (r Rate) Percent() string {
+	if r < 0 {
+		return "−" + (-r).Percent()
+	}
+
+	whole, rest := r/1000, r%1000
+	if rest == 0 {
+		return fmt.Sprintf("%d%%", whole)
+	}
+
+	return fmt.Sprintf("%d.%s%%", whole, strings.TrimRight(fmt.Sprintf("%03d", rest), "0"))
 }

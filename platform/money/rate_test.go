@@ -66,3 +66,13 @@ func TestRateIncluded(t *testing.T) {
 
 	mustPanic(t, func() { (-money.WholeRate).TaxIn(100) })
 }
+
+func TestRateAsPercentage(t *testing.T) {
+	t.Parallel()
+
+	for rate, want := range map[money.Rate]string{0: "0%", 60_000: "60%", 33_333: "33.333%", 12_500: "12.5%", -7_250: "−7.25%", 1: "0.001%"} {
+		if got := rate.Percent(); got != want {
+			t.Errorf("%d is %s, want %s", rate, got, want)
+		}
+	}
+}

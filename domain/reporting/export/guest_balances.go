@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/record/export"
+	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
@@ -59,7 +60,7 @@ func guestBalancesCSV() export.Declaration[guestSelection] {
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "guest-balances",
-		Check:  checkCurrency(func(s *guestSelection) string { return s.Currency }),
+		Check:  report.CheckCurrencyIn(func(s *guestSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *guestSelection) (export.Size, error) {
 			// Building the query reads the chart of accounts, so it can fail.
 			q, err := trust.GuestQuery(ctx, tx, &s.GuestFilter)

@@ -147,7 +147,7 @@ func managerEntriesCSV() export.Declaration[managerEntrySelection] {
 		Format: export.CSV,
 		Scopes: []string{"pm-statements:export"},
 		Name:   "manager-statement-entries",
-		Check:  checkCurrency(func(s *managerEntrySelection) string { return s.Currency }),
+		Check:  report.CheckCurrencyIn(func(s *managerEntrySelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection) (export.Size, error) {
 			q, err := trust.ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
 			if err != nil {

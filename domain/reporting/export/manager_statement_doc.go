@@ -16,13 +16,13 @@ import (
 // managerDocument is the selector of the PDF of manager statements: the filters of their list, and the language.
 type managerDocument struct {
 	trust.ManagerFilter
-	DocumentLocale
+	report.DocumentLocale
 }
 
 // managerDetailDocument is the selector of the PDF of one manager statement.
 type managerDetailDocument struct {
 	trust.ManagerPeriod
-	DocumentLocale
+	report.DocumentLocale
 }
 
 // managerStatementPDF declares EXP-P20, the document of one manager statement.
@@ -37,11 +37,11 @@ func managerStatementPDF() export.Declaration[managerDetailDocument] {
 		Format: export.PDF,
 		Scopes: []string{"pm-statements:export"},
 		Name:   "manager-statement",
-		Check:  checkCurrency(func(s *managerDetailDocument) string { return s.Currency }),
+		Check:  report.CheckCurrencyIn(func(s *managerDetailDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *managerDetailDocument) (export.Size, error) {
 			// The document has at most a row for each account.
-			accounts, err := countAccounts(ctx, tx)
-			return estimatePages(accounts), err
+			accounts, err := report.CountAccounts(ctx, tx)
+			return report.EstimatePages(accounts), err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailDocument, out *export.Sink) error {
 			d, err := trust.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
@@ -50,7 +50,7 @@ func managerStatementPDF() export.Declaration[managerDetailDocument] {
 			}
 
 			// Date the document by the statement's last day, not by today.
-			doc, err := reportHead(ctx, tx, d.Currency, d.EndAt)
+			doc, err := report.DocumentHead(ctx, tx, d.Currency, d.EndAt)
 			if err != nil {
 				return err
 			}
@@ -58,7 +58,7 @@ func managerStatementPDF() export.Declaration[managerDetailDocument] {
 			doc.Locale = s.Locale
 			managerStatementDoc(&doc, d)
 
-			return writeReport(out, &doc)
+			return report.WriteDocument(out, &doc)
 		},
 	}
 }
@@ -154,10 +154,10 @@ func managerStatementsPDF() export.Declaration[managerDocument] {
 		Format: export.PDF,
 		Scopes: []string{"pm-statements:export"},
 		Name:   "manager-statements",
-		Check:  checkCurrency(func(s *managerDocument) string { return s.Currency }),
+		Check:  report.CheckCurrencyIn(func(s *managerDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerDocument) (export.Size, error) {
 			all, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
-			return estimatePages(export.Size{Rows: int64(len(all))}), err
+			return report.EstimatePages(export.Size{Rows: int64(len(all))}), err
 		},
 		Render: renderManagerStatements,
 	}
@@ -185,7 +185,7 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 		last = all[0].EndAt
 	}
 
-	doc, err := reportHead(ctx, tx, currency, last)
+	doc, err := report.DocumentHead(ctx, tx, currency, last)
 	if err != nil {
 		return err
 	}
@@ -196,12 +196,12 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 	doc.Facts = []paper.Fact{{Label: "Currency", Value: doc.Currency}}
 	if len(all) == 0 {
 		doc.Notes = []string{"No month of the manager statements is selected."}
-		return writeReport(out, &doc)
+		return report.WriteDocument(out, &doc)
 	}
 
 	managerStatementsDoc(&doc, all)
 
-	return writeReport(out, &doc)
+	return report.WriteDocument(out, &doc)
 }
 
 // managerStatementsDoc fills in the table of months, which come newest first, and the summary over all of them.

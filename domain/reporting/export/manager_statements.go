@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stayledger/domain/record/export"
+	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
@@ -60,7 +61,7 @@ func managerStatementsCSV() export.Declaration[managerSelection] {
 		Format:  export.CSV,
 		Scopes:  []string{"pm-statements:export"},
 		Name:    "manager-statements",
-		Check:   checkCurrency(func(s *managerSelection) string { return s.Currency }),
+		Check:   report.CheckCurrencyIn(func(s *managerSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerSelection) (export.Size, error) {
 			// The list is computed, not stored: count its months.
 			months, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
@@ -170,9 +171,9 @@ func managerStatementCSV() export.Declaration[managerDetailSelection] {
 		Format: export.CSV,
 		Scopes: []string{"pm-statements:export"},
 		Name:   "manager-statement",
-		Check:  checkCurrency(func(s *managerDetailSelection) string { return s.Currency }),
+		Check:  report.CheckCurrencyIn(func(s *managerDetailSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *managerDetailSelection) (export.Size, error) {
-			return countAccounts(ctx, tx)
+			return report.CountAccounts(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailSelection, out *export.Sink) error {
 			d, err := trust.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)

@@ -120,9 +120,9 @@ func profitCSV() export.Declaration[profitSelection] {
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "profit-and-loss",
-		Check:  checkCurrency(func(s *profitSelection) string { return s.Currency }),
+		Check:  report.CheckCurrencyIn(func(s *profitSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *profitSelection) (export.Size, error) {
-			return countAccounts(ctx, tx)
+			return report.CountAccounts(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *profitSelection, out *export.Sink) error {
 			m, err := report.ProfitMatrix(ctx, tx, s.ProfitFilter)
@@ -148,9 +148,9 @@ func balanceSheetCSV() export.Declaration[sheetSelection] {
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "balance-sheet",
-		Check:  checkCurrency(func(s *sheetSelection) string { return s.Currency }),
+		Check:  report.CheckCurrencyIn(func(s *sheetSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *sheetSelection) (export.Size, error) {
-			return countAccounts(ctx, tx)
+			return report.CountAccounts(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *sheetSelection, out *export.Sink) error {
 			m, err := report.SheetMatrix(ctx, tx, s.SheetFilter)

@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
+	"stayledger/platform/money"
 )
 
 // statementRows is the selector of the CSV: the filters of GET /statements, and the columns.
@@ -98,7 +99,7 @@ func shareOwners(shares []statement.Share) []statement.Owner {
 func ownerNames(owners []statement.Owner) string {
 	names := make([]string, len(owners))
 	for i := range owners {
-		names[i] = owners[i].Name + " " + percent(owners[i].Split)
+		names[i] = owners[i].Name + " " + money.Rate(owners[i].Split).Percent()
 	}
 
 	return strings.Join(names, "; ")

@@ -11,75 +11,8 @@ import (
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
 )
-
-// loadSender loads the letterhead of the team.
-func loadSender(ctx context.Context, tx *db.Tx) (paper.StatementTeam, error) {
-	type row struct {
-		Name    string
-		Email   *string
-		Phone   *string
-		Address *contact.Address
-		Logo    []byte
-	}
-
-	// An empty text counts as absent: then the team's own name or e-mail is taken.
-	r, err := db.Get[row](ctx, tx, `
-		select coalesce(nullif(company_name, ''), name) as name, coalesce(nullif(support_email, ''), email) as email, phone,
-			coalesce(statement_address, billing_address) as address,
-			(select content from team_logo where team_id = @team) as logo
-		from team where team_id = @team`, db.Args{"team": tx.Team})
-	if err != nil {
-		return paper.StatementTeam{}, fmt.Errorf("read the letterhead: %w", err)
-	}
-
-	out := paper.StatementTeam{Name: r.Name, Address: addressLines(r.Address), Logo: r.Logo}
-	if r.Email != nil {
-		out.Email = *r.Email
-	}
-
-	if r.Phone != nil {
-		out.Phone = *r.Phone
-	}
-
-	return out, nil
-}
-
-// addressLines returns the lines of an address as an envelope has them.
-func addressLines(a *contact.Address) []string {
-	if a == nil {
-		return nil
-	}
-
-	// The last line is such as "Austin, TX 78701". Any of its three parts may be missing.
-	region := a.StateCode
-	if region == "" {
-		region = a.State
-	}
-
-	place := strings.TrimSpace(region + " " + a.PostalCode)
-	if a.City != "" && place != "" {
-		place = a.City + ", " + place
-	} else {
-		place = a.City + place
-	}
-
-	var lines []string
-
-	// An address without a part has no empty line.
-	for _, line := range []string{a.Line1, a.Line2, place} {
-		if line != "" {
-			lines = append(lines, line)
-		}
-	}
-
-	// Some sources give the address only as one text.
-	if len(lines) == 0 && a.Full != "" {
-		lines = []string{a.Full}
-	}
-
-	return lines
-}
 
 // background is the data that the documents of statements show in addition to the statements.
 type background struct {
@@ -111,12 +44,12 @@ func (b *background) document(s *statement.Detail, sender *paper.StatementTeam) 
 		Team:     *sender,
 		Statement: paper.StatementRef{
 			ID:          s.ShortRef,
-			Status:      statusText(s.Status),
+			Status:      s.Status.Title(),
 			PeriodStart: s.StartAt.String(),
 			PeriodEnd:   s.EndAt.String(),
 			Draft:       s.Status == statement.Draft,
 		},
-		Listing: paper.StatementListing{Name: s.Listing.Name, Address: strings.Join(addressLines(listing), ", ")},
+		Listing: paper.StatementListing{Name: s.Listing.Name, Address: strings.Join(listing.Lines(), ", ")},
 	}
 
 	// The layout decides whether owners see the e-mail address of the team.
@@ -128,8 +61,8 @@ func (b *background) document(s *statement.Detail, sender *paper.StatementTeam) 
 	for _, share := range s.Shares {
 		doc.Owners = append(doc.Owners, paper.StatementOwner{
 			Name:         share.Name,
-			Address:      addressLines(owner(share.ContactID)),
-			SplitPercent: percent(share.Split),
+			Address:      owner(share.ContactID).Lines(),
+			SplitPercent: money.Rate(share.Split).Percent(),
 			ShareCents:   share.Amount,
 		})
 	}
@@ -168,34 +101,6 @@ func (b *background) ownerAddress(s *statement.Detail) func(id.ID) *contact.Addr
 
 		return b.addresses[owner]
 	}
-}
-
-// statusText returns the status as a document shows it.
-func statusText(s statement.Status) string {
-	switch s {
-	case statement.Draft:
-		return "Draft"
-	case statement.InReview:
-		return "In review"
-	case statement.Published:
-		return "Published"
-	}
-
-	return string(s)
-}
-
-// percent returns parts per 100000 as a percentage with as many decimal places as they need.
-func percent(split int64) string {
-	if split < 0 {
-		return "−" + percent(-split)
-	}
-
-	whole, rest := split/1000, split%1000
-	if rest == 0 {
-		return fmt.Sprintf("%d%%", whole)
-	}
-
-	return fmt.Sprintf("%d.%s%%", whole, strings.TrimRight(fmt.Sprintf("%03d", rest), "0"))
 }
 
 // loadAddresses loads the addresses of the listings and owners of all statements, by id.

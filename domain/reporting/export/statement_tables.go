@@ -207,7 +207,7 @@ func renderCells(cells []statement.TableCell) []any {
 		case c.Amount != nil:
 			out[i] = *c.Amount
 		case c.Percent != nil:
-			out[i] = percent(*c.Percent)
+			out[i] = money.Rate(*c.Percent).Percent()
 		case c.Text != nil:
 			out[i] = *c.Text
 		}

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 
+	"stayledger/domain/property/contact"
 	"stayledger/domain/record/export"
 	"stayledger/domain/record/paper"
 	"stayledger/domain/settlement/statement"
@@ -135,7 +136,7 @@ func documents(
 ) iter.Seq2[paper.StatementDoc, error] {
 	return func(yield func(paper.StatementDoc, error) bool) {
 		// All statements have the same letterhead.
-		sender, err := loadSender(ctx, tx)
+		sender, err := contact.LoadLetterhead(ctx, tx)
 		if err == nil {
 			// Statements are read as owners see them, whoever exports them.
 			err = statement.EachDetails(ctx, tx, s.Filter, true, func(all []statement.Detail) error {

@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/reporting/summary"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
+	"stayledger/platform/money"
 )
 
 // summaryRows is the selector of the CSV: the filters of the owners' summaries, and the columns.
@@ -117,7 +118,7 @@ var partColumns = []export.GoColumn[summary.OwnerPart]{
 	export.FromRow("startAt", csv.Date, func(p *summary.OwnerPart) any { return p.Statement.StartAt }),
 	export.FromRow("endAt", csv.Date, func(p *summary.OwnerPart) any { return p.Statement.EndAt }),
 	export.FromRow("status", csv.Text, func(p *summary.OwnerPart) any { return p.Statement.Status }),
-	export.FromRow("split", csv.Text, func(p *summary.OwnerPart) any { return percent(p.Split) }),
+	export.FromRow("split", csv.Text, func(p *summary.OwnerPart) any { return money.Rate(p.Split).Percent() }),
 	export.FromRow("currency", csv.Currency, func(p *summary.OwnerPart) any { return p.Statement.Currency }),
 	export.FromRow("balanceStart", csv.Amount, func(p *summary.OwnerPart) any {
 		return p.Figures.BalanceStart

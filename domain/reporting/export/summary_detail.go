@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
 )
 
 // owned is the part of a selector that names the owner in the path.
@@ -66,7 +67,7 @@ var ownedColumns = []export.GoColumn[ownedRow]{
 	export.FromRow("startAt", csv.Date, func(r *ownedRow) any { return r.StartAt }),
 	export.FromRow("endAt", csv.Date, func(r *ownedRow) any { return r.EndAt }),
 	export.FromRow("status", csv.Text, func(r *ownedRow) any { return r.Status }),
-	export.FromRow("split", csv.Text, func(r *ownedRow) any { return percent(r.Split) }),
+	export.FromRow("split", csv.Text, func(r *ownedRow) any { return money.Rate(r.Split).Percent() }),
 	export.FromRow("layoutId", csv.ID, func(r *ownedRow) any { return r.Layout.ID }),
 	export.FromRow("layout", csv.Text, func(r *ownedRow) any { return r.Layout.Name }),
 	export.FromRow("currency", csv.Currency, func(r *ownedRow) any { return r.currency }),

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"stayledger/domain/record/export"
 	"stayledger/domain/record/paper"
@@ -16,19 +15,10 @@ import (
 	"stayledger/platform/money"
 )
 
-// rowsPerPage is about how many rows of a report fit on a page.
-const rowsPerPage = 40
-
 // summaryDocument is the selector of the PDF of all owners.
 type summaryDocument struct {
 	summary.Filter
-	DocumentLocale
-}
-
-// DocumentLocale is the language of a document. It is exported because the schema of a body leaves out the fields
-// of embedded unexported types.
-type DocumentLocale struct {
-	Locale string `query:"locale" json:"locale,omitempty" pattern:"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}$" maxLength:"35" doc:"Language tag such as en-GB: writes amounts and dates, chooses the paper. en-US when absent."`
+	report.DocumentLocale
 }
 
 // summariesPDF declares EXP-P31, the document of all owners.
@@ -47,7 +37,7 @@ func summariesPDF() export.Declaration[summaryDocument] {
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *summaryDocument) (export.Size, error) {
 			owners, _, err := summary.CountOwnerSummaries(ctx, tx, &s.Filter)
-			return export.Size{Documents: 1, Pages: 1 + owners/rowsPerPage}, err
+			return report.EstimatePages(export.Size{Rows: owners}), err
 		},
 		Render: renderSummaries,
 	}
@@ -72,11 +62,8 @@ func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *ex
 	doc.Facts = []paper.Fact{{Label: "Owners", Value: strconv.Itoa(len(found.Owners))}}
 
 	doc.Tables = []paper.ReportTable{ownersTable(found)}
-	if err := paper.Report(out, *doc); err != nil {
-		return err
-	}
 
-	return out.Count(1)
+	return report.WriteDocument(out, &doc)
 }
 
 // ownersTable returns a table with a row per owner. Adjustments have a column only if the total has any.
@@ -110,22 +97,15 @@ func ownersTable(found *summary.AllSummaries) paper.ReportTable {
 	return t
 }
 
-// summaryHead returns the parts that all documents of a period have. They are dated with the day after it, so that
-// the same data gives the same bytes.
-func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale string) (*paper.ReportDoc, error) {
-	sender, err := loadSender(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-
+// summaryHead returns the parts that all documents of a period have.
+func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale string) (paper.ReportDoc, error) {
 	first, last := p.First(), p.Last()
 
-	return &paper.ReportDoc{
-		Subtitle: paper.MonthsText(first.Day, last.Day, locale),
-		Locale:   locale,
-		Created:  last.AddDays(1).In(time.UTC),
-		Team:     sender,
-	}, nil
+	// The currency is known only after the summaries are read.
+	doc, err := report.DocumentHead(ctx, tx, "", last.Day)
+	doc.Subtitle, doc.Locale = paper.MonthsText(first.Day, last.Day, locale), locale
+
+	return doc, err
 }
 
 // figureHeads returns the columns of an owner's figures in a table, with the adjustments if adjusted.
@@ -166,7 +146,7 @@ func summaryLines(f *summary.Financials) []paper.SummaryLine {
 // ownedLocaleSelection is the body of the selector: the filters of an owner's statements, and the language.
 type ownedLocaleSelection struct {
 	summary.Period
-	DocumentLocale
+	report.DocumentLocale
 }
 
 // ownedDocument is the selector of the PDF of one owner.
@@ -200,7 +180,7 @@ func summaryDetailPDF() export.Declaration[ownedDocument] {
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *ownedDocument) (export.Size, error) {
 			n, err := summary.CountOwnerStatements(ctx, tx, s.ContactID, &s.Period)
-			return export.Size{Documents: 1, Pages: 1 + n/rowsPerPage}, err
+			return report.EstimatePages(export.Size{Rows: n}), err
 		},
 		Render: renderOwnerSummary,
 	}
@@ -238,11 +218,7 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *e
 		doc.Tables = append(doc.Tables, layoutTable(&d.Layouts[i]))
 	}
 
-	if err := paper.Report(out, *doc); err != nil {
-		return err
-	}
-
-	return out.Count(1)
+	return report.WriteDocument(out, &doc)
 }
 
 // ownerFacts returns the lines at the head of the document: the owner, the listings, the reserve and the current
@@ -293,9 +269,9 @@ func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, lo
 			Cells: append([]any{
 				one.Listing.Name,
 				paper.ShortMonthText(one.StartAt.String(), locale),
-				percent(one.Split),
+				money.Rate(one.Split).Percent(),
 			}, figureCells(&one.Financials, adjusted)...),
-			Below: statusText(one.Status),
+			Below: one.Status.Title(),
 		})
 	}
 

@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"fmt"
 
 	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/report"
@@ -53,9 +52,9 @@ func trialBalanceCSV() export.Declaration[trialSelection] {
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "trial-balance",
-		Check:  checkCurrency(func(s *trialSelection) string { return s.Currency }),
+		Check:  report.CheckCurrencyIn(func(s *trialSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trialSelection) (export.Size, error) {
-			return countAccounts(ctx, tx)
+			return report.CountAccounts(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *trialSelection, out *export.Sink) error {
 			t, err := report.ReadTrial(ctx, tx, s.TrialFilter)
@@ -66,14 +65,4 @@ func trialBalanceCSV() export.Declaration[trialSelection] {
 			return export.WriteTable(out, export.SelectColumns(trialCells(t), s.Columns), export.YieldRows(t.Data))
 		},
 	}
-}
-
-// countAccounts returns the size of a report that has at most a row for each account.
-func countAccounts(ctx context.Context, tx *db.Tx) (export.Size, error) {
-	n, err := db.Get[int64](ctx, tx, `select count(*) from account where team_id = @team`, db.Args{"team": tx.Team})
-	if err != nil {
-		return export.Size{}, fmt.Errorf("count accounts: %w", err)
-	}
-
-	return export.Size{Rows: n}, nil
 }

@@ -413,7 +413,7 @@ func trustCSV() export.Declaration[trustSelection] {
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "trust-reconciliation",
-		Check:  checkCurrency(func(s *trustSelection) string { return s.Currency }),
+		Check:  report.CheckCurrencyIn(func(s *trustSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trustSelection) (export.Size, error) {
 			return countTrust(ctx, tx)
 		},

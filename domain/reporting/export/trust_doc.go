@@ -19,7 +19,7 @@ import (
 // trustDocument is the selector of the PDF of the trust reconciliation: its filters, and the language.
 type trustDocument struct {
 	trust.Filter
-	DocumentLocale
+	report.DocumentLocale
 }
 
 // trustPDF declares EXP-P25, the document of a trust reconciliation.
@@ -34,10 +34,10 @@ func trustPDF() export.Declaration[trustDocument] {
 		Format: export.PDF,
 		Scopes: []string{"reports:export"},
 		Name:   "trust-reconciliation",
-		Check:  checkCurrency(func(s *trustDocument) string { return s.Currency }),
+		Check:  report.CheckCurrencyIn(func(s *trustDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trustDocument) (export.Size, error) {
 			rows, err := countTrust(ctx, tx)
-			return estimatePages(rows), err
+			return report.EstimatePages(rows), err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *trustDocument, out *export.Sink) error {
 			t, err := trust.Read(ctx, tx, &s.Filter)
@@ -52,7 +52,7 @@ func trustPDF() export.Declaration[trustDocument] {
 			}
 
 			// Date the document by the day of the report, not by today.
-			doc, err := reportHead(ctx, tx, t.Currency, t.Date)
+			doc, err := report.DocumentHead(ctx, tx, t.Currency, t.Date)
 			if err != nil {
 				return err
 			}
@@ -60,7 +60,7 @@ func trustPDF() export.Declaration[trustDocument] {
 			doc.Locale = s.Locale
 			trustDoc(&doc, t, places)
 
-			return writeReport(out, &doc)
+			return report.WriteDocument(out, &doc)
 		},
 	}
 }
@@ -139,6 +139,15 @@ func widestDifference(differences ...money.Cents) money.Cents {
 
 // accountName returns the code and the name of an account.
 func accountName(a *account.Ref) string { return codeAndName(a.Code, a.Name) }
+
+// codeAndName returns an account as bookkeepers write it: code and name, or the name alone.
+func codeAndName(code *string, name string) string {
+	if code == nil || *code == "" {
+		return name
+	}
+
+	return *code + " " + name
+}
 
 // banksTable returns the bank accounts with the steps from the stated to the adjusted balance, and the comparison
 // with the books.
@@ -509,7 +518,7 @@ func ownerRows(p *trust.OwnerPeriod) []paper.ReportRow {
 	for i := range p.Shares {
 		s := &p.Shares[i]
 
-		rows[i] = paper.ReportRow{Level: 1, Cells: []any{s.Name, from, until, percent(s.Split), s.CentTotal}}
+		rows[i] = paper.ReportRow{Level: 1, Cells: []any{s.Name, from, until, money.Rate(s.Split).Percent(), s.CentTotal}}
 		if s.CentTotal < 0 {
 			rows[i].Style = paper.WarningRow
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stayledger/domain/record/export"
+	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
@@ -96,7 +97,7 @@ func trustByListingCSV() export.Declaration[trustListingSelection] {
 			"over all pages. Positive is owed by the trust; the amounts of a row add up to its total, and without " +
 			"`listingIds` the totals to the book balance of the trust's bank accounts.",
 		Format: export.CSV, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
-		Check: checkCurrency(func(s *trustListingSelection) string { return s.Currency }),
+		Check: report.CheckCurrencyIn(func(s *trustListingSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingSelection) (export.Size, error) {
 			return countListings(ctx, tx)
 		},

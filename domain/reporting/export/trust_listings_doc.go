@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/record/export"
 	"stayledger/domain/record/paper"
+	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
@@ -16,7 +17,7 @@ import (
 // language.
 type trustListingDocument struct {
 	trust.ListingTrustFilter
-	DocumentLocale
+	report.DocumentLocale
 }
 
 // trustByListingPDF declares EXP-P26, the document of a trust reconciliation by listing.
@@ -27,10 +28,10 @@ func trustByListingPDF() export.Declaration[trustListingDocument] {
 		Doc: "A table of the money that the trust holds for each listing and the parties it is owed to, with warnings " +
 			"below. Kinds that no listing has are left out.",
 		Format: export.PDF, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
-		Check: checkCurrency(func(s *trustListingDocument) string { return s.Currency }),
+		Check: report.CheckCurrencyIn(func(s *trustListingDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingDocument) (export.Size, error) {
 			rows, err := countListings(ctx, tx)
-			return estimatePages(rows), err
+			return report.EstimatePages(rows), err
 		},
 		Render: renderTrustByListing,
 	}
@@ -68,7 +69,7 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 		return err
 	}
 
-	doc, err := reportHead(ctx, tx, t.Head.Currency, t.Head.Date)
+	doc, err := report.DocumentHead(ctx, tx, t.Head.Currency, t.Head.Date)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 		doc.Notes = []string{"Some listings were asked for; the figures at the top are those of all."}
 	}
 
-	return writeReport(out, &doc)
+	return report.WriteDocument(out, &doc)
 }
 
 // newListingLine returns the line of a row of the report, with its warnings.

@@ -44,6 +44,20 @@ func (Status) Enum() []string {
 	return []string{string(Draft), string(InReview), string(Published)}
 }
 
+// Title returns the status as a document shows it.
+func (s Status) Title() string {
+	switch s {
+	case Draft:
+		return "Draft"
+	case InReview:
+		return "In review"
+	case Published:
+		return "Published"
+	}
+
+	return string(s)
+}
+
 // Statement is an owner statement as its readers see it.
 type Statement struct {
 	ID            id.ID                `json:"id" doc:"The same for a draft and for what it is saved as."`
