@@ -28,7 +28,6 @@ import (
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
-	exports "stayledger/domain/reporting/export"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/summary"
 	"stayledger/domain/reporting/trust"
@@ -114,9 +113,8 @@ func Parts(o External, c Config) parts.Part {
 		payout.Part(),
 		delivery.New(delivery.Config{Sender: o.Mail, Box: o.Box, PublicURL: c.PublicURL}).Part(),
 		trust.Part(),
-		report.Part(),
+		report.Part(o.Box),
 		summary.Part(),
-		exports.Part(o.Box),
 	}
 
 	// Exports of all nouns are served in one place, since their callers take turns.

@@ -39,7 +39,7 @@ func New(tb testing.TB) *Books {
 func In(tb testing.TB, d *db.DB) *Books {
 	tb.Helper()
 
-	endpoints := slices.Concat(trust.Part().Endpoints, report.Part().Endpoints)
+	endpoints := slices.Concat(trust.Part().Endpoints, report.Part(nil).Endpoints)
 	b := &Books{Team: apitest.New(tb, apitest.Config{DB: d, Endpoints: endpoints})}
 	b.Accounts, b.Listing = fixture.StandardChart(b.Team), id.New(b.DB.Now())
 	b.Tx(mapping.InstallStandard)

@@ -39,7 +39,7 @@ var folders = []struct{ name, nouns string }{
 	{"activity", "fee mapping reservation transaction opening recurring journal"},
 	{"banking", "match rule accountconnection reconciliation"},
 	{"settlement", "layout chain statement historic delivery payee payment payout"},
-	{"reporting", "report trust summary export"},
+	{"reporting", "report trust summary"},
 	{"setup", "demo"},
 }
 

@@ -40,7 +40,7 @@ type world struct {
 func newWorld(t testing.TB) *world {
 	t.Helper()
 
-	all := parts.Join(journal.Part(), report.Part(), operation.Part(time.Hour))
+	all := parts.Join(journal.Part(), report.Part(nil), operation.Part(time.Hour))
 	x := apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 	w := &world{Team: x, t: t, accounts: fixture.StandardChart(x)}
 	w.villa, w.barn = fixture.Listing(x, "Villa"), fixture.Listing(x, "Barn")

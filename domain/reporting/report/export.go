@@ -5,8 +5,33 @@ import (
 	"fmt"
 
 	"stayledger/domain/record/export"
+	"stayledger/platform/api"
 	"stayledger/platform/db"
+	"stayledger/platform/parts"
+	"stayledger/platform/seal"
 )
+
+// Callers know these schemas by the names of package export.
+var (
+	_ = api.PublishAs[profitSelection]("ExportProfitSelection")
+	_ = api.PublishAs[sheetSelection]("ExportSheetSelection")
+	_ = api.PublishAs[matrixColumn]("ExportMatrixColumn")
+	_ = api.PublishAs[trialSelection]("ExportTrialSelection")
+	_ = api.PublishAs[trialColumn]("ExportTrialColumn")
+	_ = api.PublishAs[entrySelection]("ExportEntrySelection")
+	_ = api.PublishAs[EntryColumn]("ExportEntryColumn")
+)
+
+// exports returns the exports of the reports. The box opens the tax identifiers of information returns.
+func exports(box *seal.Box) []parts.Export {
+	return []parts.Export{
+		export.Declare(profitCSV()),
+		export.Declare(balanceSheetCSV()),
+		export.Declare(trialBalanceCSV()),
+		export.Declare(journalEntriesCSV()),
+		export.Declare(informationReturnsCSV(box)),
+	}
+}
 
 // CheckCurrencyIn returns a check of a selection that refuses an invalid currency as the reports do, before an
 // operation is queued for it.

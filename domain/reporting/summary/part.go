@@ -14,4 +14,4 @@ var (
 )
 
 // Part returns the part of the summaries of owners' statements.
-func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }
+func Part() parts.Part { return parts.Part{Endpoints: endpoints(), Exports: exports()} }

@@ -25,4 +25,4 @@ var (
 )
 
 // Part returns the part of the reports on the money in the trust.
-func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }
+func Part() parts.Part { return parts.Part{Endpoints: endpoints(), Exports: exports()} }

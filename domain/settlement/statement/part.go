@@ -10,7 +10,8 @@ import (
 func Part(linkers ...Linker) parts.Part {
 	return parts.Part{
 		Endpoints: slices.Concat(endpoints(linkers...), batchEndpoints()), Handlers: handlers(),
-		Tables: parts.Owns("statement", "statement_version", "statement_batch", "statement_batch_item"),
+		Exports: exports(),
+		Tables:  parts.Owns("statement", "statement_version", "statement_batch", "statement_batch_item"),
 		Uses: []parts.Use{
 			{Of: "listing", Reason: "ownerStatements", Columns: []string{"statement.listing_id"}},
 			{Of: "listing_ownership_period", Reason: "ownerStatements", Columns: []string{"statement.ownership_period_id"}},

@@ -22,7 +22,7 @@ func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
 
 	return apitest.New(t, apitest.Config{
-		Endpoints: parts.Join(demo.Part(nil), operation.Part(time.Hour), recurring.Part(), report.Part(), account.Part(nil), bank.Part(rule.OfBank), rule.Part(), trust.Part()).Endpoints,
+		Endpoints: parts.Join(demo.Part(nil), operation.Part(time.Hour), recurring.Part(), report.Part(nil), account.Part(nil), bank.Part(rule.OfBank), rule.Part(), trust.Part()).Endpoints,
 		Handlers:  demo.Part(nil).Handlers,
 	})
 }

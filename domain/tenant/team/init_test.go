@@ -27,7 +27,7 @@ func newFilled(t *testing.T) *apitest.Team {
 	t.Helper()
 
 	return apitest.New(t, apitest.Config{
-		Endpoints: parts.Join(team.Part(nil, nouns...), operation.Part(time.Hour), account.Part(nil), tax.Part(), report.Part(), fee.Part(), mapping.Part(), reservation.Part(), transaction.Part(), recurring.Part(), layout.Part()).Endpoints,
+		Endpoints: parts.Join(team.Part(nil, nouns...), operation.Part(time.Hour), account.Part(nil), tax.Part(), report.Part(nil), fee.Part(), mapping.Part(), reservation.Part(), transaction.Part(), recurring.Part(), layout.Part()).Endpoints,
 		Handlers:  team.Part(nil, nouns...).Handlers,
 	})
 }

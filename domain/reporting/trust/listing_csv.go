@@ -1,4 +1,4 @@
-package export
+package trust
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/report"
-	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
@@ -16,7 +15,7 @@ import (
 // trustListingSelection is the selector of the CSV: the filters of GET /reports/trust-reconciliation/by-listing,
 // and the columns.
 type trustListingSelection struct {
-	trust.ListingTrustFilter
+	ListingTrustFilter
 	Columns []trustListingColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -26,48 +25,48 @@ type trustListingColumn string
 // Enum returns the names of the columns in their own order.
 func (trustListingColumn) Enum() []string { return export.ColumnNames(trustListingCells(nil)) }
 
-type listingCell = export.GoColumn[trust.ListingTrust]
+type listingCell = export.GoColumn[ListingTrust]
 
 // trustListingCells returns the columns. A nil report is enough to list the names.
-func trustListingCells(t *trust.ListingTrusts) []listingCell {
+func trustListingCells(t *ListingTrusts) []listingCell {
 	// All columns between listing and total are amounts of one claim.
-	amount := func(name string, value func(r *trust.ListingTrust) trust.Figure) listingCell {
-		return export.FromRow(name, csv.Amount, func(r *trust.ListingTrust) any { return value(r).CentTotal })
+	amount := func(name string, value func(r *ListingTrust) Figure) listingCell {
+		return export.FromRow(name, csv.Amount, func(r *ListingTrust) any { return value(r).CentTotal })
 	}
 
 	return []listingCell{
-		export.FromRow("date", csv.Date, func(*trust.ListingTrust) any { return t.Head.Date }),
-		export.FromRow("listingId", csv.ID, func(r *trust.ListingTrust) any { return orNil(r.ID) }),
-		export.FromRow("listing", csv.Text, func(r *trust.ListingTrust) any { return r.Name }),
-		amount("guestsDeparted", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.Departed.Figure }),
-		amount("guestsInHouse", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.InHouse.Figure }),
-		amount("guestsUpcoming", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.Upcoming.Figure }),
-		amount("guestsCancelled", func(r *trust.ListingTrust) trust.Figure { return r.GuestBalances.Cancelled.Figure }),
-		amount("guestsUnassigned", func(r *trust.ListingTrust) trust.Figure {
+		export.FromRow("date", csv.Date, func(*ListingTrust) any { return t.Head.Date }),
+		export.FromRow("listingId", csv.ID, func(r *ListingTrust) any { return orNil(r.ID) }),
+		export.FromRow("listing", csv.Text, func(r *ListingTrust) any { return r.Name }),
+		amount("guestsDeparted", func(r *ListingTrust) Figure { return r.GuestBalances.Departed.Figure }),
+		amount("guestsInHouse", func(r *ListingTrust) Figure { return r.GuestBalances.InHouse.Figure }),
+		amount("guestsUpcoming", func(r *ListingTrust) Figure { return r.GuestBalances.Upcoming.Figure }),
+		amount("guestsCancelled", func(r *ListingTrust) Figure { return r.GuestBalances.Cancelled.Figure }),
+		amount("guestsUnassigned", func(r *ListingTrust) Figure {
 			return r.GuestBalances.Unassigned.Figure
 		}),
-		amount("deferredRevenue", func(r *trust.ListingTrust) trust.Figure { return r.DeferredRevenue }),
-		amount("taxes", func(r *trust.ListingTrust) trust.Figure { return r.Taxes }),
-		amount("accountsPayable", func(r *trust.ListingTrust) trust.Figure { return r.AccountsPayable }),
-		amount("securityDeposits", func(r *trust.ListingTrust) trust.Figure { return r.SecurityDeposits }),
-		amount("dueToFromTrust", func(r *trust.ListingTrust) trust.Figure { return r.DueToFromTrust }),
-		amount("ownerBalances", func(r *trust.ListingTrust) trust.Figure { return r.OwnerBalances }),
-		amount("managerBalance", func(r *trust.ListingTrust) trust.Figure { return r.ManagerBalance }),
-		amount("fundsHeldElsewhere", func(r *trust.ListingTrust) trust.Figure { return r.FundsHeldElsewhere }),
-		amount("trustSurplus", func(r *trust.ListingTrust) trust.Figure { return r.TrustSurplus }),
-		amount("other", func(r *trust.ListingTrust) trust.Figure { return r.Other }),
-		export.FromRow("total", csv.Amount, func(r *trust.ListingTrust) any { return r.CentTotal }),
-		export.FromRow("currency", csv.Currency, func(*trust.ListingTrust) any {
+		amount("deferredRevenue", func(r *ListingTrust) Figure { return r.DeferredRevenue }),
+		amount("taxes", func(r *ListingTrust) Figure { return r.Taxes }),
+		amount("accountsPayable", func(r *ListingTrust) Figure { return r.AccountsPayable }),
+		amount("securityDeposits", func(r *ListingTrust) Figure { return r.SecurityDeposits }),
+		amount("dueToFromTrust", func(r *ListingTrust) Figure { return r.DueToFromTrust }),
+		amount("ownerBalances", func(r *ListingTrust) Figure { return r.OwnerBalances }),
+		amount("managerBalance", func(r *ListingTrust) Figure { return r.ManagerBalance }),
+		amount("fundsHeldElsewhere", func(r *ListingTrust) Figure { return r.FundsHeldElsewhere }),
+		amount("trustSurplus", func(r *ListingTrust) Figure { return r.TrustSurplus }),
+		amount("other", func(r *ListingTrust) Figure { return r.Other }),
+		export.FromRow("total", csv.Amount, func(r *ListingTrust) any { return r.CentTotal }),
+		export.FromRow("currency", csv.Currency, func(*ListingTrust) any {
 			return string(t.Head.Currency)
 		}),
-		export.FromRow("warnings", csv.Text, func(r *trust.ListingTrust) any {
+		export.FromRow("warnings", csv.Text, func(r *ListingTrust) any {
 			return warningCodes(r.Warnings)
 		}),
 	}
 }
 
 // warningCodes returns the codes of the warnings as one text.
-func warningCodes(warnings []trust.Warning) string {
+func warningCodes(warnings []Warning) string {
 	codes := make([]string, len(warnings))
 	for i := range warnings {
 		codes[i] = string(warnings[i].Code)
@@ -77,8 +76,8 @@ func warningCodes(warnings []trust.Warning) string {
 }
 
 // listingRows yields the rows of the report one by one, so that only one of them is in memory.
-func listingRows(t *trust.ListingTrusts) iter.Seq2[*trust.ListingTrust, error] {
-	return func(yield func(*trust.ListingTrust, error) bool) {
+func listingRows(t *ListingTrusts) iter.Seq2[*ListingTrust, error] {
+	return func(yield func(*ListingTrust, error) bool) {
 		for i := range t.Len() {
 			row := t.Row(i)
 			if !yield(&row, nil) {
@@ -102,7 +101,7 @@ func trustByListingCSV() export.Declaration[trustListingSelection] {
 			return countListings(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *trustListingSelection, out *export.Sink) error {
-			t, err := trust.OpenByListing(ctx, tx, &s.ListingTrustFilter)
+			t, err := OpenByListing(ctx, tx, &s.ListingTrustFilter)
 			if err != nil {
 				return err
 			}

@@ -1,17 +1,16 @@
-package export
+package report
 
 import (
 	"context"
 
 	"stayledger/domain/record/export"
-	"stayledger/domain/reporting/report"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
 
 // trialSelection is the selector of the CSV: the filters of GET /reports/trial-balance, and the columns.
 type trialSelection struct {
-	report.TrialFilter
+	TrialFilter
 	Columns []trialColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -23,19 +22,19 @@ func (trialColumn) Enum() []string { return export.ColumnNames(trialCells(nil)) 
 
 // trialCells returns the columns. Period and currency are the same in every row. A nil report is enough to list the
 // names.
-func trialCells(t *report.TrialBalance) []export.GoColumn[report.TrialRow] {
-	return []export.GoColumn[report.TrialRow]{
-		export.FromRow("startDate", csv.Date, func(*report.TrialRow) any { return t.StartDate }),
-		export.FromRow("endDate", csv.Date, func(*report.TrialRow) any { return t.EndDate }),
-		export.FromRow("accountId", csv.ID, func(r *report.TrialRow) any { return r.Account.ID }),
-		export.FromRow("accountCode", csv.ID, func(r *report.TrialRow) any { return r.Account.Code }),
-		export.FromRow("account", csv.Text, func(r *report.TrialRow) any { return r.Account.Name }),
-		export.FromRow("classification", csv.Text, func(r *report.TrialRow) any { return r.Classification }),
-		export.FromRow("beginning", csv.Amount, func(r *report.TrialRow) any { return r.Beginning }),
-		export.FromRow("debit", csv.Amount, func(r *report.TrialRow) any { return r.Debit }),
-		export.FromRow("credit", csv.Amount, func(r *report.TrialRow) any { return r.Credit }),
-		export.FromRow("ending", csv.Amount, func(r *report.TrialRow) any { return r.Ending }),
-		export.FromRow("currency", csv.Currency, func(*report.TrialRow) any { return string(t.Currency) }),
+func trialCells(t *TrialBalance) []export.GoColumn[TrialRow] {
+	return []export.GoColumn[TrialRow]{
+		export.FromRow("startDate", csv.Date, func(*TrialRow) any { return t.StartDate }),
+		export.FromRow("endDate", csv.Date, func(*TrialRow) any { return t.EndDate }),
+		export.FromRow("accountId", csv.ID, func(r *TrialRow) any { return r.Account.ID }),
+		export.FromRow("accountCode", csv.ID, func(r *TrialRow) any { return r.Account.Code }),
+		export.FromRow("account", csv.Text, func(r *TrialRow) any { return r.Account.Name }),
+		export.FromRow("classification", csv.Text, func(r *TrialRow) any { return r.Classification }),
+		export.FromRow("beginning", csv.Amount, func(r *TrialRow) any { return r.Beginning }),
+		export.FromRow("debit", csv.Amount, func(r *TrialRow) any { return r.Debit }),
+		export.FromRow("credit", csv.Amount, func(r *TrialRow) any { return r.Credit }),
+		export.FromRow("ending", csv.Amount, func(r *TrialRow) any { return r.Ending }),
+		export.FromRow("currency", csv.Currency, func(*TrialRow) any { return string(t.Currency) }),
 	}
 }
 
@@ -52,12 +51,12 @@ func trialBalanceCSV() export.Declaration[trialSelection] {
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "trial-balance",
-		Check:  report.CheckCurrencyIn(func(s *trialSelection) string { return s.Currency }),
+		Check:  CheckCurrencyIn(func(s *trialSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trialSelection) (export.Size, error) {
-			return report.CountAccounts(ctx, tx)
+			return CountAccounts(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *trialSelection, out *export.Sink) error {
-			t, err := report.ReadTrial(ctx, tx, s.TrialFilter)
+			t, err := ReadTrial(ctx, tx, s.TrialFilter)
 			if err != nil {
 				return err
 			}

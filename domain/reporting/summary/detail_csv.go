@@ -1,4 +1,4 @@
-package export
+package summary
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 
 	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/report"
-	"stayledger/domain/reporting/summary"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -20,7 +19,7 @@ type owned struct {
 
 // ownedColumnSelection is the body of the selector: the filters of an owner's statements, and the columns.
 type ownedColumnSelection struct {
-	summary.Period
+	Period
 	Columns []ownedColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent. layoutColumns are those of the layouts."`
 }
 
@@ -50,9 +49,9 @@ const layoutColumns = "layoutColumns"
 
 // ownedRow is a statement and its owner.
 type ownedRow struct {
-	contact  *summary.Contact
+	contact  *Contact
 	currency string
-	*summary.OwnerStatement
+	*OwnerStatement
 }
 
 // ownedColumns are the columns that every statement has, in the signs that owners see.
@@ -104,7 +103,7 @@ func (c layoutColumn) value(r *ownedRow) any {
 
 // listLayoutColumns returns the columns of all layouts, each with its section in the name. If a name appears a second
 // time, in a section of the other kind, the kind is added.
-func listLayoutColumns(layouts []summary.LayoutSummary) []export.GoColumn[ownedRow] {
+func listLayoutColumns(layouts []LayoutSummary) []export.GoColumn[ownedRow] {
 	var (
 		at  []layoutColumn
 		out []export.GoColumn[ownedRow]
@@ -165,8 +164,8 @@ func (s *ownedColumnSelection) columns(laid []export.GoColumn[ownedRow]) []expor
 const ownedRefusals = " Fails with 404 for a contact that the team does not have." + summaryRefusals
 
 // checkOwned refuses an unknown contact and an invalid currency.
-func checkOwned(ctx context.Context, tx *db.Tx, o owned, p *summary.Period) error {
-	if _, err := summary.ReadContact(ctx, tx, o.ContactID); err != nil {
+func checkOwned(ctx context.Context, tx *db.Tx, o owned, p *Period) error {
+	if _, err := ReadContact(ctx, tx, o.ContactID); err != nil {
 		return err
 	}
 
@@ -176,7 +175,7 @@ func checkOwned(ctx context.Context, tx *db.Tx, o owned, p *summary.Period) erro
 // summaryDetailCSV declares EXP-P29, the export of the statements behind an owner's summary.
 func summaryDetailCSV() export.Declaration[ownedRows] {
 	return export.Declaration[ownedRows]{
-		Path:    summary.Path + "/details/{contactId}/csv",
+		Path:    Path + "/details/{contactId}/csv",
 		ID:      "OwnerStatementSummaryCSV",
 		Tag:     "Reports",
 		Summary: "Export the statements behind an owner's summary as CSV",
@@ -189,7 +188,7 @@ func summaryDetailCSV() export.Declaration[ownedRows] {
 			return checkOwned(ctx, tx, s.owned, &s.Period)
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *ownedRows) (export.Size, error) {
-			n, err := summary.CountOwnerStatements(ctx, tx, s.ContactID, &s.Period)
+			n, err := CountOwnerStatements(ctx, tx, s.ContactID, &s.Period)
 			return export.Size{Rows: n}, err
 		},
 		Render: renderSummaryDetail,
@@ -201,7 +200,7 @@ func summaryDetailCSV() export.Declaration[ownedRows] {
 func renderSummaryDetail(ctx context.Context, tx *db.Tx, s *ownedRows, out *export.Sink) error {
 	var rows []ownedRow
 
-	d, err := summary.ReadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *summary.OwnerStatement) error {
+	d, err := ReadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *OwnerStatement) error {
 		rows = append(rows, ownedRow{OwnerStatement: one})
 		return nil
 	})

@@ -1,20 +1,18 @@
-package export
+package trust
 
 import (
 	"context"
 
 	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/report"
-	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
-	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
 // managerSelection is the selector of the CSV: the filters of GET /reports/manager-statements, and the columns.
 type managerSelection struct {
-	trust.ManagerFilter
+	ManagerFilter
 	Columns []managerColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -25,29 +23,29 @@ type managerColumn string
 func (managerColumn) Enum() []string { return export.ColumnNames(managerCells) }
 
 // managerCells are the columns of the list of manager statements.
-var managerCells = []export.GoColumn[trust.ManagerMonth]{
-	export.FromRow("startAt", csv.Date, func(m *trust.ManagerMonth) any { return m.StartAt }),
-	export.FromRow("endAt", csv.Date, func(m *trust.ManagerMonth) any { return m.EndAt }),
-	export.FromRow("balanceStart", csv.Amount, func(m *trust.ManagerMonth) any {
+var managerCells = []export.GoColumn[ManagerMonth]{
+	export.FromRow("startAt", csv.Date, func(m *ManagerMonth) any { return m.StartAt }),
+	export.FromRow("endAt", csv.Date, func(m *ManagerMonth) any { return m.EndAt }),
+	export.FromRow("balanceStart", csv.Amount, func(m *ManagerMonth) any {
 		return m.Financials.BalanceStart
 	}),
-	export.FromRow("netRevenue", csv.Amount, func(m *trust.ManagerMonth) any {
+	export.FromRow("netRevenue", csv.Amount, func(m *ManagerMonth) any {
 		return m.Financials.NetRevenue
 	}),
-	export.FromRow("expenses", csv.Amount, func(m *trust.ManagerMonth) any { return m.Financials.Expenses }),
-	export.FromRow("netIncome", csv.Amount, func(m *trust.ManagerMonth) any {
+	export.FromRow("expenses", csv.Amount, func(m *ManagerMonth) any { return m.Financials.Expenses }),
+	export.FromRow("netIncome", csv.Amount, func(m *ManagerMonth) any {
 		return m.Financials.NetIncome
 	}),
-	export.FromRow("adjustments", csv.Amount, func(m *trust.ManagerMonth) any {
+	export.FromRow("adjustments", csv.Amount, func(m *ManagerMonth) any {
 		return m.Financials.Adjustments
 	}),
-	export.FromRow("transfers", csv.Amount, func(m *trust.ManagerMonth) any {
+	export.FromRow("transfers", csv.Amount, func(m *ManagerMonth) any {
 		return m.Financials.Transfers
 	}),
-	export.FromRow("balanceEnd", csv.Amount, func(m *trust.ManagerMonth) any {
+	export.FromRow("balanceEnd", csv.Amount, func(m *ManagerMonth) any {
 		return m.Financials.BalanceEnd
 	}),
-	export.FromRow("currency", csv.Currency, func(m *trust.ManagerMonth) any { return string(m.Currency) }),
+	export.FromRow("currency", csv.Currency, func(m *ManagerMonth) any { return string(m.Currency) }),
 }
 
 // managerStatementsCSV declares EXP-P18, the export of the list of manager statements.
@@ -64,11 +62,11 @@ func managerStatementsCSV() export.Declaration[managerSelection] {
 		Check:   report.CheckCurrencyIn(func(s *managerSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerSelection) (export.Size, error) {
 			// The list is computed, not stored: count its months.
-			months, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
+			months, err := ManagerStatements(ctx, tx, &s.ManagerFilter)
 			return export.Size{Rows: int64(len(months))}, err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerSelection, out *export.Sink) error {
-			months, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
+			months, err := ManagerStatements(ctx, tx, &s.ManagerFilter)
 			if err != nil {
 				return err
 			}
@@ -81,7 +79,7 @@ func managerStatementsCSV() export.Declaration[managerSelection] {
 // managerDetailSelection is the selector of the CSV: the filters of GET /reports/manager-statements/detail, and the
 // columns.
 type managerDetailSelection struct {
-	trust.ManagerPeriod
+	ManagerPeriod
 	Columns []managerDetailColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -94,7 +92,7 @@ func (managerDetailColumn) Enum() []string { return export.ColumnNames(managerDe
 // managerLine is a row of a manager statement: an account, or another figure that is part of the balance.
 type managerLine struct {
 	section, row string
-	account      *trust.ManagerAccount
+	account      *ManagerAccount
 	cents        money.Cents
 }
 
@@ -106,7 +104,7 @@ const (
 
 // managerLines returns the rows of a manager statement. They add up to the available balance, and without the
 // assets and liabilities to the balance at the end.
-func managerLines(d *trust.ManagerDetail) []managerLine {
+func managerLines(d *ManagerDetail) []managerLine {
 	// The balance at the start comes first, then the accounts that moved it.
 	lines := []managerLine{{section: sectionStart, row: "Balance start", cents: d.Financials.BalanceStart}}
 	for i := range d.Sections {
@@ -128,9 +126,9 @@ func managerLines(d *trust.ManagerDetail) []managerLine {
 
 // managerDetailCells returns the columns of a manager statement. Period and currency are the same in every row. A
 // nil statement is enough to list the names.
-func managerDetailCells(d *trust.ManagerDetail) []export.GoColumn[managerLine] {
+func managerDetailCells(d *ManagerDetail) []export.GoColumn[managerLine] {
 	// Rows that are no accounts have empty cells in the columns of an account.
-	ofAccount := func(value func(a *trust.ManagerAccount) any) func(*managerLine) any {
+	ofAccount := func(value func(a *ManagerAccount) any) func(*managerLine) any {
 		return func(l *managerLine) any {
 			if l.account == nil {
 				return nil
@@ -144,14 +142,14 @@ func managerDetailCells(d *trust.ManagerDetail) []export.GoColumn[managerLine] {
 		export.FromRow("startAt", csv.Date, func(*managerLine) any { return d.StartAt }),
 		export.FromRow("endAt", csv.Date, func(*managerLine) any { return d.EndAt }),
 		export.FromRow("section", csv.Text, func(l *managerLine) any { return l.section }),
-		export.FromRow("categoryId", csv.ID, ofAccount(func(a *trust.ManagerAccount) any {
+		export.FromRow("categoryId", csv.ID, ofAccount(func(a *ManagerAccount) any {
 			return a.Category.ID
 		})),
-		export.FromRow("category", csv.Text, ofAccount(func(a *trust.ManagerAccount) any {
+		export.FromRow("category", csv.Text, ofAccount(func(a *ManagerAccount) any {
 			return a.Category.Name
 		})),
-		export.FromRow("accountId", csv.ID, ofAccount(func(a *trust.ManagerAccount) any { return a.ID })),
-		export.FromRow("accountCode", csv.ID, ofAccount(func(a *trust.ManagerAccount) any { return a.Code })),
+		export.FromRow("accountId", csv.ID, ofAccount(func(a *ManagerAccount) any { return a.ID })),
+		export.FromRow("accountCode", csv.ID, ofAccount(func(a *ManagerAccount) any { return a.Code })),
 		export.FromRow("name", csv.Text, func(l *managerLine) any { return l.row }),
 		export.FromRow("amount", csv.Amount, func(l *managerLine) any { return l.cents }),
 		export.FromRow("currency", csv.Currency, func(*managerLine) any { return string(d.Currency) }),
@@ -176,7 +174,7 @@ func managerStatementCSV() export.Declaration[managerDetailSelection] {
 			return report.CountAccounts(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailSelection, out *export.Sink) error {
-			d, err := trust.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
+			d, err := ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return err
 			}
@@ -184,13 +182,4 @@ func managerStatementCSV() export.Declaration[managerDetailSelection] {
 			return export.WriteTable(out, export.SelectColumns(managerDetailCells(d), s.Columns), export.YieldRows(managerLines(d)))
 		},
 	}
-}
-
-// orNil returns an id for a column of ids, or nil if there is none, which writes an empty cell.
-func orNil(v *id.ID) any {
-	if v == nil || v.IsZero() {
-		return nil
-	}
-
-	return *v
 }

@@ -1,4 +1,4 @@
-package export
+package trust
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"stayledger/domain/record/export"
 	"stayledger/domain/record/paper"
 	"stayledger/domain/reporting/report"
-	"stayledger/domain/reporting/trust"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -18,7 +17,7 @@ import (
 
 // trustDocument is the selector of the PDF of the trust reconciliation: its filters, and the language.
 type trustDocument struct {
-	trust.Filter
+	Filter
 	report.DocumentLocale
 }
 
@@ -40,7 +39,7 @@ func trustPDF() export.Declaration[trustDocument] {
 			return report.EstimatePages(rows), err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *trustDocument, out *export.Sink) error {
-			t, err := trust.Read(ctx, tx, &s.Filter)
+			t, err := Read(ctx, tx, &s.Filter)
 			if err != nil {
 				return err
 			}
@@ -66,7 +65,7 @@ func trustPDF() export.Declaration[trustDocument] {
 }
 
 // trustDoc fills in the document: the three legs side by side, the warnings, and then the details of each leg.
-func trustDoc(doc *paper.ReportDoc, t *trust.Reconciliation, places map[id.ID]string) {
+func trustDoc(doc *paper.ReportDoc, t *Reconciliation, places map[id.ID]string) {
 	bank, book, owed := t.Bank.AdjustedBalance, t.Book.CentTotal, t.Liabilities.CentTotal
 
 	// First the head: whether the three agree, and the widest difference between any two.
@@ -151,7 +150,7 @@ func codeAndName(code *string, name string) string {
 
 // banksTable returns the bank accounts with the steps from the stated to the adjusted balance, and the comparison
 // with the books.
-func banksTable(leg *trust.BankLeg) paper.ReportTable {
+func banksTable(leg *BankLeg) paper.ReportTable {
 	t := paper.ReportTable{Title: "Bank accounts", Columns: append(
 		[]paper.ReportColumn{paper.TextColumn("Account"), paper.DateColumn("Stated on")},
 		paper.AmountColumns("Statement", "In transit", "Outstanding", "Bank only", "Adjusted", "Books", "Difference")...,
@@ -207,7 +206,7 @@ func banksTable(leg *trust.BankLeg) paper.ReportTable {
 
 // unclearedTable returns the items that only one of bank and books has yet, by account. It has no rows if there are
 // none, and is then left out.
-func unclearedTable(leg *trust.BankLeg) paper.ReportTable {
+func unclearedTable(leg *BankLeg) paper.ReportTable {
 	t := paper.ReportTable{Title: "In transit, outstanding and at the bank only", Columns: append(
 		[]paper.ReportColumn{paper.TextColumn("Description"), paper.DateColumn("Date")},
 		paper.AmountColumns("Booked", "Not matched")...,
@@ -255,31 +254,31 @@ func orText(text, otherwise string) string {
 }
 
 // claimName returns the name of a row of the third leg.
-func claimName(c trust.Claim) string {
+func claimName(c Claim) string {
 	switch c {
-	case trust.ClaimBank:
+	case ClaimBank:
 		return "Bank"
-	case trust.ClaimGuests:
+	case ClaimGuests:
 		return "Guest balances"
-	case trust.ClaimDeferredRevenue:
+	case ClaimDeferredRevenue:
 		return "Deferred revenue"
-	case trust.ClaimTaxes:
+	case ClaimTaxes:
 		return "Taxes"
-	case trust.ClaimPayables:
+	case ClaimPayables:
 		return "Accounts payable"
-	case trust.ClaimSecurityDeposits:
+	case ClaimSecurityDeposits:
 		return "Security deposits"
-	case trust.ClaimDueToFrom:
+	case ClaimDueToFrom:
 		return "Due to the operating account"
-	case trust.ClaimOwners:
+	case ClaimOwners:
 		return "Owner balances"
-	case trust.ClaimManager:
+	case ClaimManager:
 		return "Manager balance"
-	case trust.ClaimHeldElsewhere:
+	case ClaimHeldElsewhere:
 		return "Held by processors and others"
-	case trust.ClaimSurplus:
+	case ClaimSurplus:
 		return "Opening balances of nobody"
-	case trust.ClaimOther:
+	case ClaimOther:
 		return "Income and costs of nobody"
 	}
 
@@ -314,7 +313,7 @@ func orEmpty(cents money.Cents) any {
 }
 
 // liabilitiesTable returns the third leg by claim, with the amounts held and owed below each claim.
-func liabilitiesTable(l *trust.LiabilityLeg) paper.ReportTable {
+func liabilitiesTable(l *LiabilityLeg) paper.ReportTable {
 	t := paper.ReportTable{
 		Title: "Liabilities",
 		Columns: append(
@@ -327,7 +326,7 @@ func liabilitiesTable(l *trust.LiabilityLeg) paper.ReportTable {
 	}
 
 	// First the guests, with a row for each state of a stay.
-	add(paper.PlainRow, 0, claimName(trust.ClaimGuests), nil, nil, l.GuestBalances.CentTotal)
+	add(paper.PlainRow, 0, claimName(ClaimGuests), nil, nil, l.GuestBalances.CentTotal)
 
 	for _, g := range guestFigures(&l.GuestBalances) {
 		if g.Deposits != nil && g.Receivables != nil && (g.Deposits.CentTotal != 0 || g.Receivables.CentTotal != 0) {
@@ -350,7 +349,7 @@ func liabilitiesTable(l *trust.LiabilityLeg) paper.ReportTable {
 	}
 
 	// Then the claims with accounts. One without any amount is left out.
-	claim := func(r *trust.Row) {
+	claim := func(r *Row) {
 		if r.CentTotal == 0 && len(r.Accounts) == 0 {
 			return
 		}
@@ -381,7 +380,7 @@ func liabilitiesTable(l *trust.LiabilityLeg) paper.ReportTable {
 		}
 	}
 
-	add(owners, 0, claimName(trust.ClaimOwners), nil, nil, l.OwnerBalances.CentTotal)
+	add(owners, 0, claimName(ClaimOwners), nil, nil, l.OwnerBalances.CentTotal)
 
 	// Last, the manager and the funds that others hold.
 	manager := paper.PlainRow
@@ -389,7 +388,7 @@ func liabilitiesTable(l *trust.LiabilityLeg) paper.ReportTable {
 		manager = paper.WarningRow
 	}
 
-	add(manager, 0, claimName(trust.ClaimManager), nil, nil, l.ManagerBalance.CentTotal)
+	add(manager, 0, claimName(ClaimManager), nil, nil, l.ManagerBalance.CentTotal)
 	claim(&l.FundsHeldElsewhere)
 	t.Total = &paper.ReportRow{Cells: []any{"Total", nil, nil, l.CentTotal}}
 
@@ -397,7 +396,7 @@ func liabilitiesTable(l *trust.LiabilityLeg) paper.ReportTable {
 }
 
 // ownersTables returns two tables: the shares of owners by listing, and the total of each owner.
-func ownersTables(o *trust.OwnerBalances) []paper.ReportTable {
+func ownersTables(o *OwnerBalances) []paper.ReportTable {
 	shares := paper.ReportTable{Title: "Owner balances by listing", Columns: append(
 		[]paper.ReportColumn{
 			paper.TextColumn("Owner"),
@@ -495,7 +494,7 @@ func withoutCell(cells []any, i int) []any {
 }
 
 // ownerRows returns the shares of the owners in a period, or a warning if the period has no owner.
-func ownerRows(p *trust.OwnerPeriod) []paper.ReportRow {
+func ownerRows(p *OwnerPeriod) []paper.ReportRow {
 	var from, until any
 	if p.StartAt != nil {
 		from = p.StartAt.String()
@@ -531,7 +530,7 @@ func ownerRows(p *trust.OwnerPeriod) []paper.ReportRow {
 const placesShown = 10
 
 // warningsTable returns a table of the findings that need a look. It returns none if there are no findings.
-func warningsTable(warnings []trust.Warning, places map[id.ID]string) []paper.ReportTable {
+func warningsTable(warnings []Warning, places map[id.ID]string) []paper.ReportTable {
 	if len(warnings) == 0 {
 		return nil
 	}
@@ -572,7 +571,7 @@ func warningsTable(warnings []trust.Warning, places map[id.ID]string) []paper.Re
 }
 
 // placeName returns the names of the things that an item is about, from the account to the bank record.
-func placeName(item *trust.WarningItem, places map[id.ID]string) string {
+func placeName(item *WarningItem, places map[id.ID]string) string {
 	var parts []string
 
 	for _, v := range []*id.ID{

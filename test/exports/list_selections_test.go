@@ -1,4 +1,4 @@
-package export_test
+package exports_test
 
 import (
 	"bytes"
@@ -33,7 +33,7 @@ var listPaths = []listPath{
 }
 
 // lists adds two rows of each collection, one of them with a text that a spreadsheet would run.
-func (w *world) lists() {
+func (w *villaTeam) lists() {
 	w.t.Helper()
 	w.transaction(object{
 		"type": "payout", "date": "2026-02-20", "uniqueRef": "=1+1", "description": "\tPayout", "lines": list{object{"amount": 1, "listingId": w.villa, "contactId": w.ann}},
@@ -61,7 +61,7 @@ func (w *world) lists() {
 // Columns come as they are asked for, and the same cells in any order.
 func TestListColumns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.lists()
 
 	for _, p := range listPaths {
@@ -92,7 +92,7 @@ func TestListColumns(t *testing.T) {
 // Proves: EXP-07.
 func TestListSelections(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.lists()
 
 	for _, p := range listPaths {
@@ -129,7 +129,7 @@ func TestListSelections(t *testing.T) {
 
 func TestListRefusals(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	before := w.operations()
 
 	for _, p := range listPaths {
@@ -190,7 +190,7 @@ func TestListRefusals(t *testing.T) {
 
 func TestListsOfOneTeamOnly(t *testing.T) {
 	t.Parallel()
-	w, other := newWorld(t), newWorld(t)
+	w, other := newVillaTeam(t), newVillaTeam(t)
 	w.lists()
 
 	for _, p := range listPaths {
@@ -215,7 +215,7 @@ func TestListsOfOneTeamOnly(t *testing.T) {
 // Proves: EXP-12, EXP-13, EXP-14, EXP-15.
 func TestListsTooLargeForGet(t *testing.T) {
 	t.Parallel()
-	w := newWorldOf(t, export.Config{Limits: export.Limits{Rows: 1}})
+	w := newVillaTeamWith(t, export.Config{Limits: export.Limits{Rows: 1}})
 	w.lists()
 
 	before := w.operations()

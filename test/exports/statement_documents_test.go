@@ -1,4 +1,4 @@
-package export_test
+package exports_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 )
 
 // books gives the villa's owners two months of income and an expense.
-func (w *world) books() {
+func (w *villaTeam) books() {
 	w.t.Helper()
 	w.income("2026-01-15", 100000)
 	w.income("2026-02-10", 20000)
@@ -22,7 +22,7 @@ func (w *world) books() {
 }
 
 // month is the id of the statement of a month.
-func (w *world) month(month string) string {
+func (w *villaTeam) month(month string) string {
 	w.t.Helper()
 	return w.Get("/statements?month=" + month).Want(200).String("data.0.id")
 }
@@ -30,7 +30,7 @@ func (w *world) month(month string) string {
 // Proves: EXP-06, EXP-P11.
 func TestStatementsPDF(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.books()
 
 	one := w.awaited("/statements/pdf", "statementIds", w.month("2026-02"))
@@ -67,7 +67,7 @@ func count(all []string, text string) int {
 
 func TestPublishedStatementPDF(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.books()
 
 	for _, month := range []string{"2026-01", "2026-02"} {
@@ -81,7 +81,7 @@ func TestPublishedStatementPDF(t *testing.T) {
 // Proves: EXP-19, EXP-20, EXP-P12, ERR-45, OPEN-45.
 func TestStatementsPDFBatch(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.books()
 	before := w.operations()
 
@@ -111,7 +111,7 @@ func TestStatementsPDFBatch(t *testing.T) {
 // Proves: EXP-22, EXP-23, EXP-24, EXP-25, OPEN-47.
 func TestOwnershipPeriodsWithoutOwners(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.books()
 	orphans := []id.ID{w.ownership(fixture.Listing(w.Team, "Empty")), w.ownership(fixture.Listing(w.Team, "Also empty"))}
 	slices.SortFunc(orphans, id.ID.Compare)
@@ -145,7 +145,7 @@ func TestOwnershipPeriodsWithoutOwners(t *testing.T) {
 
 func TestEmptyStatementSelection(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 
 	before := w.operations()
 	for _, path := range []string{"/statements/pdf", "/statements/pdf/batch"} {
@@ -162,7 +162,7 @@ func TestStatementsPDFLimits(t *testing.T) {
 	t.Parallel()
 
 	for name, limits := range map[string]export.Limits{"documents": {Documents: 1}, "pages": {Pages: 1}} {
-		w := newWorldOf(t, export.Config{Limits: limits})
+		w := newVillaTeamWith(t, export.Config{Limits: limits})
 		w.books()
 		w.awaited("/statements/pdf", "month", "2026-02")
 		wantRequiresPost(t, w.Get("/statements/pdf?dateRange=2026-01-01...2026-02-28").WantError(apierr.CodeExportRequiresPost, "").Body)
@@ -175,7 +175,7 @@ func TestStatementsPDFLimits(t *testing.T) {
 
 func TestStatementsPDFRefusals(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.Get("/statements/pdf?locale=a/b").WantIssue("malformed", "locale")
 	w.Post("/statements/pdf", object{"locale": "a/b"}).WantIssue("malformed", "locale")
 

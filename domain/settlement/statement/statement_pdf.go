@@ -1,4 +1,4 @@
-package export
+package statement
 
 import (
 	"archive/zip"
@@ -6,21 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	"stayledger/domain/property/contact"
 	"stayledger/domain/record/export"
 	"stayledger/domain/record/paper"
-	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
-	"stayledger/platform/id"
 )
 
 // statementSelection is the selector of the documents: the filters of GET /statements, and the language of the
 // document.
 type statementSelection struct {
-	statement.Filter
+	Filter
 	Locale string `query:"locale" json:"locale,omitempty" pattern:"^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8}){0,3}$" maxLength:"35" doc:"Language tag such as en-GB: writes amounts and dates, chooses the paper. en-US when absent."`
 }
 
@@ -28,7 +25,7 @@ type statementSelection struct {
 func statementsPDF() export.Declaration[statementSelection] {
 	return export.Declaration[statementSelection]{
 		Path: "/statements/pdf", ID: "StatementsPDF", Tag: "Statements", Summary: "Export owner statements as PDF",
-		Doc:    "All selected statements in one document, drafts included, each with its own page numbers. " + refusals,
+		Doc:    "All selected statements in one document, drafts included, each with its own page numbers. " + documentRefusals,
 		Format: export.PDF, Scopes: []string{"statements:export"}, Name: "owner-statements",
 		Errors: apierr.List{errWithoutOwners},
 		Check:  checkStatements,
@@ -44,7 +41,7 @@ func statementsPDFBatch() export.Declaration[statementSelection] {
 		ID:       "StatementsPDFBatch",
 		Tag:      "Statements",
 		Summary:  "Export owner statements as PDFs in a ZIP",
-		Doc:      "One PDF per selected statement. Every valid GET answers with EXPORT_REQUIRES_POST. " + refusals,
+		Doc:      "One PDF per selected statement. Every valid GET answers with EXPORT_REQUIRES_POST. " + documentRefusals,
 		Format:   export.ZIP,
 		Scopes:   []string{"statements:export"},
 		Name:     "owner-statements",
@@ -56,44 +53,8 @@ func statementsPDFBatch() export.Declaration[statementSelection] {
 	}
 }
 
-const refusals = "Fails with 400 and context.reason ownershipPeriodsWithoutOwners when an ownership period that the " +
+const documentRefusals = "Fails with 400 and context.reason ownershipPeriodsWithoutOwners when an ownership period that the " +
 	"selection names has no owner, and with 400 and the issue selectionEmpty when it selects nothing."
-
-var errWithoutOwners = apierr.New(apierr.CodeBadRequest, "", "Ownership periods have no owner")
-
-// withoutOwners is the context of the refusal.
-type withoutOwners struct {
-	Reason             string  `json:"reason"`
-	OwnershipPeriodIDs []id.ID `json:"ownershipPeriodIds"`
-}
-
-// checkOwners refuses a selection that names ownership periods without an owner. Every owner-statement export calls
-// it, for EXP-21 to EXP-25.
-func checkOwners(ctx context.Context, tx *db.Tx, f *statement.Filter) error {
-	// Only periods that the selection asks for count, not those that it excludes.
-	named, _ := slices.Concat(f.PeriodIDs, f.OwnershipPeriodIDs).Parts()
-	if len(named) == 0 {
-		return nil
-	}
-
-	// The refusal names all of them, in a stable order.
-	orphans, err := db.Select[id.ID](ctx, tx, `
-		select p.id from listing_ownership_period p where p.team_id = @team and p.id = any(@ids) and not exists (
-			select from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id)
-		order by p.id`, db.Args{"team": tx.Team, "ids": named})
-	if err != nil {
-		return fmt.Errorf("check ownership periods: %w", err)
-	}
-
-	if len(orphans) > 0 {
-		return errWithoutOwners.With(withoutOwners{
-			Reason:             "ownershipPeriodsWithoutOwners",
-			OwnershipPeriodIDs: orphans,
-		})
-	}
-
-	return nil
-}
 
 // checkStatements refuses a selection with ownership periods without an owner, and an empty one with the issue
 // selectionEmpty.
@@ -102,7 +63,7 @@ func checkStatements(ctx context.Context, tx *db.Tx, s *statementSelection) erro
 		return err
 	}
 
-	ids, err := statement.Select(ctx, tx, s.Filter)
+	ids, err := Select(ctx, tx, s.Filter)
 	if err == nil && len(ids) == 0 {
 		err = apierr.BadRequest.At(apierr.IssueSelectionEmpty.In(""))
 	}
@@ -116,12 +77,12 @@ const linesPerPage = 40
 // countStatements returns the size of the documents: a page for every statement and one more for each forty of
 // their lines.
 func countStatements(ctx context.Context, tx *db.Tx, s *statementSelection) (export.Size, error) {
-	n, err := statement.Count(ctx, tx, s.Filter)
+	n, err := Count(ctx, tx, s.Filter)
 	if err != nil {
 		return export.Size{}, err
 	}
 
-	lines, err := statement.CountLines(ctx, tx, s.Filter)
+	lines, err := CountLines(ctx, tx, s.Filter)
 
 	return export.Size{Documents: n.Statements, Pages: n.Statements + lines/linesPerPage}, err
 }
@@ -139,7 +100,7 @@ func documents(
 		sender, err := contact.LoadLetterhead(ctx, tx)
 		if err == nil {
 			// Statements are read as owners see them, whoever exports them.
-			err = statement.EachDetails(ctx, tx, s.Filter, true, func(all []statement.Detail) error {
+			err = EachDetails(ctx, tx, s.Filter, true, func(all []Detail) error {
 				// Addresses and the like come in a constant number of queries per hundred.
 				b, err := loadBackground(ctx, tx, all)
 				if err != nil {

@@ -1,4 +1,4 @@
-package export
+package statement
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"stayledger/domain/property/contact"
 	"stayledger/domain/record/paper"
-	"stayledger/domain/settlement/statement"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -22,7 +21,7 @@ type background struct {
 }
 
 // loadBackground loads the background of many statements at once.
-func loadBackground(ctx context.Context, tx *db.Tx, all []statement.Detail) (b background, err error) {
+func loadBackground(ctx context.Context, tx *db.Tx, all []Detail) (b background, err error) {
 	if b.addresses, err = loadAddresses(ctx, tx, all); err != nil {
 		return b, err
 	}
@@ -34,7 +33,7 @@ func loadBackground(ctx context.Context, tx *db.Tx, all []statement.Detail) (b b
 
 // document returns a statement as its document shows it, with the letterhead of the sender. It is dated with the
 // day after its month, so that the same statement gives the same bytes whenever it is rendered.
-func (b *background) document(s *statement.Detail, sender *paper.StatementTeam) paper.StatementDoc {
+func (b *background) document(s *Detail, sender *paper.StatementTeam) paper.StatementDoc {
 	listing, owner := b.listingAddress(s), b.ownerAddress(s)
 
 	doc := paper.StatementDoc{
@@ -47,7 +46,7 @@ func (b *background) document(s *statement.Detail, sender *paper.StatementTeam) 
 			Status:      s.Status.Title(),
 			PeriodStart: s.StartAt.String(),
 			PeriodEnd:   s.EndAt.String(),
-			Draft:       s.Status == statement.Draft,
+			Draft:       s.Status == Draft,
 		},
 		Listing: paper.StatementListing{Name: s.Listing.Name, Address: strings.Join(listing.Lines(), ", ")},
 	}
@@ -82,7 +81,7 @@ func (b *background) document(s *statement.Detail, sender *paper.StatementTeam) 
 }
 
 // listingAddress returns the address of the listing. A published statement keeps the one of its publication.
-func (b *background) listingAddress(s *statement.Detail) *contact.Address {
+func (b *background) listingAddress(s *Detail) *contact.Address {
 	if s.Words != nil {
 		return s.Words.Listing.Address
 	}
@@ -91,7 +90,7 @@ func (b *background) listingAddress(s *statement.Detail) *contact.Address {
 }
 
 // ownerAddress returns a lookup of the owners' addresses. A published statement keeps those of its publication.
-func (b *background) ownerAddress(s *statement.Detail) func(id.ID) *contact.Address {
+func (b *background) ownerAddress(s *Detail) func(id.ID) *contact.Address {
 	return func(owner id.ID) *contact.Address {
 		if s.Words != nil {
 			if kept, known := s.Words.Owners[owner]; known {
@@ -104,7 +103,7 @@ func (b *background) ownerAddress(s *statement.Detail) func(id.ID) *contact.Addr
 }
 
 // loadAddresses loads the addresses of the listings and owners of all statements, by id.
-func loadAddresses(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID]*contact.Address, error) {
+func loadAddresses(ctx context.Context, tx *db.Tx, all []Detail) (map[id.ID]*contact.Address, error) {
 	type row struct {
 		ID      id.ID
 		Address *contact.Address

@@ -1,4 +1,4 @@
-package export
+package trust
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"stayledger/domain/books/bank"
 	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/report"
-	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -18,7 +17,7 @@ import (
 
 // trustSelection is the selector of the CSV: the filters of GET /reports/trust-reconciliation, and the columns.
 type trustSelection struct {
-	trust.Filter
+	Filter
 	Columns []trustColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -55,7 +54,7 @@ const (
 )
 
 // trustCells returns the columns. A nil report is enough to list the names.
-func trustCells(t *trust.Reconciliation) []export.GoColumn[trustLine] {
+func trustCells(t *Reconciliation) []export.GoColumn[trustLine] {
 	// Many rows are of no account: their cells are empty.
 	ofAccount := func(value func(a *account.Ref) any) func(*trustLine) any {
 		return func(l *trustLine) any {
@@ -90,7 +89,7 @@ func trustCells(t *trust.Reconciliation) []export.GoColumn[trustLine] {
 }
 
 // trustLines returns the rows of the report. The rows of a leg add up to it.
-func trustLines(t *trust.Reconciliation, places map[id.ID]string) []trustLine {
+func trustLines(t *Reconciliation, places map[id.ID]string) []trustLine {
 	var lines []trustLine
 
 	// First the three legs: bank, books and liabilities.
@@ -124,7 +123,7 @@ func trustLines(t *trust.Reconciliation, places map[id.ID]string) []trustLine {
 
 // warningLines returns a row for each place of a finding. The smallest ones, which the report does not show, are
 // one row.
-func warningLines(w *trust.Warning, accounts map[id.ID]*account.Ref, places map[id.ID]string) []trustLine {
+func warningLines(w *Warning, accounts map[id.ID]*account.Ref, places map[id.ID]string) []trustLine {
 	lines, rest := make([]trustLine, 0, len(w.Items)+1), w.Total
 	for i := range w.Items {
 		item := &w.Items[i]
@@ -187,7 +186,7 @@ var bankRows = []struct {
 
 // bankLines returns the rows that add up to the adjusted balance of an account. The largest items have rows of
 // their own; the rest of each kind is one row.
-func bankLines(a *trust.BankAccount) []trustLine {
+func bankLines(a *BankAccount) []trustLine {
 	lines := []trustLine{{
 		leg:     legBank,
 		row:     "statementBalance",
@@ -243,13 +242,13 @@ func bankLines(a *trust.BankAccount) []trustLine {
 const smaller = "Smaller amounts together"
 
 // guestFigures returns the parts of a guest split in the order of the report.
-func guestFigures(g *trust.GuestSplit) []struct {
+func guestFigures(g *GuestSplit) []struct {
 	Status report.Occupancy
-	*trust.GuestFigure
+	*GuestFigure
 } {
 	return []struct {
 		Status report.Occupancy
-		*trust.GuestFigure
+		*GuestFigure
 	}{
 		{report.Departed, &g.Departed},
 		{report.InHouse, &g.InHouse},
@@ -260,7 +259,7 @@ func guestFigures(g *trust.GuestSplit) []struct {
 }
 
 // liabilityLines returns the rows of the parties to whom the trust owes. They add up to the leg.
-func liabilityLines(l *trust.LiabilityLeg) []trustLine {
+func liabilityLines(l *LiabilityLeg) []trustLine {
 	var lines []trustLine
 
 	// First the guests, by where they are in their stay. Money without a stay is not split into deposits and
@@ -268,7 +267,7 @@ func liabilityLines(l *trust.LiabilityLeg) []trustLine {
 	for _, g := range guestFigures(&l.GuestBalances) {
 		parts := []struct {
 			row    string
-			figure *trust.Figure
+			figure *Figure
 		}{{"guestDeposits", g.Deposits}, {"guestReceivables", g.Receivables}}
 		if g.Status == report.Unassigned {
 			parts = parts[:1]
@@ -298,7 +297,7 @@ func liabilityLines(l *trust.LiabilityLeg) []trustLine {
 
 	lines = append(lines, trustLine{
 		leg:   legLiabilities,
-		row:   string(trust.ClaimManager),
+		row:   string(ClaimManager),
 		cents: l.ManagerBalance.CentTotal,
 	})
 
@@ -307,7 +306,7 @@ func liabilityLines(l *trust.LiabilityLeg) []trustLine {
 }
 
 // claimLines returns a row for each account of a claim.
-func claimLines(r *trust.Row) []trustLine {
+func claimLines(r *Row) []trustLine {
 	lines := make([]trustLine, len(r.Accounts))
 	for i := range r.Accounts {
 		lines[i] = trustLine{
@@ -323,14 +322,14 @@ func claimLines(r *trust.Row) []trustLine {
 
 // ownerLines returns the owners' shares of a listing. An amount in which no owner has a share is a row without an
 // owner.
-func ownerLines(l *trust.OwnerListing) []trustLine {
+func ownerLines(l *OwnerListing) []trustLine {
 	var lines []trustLine
 
 	for i := range l.Periods {
 		p := &l.Periods[i]
 
 		// All rows of a period have the same listing and period.
-		line := trustLine{leg: legLiabilities, row: string(trust.ClaimOwners), listingID: l.ID, periodID: p.ID}
+		line := trustLine{leg: legLiabilities, row: string(ClaimOwners), listingID: l.ID, periodID: p.ID}
 		if l.Name != nil {
 			line.listing = *l.Name
 		}
@@ -351,7 +350,7 @@ func ownerLines(l *trust.OwnerListing) []trustLine {
 }
 
 // loadPlaces loads the names of the things that warnings are about, by id.
-func loadPlaces(ctx context.Context, tx *db.Tx, warnings []trust.Warning) (map[id.ID]string, error) {
+func loadPlaces(ctx context.Context, tx *db.Tx, warnings []Warning) (map[id.ID]string, error) {
 	var ids []id.ID
 
 	// First collect the ids of any kind; ids are unique over all tables.
@@ -418,7 +417,7 @@ func trustCSV() export.Declaration[trustSelection] {
 			return countTrust(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *trustSelection, out *export.Sink) error {
-			t, err := trust.Read(ctx, tx, &s.Filter)
+			t, err := Read(ctx, tx, &s.Filter)
 			if err != nil {
 				return err
 			}

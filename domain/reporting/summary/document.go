@@ -1,4 +1,4 @@
-package export
+package summary
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"stayledger/domain/record/export"
 	"stayledger/domain/record/paper"
 	"stayledger/domain/reporting/report"
-	"stayledger/domain/reporting/summary"
 	"stayledger/domain/settlement/layout"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
@@ -17,14 +16,14 @@ import (
 
 // summaryDocument is the selector of the PDF of all owners.
 type summaryDocument struct {
-	summary.Filter
+	Filter
 	report.DocumentLocale
 }
 
 // summariesPDF declares EXP-P31, the document of all owners.
 func summariesPDF() export.Declaration[summaryDocument] {
 	return export.Declaration[summaryDocument]{
-		Path:    summary.Path + "/pdf",
+		Path:    Path + "/pdf",
 		ID:      "OwnerStatementSummariesPDF",
 		Tag:     "Reports",
 		Summary: "Export the owners' summaries as PDF",
@@ -36,7 +35,7 @@ func summariesPDF() export.Declaration[summaryDocument] {
 			return report.CheckCurrency(s.Currency)
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *summaryDocument) (export.Size, error) {
-			owners, _, err := summary.CountOwnerSummaries(ctx, tx, &s.Filter)
+			owners, _, err := CountOwnerSummaries(ctx, tx, &s.Filter)
 			return report.EstimatePages(export.Size{Rows: owners}), err
 		},
 		Render: renderSummaries,
@@ -45,7 +44,7 @@ func summariesPDF() export.Declaration[summaryDocument] {
 
 // renderSummaries writes the table of all owners.
 func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *export.Sink) error {
-	found, err := summary.ReadOwnerSummaries(ctx, tx, &s.Filter)
+	found, err := ReadOwnerSummaries(ctx, tx, &s.Filter)
 	if err != nil {
 		return err
 	}
@@ -67,11 +66,11 @@ func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *ex
 }
 
 // ownersTable returns a table with a row per owner. Adjustments have a column only if the total has any.
-func ownersTable(found *summary.AllSummaries) paper.ReportTable {
+func ownersTable(found *AllSummaries) paper.ReportTable {
 	adjusted := found.Totals.Adjustments != 0
 
 	// Owners and the total have the same cells.
-	cells := func(name string, f *summary.Financials) []any {
+	cells := func(name string, f *Financials) []any {
 		return append(append([]any{name}, figureCells(&f.Figures, adjusted)...), f.Reserve, f.CurrentBalance)
 	}
 
@@ -98,7 +97,7 @@ func ownersTable(found *summary.AllSummaries) paper.ReportTable {
 }
 
 // summaryHead returns the parts that all documents of a period have.
-func summaryHead(ctx context.Context, tx *db.Tx, p *summary.Period, locale string) (paper.ReportDoc, error) {
+func summaryHead(ctx context.Context, tx *db.Tx, p *Period, locale string) (paper.ReportDoc, error) {
 	first, last := p.First(), p.Last()
 
 	// The currency is known only after the summaries are read.
@@ -119,7 +118,7 @@ func figureHeads(adjusted bool) []paper.ReportColumn {
 }
 
 // figureCells returns an owner's figures in the order of figureHeads.
-func figureCells(f *summary.Figures, adjusted bool) []any {
+func figureCells(f *Figures, adjusted bool) []any {
 	cells := []any{f.BalanceStart, f.NetRevenue, f.Expenses, f.Payouts}
 	if adjusted {
 		cells = append(cells, f.Adjustments)
@@ -129,7 +128,7 @@ func figureCells(f *summary.Figures, adjusted bool) []any {
 }
 
 // summaryLines returns the summary of a document, from the balance at the start to the one at the end.
-func summaryLines(f *summary.Financials) []paper.SummaryLine {
+func summaryLines(f *Financials) []paper.SummaryLine {
 	lines := []paper.SummaryLine{
 		{Label: "Balance start", Cents: f.BalanceStart},
 		{Label: "Net revenue", Cents: f.NetRevenue},
@@ -145,7 +144,7 @@ func summaryLines(f *summary.Financials) []paper.SummaryLine {
 
 // ownedLocaleSelection is the body of the selector: the filters of an owner's statements, and the language.
 type ownedLocaleSelection struct {
-	summary.Period
+	Period
 	report.DocumentLocale
 }
 
@@ -167,7 +166,7 @@ func (in *queuedDocument) Selector() *ownedDocument { return &ownedDocument{in.o
 // summaryDetailPDF declares EXP-P30, the document of the statements behind an owner's summary.
 func summaryDetailPDF() export.Declaration[ownedDocument] {
 	return export.Declaration[ownedDocument]{
-		Path:    summary.Path + "/details/{contactId}/pdf",
+		Path:    Path + "/details/{contactId}/pdf",
 		ID:      "OwnerStatementSummaryPDF",
 		Tag:     "Reports",
 		Summary: "Export the statements behind an owner's summary as PDF",
@@ -179,7 +178,7 @@ func summaryDetailPDF() export.Declaration[ownedDocument] {
 			return checkOwned(ctx, tx, s.owned, &s.Period)
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *ownedDocument) (export.Size, error) {
-			n, err := summary.CountOwnerStatements(ctx, tx, s.ContactID, &s.Period)
+			n, err := CountOwnerStatements(ctx, tx, s.ContactID, &s.Period)
 			return report.EstimatePages(export.Size{Rows: n}), err
 		},
 		Render: renderOwnerSummary,
@@ -193,10 +192,10 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *e
 		return err
 	}
 
-	var statements []*summary.OwnerStatement
+	var statements []*OwnerStatement
 
 	// The detail is complete only after the last statement, so keep the statements until then.
-	d, err := summary.ReadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *summary.OwnerStatement) error {
+	d, err := ReadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *OwnerStatement) error {
 		statements = append(statements, one)
 		return nil
 	})
@@ -223,7 +222,7 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *e
 
 // ownerFacts returns the lines at the head of the document: the owner, the listings, the reserve and the current
 // balance.
-func ownerFacts(d *summary.OwnerDetail, locale string) []paper.Fact {
+func ownerFacts(d *OwnerDetail, locale string) []paper.Fact {
 	facts := []paper.Fact{{Label: "Owner", Value: d.Contact.Name}}
 	if d.Contact.Email != nil {
 		facts = append(facts, paper.Fact{Label: "E-mail", Value: *d.Contact.Email})
@@ -241,10 +240,10 @@ func ownerFacts(d *summary.OwnerDetail, locale string) []paper.Fact {
 }
 
 // ownerTable returns a table with a row per statement, and one where the balance changed between two statements.
-func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, locale string) paper.ReportTable {
+func ownerTable(d *OwnerDetail, statements []*OwnerStatement, locale string) paper.ReportTable {
 	// Adjustments have a column if the total or any statement has one: those of statements can cancel out.
 	adjusted := d.Financials.Adjustments != 0 ||
-		slices.ContainsFunc(statements, func(one *summary.OwnerStatement) bool {
+		slices.ContainsFunc(statements, func(one *OwnerStatement) bool {
 			return one.Financials.Adjustments != 0
 		})
 	t := paper.ReportTable{
@@ -280,14 +279,14 @@ func ownerTable(d *summary.OwnerDetail, statements []*summary.OwnerStatement, lo
 
 // gapRows returns a row for the change of an ownership's balance from one statement to the next. It returns none if
 // the balance did not change, or if the statements are of different ownerships.
-func gapRows(before, after *summary.OwnerStatement) []paper.ReportRow {
+func gapRows(before, after *OwnerStatement) []paper.ReportRow {
 	change := after.Financials.BalanceStart - before.Financials.BalanceEnd
 	if before.OwnershipPeriodID != after.OwnershipPeriodID || change == 0 {
 		return nil
 	}
 
 	// Only the adjustment has a value in this row; the other figures are empty instead of zero.
-	figures := figureCells(&summary.Figures{Adjustments: change}, true)
+	figures := figureCells(&Figures{Adjustments: change}, true)
 	for i := range figures {
 		if figures[i] != change {
 			figures[i] = nil
@@ -302,7 +301,7 @@ func gapRows(before, after *summary.OwnerStatement) []paper.ReportRow {
 
 // layoutTable returns a table with a row per column of a layout, since layouts have more columns than fit on a
 // page. Subtotals are rows of their own, next to the columns that they add up.
-func layoutTable(l *summary.LayoutSummary) paper.ReportTable {
+func layoutTable(l *LayoutSummary) paper.ReportTable {
 	t := paper.ReportTable{Title: "By column: " + l.Name, Columns: []paper.ReportColumn{
 		{Head: "Column", Kind: paper.ReportText}, {Head: "Amount", Kind: paper.ReportAmount},
 	}}

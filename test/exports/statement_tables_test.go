@@ -1,4 +1,4 @@
-package export_test
+package exports_test
 
 import (
 	"bytes"
@@ -16,16 +16,16 @@ import (
 	"stayledger/platform/pdf/pdftest"
 )
 
-// cents are all amounts in a piece of JSON under the keys value, amount and total, or directly under one of named.
-func cents(v any, under string, found map[money.Cents]bool) {
+// collectCents finds all amounts in a piece of JSON under the keys value, amount and total, or directly under one of named.
+func collectCents(v any, under string, found map[money.Cents]bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, one := range v {
-			cents(one, key, found)
+			collectCents(one, key, found)
 		}
 	case []any:
 		for _, one := range v {
-			cents(one, under, found)
+			collectCents(one, under, found)
 		}
 	case float64:
 		if slices.Contains([]string{"value", "amount", "total", "balanceStart", "netRevenue", "expenses", "payouts", "balanceEnd", "available"}, under) {
@@ -37,7 +37,7 @@ func cents(v any, under string, found map[money.Cents]bool) {
 // Proves: EXP-P11.
 func TestStatementPDFShowsTheFiguresOfTheStatement(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.books()
 	id := w.month("2026-02")
 
@@ -50,7 +50,7 @@ func TestStatementPDFShowsTheFiguresOfTheStatement(t *testing.T) {
 
 	for _, part := range []string{"summary", "financials", "tables", "shares"} {
 		delete(told, "drilldowns")
-		cents(told[part], "", figures)
+		collectCents(told[part], "", figures)
 	}
 
 	if len(figures) < 8 {
@@ -67,7 +67,7 @@ func TestStatementPDFShowsTheFiguresOfTheStatement(t *testing.T) {
 
 func TestStatementPDFFollowsItsLayout(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.books()
 	w.Exec(`update team set support_email = 'owners@example.com' where id = @team`, db.Args{})
 
@@ -104,7 +104,7 @@ func TestStatementPDFFollowsItsLayout(t *testing.T) {
 
 func TestEntriesThatNoColumnAddsUpAreShown(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.books()
 	w.income("2026-02-12", 1234)
 	w.Post("/statement-layouts", object{
@@ -123,7 +123,7 @@ func TestEntriesThatNoColumnAddsUpAreShown(t *testing.T) {
 
 func TestStatementPDFHasTheLogo(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.books()
 
 	var logo bytes.Buffer
@@ -155,7 +155,7 @@ func TestStatementPDFHasTheLogo(t *testing.T) {
 
 func TestArchiveNames(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.books()
 	w.Exec(`update listing set name = @name where team_id = @team and id = @id`, db.Args{"id": w.villa, "name": "../Ville: a\\b*? " + strings.Repeat("長い", 60)})
 

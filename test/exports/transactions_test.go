@@ -1,4 +1,4 @@
-package export_test
+package exports_test
 
 import (
 	"bytes"
@@ -20,7 +20,7 @@ const steady = "uniqueRef,type,status,date,paymentDate,description,isOpeningBala
 // Proves: EXP-01, EXP-02, EXP-03, EXP-04, EXP-05, EXP-07, EXP-10, EXP-P07, OPEN-48.
 func TestTransactionsCSV(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.transactions()
 
 	got := w.awaited("/transactions/csv", "columns", steady, "sort", "date")
@@ -59,7 +59,7 @@ func rows(t *testing.T, content []byte) [][]string {
 
 func TestTransactionsCSVFollowsTheSelection(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.transactions()
 
 	for name, test := range map[string]struct {
@@ -98,7 +98,7 @@ func TestTransactionsCSVFollowsTheSelection(t *testing.T) {
 
 func TestTransactionsCSVRefusals(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 
 	before := w.operations()
 	for name, test := range map[string]struct {
@@ -142,7 +142,7 @@ func TestTransactionsCSVRefusals(t *testing.T) {
 // Proves: EXP-12, EXP-13, EXP-14, EXP-15, ERR-45, OPEN-46.
 func TestTooLargeForGet(t *testing.T) {
 	t.Parallel()
-	w := newWorldOf(t, export.Config{Limits: export.Limits{Rows: 3}})
+	w := newVillaTeamWith(t, export.Config{Limits: export.Limits{Rows: 3}})
 	w.transactions()
 	before := w.operations()
 	answer := w.Get("/transactions/csv").WantError(apierr.CodeExportRequiresPost, "")
@@ -169,7 +169,7 @@ func wantRequiresPost(t *testing.T, body []byte) {
 
 func TestExportsOfOneTeamOnly(t *testing.T) {
 	t.Parallel()
-	w, other := newWorld(t), newWorld(t)
+	w, other := newVillaTeam(t), newVillaTeam(t)
 	w.transactions()
 
 	if got := rows(t, other.awaited("/transactions/csv").Body); len(got) != 1 {

@@ -1,4 +1,4 @@
-package export
+package trust
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"stayledger/domain/record/export"
 	"stayledger/domain/record/paper"
 	"stayledger/domain/reporting/report"
-	"stayledger/domain/reporting/trust"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
 )
@@ -16,7 +15,7 @@ import (
 // trustListingDocument is the selector of the PDF of the trust reconciliation by listing: its filters, and the
 // language.
 type trustListingDocument struct {
-	trust.ListingTrustFilter
+	ListingTrustFilter
 	report.DocumentLocale
 }
 
@@ -40,19 +39,19 @@ func trustByListingPDF() export.Declaration[trustListingDocument] {
 // listingClaims are the columns of the document.
 var listingClaims = []struct {
 	head  string
-	cents func(r *trust.ListingTrust) money.Cents
+	cents func(r *ListingTrust) money.Cents
 }{
-	{"Guests", func(r *trust.ListingTrust) money.Cents { return r.GuestBalances.CentTotal }},
-	{"Deferred", func(r *trust.ListingTrust) money.Cents { return r.DeferredRevenue.CentTotal }},
-	{"Taxes", func(r *trust.ListingTrust) money.Cents { return r.Taxes.CentTotal }},
-	{"Payable", func(r *trust.ListingTrust) money.Cents { return r.AccountsPayable.CentTotal }},
-	{"Deposits", func(r *trust.ListingTrust) money.Cents { return r.SecurityDeposits.CentTotal }},
-	{"Operating", func(r *trust.ListingTrust) money.Cents { return r.DueToFromTrust.CentTotal }},
-	{"Owners", func(r *trust.ListingTrust) money.Cents { return r.OwnerBalances.CentTotal }},
-	{"Manager", func(r *trust.ListingTrust) money.Cents { return r.ManagerBalance.CentTotal }},
-	{"Elsewhere", func(r *trust.ListingTrust) money.Cents { return r.FundsHeldElsewhere.CentTotal }},
-	{"Nobody's", func(r *trust.ListingTrust) money.Cents { return r.TrustSurplus.CentTotal + r.Other.CentTotal }},
-	{"Total", func(r *trust.ListingTrust) money.Cents { return r.CentTotal }},
+	{"Guests", func(r *ListingTrust) money.Cents { return r.GuestBalances.CentTotal }},
+	{"Deferred", func(r *ListingTrust) money.Cents { return r.DeferredRevenue.CentTotal }},
+	{"Taxes", func(r *ListingTrust) money.Cents { return r.Taxes.CentTotal }},
+	{"Payable", func(r *ListingTrust) money.Cents { return r.AccountsPayable.CentTotal }},
+	{"Deposits", func(r *ListingTrust) money.Cents { return r.SecurityDeposits.CentTotal }},
+	{"Operating", func(r *ListingTrust) money.Cents { return r.DueToFromTrust.CentTotal }},
+	{"Owners", func(r *ListingTrust) money.Cents { return r.OwnerBalances.CentTotal }},
+	{"Manager", func(r *ListingTrust) money.Cents { return r.ManagerBalance.CentTotal }},
+	{"Elsewhere", func(r *ListingTrust) money.Cents { return r.FundsHeldElsewhere.CentTotal }},
+	{"Nobody's", func(r *ListingTrust) money.Cents { return r.TrustSurplus.CentTotal + r.Other.CentTotal }},
+	{"Total", func(r *ListingTrust) money.Cents { return r.CentTotal }},
 }
 
 // listingLine is the part of a row that the document shows. The report's own row takes many times its memory.
@@ -64,7 +63,7 @@ type listingLine struct {
 
 // renderTrustByListing writes a table of the listings, with warnings below them.
 func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocument, out *export.Sink) error {
-	t, err := trust.OpenByListing(ctx, tx, &s.ListingTrustFilter)
+	t, err := OpenByListing(ctx, tx, &s.ListingTrustFilter)
 	if err != nil {
 		return err
 	}
@@ -103,7 +102,7 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 }
 
 // newListingLine returns the line of a row of the report, with its warnings.
-func newListingLine(r *trust.ListingTrust) listingLine {
+func newListingLine(r *ListingTrust) listingLine {
 	l := listingLine{name: "No listing", cents: make([]money.Cents, len(listingClaims))}
 	if r.Name != nil {
 		l.name = *r.Name

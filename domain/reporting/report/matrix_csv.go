@@ -1,4 +1,4 @@
-package export
+package report
 
 import (
 	"context"
@@ -6,20 +6,19 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/record/export"
-	"stayledger/domain/reporting/report"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
 
 // profitSelection is the selector of the CSV: the filters of GET /reports/profit-and-loss, and the columns.
 type profitSelection struct {
-	report.ProfitFilter
+	ProfitFilter
 	Columns []matrixColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; values means the columns of the view. All when absent."`
 }
 
 // sheetSelection is the selector of the CSV: the filters of GET /reports/balance-sheet, and the columns.
 type sheetSelection struct {
-	report.SheetFilter
+	SheetFilter
 	Columns []matrixColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; values means the columns of the view. All when absent."`
 }
 
@@ -32,15 +31,15 @@ func (matrixColumn) Enum() []string { return export.ColumnNames(matrixCells(nil)
 // valuesColumn is the name that a selector uses for all columns of the view.
 const valuesColumn = "values"
 
-type matrixCell = export.GoColumn[report.MatrixRow]
+type matrixCell = export.GoColumn[MatrixRow]
 
 // matrixCells returns the columns that do not depend on the view, and valuesColumn as their placeholder. A nil
 // matrix is enough to list the names.
-func matrixCells(m *report.Matrix) []matrixCell {
+func matrixCells(m *Matrix) []matrixCell {
 	// Some rows are no accounts, such as the balances of owners and manager: cells of an account or a category are
 	// then empty.
-	ofAccount := func(value func(a *account.Ref) any) func(*report.MatrixRow) any {
-		return func(r *report.MatrixRow) any {
+	ofAccount := func(value func(a *account.Ref) any) func(*MatrixRow) any {
+		return func(r *MatrixRow) any {
 			if r.Account == nil {
 				return nil
 			}
@@ -48,8 +47,8 @@ func matrixCells(m *report.Matrix) []matrixCell {
 			return value(r.Account)
 		}
 	}
-	ofCategory := func(value func(c *report.Column) any) func(*report.MatrixRow) any {
-		return func(r *report.MatrixRow) any {
+	ofCategory := func(value func(c *Column) any) func(*MatrixRow) any {
+		return func(r *MatrixRow) any {
 			if r.Category == nil {
 				return nil
 			}
@@ -59,21 +58,21 @@ func matrixCells(m *report.Matrix) []matrixCell {
 	}
 
 	return []matrixCell{
-		export.FromRow("section", csv.Text, func(r *report.MatrixRow) any { return r.Section }),
-		export.FromRow("categoryId", csv.ID, ofCategory(func(c *report.Column) any { return c.ID })),
-		export.FromRow("category", csv.Text, ofCategory(func(c *report.Column) any { return c.Title })),
+		export.FromRow("section", csv.Text, func(r *MatrixRow) any { return r.Section }),
+		export.FromRow("categoryId", csv.ID, ofCategory(func(c *Column) any { return c.ID })),
+		export.FromRow("category", csv.Text, ofCategory(func(c *Column) any { return c.Title })),
 		export.FromRow("accountId", csv.ID, ofAccount(func(a *account.Ref) any { return a.ID })),
 		export.FromRow("accountCode", csv.ID, ofAccount(func(a *account.Ref) any { return a.Code })),
-		export.FromRow("account", csv.Text, func(r *report.MatrixRow) any { return r.Title }),
-		export.FromRow[report.MatrixRow](valuesColumn, csv.Amount, nil),
-		export.FromRow("total", csv.Amount, func(r *report.MatrixRow) any { return r.Total }),
-		export.FromRow("currency", csv.Currency, func(*report.MatrixRow) any { return string(m.Currency) }),
+		export.FromRow("account", csv.Text, func(r *MatrixRow) any { return r.Title }),
+		export.FromRow[MatrixRow](valuesColumn, csv.Amount, nil),
+		export.FromRow("total", csv.Amount, func(r *MatrixRow) any { return r.Total }),
+		export.FromRow("currency", csv.Currency, func(*MatrixRow) any { return string(m.Currency) }),
 	}
 }
 
 // expandValues replaces valuesColumn by the columns of the view. If a title is used twice, such as by listings of the
 // same name, its id is added.
-func expandValues(cells []matrixCell, m *report.Matrix) []matrixCell {
+func expandValues(cells []matrixCell, m *Matrix) []matrixCell {
 	at := slices.IndexFunc(cells, func(c matrixCell) bool { return c.Name == valuesColumn })
 	if at < 0 {
 		return cells
@@ -97,14 +96,14 @@ func expandValues(cells []matrixCell, m *report.Matrix) []matrixCell {
 			title = c.Title + " (" + c.ID + ")"
 		}
 
-		values[i] = export.FromRow(title, csv.Amount, func(r *report.MatrixRow) any { return r.Values[i] })
+		values[i] = export.FromRow(title, csv.Amount, func(r *MatrixRow) any { return r.Values[i] })
 	}
 
 	return slices.Concat(cells[:at], values, cells[at+1:])
 }
 
 // writeMatrix writes a report by account as a CSV.
-func writeMatrix(out *export.Sink, m *report.Matrix, columns []matrixColumn) error {
+func writeMatrix(out *export.Sink, m *Matrix, columns []matrixColumn) error {
 	return export.WriteTable(out, expandValues(export.SelectColumns(matrixCells(m), columns), m), export.YieldRows(m.Rows))
 }
 
@@ -120,12 +119,12 @@ func profitCSV() export.Declaration[profitSelection] {
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "profit-and-loss",
-		Check:  report.CheckCurrencyIn(func(s *profitSelection) string { return s.Currency }),
+		Check:  CheckCurrencyIn(func(s *profitSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *profitSelection) (export.Size, error) {
-			return report.CountAccounts(ctx, tx)
+			return CountAccounts(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *profitSelection, out *export.Sink) error {
-			m, err := report.ProfitMatrix(ctx, tx, s.ProfitFilter)
+			m, err := ProfitMatrix(ctx, tx, s.ProfitFilter)
 			if err != nil {
 				return err
 			}
@@ -148,12 +147,12 @@ func balanceSheetCSV() export.Declaration[sheetSelection] {
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "balance-sheet",
-		Check:  report.CheckCurrencyIn(func(s *sheetSelection) string { return s.Currency }),
+		Check:  CheckCurrencyIn(func(s *sheetSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *sheetSelection) (export.Size, error) {
-			return report.CountAccounts(ctx, tx)
+			return CountAccounts(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *sheetSelection, out *export.Sink) error {
-			m, err := report.SheetMatrix(ctx, tx, s.SheetFilter)
+			m, err := SheetMatrix(ctx, tx, s.SheetFilter)
 			if err != nil {
 				return err
 			}

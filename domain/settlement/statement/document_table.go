@@ -1,4 +1,4 @@
-package export
+package statement
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"stayledger/domain/record/paper"
 	"stayledger/domain/settlement/layout"
-	"stayledger/domain/settlement/statement"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -19,7 +18,7 @@ import (
 
 // addEntries adds the entries behind the figures to the document: as the tables of the layout, and as single lines
 // where the layout has no table for them.
-func addEntries(doc *paper.StatementDoc, s *statement.Detail, unplaced map[id.ID]bool) {
+func addEntries(doc *paper.StatementDoc, s *Detail, unplaced map[id.ID]bool) {
 	laidOut := map[string]bool{}
 
 	// First the tables of the layout. An empty table does not count as one.
@@ -31,7 +30,7 @@ func addEntries(doc *paper.StatementDoc, s *statement.Detail, unplaced map[id.ID
 	}
 
 	// Without a table of revenue, the document has its own table of reservations.
-	revenue, expenses := laidOut[string(statement.NetRevenue)], laidOut["other"]
+	revenue, expenses := laidOut[string(NetRevenue)], laidOut["other"]
 	if !revenue {
 		doc.Reservations = reservationTable(s.Reservations)
 	}
@@ -49,15 +48,15 @@ func addEntries(doc *paper.StatementDoc, s *statement.Detail, unplaced map[id.ID
 		// table of reservations, if that is there.
 		loose := unplaced[line.Account.ID]
 		switch line.Section {
-		case statement.NetRevenue:
+		case NetRevenue:
 			if revenue && loose || !revenue && line.Reservation == nil {
 				doc.Other = append(doc.Other, shown)
 			}
-		case statement.Expenses:
+		case Expenses:
 			if !expenses || loose {
 				doc.Expenses = append(doc.Expenses, shown)
 			}
-		case statement.Payouts:
+		case Payouts:
 			doc.Payouts = append(doc.Payouts, shown)
 		}
 	}
@@ -66,12 +65,12 @@ func addEntries(doc *paper.StatementDoc, s *statement.Detail, unplaced map[id.ID
 // loadUnplaced loads, by statement, the accounts that no column of the layout adds up. It asks only for statements with
 // tables that add up to less than the statement. Only drafts and imported statements can have such accounts: others
 // could be neither saved nor published with them.
-func loadUnplaced(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[id.ID]map[id.ID]bool, error) {
+func loadUnplaced(ctx context.Context, tx *db.Tx, all []Detail) (map[id.ID]map[id.ID]bool, error) {
 	var short []id.ID
 
 	// First find the statements that can have such accounts, because their issues are costly.
 	for i := range all {
-		if s := &all[i]; (s.Status == statement.Draft || s.Source.Type == statement.Import) && showsLess(s) {
+		if s := &all[i]; (s.Status == Draft || s.Source.Type == Import) && showsLess(s) {
 			short = append(short, s.ID)
 		}
 	}
@@ -82,10 +81,10 @@ func loadUnplaced(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[i
 
 	// The issue of such a statement names the accounts. Read it as the manager: owners see no issues.
 	out := map[id.ID]map[id.ID]bool{}
-	err := statement.EachDetail(ctx, tx,
-		statement.Filter{StatementIDs: page.Only(short...)},
+	err := EachDetail(ctx, tx,
+		Filter{StatementIDs: page.Only(short...)},
 		false,
-		func(whole *statement.Detail) error {
+		func(whole *Detail) error {
 			out[whole.ID] = map[id.ID]bool{}
 			for i := range whole.Issues {
 				if accounts, ok := whole.Issues[i].Context["accountIds"].([]id.ID); ok &&
@@ -104,18 +103,18 @@ func loadUnplaced(ctx context.Context, tx *db.Tx, all []statement.Detail) (map[i
 }
 
 // showsLess reports whether the tables add up to less than the statement.
-func showsLess(s *statement.Detail) bool {
+func showsLess(s *Detail) bool {
 	shown := map[string]money.Cents{}
 	for i := range s.Tables {
 		shown[s.Tables[i].Kind] += s.Tables[i].Total
 	}
 
 	return len(s.Tables) > 0 &&
-		(shown[string(statement.NetRevenue)] != s.Financials.NetRevenue || shown["other"] != s.Financials.Expenses)
+		(shown[string(NetRevenue)] != s.Financials.NetRevenue || shown["other"] != s.Financials.Expenses)
 }
 
 // renderTable returns a section of the layout as a document shows it.
-func renderTable(t *statement.Table, design *layout.Design) paper.ReportTable {
+func renderTable(t *Table, design *layout.Design) paper.ReportTable {
 	out := paper.ReportTable{Title: t.Name}
 
 	section := findSection(t.ID, design)
@@ -169,7 +168,7 @@ func findSection(table id.ID, design *layout.Design) *layout.Section {
 }
 
 // columnKind returns how a document writes the values of a column.
-func columnKind(head *statement.TableColumn, section *layout.Section) paper.ReportKind {
+func columnKind(head *TableColumn, section *layout.Section) paper.ReportKind {
 	switch head.Type {
 	case layout.Accounts, layout.SubTotal, layout.FormulaCurrency:
 		return paper.ReportAmount
@@ -200,7 +199,7 @@ func columnKind(head *statement.TableColumn, section *layout.Section) paper.Repo
 }
 
 // renderCells returns the values of cells as a document takes them. An empty cell is nil.
-func renderCells(cells []statement.TableCell) []any {
+func renderCells(cells []TableCell) []any {
 	out := make([]any, len(cells))
 	for i := range cells {
 		switch c := &cells[i]; {
@@ -222,7 +221,7 @@ const mostAccounts = 8
 
 // reservationTable returns a table with a column per revenue account, one for the fees if there are any, and the
 // net revenue last.
-func reservationTable(stays []statement.Reservation) paper.ReservationTable {
+func reservationTable(stays []Reservation) paper.ReservationTable {
 	var t paper.ReservationTable
 	if len(stays) == 0 {
 		return t
@@ -271,7 +270,7 @@ func reservationTable(stays []statement.Reservation) paper.ReservationTable {
 }
 
 // reservationRow returns a row with the first own revenue accounts in their own columns.
-func reservationRow(s *statement.Reservation, own int, fees bool) paper.ReservationRow {
+func reservationRow(s *Reservation, own int, fees bool) paper.ReservationRow {
 	row := paper.ReservationRow{CheckIn: s.CheckIn.String(), CheckOut: s.CheckOut.String(), Nights: s.Nights}
 
 	// Texts that are unknown stay empty.

@@ -1,17 +1,16 @@
-package export
+package trust
 
 import (
 	"context"
 
 	"stayledger/domain/record/export"
-	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
 
 // taxSelection is the selector of the CSV: the filters of GET /reports/sales-tax-liability, and the columns.
 type taxSelection struct {
-	trust.TaxFilter
+	TaxFilter
 	Columns []taxColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -54,11 +53,11 @@ func salesTaxCSV() export.Declaration[taxSelection] {
 		Name:   "sales-tax-liability",
 		Check: func(ctx context.Context, tx *db.Tx, s *taxSelection) error {
 			// Building the query checks everything, including the lines that are named.
-			_, err := trust.TaxQuery(ctx, tx, &s.TaxFilter)
+			_, err := TaxQuery(ctx, tx, &s.TaxFilter)
 			return err
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *taxSelection) (export.Size, error) {
-			q, err := trust.TaxQuery(ctx, tx, &s.TaxFilter)
+			q, err := TaxQuery(ctx, tx, &s.TaxFilter)
 			if err != nil {
 				return export.Size{}, err
 			}
@@ -66,7 +65,7 @@ func salesTaxCSV() export.Declaration[taxSelection] {
 			return export.CountRows(ctx, tx, q)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *taxSelection, out *export.Sink) error {
-			q, err := trust.TaxQuery(ctx, tx, &s.TaxFilter)
+			q, err := TaxQuery(ctx, tx, &s.TaxFilter)
 			if err != nil {
 				return err
 			}

@@ -1,18 +1,17 @@
-package export
+package trust
 
 import (
 	"context"
 
 	"stayledger/domain/record/export"
 	"stayledger/domain/reporting/report"
-	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
 
-// guestSelection is the selector of the CSV: the filters of GET /reports/guest-balances, and the columns.
-type guestSelection struct {
-	trust.GuestFilter
+// guestExport is the selector of the CSV: the filters of GET /reports/guest-balances, and the columns.
+type guestExport struct {
+	GuestFilter
 	Columns []guestColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -49,8 +48,8 @@ var guestCells = []export.SQLColumn{
 }
 
 // guestBalancesCSV declares EXP-P13, the export of guest balances.
-func guestBalancesCSV() export.Declaration[guestSelection] {
-	return export.Declaration[guestSelection]{
+func guestBalancesCSV() export.Declaration[guestExport] {
+	return export.Declaration[guestExport]{
 		Path:    "/reports/guest-balances/csv",
 		ID:      "GuestBalancesCSV",
 		Tag:     "Reports",
@@ -60,18 +59,18 @@ func guestBalancesCSV() export.Declaration[guestSelection] {
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "guest-balances",
-		Check:  report.CheckCurrencyIn(func(s *guestSelection) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, s *guestSelection) (export.Size, error) {
+		Check:  report.CheckCurrencyIn(func(s *guestExport) string { return s.Currency }),
+		Count: func(ctx context.Context, tx *db.Tx, s *guestExport) (export.Size, error) {
 			// Building the query reads the chart of accounts, so it can fail.
-			q, err := trust.GuestQuery(ctx, tx, &s.GuestFilter)
+			q, err := GuestQuery(ctx, tx, &s.GuestFilter)
 			if err != nil {
 				return export.Size{}, err
 			}
 
 			return export.CountRows(ctx, tx, q)
 		},
-		Render: func(ctx context.Context, tx *db.Tx, s *guestSelection, out *export.Sink) error {
-			q, err := trust.GuestQuery(ctx, tx, &s.GuestFilter)
+		Render: func(ctx context.Context, tx *db.Tx, s *guestExport, out *export.Sink) error {
+			q, err := GuestQuery(ctx, tx, &s.GuestFilter)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package export
+package report
 
 import (
 	"context"
@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"stayledger/domain/record/export"
-	"stayledger/domain/reporting/report"
-	"stayledger/domain/reporting/trust"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -16,23 +14,16 @@ import (
 
 // entrySelection is the selector of the CSV: the filters of GET /reports/journal-entries, and the columns.
 type entrySelection struct {
-	report.Selection
-	Sort    report.EntrySort `query:"sort" json:"sort,omitempty" doc:"Default txnAt."`
-	Columns []entryColumn    `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Selection
+	Sort    EntrySort     `query:"sort" json:"sort,omitempty" doc:"Default txnAt."`
+	Columns []EntryColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
-// managerEntrySelection is the period of a manager statement, and the columns of the entries behind it.
-type managerEntrySelection struct {
-	trust.ManagerPeriod
-	Sort    report.EntrySort `query:"sort" json:"sort,omitempty" doc:"Default txnAt."`
-	Columns []entryColumn    `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
-}
-
-// entryColumn is a column of journal entries.
-type entryColumn string
+// EntryColumn is a column of journal entries.
+type EntryColumn string
 
 // Enum returns the names of the columns in their own order.
-func (entryColumn) Enum() []string { return export.ColumnNames(entryCells) }
+func (EntryColumn) Enum() []string { return export.ColumnNames(entryCells) }
 
 // entryCell is a column of journal entries. If a team has few of the named things, names is a query of ids and
 // texts for a dictionary. Otherwise join is a join, which finds at most one row for an entry.
@@ -121,12 +112,12 @@ func journalEntriesCSV() export.Declaration[entrySelection] {
 		Name:   "journal-entries",
 		Count: func(ctx context.Context, tx *db.Tx, s *entrySelection) (export.Size, error) {
 			// The sums of the report count its entries as well.
-			all, err := report.SumEntries(ctx, tx, s.Selection)
+			all, err := SumEntries(ctx, tx, s.Selection)
 			return export.Size{Rows: all.Count}, err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *entrySelection, out *export.Sink) error {
-			return writeEntries(ctx, tx, out, entryList{
-				report.EntryQuery(s.Selection),
+			return WriteEntries(ctx, tx, out, EntryList{
+				EntryQuery(s.Selection),
 				s.Columns,
 				string(s.Sort),
 				!s.HasIndex(),
@@ -135,64 +126,31 @@ func journalEntriesCSV() export.Declaration[entrySelection] {
 	}
 }
 
-// managerEntriesCSV declares EXP-P22, the export of the entries behind a manager statement.
-func managerEntriesCSV() export.Declaration[managerEntrySelection] {
-	return export.Declaration[managerEntrySelection]{
-		Path:    "/reports/manager-statements/detail/journal-entries/csv",
-		ID:      "ManagerStatementEntriesCSV",
-		Tag:     "Reports",
-		Summary: "Export the journal entries behind a manager statement as CSV",
-		Doc: "One row per entry of the manager in the trust ledger, bank and guest accounts aside. What the amounts " +
-			"add up to, with the opposite sign, is the statement's net income, adjustments and transfers.",
-		Format: export.CSV,
-		Scopes: []string{"pm-statements:export"},
-		Name:   "manager-statement-entries",
-		Check:  report.CheckCurrencyIn(func(s *managerEntrySelection) string { return s.Currency }),
-		Count: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection) (export.Size, error) {
-			q, err := trust.ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
-			if err != nil {
-				return export.Size{}, err
-			}
-
-			return countEntries(ctx, tx, q)
-		},
-		Render: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection, out *export.Sink) error {
-			q, err := trust.ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
-			if err != nil {
-				return err
-			}
-
-			// The list is not daily: the server itself chooses how to find and sort the manager's entries.
-			return writeEntries(ctx, tx, out, entryList{q, s.Columns, string(s.Sort), false})
-		},
-	}
-}
-
-// countEntries counts the entries of a query without its joins, since no condition names them.
-func countEntries(ctx context.Context, tx *db.Tx, q page.Query) (export.Size, error) {
+// CountEntries counts the entries of a query without its joins, since no condition names them.
+func CountEntries(ctx context.Context, tx *db.Tx, q page.Query) (export.Size, error) {
 	q.From = "ledger_entry e"
 	return export.CountRows(ctx, tx, q)
 }
 
-// entryList is a list of entries to be written: their query, the columns and the order.
-type entryList struct {
-	query   page.Query
-	columns []entryColumn
-	sort    string
+// EntryList is a list of entries to be written: their query, the columns and the order.
+type EntryList struct {
+	Query   page.Query
+	Columns []EntryColumn
+	Sort    string
 	// daily lists have no shorter way to their entries than by day.
 	daily bool
 }
 
 // rows returns the list with its columns and the queries of their dictionaries, by the index of the column. It
 // joins only tables that the columns or the order need.
-func (l *entryList) rows() (rows *export.RowList, dictionaries map[int]string) {
-	cells := export.SelectColumns(entryCells, l.columns)
-	rows = &export.RowList{Columns: make([]export.SQLColumn, len(cells)), Names: map[int]export.Dictionary{}, Query: l.query, Sort: l.sort}
+func (l *EntryList) rows() (rows *export.RowList, dictionaries map[int]string) {
+	cells := export.SelectColumns(entryCells, l.Columns)
+	rows = &export.RowList{Columns: make([]export.SQLColumn, len(cells)), Names: map[int]export.Dictionary{}, Query: l.Query, Sort: l.Sort}
 	dictionaries = map[int]string{}
 
 	// Begin without the joins of the query, and add those that are needed.
 	rows.Query.From = "ledger_entry e"
-	if strings.TrimPrefix(l.sort, "-") == "account" {
+	if strings.TrimPrefix(l.Sort, "-") == "account" {
 		rows.Query.From += " left join account a on a.team_id = @team and a.id = e.account_id"
 	}
 
@@ -213,12 +171,12 @@ func (l *entryList) rows() (rows *export.RowList, dictionaries map[int]string) {
 }
 
 // inOrder reports whether the index that leads to the entries by day has them in the order of the list.
-func (l *entryList) inOrder() bool {
-	return l.daily && (l.sort == "" || strings.TrimPrefix(l.sort, "-") == "txnAt")
+func (l *EntryList) inOrder() bool {
+	return l.daily && (l.Sort == "" || strings.TrimPrefix(l.Sort, "-") == "txnAt")
 }
 
-// writeEntries writes a CSV row for each entry of the list.
-func writeEntries(ctx context.Context, tx *db.Tx, out *export.Sink, l entryList) error {
+// WriteEntries writes a CSV row for each entry of the list.
+func WriteEntries(ctx context.Context, tx *db.Tx, out *export.Sink, l EntryList) error {
 	// First load the dictionaries: rows are written while they are read, and the connection is busy until the last
 	// one.
 	rows, dictionaries := l.rows()

@@ -1,4 +1,4 @@
-package export
+package trust
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"stayledger/domain/record/export"
 	"stayledger/domain/record/paper"
 	"stayledger/domain/reporting/report"
-	"stayledger/domain/reporting/trust"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/money"
@@ -15,13 +14,13 @@ import (
 
 // managerDocument is the selector of the PDF of manager statements: the filters of their list, and the language.
 type managerDocument struct {
-	trust.ManagerFilter
+	ManagerFilter
 	report.DocumentLocale
 }
 
 // managerDetailDocument is the selector of the PDF of one manager statement.
 type managerDetailDocument struct {
-	trust.ManagerPeriod
+	ManagerPeriod
 	report.DocumentLocale
 }
 
@@ -44,7 +43,7 @@ func managerStatementPDF() export.Declaration[managerDetailDocument] {
 			return report.EstimatePages(accounts), err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailDocument, out *export.Sink) error {
-			d, err := trust.ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
+			d, err := ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return err
 			}
@@ -65,7 +64,7 @@ func managerStatementPDF() export.Declaration[managerDetailDocument] {
 
 // managerStatementDoc fills in the document of a manager statement: summary, a table per section, and the available
 // balance.
-func managerStatementDoc(doc *paper.ReportDoc, d *trust.ManagerDetail) {
+func managerStatementDoc(doc *paper.ReportDoc, d *ManagerDetail) {
 	doc.Title, doc.Subtitle = "Manager statement", wholeMonths(d.StartAt, d.EndAt, doc.Locale)
 
 	// First the head: the period and how the balance moved over it.
@@ -156,7 +155,7 @@ func managerStatementsPDF() export.Declaration[managerDocument] {
 		Name:   "manager-statements",
 		Check:  report.CheckCurrencyIn(func(s *managerDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerDocument) (export.Size, error) {
-			all, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
+			all, err := ManagerStatements(ctx, tx, &s.ManagerFilter)
 			return report.EstimatePages(export.Size{Rows: int64(len(all))}), err
 		},
 		Render: renderManagerStatements,
@@ -170,7 +169,7 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 		return err
 	}
 
-	all, err := trust.ManagerStatements(ctx, tx, &s.ManagerFilter)
+	all, err := ManagerStatements(ctx, tx, &s.ManagerFilter)
 	if err != nil {
 		return err
 	}
@@ -205,7 +204,7 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 }
 
 // managerStatementsDoc fills in the table of months, which come newest first, and the summary over all of them.
-func managerStatementsDoc(doc *paper.ReportDoc, all []trust.ManagerMonth) {
+func managerStatementsDoc(doc *paper.ReportDoc, all []ManagerMonth) {
 	// The period goes from the last month of the list to the first, because the newest comes first.
 	newest, oldest := &all[0], &all[len(all)-1]
 	doc.Subtitle = paper.MonthsText(oldest.StartAt, newest.EndAt, doc.Locale)
@@ -227,7 +226,7 @@ func managerStatementsDoc(doc *paper.ReportDoc, all []trust.ManagerMonth) {
 	)}
 
 	// Movements add up over the months. Balances do not, so the total takes those at both ends.
-	var sum trust.ManagerFinancials
+	var sum ManagerFinancials
 
 	for i := range all {
 		f := &all[i].Financials

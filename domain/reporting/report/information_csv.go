@@ -1,11 +1,10 @@
-package export
+package report
 
 import (
 	"context"
 
 	"stayledger/domain/property/contact"
 	"stayledger/domain/record/export"
-	"stayledger/domain/reporting/report"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -14,7 +13,7 @@ import (
 
 // informationRow is a row of the export: a figure with the whole tax identifier, which a return needs.
 type informationRow struct {
-	*report.InformationReturn
+	*InformationReturn
 	year       int64
 	identifier string
 }
@@ -51,8 +50,8 @@ var informationColumns = []export.GoColumn[informationRow]{
 
 // informationReturnsCSV declares the file for a filing service. No other export contains whole tax identifiers, so
 // it asks for the right to change contacts, which no reporting key has.
-func informationReturnsCSV(box *seal.Box) export.Declaration[report.InformationFilter] {
-	return export.Declaration[report.InformationFilter]{
+func informationReturnsCSV(box *seal.Box) export.Declaration[InformationFilter] {
+	return export.Declaration[InformationFilter]{
 		Path:    "/reports/information-returns/csv",
 		ID:      "InformationReturnsCSV",
 		Tag:     "Reports",
@@ -61,11 +60,11 @@ func informationReturnsCSV(box *seal.Box) export.Declaration[report.InformationF
 		Format:  export.CSV,
 		Scopes:  []string{"reports:export", "contacts:write"},
 		Name:    "information-returns",
-		Count: func(ctx context.Context, tx *db.Tx, f *report.InformationFilter) (export.Size, error) {
-			all, _, err := report.ReadInformationReturns(ctx, tx, *f)
+		Count: func(ctx context.Context, tx *db.Tx, f *InformationFilter) (export.Size, error) {
+			all, _, err := ReadInformationReturns(ctx, tx, *f)
 			return export.Size{Rows: int64(len(all))}, err
 		},
-		Render: func(ctx context.Context, tx *db.Tx, f *report.InformationFilter, out *export.Sink) error {
+		Render: func(ctx context.Context, tx *db.Tx, f *InformationFilter, out *export.Sink) error {
 			return renderInformationReturns(ctx, tx, box, f, out)
 		},
 	}
@@ -76,10 +75,10 @@ func renderInformationReturns(
 	ctx context.Context,
 	tx *db.Tx,
 	box *seal.Box,
-	f *report.InformationFilter,
+	f *InformationFilter,
 	out *export.Sink,
 ) error {
-	found, _, err := report.ReadInformationReturns(ctx, tx, *f)
+	found, _, err := ReadInformationReturns(ctx, tx, *f)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,9 @@
-package export
+package statement
 
 import (
 	"context"
 
 	"stayledger/domain/record/export"
-	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
@@ -13,7 +12,7 @@ import (
 
 // periodRows is the selector of the CSV: the filters of GET /statements, and the columns of an ownership period.
 type periodRows struct {
-	statement.Filter
+	Filter
 	Columns []periodColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -25,22 +24,22 @@ func (periodColumn) Enum() []string { return export.ColumnNames(periodColumns) }
 
 // ownedRun is a row of the CSV: the sums over the selected statements of an ownership period in one currency.
 type ownedRun struct {
-	statement.Run
+	Run
 
 	// of is any of the statements: listing, ownership and owners are the same in all of them.
-	of                          *statement.Figures
+	of                          *Figures
 	drafts, inReview, published int64
 }
 
 // add adds the figures of the next statement and counts it by status.
-func (r *ownedRun) add(f *statement.Figures) {
+func (r *ownedRun) add(f *Figures) {
 	r.of = f
 	switch f.Status {
-	case statement.Draft:
+	case Draft:
 		r.drafts++
-	case statement.InReview:
+	case InReview:
 		r.inReview++
-	case statement.Published:
+	case Published:
 		r.published++
 	}
 
@@ -95,7 +94,7 @@ func statementPeriodsCSV() export.Declaration[periodRows] {
 		Errors: apierr.List{errWithoutOwners},
 		Check:  func(ctx context.Context, tx *db.Tx, s *periodRows) error { return checkOwners(ctx, tx, &s.Filter) },
 		Count: func(ctx context.Context, tx *db.Tx, s *periodRows) (export.Size, error) {
-			n, err := statement.Count(ctx, tx, s.Filter)
+			n, err := Count(ctx, tx, s.Filter)
 			return export.Size{Rows: n.Periods}, err
 		},
 		Render: renderStatementPeriods,
@@ -121,7 +120,7 @@ func renderStatementPeriods(ctx context.Context, tx *db.Tx, s *periodRows, out *
 
 	at := map[chain]*ownedRun{}
 
-	err := statement.EachFigures(ctx, tx, f, func(one *statement.Figures) error {
+	err := EachFigures(ctx, tx, f, func(one *Figures) error {
 		k := chain{one.Ownership.ID, one.Currency}
 		if at[k] == nil {
 			at[k] = &ownedRun{}

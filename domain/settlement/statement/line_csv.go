@@ -1,10 +1,9 @@
-package export
+package statement
 
 import (
 	"context"
 
 	"stayledger/domain/record/export"
-	"stayledger/domain/settlement/statement"
 	"stayledger/platform/apierr"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
@@ -12,7 +11,7 @@ import (
 
 // lineRows is the selector of the CSV: the filters of GET /statements, and the columns of a line.
 type lineRows struct {
-	statement.Filter
+	Filter
 	Columns []lineColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
 }
 
@@ -24,14 +23,14 @@ func (lineColumn) Enum() []string { return export.ColumnNames(lineColumns) }
 
 // statementLine is a line and its statement.
 type statementLine struct {
-	*statement.WithLines
-	*statement.Line
+	*WithLines
+	*Line
 }
 
 // stay returns the reservation of a line, or an empty one if it has none.
-func (l *statementLine) stay() statement.Stay {
+func (l *statementLine) stay() Stay {
 	if l.Reservation == nil {
-		return statement.Stay{}
+		return Stay{}
 	}
 
 	return *l.Reservation
@@ -95,13 +94,13 @@ func statementLinesCSV() export.Declaration[lineRows] {
 		Errors: apierr.List{errWithoutOwners},
 		Check:  func(ctx context.Context, tx *db.Tx, s *lineRows) error { return checkOwners(ctx, tx, &s.Filter) },
 		Count: func(ctx context.Context, tx *db.Tx, s *lineRows) (export.Size, error) {
-			n, err := statement.CountLines(ctx, tx, s.Filter)
+			n, err := CountLines(ctx, tx, s.Filter)
 			return export.Size{Rows: n}, err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *lineRows, out *export.Sink) error {
 			return export.WriteTable(out, export.SelectColumns(lineColumns, s.Columns), yieldFrom(func(f func(*statementLine) error) error {
 				// Each statement comes with its lines: write one row per line.
-				return statement.EachWithLines(ctx, tx, s.Filter, func(d *statement.WithLines) error {
+				return EachWithLines(ctx, tx, s.Filter, func(d *WithLines) error {
 					for i := range d.Lines {
 						if err := f(&statementLine{d, &d.Lines[i]}); err != nil {
 							return err

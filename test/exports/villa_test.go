@@ -1,4 +1,4 @@
-package export_test
+package exports_test
 
 import (
 	"archive/zip"
@@ -22,7 +22,8 @@ import (
 	"stayledger/domain/record/export"
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/operation"
-	exports "stayledger/domain/reporting/export"
+	"stayledger/domain/reporting/report"
+	"stayledger/domain/reporting/trust"
 	"stayledger/domain/settlement/layout"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/api"
@@ -37,12 +38,10 @@ import (
 	"stayledger/test/fixture"
 )
 
-func TestMain(m *testing.M) { apitest.Main(m) }
-
 const address = "https://books.example.com"
 
-// world is a team with the standard chart, two owners of a villa, and all exports.
-type world struct {
+// villaTeam is a team with the standard chart, two owners of a villa, and all exports.
+type villaTeam struct {
 	*apitest.Team
 	t                testing.TB
 	endpoints        []api.Endpoint
@@ -52,13 +51,13 @@ type world struct {
 	villa, period    id.ID
 }
 
-func newWorld(t testing.TB) *world {
+func newVillaTeam(t testing.TB) *villaTeam {
 	t.Helper()
-	return newWorldOf(t, export.Config{})
+	return newVillaTeamWith(t, export.Config{})
 }
 
-// newWorldOf serves the exports of the contract.
-func newWorldOf(t testing.TB, c export.Config) *world {
+// newVillaTeamWith serves the exports of the contract.
+func newVillaTeamWith(t testing.TB, c export.Config) *villaTeam {
 	t.Helper()
 
 	store, err := blob.Local(t.TempDir())
@@ -74,10 +73,11 @@ func newWorldOf(t testing.TB, c export.Config) *world {
 	c.Store, c.Signer, c.PublicURL = store, signer, address
 
 	declared := parts.Exports(
-		account.Part(nil), bank.Part(rule.OfBank), contact.Part(nil), listing.New(nil).Part(), mapping.Part(), reservation.Part(), transaction.Part(), exports.Part(nil),
+		account.Part(nil), bank.Part(rule.OfBank), contact.Part(nil), listing.New(nil).Part(), mapping.Part(), reservation.Part(), transaction.Part(),
+		statement.Part(), report.Part(nil), trust.Part(),
 	)
 	served := export.New(c, declared...).Part()
-	w := &world{t: t, store: store, endpoints: slices.Concat(
+	w := &villaTeam{t: t, store: store, endpoints: slices.Concat(
 		served.Endpoints, layout.Part().Endpoints, file.Part(store, signer).Endpoints, operation.Part(time.Hour).Endpoints, transaction.Part().Endpoints, statement.Part().Endpoints,
 	)}
 
@@ -96,10 +96,10 @@ func newWorldOf(t testing.TB, c export.Config) *world {
 	return w
 }
 
-func (w *world) id() id.ID { return id.New(w.DB.Now()) }
+func (w *villaTeam) id() id.ID { return id.New(w.DB.Now()) }
 
 // ownership is a period from inception on; owners have 60 and 40 percent, and there may be none.
-func (w *world) ownership(listing id.ID, owners ...id.ID) id.ID {
+func (w *villaTeam) ownership(listing id.ID, owners ...id.ID) id.ID {
 	p := w.id()
 	w.Exec(`insert into listing_ownership_period (team_id, id, listing_id, created_at, updated_at) values (@team, @id, @listing, now(), now())`,
 		db.Args{"id": p, "listing": listing})
@@ -113,7 +113,7 @@ func (w *world) ownership(listing id.ID, owners ...id.ID) id.ID {
 }
 
 // income gives the owners of the villa rent on a day.
-func (w *world) income(at string, cents money.Cents) {
+func (w *villaTeam) income(at string, cents money.Cents) {
 	w.t.Helper()
 
 	on, err := day.Parse(at)
@@ -141,13 +141,13 @@ type object = map[string]any
 
 type list = []any
 
-func (w *world) transaction(body object) {
+func (w *villaTeam) transaction(body object) {
 	w.t.Helper()
 	w.Post("/transactions", body).Want(201)
 }
 
 // transactions books one of each kind that bookkeepers export.
-func (w *world) transactions() {
+func (w *villaTeam) transactions() {
 	w.t.Helper()
 	w.transaction(object{
 		"type": "expense", "date": "2026-02-10", "accountId": w.accounts["1000"], "contactId": w.vendor, "uniqueRef": "INV-7",
@@ -167,13 +167,13 @@ func (w *world) transactions() {
 }
 
 // operations are the ids of all operations, newest first, with their total.
-func (w *world) operations() string {
+func (w *villaTeam) operations() string {
 	w.t.Helper()
 	return string(w.Get("/operations").Want(200).Body)
 }
 
 // follow downloads the file behind the answer of a GET, with a caller who holds nothing.
-func (w *world) follow(r *apitest.Response) *apitest.Response {
+func (w *villaTeam) follow(r *apitest.Response) *apitest.Response {
 	w.t.Helper()
 
 	path, ok := strings.CutPrefix(r.Want(200).String("url"), address)
@@ -185,7 +185,7 @@ func (w *world) follow(r *apitest.Response) *apitest.Response {
 }
 
 // awaited exports by GET, and proves that no operation came of it.
-func (w *world) awaited(path string, pairs ...string) *apitest.Response {
+func (w *villaTeam) awaited(path string, pairs ...string) *apitest.Response {
 	w.t.Helper()
 	before := w.operations()
 
@@ -205,7 +205,7 @@ func (w *world) awaited(path string, pairs ...string) *apitest.Response {
 }
 
 // queued exports by POST, runs the operation, and downloads its file.
-func (w *world) queued(path string, body any) *apitest.Response {
+func (w *villaTeam) queued(path string, body any) *apitest.Response {
 	w.t.Helper()
 	operation := w.Post(path, body).Want(202).ID("operationId")
 	w.Work()

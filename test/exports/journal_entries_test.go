@@ -1,20 +1,17 @@
-package export_test
+package exports_test
 
 import (
-	"context"
 	"slices"
-	"strings"
 	"testing"
 
 	"stayledger/domain/record/export"
-	exports "stayledger/domain/reporting/export"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/test/fixture"
 )
 
 // fill books n postings of two entries each, on days of one year, and brings the statistics up to date.
-func (w *world) fill(n int) {
+func (w *villaTeam) fill(n int) {
 	w.t.Helper()
 	w.Exec(`
 		insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, party, listing_id,
@@ -25,61 +22,10 @@ func (w *world) fill(n int) {
 		db.Args{"debit": w.accounts["1000"], "credit": w.accounts["2000"], "listing": w.villa, "n": n})
 }
 
-// An index has the entries in their order, and only what the columns need is read besides them.
-func TestJournalEntriesAreNotSorted(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.fill(5_000)
-
-	for _, test := range []struct {
-		columns, sort string
-		joined        []string
-	}{
-		{"", "", []string{"contact", "reservation"}},
-		{"txnAt,amount,currency", "", nil},
-		{"listing,account,contact", "-txnAt", []string{"contact"}},
-		{"guestName", "txnAt", []string{"reservation"}},
-	} {
-		plan := w.plan(t, test.columns, test.sort)
-		if strings.Contains(plan, "Sort") || !strings.Contains(plan, "using ledger_entry_report on ledger_entry e") {
-			t.Errorf("%s: entries are sorted:\n%s", test.columns, plan)
-		}
-
-		for _, table := range []string{"contact", "account", "reservation", "listing", "fee"} {
-			if strings.Contains(plan, " on "+table+" ") != slices.Contains(test.joined, table) {
-				t.Errorf("%s: %s is joined or is not:\n%s", test.columns, table, plan)
-			}
-		}
-	}
-}
-
-func (w *world) plan(t *testing.T, columns, sort string) string {
-	t.Helper()
-
-	var lines []string
-
-	w.Tx(func(ctx context.Context, tx *db.Tx) error {
-		s, inOrder := exports.EntryStatement(tx.Team, columns, sort)
-		if inOrder {
-			if err := tx.KeepIndexOrder(ctx); err != nil {
-				return err
-			}
-		}
-
-		var err error
-
-		lines, err = db.Select[string](ctx, tx, "explain "+s.SQL, s.Args)
-
-		return err
-	})
-
-	return strings.Join(lines, "\n")
-}
-
 // Proves: EXP-12.
 func TestReportsTooLargeForGet(t *testing.T) {
 	t.Parallel()
-	w := newWorldOf(t, export.Config{Limits: export.Limits{Rows: 3}})
+	w := newVillaTeamWith(t, export.Config{Limits: export.Limits{Rows: 3}})
 	w.fill(2)
 
 	for path, pairs := range map[string][]string{
@@ -108,7 +54,7 @@ func bodyOf(pairs []string) object {
 
 func TestJournalEntriesNameWhatTheyHave(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newVillaTeam(t)
 	w.fill(1)
 	got := rows(t, w.awaited("/reports/journal-entries/csv", "columns", "account,accountCode,category,classification,listing,recurringFee,contact,guestName,debit,credit,amount", "sort", "-amount").Body)
 
