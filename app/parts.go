@@ -34,6 +34,7 @@ import (
 	"stayledger/domain/settlement/delivery"
 	"stayledger/domain/settlement/historic"
 	"stayledger/domain/settlement/layout"
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/settlement/payee"
 	"stayledger/domain/settlement/payment"
 	"stayledger/domain/settlement/payout"
@@ -60,7 +61,7 @@ type External struct {
 	// Box seals what must be readable again: account numbers, tax identifiers, credentials.
 	Box *seal.Box
 	// Providers opens the payment provider behind a connection; nil for the service's own.
-	Providers connection.Opener
+	Providers payapp.Opener
 	// Sources opens what gives records over a connection; nil for the service's own.
 	Sources intake.Open
 	Mail    mail.Sender
@@ -70,7 +71,7 @@ type External struct {
 // line here.
 func Parts(o External, c Config) parts.Part {
 	if o.Providers == nil {
-		o.Providers = connection.Open(o.Box, pay.AllowPrivate(c.LocalProviders), pay.Within(c.ProviderTimeout))
+		o.Providers = payapp.Open(o.Box, pay.AllowPrivate(c.LocalProviders), pay.Within(c.ProviderTimeout))
 	}
 
 	if o.Sources == nil {
@@ -90,7 +91,9 @@ func Parts(o External, c Config) parts.Part {
 		account.Part(journals),
 		contact.Part(o.Box),
 		payee.Part(o.Box, o.Providers),
-		connection.Part(connection.Config{Box: o.Box, Private: c.LocalProviders, Open: o.Providers}),
+		connection.Part(connection.Config{
+			Box: o.Box, Private: c.LocalProviders, Apps: payapp.Apps(o.Providers, pay.AllowPrivate(c.LocalProviders)),
+		}),
 		listings.Part(),
 		tax.Part(),
 		fee.Part(),

@@ -13,7 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stayledger/domain/tenant/connection"
+	"stayledger/domain/settlement/payapp"
 	"stayledger/platform/id"
 )
 
@@ -547,7 +547,7 @@ func bankingSQL(rows int) []string {
 		`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
 			select $1, ` + aBankRecord.idSQL("n") + `, ` + aTransaction.idSQL("n") + `, a.id, ` + moved + `, now() from ` + source + ` where ` + reconciled,
 		`insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)
-			values ($1, ` + aSupport.idSQL("1") + `, 'c', '` + connection.App("").Enum()[0] + `', 'Bank', 'active', now(), now())`,
+			values ($1, ` + aSupport.idSQL("1") + `, 'c', '` + string(payapp.Apps(nil)[0].ID) + `', 'Bank', 'active', now(), now())`,
 		`insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, created_at, updated_at)
 			select $1, ` + aSupport.idSQL("2") + `, id, 'verified', 'Ada', 'checking', '1234', '1234', '', now(), now(), now() from contact where team_id = $1 and short_ref = 'owner'`,
 		`insert into payment_batch (team_id, id, connection_id, created_at) values ($1, ` + aSupport.idSQL("3") + `, ` + aSupport.idSQL("1") + `, now())`,

@@ -12,6 +12,7 @@ import (
 
 	"stayledger/domain/property/contact"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/settlement/payee"
 	"stayledger/domain/settlement/payment"
 	"stayledger/domain/tenant/connection"
@@ -92,7 +93,7 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // newWorld is a team that opens its providers by the service's own opener, or by another.
-func newWorld(t *testing.T, open ...connection.Opener) *world {
+func newWorld(t *testing.T, open ...payapp.Opener) *world {
 	t.Helper()
 
 	box, err := seal.New([]byte("a test key of at least 32 bytes, not for use"))
@@ -100,9 +101,9 @@ func newWorld(t *testing.T, open ...connection.Opener) *world {
 		t.Fatal(err)
 	}
 
-	open = append(open, connection.Open(box, pay.AllowPrivate(true)))
+	open = append(open, payapp.Open(box, pay.AllowPrivate(true)))
 	all := parts.Join((&payment.Gateway{}).Part(), contact.Part(box), payee.Part(box, open[0]), operation.Part(time.Hour),
-		connection.Part(connection.Config{Box: box, Private: true, Open: connection.Open(box, pay.AllowPrivate(true))}))
+		connection.Part(connection.Config{Box: box, Private: true, Apps: payapp.Apps(payapp.Open(box, pay.AllowPrivate(true)), pay.AllowPrivate(true))}))
 	p := &provider{answers: map[string]func(http.ResponseWriter){}}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
 	t.Cleanup(p.Close)

@@ -1,13 +1,13 @@
 package payee
 
 import (
-	"stayledger/domain/tenant/connection"
+	"stayledger/domain/settlement/payapp"
 	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 )
 
 // Part returns the part of the payment methods of contacts.
-func Part(box *seal.Box, open connection.Opener) parts.Part {
+func Part(box *seal.Box, open payapp.Opener) parts.Part {
 	used := parts.NewUsage("payee_method", "paymentsUnderWay")
 
 	return parts.Part{

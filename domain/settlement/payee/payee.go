@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -61,9 +62,9 @@ type Method struct {
 	Issues []finding.Finding `json:"issues" db:"-" doc:"payProviderRecipientNotReady for each app of an active connection that can never pay to it, with the app and the cause."`
 
 	// Apps are those of the team's active connections.
-	Apps     []connection.App `json:"-"`
-	Numbers  []byte           `json:"-"`
-	ChosenAt day.Instant      `json:"-"`
+	Apps     []connection.AppID `json:"-"`
+	Numbers  []byte             `json:"-"`
+	ChosenAt day.Instant        `json:"-"`
 }
 
 // LockDefaults returns the default method of each of the contacts that has one. Default methods are verified. They are
@@ -97,7 +98,7 @@ func (m *Method) findIssues(today day.Day) {
 			Date:      today,
 			Recipient: pay.Account{Holder: m.AccountHolder, Type: m.AccountType},
 		}
-		if cause := app.Fault(&probe); cause != "" {
+		if cause := payapp.Fault(app, &probe); cause != "" {
 			m.Issues = append(m.Issues, finding.Finding{
 				Code: string(apierr.ReasonPayProviderRecipientNotReady), Severity: finding.Error,
 				Context: map[string]any{"provider": app, "cause": cause},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -39,7 +40,7 @@ type refusedError struct {
 func (r *refusedError) Unwrap() error { return r.error }
 
 // handlers returns the handlers of the jobs of payment methods.
-func handlers(box *seal.Box, open connection.Opener) map[job.Kind]job.Handler {
+func handlers(box *seal.Box, open payapp.Opener) map[job.Kind]job.Handler {
 	v := verifier{box: box, open: open}
 	h := operation.External(
 		pay.Timeout+10*time.Second,
@@ -101,7 +102,7 @@ func saveFailure(ctx context.Context, tx *db.Tx, method id.ID, cause error) erro
 // verifier verifies accounts.
 type verifier struct {
 	box  *seal.Box
-	open connection.Opener
+	open payapp.Opener
 }
 
 // verify asks the team's payment provider about the account. Without a provider the check of the numbers when they
@@ -118,7 +119,7 @@ func (v verifier) verify(ctx context.Context, d *db.DB, scope db.Scope, method i
 			return err
 		}
 
-		by, err = connection.Verifier(ctx, tx)
+		by, err = payapp.Verifier(ctx, tx)
 
 		return err
 	})

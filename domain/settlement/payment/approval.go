@@ -35,21 +35,21 @@ func (ApprovalStatus) Enum() []string { return []string{"pending", "approved", "
 
 // Approval is the subject of a second person's decision: the payments of one request that reach the team's limit.
 type Approval struct {
-	ID               id.ID          `json:"id"`
-	Status           ApprovalStatus `json:"status" doc:"canceled: the payments were taken back, or their transactions archived, before anybody had decided."`
-	Provider         connection.App `json:"provider"`
-	ConnectionID     id.ID          `json:"connectionId"`
-	FundingAccountID id.ID          `json:"fundingAccountId"`
-	Amount           money.Cents    `json:"amount" doc:"Cents; of its payments. While it is pending or approved, those that were taken back do not count."`
-	Currency         string         `json:"currency"`
-	PaymentCount     int64          `json:"paymentCount" doc:"How many payments are decided on together; listPayments gives them by approvalIds."`
-	AllowOverdraft   bool           `json:"allowOverdraft" doc:"The request allows them to take more than there is."`
-	RequestedBy      id.ID          `json:"requestedBy" doc:"The user who has asked for the payments, and who decides on none of them."`
-	DecidedBy        *id.ID         `json:"decidedBy"`
-	DecidedAt        *day.Instant   `json:"decidedAt"`
-	Reason           *string        `json:"reason" doc:"Why it was rejected."`
-	OperationID      *id.ID         `json:"operationId" doc:"The operation that sends what was approved."`
-	CreatedAt        day.Instant    `json:"createdAt"`
+	ID               id.ID            `json:"id"`
+	Status           ApprovalStatus   `json:"status" doc:"canceled: the payments were taken back, or their transactions archived, before anybody had decided."`
+	Provider         connection.AppID `json:"provider"`
+	ConnectionID     id.ID            `json:"connectionId"`
+	FundingAccountID id.ID            `json:"fundingAccountId"`
+	Amount           money.Cents      `json:"amount" doc:"Cents; of its payments. While it is pending or approved, those that were taken back do not count."`
+	Currency         string           `json:"currency"`
+	PaymentCount     int64            `json:"paymentCount" doc:"How many payments are decided on together; listPayments gives them by approvalIds."`
+	AllowOverdraft   bool             `json:"allowOverdraft" doc:"The request allows them to take more than there is."`
+	RequestedBy      id.ID            `json:"requestedBy" doc:"The user who has asked for the payments, and who decides on none of them."`
+	DecidedBy        *id.ID           `json:"decidedBy"`
+	DecidedAt        *day.Instant     `json:"decidedAt"`
+	Reason           *string          `json:"reason" doc:"Why it was rejected."`
+	OperationID      *id.ID           `json:"operationId" doc:"The operation that sends what was approved."`
+	CreatedAt        day.Instant      `json:"createdAt"`
 }
 
 var (

@@ -9,6 +9,7 @@ import (
 
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/settlement/payee"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/day"
@@ -149,7 +150,7 @@ func (s *Gateway) beginAttempt(ctx context.Context, tx *db.Tx, run operation.Run
 
 	w := &work{
 		active: c.Status == connection.Active,
-		files:  c.AppID.Can(connection.PaysByFile),
+		files:  payapp.Can(c.AppID, payapp.PaysByFile),
 		until:  tx.Now.Add(sendTime),
 		before: b.BusyUntil,
 	}
@@ -288,10 +289,10 @@ func (b *batch) updateIdentity(ctx context.Context, tx *db.Tx, operation id.ID, 
 
 // markSending marks the requested payments of a batch as sending. If the provider can be asked for outcomes, it
 // also sets the time of the first question.
-func markSending(ctx context.Context, tx *db.Tx, batch id.ID, app connection.App) error {
+func markSending(ctx context.Context, tx *db.Tx, batch id.ID, app connection.AppID) error {
 	var ask *time.Time
 
-	if app.Can(connection.TellsOutcomes) {
+	if payapp.Can(app, payapp.TellsOutcomes) {
 		at := tx.Now.Add(firstQuestion)
 		ask = &at
 	}

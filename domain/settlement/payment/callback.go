@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -29,7 +30,7 @@ func (s *Gateway) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 		return nil, err
 	}
 
-	secret, err := c.CallbackSecret(s.Box)
+	secret, err := payapp.CallbackSecret(s.Box, c)
 	if err != nil {
 		return nil, err
 	}

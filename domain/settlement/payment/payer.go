@@ -10,6 +10,7 @@ import (
 	"stayledger/domain/books/account"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/settlement/payee"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
@@ -76,7 +77,7 @@ func LoadPayer(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, cont
 func (d *Payer) findFunding(ctx context.Context, tx *db.Tx) error {
 	given := !d.FundingAccountID.IsZero()
 	if !given {
-		d.FundingAccountID = d.Connection.FundingAccount()
+		d.FundingAccountID = payapp.FundingAccount(d.Connection)
 	}
 
 	// Last resort: the account that the team assigned to payouts.
@@ -112,7 +113,7 @@ var SendKind = job.NewKind("payment.send")
 // batchSize returns how many payments go out together. Providers take one payment at a time, so a batch is a
 // portion of work that may have to be repeated. A bank takes a whole file, and few files a day.
 func (d *Payer) batchSize() int {
-	if d.Connection.AppID.Can(connection.PaysByFile) {
+	if payapp.Can(d.Connection.AppID, payapp.PaysByFile) {
 		return 10_000
 	}
 
@@ -341,7 +342,7 @@ func (d *Payer) Fault(o *Order) *Fault {
 	case !ready:
 		f.Reason, f.Cause = errRecipient.Reason(), causeNoMethod
 	default:
-		f.Cause = d.Connection.AppID.Fault(&pay.Payment{
+		f.Cause = payapp.Fault(d.Connection.AppID, &pay.Payment{
 			Amount: o.Amount, Currency: o.Currency, Date: o.Date,
 			Recipient: pay.Account{Holder: method.AccountHolder, Type: method.AccountType},
 		})

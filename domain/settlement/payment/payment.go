@@ -46,31 +46,31 @@ func (Status) Enum() []string {
 
 // Payment is a payment as its team sees it. The provider's own references and texts are not shown (ERR-100).
 type Payment struct {
-	ID                     id.ID          `json:"id"`
-	ShortRef               string         `json:"shortRef"`
-	Status                 Status         `json:"status" doc:"One that is awaitingApproval waits for a second person, and what it pays is unpaid. Of a payment that is sending it is not known whether the provider has it."`
-	Provider               connection.App `json:"provider"`
-	ConnectionID           id.ID          `json:"connectionId"`
-	TransactionID          id.ID          `json:"transactionId"`
-	ContactID              id.ID          `json:"contactId"`
-	ContactPaymentMethodID id.ID          `json:"contactPaymentMethodId"`
-	FundingAccountID       id.ID          `json:"fundingAccountId"`
-	ApprovalID             *id.ID         `json:"approvalId" doc:"The approval that a second person decides on, null for a payment that needs none."`
-	OperationID            *id.ID         `json:"operationId" doc:"The operation that has sent it, null before."`
-	Amount                 money.Cents    `json:"amount" doc:"Cents."`
-	Currency               string         `json:"currency"`
-	Date                   day.Day        `json:"date" doc:"When the money should arrive."`
-	Failure                *Failure       `json:"failure" doc:"Why no money arrived, or did not stay."`
-	FileID                 *id.ID         `json:"fileId" doc:"The file to deliver to the bank, for a provider that works by files."`
-	FileURL                *string        `json:"fileUrl" doc:"Authenticated download path of the file."`
-	ReturnTransactionID    *id.ID         `json:"returnTransactionId" doc:"The negative payout that booked the return."`
-	Issues                 []Issue        `json:"issues"`
-	CreatedAt              day.Instant    `json:"createdAt"`
-	SentAt                 *day.Instant   `json:"sentAt" doc:"When it was first about to be sent."`
-	UnknownSince           *day.Instant   `json:"unknownSince" doc:"Since when an attempt has ended without the provider's word on it, or the provider does not know what it took; null while its state is known. The service goes on asking, and sends it again under its key, for a day."`
-	SettledAt              *day.Instant   `json:"settledAt" doc:"When it last became paid, failed, canceled or returned."`
-	RecoveredAt            *day.Instant   `json:"recoveredAt" doc:"When it was put away, so that its transaction can be paid again."`
-	UpdatedAt              day.Instant    `json:"updatedAt"`
+	ID                     id.ID            `json:"id"`
+	ShortRef               string           `json:"shortRef"`
+	Status                 Status           `json:"status" doc:"One that is awaitingApproval waits for a second person, and what it pays is unpaid. Of a payment that is sending it is not known whether the provider has it."`
+	Provider               connection.AppID `json:"provider"`
+	ConnectionID           id.ID            `json:"connectionId"`
+	TransactionID          id.ID            `json:"transactionId"`
+	ContactID              id.ID            `json:"contactId"`
+	ContactPaymentMethodID id.ID            `json:"contactPaymentMethodId"`
+	FundingAccountID       id.ID            `json:"fundingAccountId"`
+	ApprovalID             *id.ID           `json:"approvalId" doc:"The approval that a second person decides on, null for a payment that needs none."`
+	OperationID            *id.ID           `json:"operationId" doc:"The operation that has sent it, null before."`
+	Amount                 money.Cents      `json:"amount" doc:"Cents."`
+	Currency               string           `json:"currency"`
+	Date                   day.Day          `json:"date" doc:"When the money should arrive."`
+	Failure                *Failure         `json:"failure" doc:"Why no money arrived, or did not stay."`
+	FileID                 *id.ID           `json:"fileId" doc:"The file to deliver to the bank, for a provider that works by files."`
+	FileURL                *string          `json:"fileUrl" doc:"Authenticated download path of the file."`
+	ReturnTransactionID    *id.ID           `json:"returnTransactionId" doc:"The negative payout that booked the return."`
+	Issues                 []Issue          `json:"issues"`
+	CreatedAt              day.Instant      `json:"createdAt"`
+	SentAt                 *day.Instant     `json:"sentAt" doc:"When it was first about to be sent."`
+	UnknownSince           *day.Instant     `json:"unknownSince" doc:"Since when an attempt has ended without the provider's word on it, or the provider does not know what it took; null while its state is known. The service goes on asking, and sends it again under its key, for a day."`
+	SettledAt              *day.Instant     `json:"settledAt" doc:"When it last became paid, failed, canceled or returned."`
+	RecoveredAt            *day.Instant     `json:"recoveredAt" doc:"When it was put away, so that its transaction can be paid again."`
+	UpdatedAt              day.Instant      `json:"updatedAt"`
 }
 
 // Failure is the public reason of a payment that brought nothing.

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/api"
 	"stayledger/platform/day"
@@ -302,14 +303,14 @@ func lockCounterable(ctx context.Context, tx *db.Tx, one id.ID) (*transaction.Tr
 // attempt is the current payment of a transaction.
 type attempt struct {
 	Status Status
-	AppID  connection.App
+	AppID  connection.AppID
 }
 
 // canComeBack reports whether a person may know that the money came back. A provider itself reports about money
 // that is under way: if it were returned too early, it could be replaced while the payment still arrives. No
 // provider reports about payments that went to a bank in a file.
 func (a *attempt) canComeBack() bool {
-	return a.Status == Paid || a.Status == Returned || a.Status == Submitted && !a.AppID.Can(connection.TellsOutcomes)
+	return a.Status == Paid || a.Status == Returned || a.Status == Submitted && !payapp.Can(a.AppID, payapp.TellsOutcomes)
 }
 
 // loadLastAttempt loads the payment of a transaction that was not put away, nil if there is none.

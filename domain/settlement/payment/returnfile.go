@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -50,7 +51,7 @@ func returnFile(ctx context.Context, tx *db.Tx, in *returnFileInput) (*ReturnFil
 		return nil, err
 	}
 
-	if !c.AppID.Can(connection.TakesReturnFiles) {
+	if !payapp.Can(c.AppID, payapp.TakesReturnFiles) {
 		return nil, errNoReturnFiles
 	}
 

@@ -12,6 +12,7 @@ import (
 
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/blob"
 	"stayledger/platform/db"
@@ -23,7 +24,7 @@ import (
 // Gateway connects payments with the providers that make them.
 type Gateway struct {
 	// Open opens the provider behind a connection.
-	Open connection.Opener
+	Open payapp.Opener
 	// Box opens account numbers and the secrets of callbacks.
 	Box *seal.Box
 	// Store keeps the files for the bank.

@@ -1,103 +1,125 @@
 package connection
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 
-	"stayledger/provider/pay"
+	"stayledger/platform/seal"
 )
 
-// App is an app that a team can be connected to.
-type App string
-
-// Enum lists the apps.
-func (App) Enum() []string {
-	out := make([]string, len(known))
-	for i := range known {
-		out[i] = string(known[i].id)
-	}
-
-	return out
-}
+// AppID is the key of an app.
+type AppID string
 
 // Kind says what an app is for.
 type Kind string
 
-// Payments moves money to contacts.
-const Payments Kind = "payments"
+// The kinds.
+const (
+	// Payments moves money to contacts.
+	Payments Kind = "payments"
+	// BankFeed says what moves on accounts at banks.
+	BankFeed Kind = "bankFeed"
+	// PMS is a property-management system, which has listings and reservations.
+	PMS Kind = "pms"
+)
 
 // Enum lists the kinds.
-func (Kind) Enum() []string { return []string{string(Payments)} }
-
-// Capability is something that can be done with an app.
-type Capability string
-
-// What the packages that use connections ask for.
-const (
-	// PaysByFile: payments leave together as a file that a person brings to the bank.
-	PaysByFile Capability = "paysByFile"
-	// TakesReturnFiles: the bank reports payments that came back in files, which we read.
-	TakesReturnFiles Capability = "takesReturnFiles"
-	// TellsOutcomes: the app reports the outcome of a payment, when it is asked and by callbacks that it signs with its
-	// callbackSecret.
-	TellsOutcomes Capability = "tellsOutcomes"
-	// VerifiesAccounts: the app says whether money reaches a bank account.
-	VerifiesAccounts Capability = "verifiesAccounts"
-)
+func (Kind) Enum() []string { return []string{string(Payments), string(BankFeed), string(PMS)} }
 
 // AppInfo is an app as its connections show it.
 type AppInfo struct {
-	ID   App    `json:"id"`
+	ID   AppID  `json:"id"`
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
 }
 
-// app describes an app; to add one, add a literal to known.
-type app struct {
-	id   App
-	name string
-	kind Kind
-	// settings are shown; credentials, if there are any, are sealed and never leave.
-	settings, credentials []field
-	// can lists the capabilities that other packages may ask for.
-	can []Capability
-	// fault returns the code of the reason why the app can never make a payment, by its data without account numbers.
-	// It is nil if only the app itself knows.
-	fault func(p *pay.Payment) string
-	// open makes the app's payment provider.
-	open func(settings, credentials json.RawMessage, options []pay.HTTPOption) (pay.Provider, error)
+// App is an app that teams can be connected to: what a connection to it holds, and how it is asked whether it works. The
+// package that uses the app declares it.
+type App struct {
+	AppInfo
+
+	// Settings are shown; Credentials are sealed and never leave.
+	Settings, Credentials []Field
+	// Form returns an error for settings and credentials that the app's client does not take, without a call to the app:
+	// a FieldError when it is one field.
+	Form func(a Access) error
+	// Check asks the app whether the connection works, outside of any transaction. Errors that wrap ErrCredentials or
+	// ErrUnusable are final; after any other it is asked again for a while.
+	Check func(ctx context.Context, c *Connection) error
 }
 
-// findApp returns the description of an app. The edge has refused all unknown ones.
-func findApp(a App) *app {
-	i := slices.IndexFunc(known, func(k app) bool { return k.id == a })
-	return &known[i]
+// Apps are the apps that teams can be connected to.
+type Apps []App
+
+// The final errors of App.Check.
+var (
+	// ErrCredentials says that the app refuses the credentials, which can be replaced.
+	ErrCredentials = errors.New("the app refuses the credentials")
+	// ErrUnusable says that the app answers and cannot be used, such as when it is not set up.
+	ErrUnusable = errors.New("the app cannot be used")
+)
+
+// FieldError says that the client of an app does not take the value of a setting or credential.
+type FieldError struct {
+	Field string
+	Cause error
 }
 
-// Can reports whether something can be done with an app.
-func (a App) Can(c Capability) bool { return slices.Contains(findApp(a).can, c) }
+// Error returns the field and the cause.
+func (e *FieldError) Error() string { return e.Field + ": " + e.Cause.Error() }
 
-// Fault returns the code of why no connection to the app can make a payment, by its data without the numbers of the
-// account, or "" when nothing is known against it.
-func (a App) Fault(p *pay.Payment) string {
-	if fault := findApp(a).fault; fault != nil {
-		return fault(p)
-	}
+// Unwrap returns the cause.
+func (e *FieldError) Unwrap() error { return e.Cause }
 
-	return ""
+// has returns true for an app that teams can be connected to.
+func (apps Apps) has(a AppID) bool {
+	return slices.ContainsFunc(apps, func(k App) bool { return k.ID == a })
 }
 
-// appsThatCan returns the apps that have a capability.
-func appsThatCan(c Capability) []App {
-	var out []App
-
-	for i := range known {
-		if known[i].id.Can(c) {
-			out = append(out, known[i].id)
+// find returns an app. One that is there no more has old connections, and cannot be used.
+func (apps Apps) find(a AppID) *App {
+	for i := range apps {
+		if apps[i].ID == a {
+			return &apps[i]
 		}
 	}
 
-	return out
+	return &App{
+		AppInfo: AppInfo{ID: a, Name: string(a)},
+		Form:    func(Access) error { return errUnknown },
+		Check:   func(context.Context, *Connection) error { return ErrUnusable },
+	}
 }
 
-func (a *app) info() AppInfo { return AppInfo{ID: a.id, Name: a.name, Kind: a.kind} }
+// Access is what the client of an app gets of a connection: JSON objects of texts. Credentials are nil for an app
+// without any.
+type Access struct{ Settings, Credentials json.RawMessage }
+
+// Access opens what a connection holds for the client of its app, without the settings that are only ours.
+func (a *App) Access(box *seal.Box, c *Connection) (Access, error) {
+	credentials, err := c.OpenCredentials(box)
+	if err != nil {
+		return Access{}, err
+	}
+
+	settings := map[string]json.RawMessage{}
+	if err := json.Unmarshal(c.Settings, &settings); err != nil {
+		return Access{}, fmt.Errorf("settings of connection %v: %w", c.ID, err)
+	}
+
+	for i := range a.Settings {
+		if a.Settings[i].BankAccount {
+			delete(settings, a.Settings[i].Name)
+		}
+	}
+
+	raw, err := json.Marshal(settings)
+	if err != nil {
+		return Access{}, fmt.Errorf("settings of connection %v: %w", c.ID, err)
+	}
+
+	return Access{Settings: raw, Credentials: credentials}, nil
+}

@@ -6,7 +6,7 @@ import (
 
 // Create is a connection to be.
 type Create struct {
-	AppID       App               `json:"appId"`
+	AppID       AppID             `json:"appId" maxLength:"50" doc:"Key of the app."`
 	Name        string            `json:"name" minLength:"1" maxLength:"200"`
 	UniqueRef   *string           `json:"uniqueRef,omitempty" minLength:"1" maxLength:"200" doc:"The caller's own reference, unique in the team."`
 	Settings    map[string]string `json:"settings,omitempty" maxProperties:"50" doc:"As the app wants them."`

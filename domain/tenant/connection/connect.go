@@ -12,7 +12,6 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/job"
 	"stayledger/platform/parts"
-	"stayledger/provider/pay"
 )
 
 // The jobs of the package.
@@ -25,6 +24,9 @@ var (
 // changed meanwhile, not even its mistyped address, so this is shorter than the day for which other work is tried.
 const connectFor = 5 * time.Minute
 
+// checkTime bounds the time in which an app is asked once.
+const checkTime = 30 * time.Second
+
 // jobArgs name the connection; what is secret is read from its row.
 type jobArgs struct {
 	ConnectionID id.ID `json:"connectionId"`
@@ -34,9 +36,9 @@ type jobArgs struct {
 var errNotConnecting = errors.New("the connection is not being connected")
 
 // handlers returns the jobs of connections: connecting and archiving.
-func handlers(open Opener, used *parts.Usage) map[job.Kind]job.Handler {
-	connect := operation.External(pay.Timeout+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
-		return try(ctx, d, scope, open, args.ConnectionID)
+func handlers(apps Apps, used *parts.Usage) map[job.Kind]job.Handler {
+	connect := operation.External(checkTime+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
+		return try(ctx, d, scope, apps, args.ConnectionID)
 	})
 	connect.TryFor = connectFor
 	// The operation and the connection fail together, also when the workers themselves died.
@@ -49,7 +51,7 @@ func handlers(open Opener, used *parts.Usage) map[job.Kind]job.Handler {
 		}
 
 		to := Disabled
-		if errors.Is(cause, pay.ErrCredentials) {
+		if errors.Is(cause, ErrCredentials) {
 			to = ReconnectRequired
 		}
 
@@ -69,8 +71,8 @@ func handlers(open Opener, used *parts.Usage) map[job.Kind]job.Handler {
 }
 
 // try asks the app whether it would work, outside any transaction. Asking twice does no harm. Refused credentials
-// and an app that is not ready are final; an app that is out of reach is tried again.
-func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection id.ID) (db.Work, error) {
+// and an app that cannot be used are final; an app that is out of reach is tried again.
+func try(ctx context.Context, d *db.DB, scope db.Scope, apps Apps, connection id.ID) (db.Work, error) {
 	// A read of its own, so that no transaction is open while the app is asked.
 	var c *Connection
 
@@ -87,18 +89,12 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, open Opener, connection 
 		return nil, operation.FailAs(operation.OperationFailed, errNotConnecting)
 	}
 
-	// Settings that no provider can be opened with will not get better by trying again.
-	provider, err := open(c)
-	if err != nil {
-		return nil, operation.FailAs(operation.OperationFailed, err)
-	}
-
 	// Then ask, for a limited time.
-	asking, cancel := context.WithTimeout(ctx, pay.Timeout)
+	asking, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 
-	switch err := provider.Check(asking); {
-	case errors.Is(err, pay.ErrCredentials), errors.Is(err, pay.ErrNotReady), errors.Is(err, pay.ErrRefused):
+	switch err := apps.find(c.AppID).Check(asking, c); {
+	case errors.Is(err, ErrCredentials), errors.Is(err, ErrUnusable):
 		return nil, operation.FailAs(operation.OperationFailed, err)
 	case err != nil:
 		return nil, fmt.Errorf("connect: %w", err)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -334,7 +335,7 @@ func TestRefusedCredentialsEndAConnection(t *testing.T) {
 	made := x.connect(x.remote(nil))
 	verifier := func() (found id.ID) {
 		x.Tx(func(ctx context.Context, tx *db.Tx) error {
-			c, err := connection.Verifier(ctx, tx)
+			c, err := payapp.Verifier(ctx, tx)
 			if c != nil {
 				found = c.ID
 			}

@@ -1,7 +1,8 @@
-// Package connection owns the connections of a team to apps outside. The file apps.go declares the apps: the kind of
-// each, its settings and credentials, and what can be done with it. The file settings.go checks, seals and opens what a
-// connection holds; lifecycle.go says whether it works. What is sent over a connection belongs to other packages, which
-// ask what an app can do (App.Can) and never which one it is.
+// Package connection owns the connections of a team to apps outside: settings, credentials, status, and whether the app
+// answers. It knows no app: the packages that use one declare it as an App (its kind, its settings and credentials, how it
+// is asked), and package app hands them in. The file settings.go checks, seals and opens what a connection holds;
+// lifecycle.go says whether it works. What is sent over a connection belongs to the packages that use it, each of which
+// opens its own client.
 //
 // The page docs/decisions/connection.md says what the contract leaves open and how it is answered here.
 package connection
@@ -23,7 +24,7 @@ type Connection struct {
 	ID          id.ID           `json:"id"`
 	ShortRef    string          `json:"shortRef"`
 	UniqueRef   *string         `json:"uniqueRef"`
-	AppID       App             `json:"appId"`
+	AppID       AppID           `json:"appId"`
 	App         AppInfo         `json:"app" db:"-"`
 	Name        string          `json:"name"`
 	Status      Status          `json:"status"`
@@ -44,26 +45,22 @@ var (
 	errBusy               = apierr.New(apierr.CodeLocked, "", "Connection is being worked on")
 	errArchived           = apierr.New(apierr.CodeBadRequest, "", "Connection is archived")
 	errReconnect          = apierr.New(apierr.CodeConnectionReconnectRequired, "", "Connection must be connected again")
+	errUnknown            = apierr.New(apierr.CodeBadRequest, "", "App of the connection is not supported any more")
 	errNotBank            = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Funding account is not a bank account")
 )
 
-// Get reads a connection of the team, or fails with apierr.NotFound.
+// Get reads a connection of the team, or fails with apierr.NotFound. Its app is not filled in.
 func Get(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) {
 	return read(ctx, tx, connection, "")
 }
 
-// Verifier returns the team's oldest active connection to an app that can say whether money reaches a bank account,
-// or nil if there is none.
-func Verifier(ctx context.Context, tx *db.Tx) (*Connection, error) {
+// Oldest returns the team's oldest active connection to one of some apps, or nil if there is none.
+func Oldest(ctx context.Context, tx *db.Tx, apps []AppID) (*Connection, error) {
 	c, err := db.Maybe[Connection](ctx, tx, `
 		select `+columns+` from connection c where c.team_id = @team and c.app_id = any(@apps) and c.status = 'active' order by c.id limit 1`,
-		db.Args{"team": tx.Team, "apps": appsThatCan(VerifiesAccounts)})
+		db.Args{"team": tx.Team, "apps": apps})
 	if err != nil {
-		return nil, fmt.Errorf("find a verifying connection: %w", err)
-	}
-
-	if c != nil {
-		c.App = findApp(c.AppID).info()
+		return nil, fmt.Errorf("find a connection: %w", err)
 	}
 
 	return c, nil

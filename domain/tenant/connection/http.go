@@ -13,7 +13,6 @@ import (
 	"stayledger/platform/page"
 	"stayledger/platform/parts"
 	"stayledger/platform/seal"
-	"stayledger/provider/pay"
 )
 
 const tag = "Connections"
@@ -25,19 +24,19 @@ type Config struct {
 	// Private allows apps at private addresses, and at plain http ones of this machine. It is the operator's choice and
 	// never a team's.
 	Private bool
-	// Open opens the payment provider behind a connection for the jobs.
-	Open Opener
+	// Apps are those that teams can be connected to.
+	Apps Apps
 }
 
 // endpoints returns the routes of connections.
 func endpoints(c Config, used *parts.Usage) []api.Endpoint {
-	w := writer{box: c.Box, open: Open(c.Box, pay.AllowPrivate(c.Private)), rules: rules{private: c.Private}, used: used}
+	w := writer{c, used}
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/connections", ID: "listConnections", Tag: tag, Summary: "List connections to apps",
 			Scopes: []string{"connections:read"},
-		}, list),
+		}, w.list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections", ID: "createConnection", Tag: tag, Summary: "Connect an app",
 			Errors: apierr.List{errNotBank, errDuplicateUniqueRef},
@@ -49,7 +48,7 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/connections/{id}", ID: "getConnection", Tag: tag, Summary: "Read a connection",
 			Scopes: []string{"connections:read"}, OneTrip: true,
-		}, get),
+		}, w.get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/connections/{id}", ID: "updateConnection", Tag: tag, Summary: "Change a connection",
 			Errors: apierr.List{errBusy, errArchived, errInUse, errReconnect, errNotBank, errDuplicateUniqueRef},
@@ -87,7 +86,7 @@ type listInput struct {
 	page.Params
 	Sort       listSort `query:"sort" default:"createdAt"`
 	IDs        page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
-	AppID      App      `query:"appId"`
+	AppID      AppID    `query:"appId" maxLength:"50"`
 	Status     Status   `query:"status"`
 	Search     string   `query:"search" maxLength:"200" doc:"Part of the name."`
 	UniqueRefs []string `query:"uniqueRefs"`
@@ -95,7 +94,11 @@ type listInput struct {
 }
 
 // list returns a page of connections, with their operations if the caller asked for them.
-func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Connection], error) {
+func (w writer) list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Connection], error) {
+	if in.AppID != "" && !w.Apps.has(in.AppID) {
+		return nil, apierr.BadRequest.At(apierr.IssueEnum.InQuery("appId"))
+	}
+
 	// Filters that are absent add nothing to the statement.
 	q := query(tx)
 	q.IDs("c.id = any(?)", in.IDs)
@@ -111,7 +114,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Connection]
 
 	// The rows have only the key of the app; the rest comes from our list of apps.
 	for i := range found.Data {
-		found.Data[i].App = findApp(found.Data[i].AppID).info()
+		found.Data[i].App = w.Apps.find(found.Data[i].AppID).AppInfo
 	}
 
 	if !in.Operations() {
@@ -125,8 +128,16 @@ type getInput struct {
 	ID id.ID `path:"id"`
 }
 
-func get(ctx context.Context, tx *db.Tx, in *getInput) (*Connection, error) {
-	return Get(ctx, tx, in.ID)
+// get answers with a connection and its app.
+func (w writer) get(ctx context.Context, tx *db.Tx, in *getInput) (*Connection, error) {
+	c, err := Get(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	c.App = w.Apps.find(c.AppID).AppInfo
+
+	return c, nil
 }
 
 type createInput struct{ Body Create }
@@ -134,6 +145,10 @@ type createInput struct{ Body Create }
 // create inserts a connection and starts the operation that asks the app whether it works.
 func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operation.Acknowledgement, error) {
 	b := &in.Body
+	if !w.Apps.has(b.AppID) {
+		return nil, apierr.BadRequest.At(apierr.IssueEnum.InBody("appId"))
+	}
+
 	c := &Connection{ID: tx.NewID(), UniqueRef: b.UniqueRef, AppID: b.AppID, Name: b.Name}
 	c.connect()
 	c.ShortRef = c.ID.ShortRef()
@@ -144,13 +159,13 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operat
 		return nil, err
 	}
 
-	// Then ask the provider's own code, without a call to the app.
-	if err := w.checkOpens(c); err != nil {
+	// Then ask the client of the app, without a call.
+	if err := w.checkForm(c); err != nil {
 		return nil, err
 	}
 
-	// The account that payments are funded from must be there, and only the database knows.
-	if err := checkFunding(ctx, tx, c.FundingAccount()); err != nil {
+	// Only the database knows whether the bank accounts that settings name are there.
+	if err := w.checkBankAccounts(ctx, tx, c); err != nil {
 		return nil, err
 	}
 
@@ -208,7 +223,7 @@ func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput) (*Connectio
 	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, auditView(c))
 
 	// Read it again: the answer shows it as it was saved.
-	return Get(ctx, tx, c.ID)
+	return w.get(ctx, tx, &getInput{c.ID})
 }
 
 // changeSettings replaces the settings. If the credentials would go to another address, it drops them, and fails
@@ -234,11 +249,11 @@ func (w writer) changeSettings(ctx context.Context, tx *db.Tx, c *Connection, gi
 	}
 
 	// Last, the checks that creating makes too.
-	if err := w.checkOpens(c); err != nil {
+	if err := w.checkForm(c); err != nil {
 		return err
 	}
 
-	return checkFunding(ctx, tx, c.FundingAccount())
+	return w.checkBankAccounts(ctx, tx, c)
 }
 
 type connectInput struct {
@@ -269,7 +284,7 @@ func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*oper
 		c.ConnectedAt = nil
 	}
 
-	if err := w.checkOpens(c); err != nil {
+	if err := w.checkForm(c); err != nil {
 		return nil, err
 	}
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
@@ -95,7 +96,7 @@ func TestPrivateAddressesNeedTheSetting(t *testing.T) {
 	t.Parallel()
 	x := newWorld(t)
 
-	strict := apitest.New(t, apitest.Config{Endpoints: connection.Part(connection.Config{Box: x.box}).Endpoints})
+	strict := apitest.New(t, apitest.Config{Endpoints: connection.Part(connection.Config{Box: x.box, Apps: payapp.Apps(nil)}).Endpoints})
 	for _, url := range []string{
 		"http://127.0.0.1:1", "https://127.0.0.1", "https://localhost", "https://LOCALHOST.", "https://api.localhost", "https://[::1]", "https://10.1.2.3",
 		"https://169.254.169.254", "https://[fd00::1]", "https://[::ffff:127.0.0.1]", "https://0.0.0.0", "http://example.com", "https://[fec0::1]",

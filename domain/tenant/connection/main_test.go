@@ -13,6 +13,7 @@ import (
 	"stayledger/domain/banking/rule"
 	"stayledger/domain/books/bank"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/settlement/payment"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apitest"
@@ -101,7 +102,7 @@ func newProvider(t *testing.T) *provider {
 }
 
 // newWorld is a team that opens its connections by the service's own opener, or by another.
-func newWorld(t *testing.T, open ...connection.Opener) *world {
+func newWorld(t *testing.T, open ...payapp.Opener) *world {
 	t.Helper()
 
 	box, err := seal.New([]byte("a test key of at least 32 bytes, not for use"))
@@ -109,8 +110,8 @@ func newWorld(t *testing.T, open ...connection.Opener) *world {
 		t.Fatal(err)
 	}
 
-	open = append(open, connection.Open(box, pay.AllowPrivate(true)))
-	own := connection.Part(connection.Config{Box: box, Private: true, Open: open[0]})
+	open = append(open, payapp.Open(box, pay.AllowPrivate(true)))
+	own := connection.Part(connection.Config{Box: box, Private: true, Apps: payapp.Apps(open[0], pay.AllowPrivate(true))})
 
 	return &world{t: t, box: box, provider: newProvider(t), Team: apitest.New(t, apitest.Config{
 		Endpoints: parts.Join(own, operation.Part(time.Hour), accountconnection.Part(), bank.Part(rule.OfBank), (&payment.Gateway{}).Part()).Endpoints,

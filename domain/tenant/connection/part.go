@@ -7,7 +7,7 @@ func Part(c Config) parts.Part {
 	used := newUsage()
 
 	return parts.Part{
-		Endpoints: endpoints(c, used), Handlers: handlers(c.Open, used),
+		Endpoints: endpoints(c, used), Handlers: handlers(c.Apps, used),
 		Tables: parts.Owns("connection"),
 		Used:   []*parts.Usage{used},
 	}

@@ -13,36 +13,29 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/parts"
 	"stayledger/platform/seal"
-	"stayledger/provider/pay"
 )
 
-// field is one setting or credential. All are texts.
-type field struct {
-	name     string
-	required bool
-	// fallback is the value if the field is absent.
-	fallback string
-	min, max int
-	// check gives what is wrong with a text of the right length, empty when nothing is; nil takes any.
-	check func(text string, r rules) apierr.IssueCode
-	// capitals puts the text in capital letters, the only ones of files of banks.
-	capitals bool
-	// address says where credentials are sent: a changed address must not get those that were meant for another.
-	address bool
+// Field is one setting or credential. All are texts.
+type Field struct {
+	Name     string
+	Required bool
+	// Fallback is the value if the field is absent.
+	Fallback string
+	// Min and Max bound the length in characters.
+	Min, Max int
+	// Check gives what is wrong with a text of the right length, empty when nothing is; nil takes any.
+	Check func(text string) apierr.IssueCode
+	// Capitals puts the text in capital letters, the only ones of files of banks.
+	Capitals bool
+	// Address is one that credentials are sent to: a changed address must not get those that were meant for another.
+	Address bool
+	// BankAccount is the id of a bank account of the chart. It is ours: the app's client does not get it.
+	BankAccount bool
 }
-
-// rules has what checks need to know about the service.
-type rules struct {
-	// private allows addresses of no public network, and plain http ones of this machine.
-	private bool
-}
-
-// fundingAccount is the setting that names the bank account to pay from.
-const fundingAccount = "fundingAccountId"
 
 // check returns the values that fields take, with the fallbacks of absent ones, and the issues, which are at the
 // given part of the body.
-func check(part string, fields []field, given map[string]string, r rules) (map[string]string, []apierr.Issue) {
+func check(part string, fields []Field, given map[string]string, private bool) (map[string]string, []apierr.Issue) {
 	var issues []apierr.Issue
 
 	out := map[string]string{}
@@ -52,26 +45,26 @@ func check(part string, fields []field, given map[string]string, r rules) (map[s
 
 	for i := range fields {
 		f := &fields[i]
-		text, present := given[f.name]
-		delete(left, f.name)
+		text, present := given[f.Name]
+		delete(left, f.Name)
 
 		switch {
 		case present:
-			if wrong := f.wrong(text, r); wrong != "" {
-				issues = append(issues, wrong.InBody(part, f.name))
+			if wrong := f.wrong(text, private); wrong != "" {
+				issues = append(issues, wrong.InBody(part, f.Name))
 				continue
 			}
 
 			// The value is stored in one form, so that it can be compared.
-			if f.capitals {
+			if f.Capitals {
 				text = strings.ToUpper(text)
 			}
 
-			out[f.name] = text
-		case f.required:
-			issues = append(issues, apierr.IssueRequired.InBody(part, f.name))
-		case f.fallback != "":
-			out[f.name] = f.fallback
+			out[f.Name] = text
+		case f.Required:
+			issues = append(issues, apierr.IssueRequired.InBody(part, f.Name))
+		case f.Fallback != "":
+			out[f.Name] = f.Fallback
 		}
 	}
 
@@ -84,32 +77,37 @@ func check(part string, fields []field, given map[string]string, r rules) (map[s
 }
 
 // wrong returns the code of what is wrong with the text of a setting, empty for nothing.
-func (f *field) wrong(text string, r rules) apierr.IssueCode {
-	if n := utf8.RuneCountInString(text); n < f.min || n > f.max {
+func (f *Field) wrong(text string, private bool) apierr.IssueCode {
+	if n := utf8.RuneCountInString(text); n < f.Min || n > f.Max {
 		return apierr.IssueLength
 	}
 
-	if f.check == nil {
+	switch {
+	case f.Address:
+		return address(text, private)
+	case f.BankAccount:
+		_, err := id.Parse(text)
+		return wrongUnless(err == nil, apierr.IssueUUID)
+	case f.Check == nil:
 		return ""
 	}
 
-	return f.check(text, r)
+	return f.Check(text)
 }
 
 // writer has what decisions need from the service.
 type writer struct {
-	box   *seal.Box
-	open  Opener
-	rules rules
-	used  *parts.Usage
+	Config
+
+	used *parts.Usage
 }
 
 // setSettings checks settings and sets them. It reports whether credentials would go to another address than
 // before.
 func (w writer) setSettings(c *Connection, given map[string]string) (moved bool, err error) {
-	a := findApp(c.AppID)
+	a := w.Apps.find(c.AppID)
 
-	values, issues := check("settings", a.settings, given, w.rules)
+	values, issues := check("settings", a.Settings, given, w.Private)
 	if issues != nil {
 		return false, apierr.BadRequest.At(issues...)
 	}
@@ -122,8 +120,8 @@ func (w writer) setSettings(c *Connection, given map[string]string) (moved bool,
 		}
 	}
 
-	for i := range a.settings {
-		if f := &a.settings[i]; f.address && old[f.name] != values[f.name] {
+	for i := range a.Settings {
+		if f := &a.Settings[i]; f.Address && old[f.Name] != values[f.Name] {
 			moved = true
 		}
 	}
@@ -136,7 +134,7 @@ func (w writer) setSettings(c *Connection, given map[string]string) (moved bool,
 
 // setCredentials checks credentials and seals them.
 func (w writer) setCredentials(c *Connection, given map[string]string) error {
-	values, issues := check("credentials", findApp(c.AppID).credentials, given, w.rules)
+	values, issues := check("credentials", w.Apps.find(c.AppID).Credentials, given, w.Private)
 	if issues != nil {
 		return apierr.BadRequest.At(issues...)
 	}
@@ -153,33 +151,34 @@ func (w writer) setCredentials(c *Connection, given map[string]string) error {
 		return err
 	}
 
-	c.Credentials = w.box.Seal(plain, label(c.ID))
+	c.Credentials = w.Box.Seal(plain, label(c.ID))
 
 	return nil
 }
 
-// checkOpens fails for settings or credentials that the provider's code refuses, with an issue at the field.
-func (w writer) checkOpens(c *Connection) error {
-	a := findApp(c.AppID)
-	if slices.ContainsFunc(a.credentials, func(f field) bool { return f.required }) && c.Credentials == nil {
+// checkForm fails for settings or credentials that the client of the app refuses, with an issue at the field.
+func (w writer) checkForm(c *Connection) error {
+	a := w.Apps.find(c.AppID)
+	if slices.ContainsFunc(a.Credentials, func(f Field) bool { return f.Required }) && c.Credentials == nil {
 		return nil // to be given when it is connected
 	}
 
-	// Opening runs the provider's own checks of the form, without a call over the network.
-	_, err := w.open(c)
+	access, err := a.Access(w.Box, c)
+	if err != nil {
+		return err
+	}
 
-	wrong, ok := errors.AsType[*pay.SettingsError](err)
+	err = a.Form(access)
+
+	wrong, ok := errors.AsType[*FieldError](err)
 	if !ok {
 		return err
 	}
 
-	// The provider names a field; find out which part of the body it came from.
+	// The client names a field; find out which part of the body it came from.
 	part := "settings"
-
-	for i := range a.credentials {
-		if a.credentials[i].name == wrong.Field {
-			part = "credentials"
-		}
+	if slices.ContainsFunc(a.Credentials, func(f Field) bool { return f.Name == wrong.Field }) {
+		part = "credentials"
 	}
 
 	return apierr.BadRequest.At(apierr.IssueMalformed.InBody(part, wrong.Field))
@@ -214,66 +213,4 @@ func (c *Connection) OpenCredentials(box *seal.Box) (json.RawMessage, error) {
 	}
 
 	return plain, nil
-}
-
-// CallbackSecret returns the secret that the app signs its callbacks with. It is empty if the app sends none or the
-// connection has no credentials.
-func (c *Connection) CallbackSecret(box *seal.Box) (string, error) {
-	if !c.AppID.Can(TellsOutcomes) || c.Credentials == nil {
-		return "", nil
-	}
-
-	plain, err := c.OpenCredentials(box)
-	if err != nil {
-		return "", err
-	}
-
-	// The error leaves the cause out, which could quote the secret.
-	var secrets pay.HTTPCredentials
-	if err := json.Unmarshal(plain, &secrets); err != nil {
-		return "", fmt.Errorf("credentials of connection %v are malformed", c.ID)
-	}
-
-	return secrets.CallbackSecret, nil
-}
-
-// FundingAccount returns the bank account that the settings name to pay from, or the zero id.
-func (c *Connection) FundingAccount() id.ID {
-	var s struct {
-		FundingAccountID id.ID `json:"fundingAccountId"`
-	}
-	if err := json.Unmarshal(c.Settings, &s); err != nil {
-		return id.Zero // they were checked when they were written
-	}
-
-	return s.FundingAccountID
-}
-
-// Opener opens the provider behind a connection; package app gives one that knows the keys and the providers.
-type Opener func(c *Connection) (pay.Provider, error)
-
-// Open returns a function that opens the providers of connections, with credentials that the box has sealed. Its
-// errors wrap those of provider/pay.
-func Open(box *seal.Box, options ...pay.HTTPOption) Opener {
-	return func(c *Connection) (pay.Provider, error) {
-		credentials, err := c.OpenCredentials(box)
-		if err != nil {
-			return nil, err
-		}
-
-		// The provider gets its own settings only, without those that are ours.
-		settings := map[string]json.RawMessage{}
-		if err := json.Unmarshal(c.Settings, &settings); err != nil {
-			return nil, fmt.Errorf("settings of connection %v: %w", c.ID, err)
-		}
-
-		delete(settings, fundingAccount) // it is ours
-
-		raw, err := json.Marshal(settings)
-		if err != nil {
-			return nil, fmt.Errorf("settings of connection %v: %w", c.ID, err)
-		}
-
-		return findApp(c.AppID).open(raw, credentials, options)
-	}
 }

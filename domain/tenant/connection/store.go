@@ -2,6 +2,7 @@ package connection
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"stayledger/platform/apierr"
@@ -29,8 +30,6 @@ func read(ctx context.Context, tx *db.Tx, connection id.ID, locked string) (*Con
 	if err != nil {
 		return nil, fmt.Errorf("read connection: %w", err)
 	}
-
-	c.App = findApp(c.AppID).info()
 
 	return &c, nil
 }
@@ -110,18 +109,26 @@ func checkIdle(used parts.Used) error {
 	return errInUse.With(apierr.InUse{LockReasons: used.Archiving})
 }
 
-// checkFunding refuses a funding account that is no bank account of the team.
-func checkFunding(ctx context.Context, tx *db.Tx, account id.ID) error {
-	if account.IsZero() {
-		return nil
+// checkBankAccounts refuses settings that name an account of the chart which is no bank account of the team.
+func (w writer) checkBankAccounts(ctx context.Context, tx *db.Tx, c *Connection) error {
+	values := map[string]string{}
+	if err := json.Unmarshal(c.Settings, &values); err != nil {
+		return fmt.Errorf("settings of connection %v: %w", c.ID, err)
 	}
 
-	typ, err := db.One[string](ctx, tx, apierr.BadRequest.At(apierr.IssueNotFound.InBody("settings", fundingAccount)), `select type from account where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": account})
-	switch {
-	case err != nil:
-		return fmt.Errorf("read funding account: %w", err)
-	case typ != "bank":
-		return errNotBank.At(apierr.IssueNotBankAccount.InBody("settings", fundingAccount))
+	for _, f := range w.Apps.find(c.AppID).Settings {
+		if !f.BankAccount || values[f.Name] == "" {
+			continue
+		}
+
+		typ, err := db.One[string](ctx, tx, apierr.BadRequest.At(apierr.IssueNotFound.InBody("settings", f.Name)),
+			`select type from account where team_id = @team and id = @id::uuid`, db.Args{"team": tx.Team, "id": values[f.Name]})
+		switch {
+		case err != nil:
+			return fmt.Errorf("read a bank account of a connection: %w", err)
+		case typ != "bank":
+			return errNotBank.At(apierr.IssueNotBankAccount.InBody("settings", f.Name))
+		}
 	}
 
 	return nil
