@@ -61,8 +61,16 @@ chaos: ensure-postgres ## kill processes, crash the database, take the provider 
 	@CHAOS=$(CHAOS) go test -count=1 -timeout 60m -v -run TestChaos ./test/e2e
 
 .PHONY: bench
-bench: ensure-postgres ## measure against the limits of docs/ and print the figures
-	@cd bench && go run .
+bench: ensure-postgres ## measure against the limits, in half an hour, and keep the figures in bench/results.json; one section: make bench ONLY=posting
+	@cd bench && go run . $(if $(ONLY),-only $(ONLY))
+
+.PHONY: bench-large
+bench-large: ensure-postgres ## the same with a million rows and more, which takes hours, into bench/results-large.json
+	@cd bench && go run . -large $(if $(ONLY),-only $(ONLY))
+
+.PHONY: bench-clean
+bench-clean: ## remove the database of the bench with its seeds, which the next run makes anew
+	@rm -rf .bench
 
 # The packages with rules that are worth it: domain/books/ledger, domain/activity/fee, domain/settlement/statement, domain/settlement/payout, platform/money, platform/page, platform/api.
 .PHONY: mutate

@@ -35,9 +35,9 @@ const (
 )
 
 // openBare opens connections that see the team's rows from the beginning, so that a bare request is only its own
-// statement. It also creates the tables for bare writes: like those of the service, without row-level security.
+// statement.
 func (b *bed) openBare(ctx context.Context) error {
-	config, err := pgxpool.ParseConfig(b.server.URL(pgserver.Role, pgserver.Role))
+	config, err := pgxpool.ParseConfig(b.url(pgserver.Role))
 	if err != nil {
 		return fmt.Errorf("bare pool: %w", err)
 	}
@@ -49,14 +49,6 @@ func (b *bed) openBare(ctx context.Context) error {
 	config.ConnConfig.RuntimeParams["options"] = "-c stayledger.teams={" + b.large.team.String() + "}"
 	if b.bare, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return fmt.Errorf("bare pool: %w", err)
-	}
-
-	// The copies have the indexes of the originals, which a write must maintain.
-	_, err = b.bare.Exec(ctx, `
-		create table bench_operation (like operation including all) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
-		create table bench_trail (like audit_action including all)`)
-	if err != nil {
-		return fmt.Errorf("bare tables: %w", err)
 	}
 
 	return nil

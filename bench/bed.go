@@ -23,10 +23,10 @@ import (
 	"stayledger/app"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
+	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/tenant/access"
 	"stayledger/domain/tenant/team"
-	"stayledger/migrations"
 	"stayledger/platform/api"
 	"stayledger/platform/blob"
 	"stayledger/platform/db"
@@ -53,27 +53,26 @@ func (t tenant) scope(tx *db.DB) db.Scope {
 	return db.Scope{Team: t.team, Actor: db.Actor{User: t.user}, Action: id.New(tx.Now())}
 }
 
-// bed is the environment of the measurements: the service as package app assembles it, and a bare server on the
-// same database.
+// bed is the environment of a section: a database with the rows of a seed, the service as package app assembles it, and
+// a bare server on the same database.
 type bed struct {
-	folder    string
-	server    *pgserver.Server
-	db        *db.DB
-	bare      *pgxpool.Pool // sees the rows of the large team
-	log       *os.File
-	large     tenant
-	small     tenant
-	dailyRows []int    // sizes of the teams of the section daily
-	dailyOnly []string // what of it is measured
-	mixedFor  time.Duration
-	timed     bool       // PostgreSQL records where it spends its time
-	entries   int        // of the largest ledger
-	books     []tenant   // those of ledgers, once they are filled
-	ours      string     // address of the service
-	bareHTTP  string     // address of the bare server
-	parts     parts.Part // of the whole service
-	stop      context.CancelFunc
-	closed    sync.WaitGroup
+	*cluster
+
+	database string
+	sizes    sizes
+	options  options
+	db       *db.DB
+	bare     *pgxpool.Pool // sees the rows of the large team
+	log      *os.File
+	teams    map[string]tenant // of the seed, by name
+	large    tenant            // has many operations
+	small    tenant            // has few
+	source   intake.Source     // what connections give
+	ours     string            // address of the service
+	bareHTTP string            // address of the bare server
+	parts    parts.Part        // of the whole service
+	stop     context.CancelFunc
+	closed   sync.WaitGroup
 
 	settled atomic.Int64 // no-op operations completed
 	started chan startedJob
@@ -85,10 +84,10 @@ type startedJob struct {
 	at     time.Time
 }
 
-// newBed starts PostgreSQL, creates and fills the two teams of operations, and starts the servers. It closes
-// everything again if it fails.
-func newBed(ctx context.Context, o options) (b *bed, err error) {
-	b = &bed{entries: o.entries, timed: o.timed, started: make(chan startedJob, 1000)}
+// open opens the service's own pool of connections to a database, and loads the teams of its seed. It closes everything
+// again if it fails.
+func (c *cluster) open(ctx context.Context, database string) (b *bed, err error) {
+	b = &bed{cluster: c, database: database, started: make(chan startedJob, 1000)}
 
 	defer func() {
 		if err != nil {
@@ -96,61 +95,21 @@ func newBed(ctx context.Context, o options) (b *bed, err error) {
 		}
 	}()
 
-	if b.folder, err = os.MkdirTemp("", "stayledger-bench-"); err != nil {
-		return b, fmt.Errorf("make a folder: %w", err)
-	}
-
-	// If root runs the benchmark, PostgreSQL runs as another account, which must pass through the folder.
-	if err := os.Chmod(b.folder, 0o711); err != nil { //nolint:gosec // see above
-		return b, fmt.Errorf("open the folder: %w", err)
-	}
-
-	// Commits are durable, because most limits compare how long commits take.
-	server := pgserver.Options{Dir: b.folder + "/cluster", Durable: true, Logger: slog.New(slog.DiscardHandler)}
-	if o.timed {
-		server.Settings = map[string]string{
-			"shared_preload_libraries":          "pg_stat_statements",
-			"pg_stat_statements.track_planning": "on",
-			"pg_stat_statements.track":          "all",
-		}
-	}
-
-	if b.server, err = pgserver.Start(ctx, server); err != nil {
+	if b.db, err = db.Open(ctx, db.Config{URL: b.url(pgserver.Role), MaxConnections: connections}); err != nil {
 		return b, err
 	}
 
-	if o.timed {
-		if err := b.asAdministrator(ctx, []string{"create extension pg_stat_statements"}, tenant{}); err != nil {
-			return b, err
-		}
-	}
-
-	// Then the schema and the service's own pool of connections.
-	url := b.server.URL(pgserver.Role, pgserver.Role)
-	if _, err := db.Migrate(ctx, url, migrations.FS); err != nil {
+	if err := b.loadTeams(ctx); err != nil {
 		return b, err
 	}
 
-	if b.db, err = db.Open(ctx, db.Config{URL: url, MaxConnections: connections}); err != nil {
-		return b, err
-	}
+	b.large, b.small = b.teams["large"], b.teams["small"]
 
-	// One large and one small team: the difference shows what grows with the number of rows.
-	for _, t := range []struct {
-		*tenant
-		rows int
-	}{{&b.large, o.rows}, {&b.small, 10_000}} {
-		if *t.tenant, err = newTenant(ctx, b.db, t.rows); err != nil {
-			return b, err
-		}
-	}
-
-	if err := b.seed(ctx); err != nil {
-		return b, err
-	}
-
-	return b, b.serve(ctx)
+	return b, nil
 }
+
+// url returns the URL of the bed's database for a role.
+func (b *bed) url(role string) string { return b.server.URL(role, b.database) }
 
 // newTenant creates a team and a key with all rights.
 func newTenant(ctx context.Context, d *db.DB, rows int) (t tenant, err error) {
@@ -192,7 +151,7 @@ func (b *bed) serve(ctx context.Context) (err error) {
 	b.stop = stop
 
 	// The log is written, as that of the service is. Without the system call the service would look faster.
-	if b.log, err = os.OpenFile(os.DevNull, os.O_WRONLY, 0); err != nil {
+	if b.log, err = os.OpenFile(b.cluster.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
 		return fmt.Errorf("open the log: %w", err)
 	}
 
@@ -259,6 +218,9 @@ func (b *bed) assemble() error {
 		Store:  store,
 		Signer: signer,
 		Box:    box,
+		Sources: func(context.Context, *db.DB, db.Scope, id.ID) (intake.Source, error) {
+			return b.source, nil
+		},
 	}, app.Config{PublicURL: "http://127.0.0.1", KeepOperations: keep})
 
 	return nil
@@ -319,7 +281,7 @@ func (b *bed) listen(ctx context.Context, h http.Handler) (address string, err e
 	return listener.Addr().String(), nil
 }
 
-// close stops everything that was started, in the opposite order, and removes the folder.
+// close stops everything that was started, in the opposite order.
 func (b *bed) close() error {
 	// First the servers and the worker, which use the pools.
 	if b.stop != nil {
@@ -335,18 +297,9 @@ func (b *bed) close() error {
 		b.db.Close()
 	}
 
-	// Then the log, PostgreSQL and its files. One failure does not keep the rest from being closed.
-	var err error
-	if b.log != nil {
-		err = b.log.Close()
+	if b.log == nil {
+		return nil
 	}
 
-	if b.server != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-		defer cancel()
-
-		err = errors.Join(err, b.server.Stop(ctx))
-	}
-
-	return errors.Join(err, os.RemoveAll(b.folder))
+	return b.log.Close()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -15,7 +14,6 @@ import (
 )
 
 const (
-	contendedStays = 240 // on one listing
 	contentionTime = 6 * time.Second
 	manyWriters    = 24
 	exclusiveTurns = 3 // of each kind of change
@@ -24,7 +22,9 @@ const (
 // contention has clients change stays of one listing at the same time. It also measures how long a change of many
 // journals waits while as many clients as the service has connections change stays.
 func contention(ctx context.Context, b *bed) ([]Metric, error) {
-	t, stays, err := b.newContended(ctx)
+	t := b.teams["contended"]
+
+	stays, err := b.loadIDs(ctx, t, `select id from reservation where team_id = @team order by confirmation_code`)
 	if err != nil {
 		return nil, err
 	}
@@ -56,52 +56,6 @@ func contention(ctx context.Context, b *bed) ([]Metric, error) {
 	return append(metrics, wait...), err
 }
 
-// newContended creates a team with stays on one listing, in two months.
-func (b *bed) newContended(ctx context.Context) (t tenant, stays []id.ID, err error) {
-	if t, err = b.newBooks(ctx); err != nil {
-		return t, nil, err
-	}
-
-	c, err := dial(ctx, b.ours, t.secret)
-	if err != nil {
-		return t, nil, err
-	}
-	defer c.close()
-
-	listing, err := b.loadID(ctx, t, `select id from listing where team_id = @team order by id limit 1`)
-	if err != nil {
-		return t, nil, err
-	}
-
-	// The stays come from the service itself, so that their journals are its own.
-	for n := range contendedStays {
-		body := fmt.Sprintf(`{"listingId": %q, "bookedAt": "2024-12-01", %s}`, listing, stayFields(n, n))
-
-		answer, err := c.send(c.request(http.MethodPost, "/reservations", body), true)
-		if err != nil {
-			return t, nil, err
-		}
-
-		var made struct{ ID id.ID }
-		if err := json.Unmarshal(answer, &made); err != nil {
-			return t, nil, fmt.Errorf("read a reservation: %w", err)
-		}
-
-		stays = append(stays, made.ID)
-	}
-
-	return t, stays, nil
-}
-
-// stayFields returns the fields of the n-th stay that changes: every change moves it to the other of two months,
-// with another rent.
-func stayFields(n, change int) string {
-	checkIn := time.Date(2025, time.Month(3+change%2), 1+n/2%24, 0, 0, 0, 0, time.UTC)
-
-	return fmt.Sprintf(`"checkIn": %q, "checkOut": %q, "lines": [{"type": "rent", "amount": %d}, {"type": "cleaningFee", "amount": 5000}]`,
-		checkIn.Format(time.DateOnly), checkIn.AddDate(0, 0, 3).Format(time.DateOnly), 10_000+change)
-}
-
 // loadID returns an id that a statement finds.
 func (b *bed) loadID(ctx context.Context, t tenant, sql string) (v id.ID, err error) {
 	err = b.db.ReadOne(ctx, t.scope(b.db), func(ctx context.Context, tx *db.Tx) (err error) {
@@ -110,6 +64,16 @@ func (b *bed) loadID(ctx context.Context, t tenant, sql string) (v id.ID, err er
 	})
 
 	return v, err
+}
+
+// loadIDs returns the ids that a statement finds.
+func (b *bed) loadIDs(ctx context.Context, t tenant, sql string) (all []id.ID, err error) {
+	err = b.db.ReadOne(ctx, t.scope(b.db), func(ctx context.Context, tx *db.Tx) (err error) {
+		all, err = db.Select[id.ID](ctx, tx, sql, db.Args{"team": tx.Team})
+		return err
+	})
+
+	return all, err
 }
 
 // changeResult is the outcome of the changes of some clients.

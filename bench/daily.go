@@ -14,12 +14,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"stayledger/platform/id"
-	"stayledger/platform/pgserver"
 )
 
 const (
 	dailyRounds = 3
-	dailyTurn   = 500 * time.Millisecond
 	// A request slower than slow is measured once, and one slower than verySlow with one client only.
 	slow, verySlow = 300 * time.Millisecond, time.Second
 	sampledIDs     = 500
@@ -28,48 +26,60 @@ const (
 // dailyClients are the numbers of clients that send the requests of a day at the same time.
 var dailyClients = []int{1, 8}
 
-// daily compares the requests that callers send all day with bare code that reads or writes the same rows: pages
-// and single reads of every noun, writes, statements, many at once. The teams have as many rows of the noun as the
-// command line says, in a database with nine other teams.
-func daily(ctx context.Context, b *bed) ([]Metric, error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-
-	d := dailyBed{bed: b}
-
-	var err error
-	if d.teams, d.landlords, err = b.fillDaily(ctx, b.dailyRows); err != nil {
-		return nil, err
+// dailySections are the sections about the requests that callers send all day, which are compared with bare code that
+// reads or writes the same rows. The teams have as many rows of the noun as the command line says, in a database with
+// nine other teams.
+func dailySections() []section {
+	return []section{
+		{"daily-pages", dailyRowsSeed, daily("", (*dailyBed).pages)},
+		{"daily-singles", dailyRowsSeed, daily("", (*dailyBed).singles)},
+		{"daily-writes", dailyRowsSeed, daily("", (*dailyBed).writes)},
+		{"daily-statements", func(s sizes) *seed { return landlordsSeed(s.landlords) }, daily("statements", (*dailyBed).statements)},
+		{"daily-flat", dailyRowsSeed, daily("flat", (*dailyBed).flatReports)},
+		{"daily-crowds", dailyRowsSeed, daily("crowds", (*dailyBed).crowds)},
+		{"daily-batch", dailyRowsSeed, daily("batch", (*dailyBed).batch)},
+		{"daily-absolute", dailyRowsSeed, daily("absolute", (*dailyBed).absolute)},
+		{"daily-mixed", dailyRowsSeed, daily("mixed", (*dailyBed).measureMixed)},
 	}
+}
 
-	// A second service counts statements: counting in the measured one would cost time.
-	if d.counted, err = b.startCounted(ctx); err != nil {
-		return nil, err
+// dailyRowsSeed is the seed of most of the sections.
+func dailyRowsSeed(s sizes) *seed { return dailySeed(s.daily) }
+
+// daily returns the measurement of a section, with the bed that it needs. Name is that of its only part; empty for one
+// that has several.
+func daily(
+	name string,
+	measure func(d *dailyBed, ctx context.Context) ([]Metric, error),
+) func(ctx context.Context, b *bed) ([]Metric, error) {
+	return func(ctx context.Context, b *bed) (all []Metric, err error) {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+
+		d := &dailyBed{bed: b, landlords: b.teams[landlordsName]}
+		for _, rows := range b.sizes.daily {
+			if t, is := b.dailyTeams(rows); is {
+				d.teams = append(d.teams, t)
+			}
+		}
+
+		// A second service counts statements: counting in the measured one would cost time.
+		if d.counted, err = b.startCounted(ctx); err != nil {
+			return nil, err
+		}
+		defer d.counted.close()
+
+		if err := d.serveBare(ctx); err != nil {
+			return nil, err
+		}
+		defer d.pool.Close()
+
+		if name == "" {
+			return measure(d, ctx)
+		}
+
+		return d.part(name, func() ([]Metric, error) { return measure(d, ctx) }), ctx.Err()
 	}
-	defer d.counted.close()
-
-	if err := d.serveBare(ctx); err != nil {
-		return nil, err
-	}
-	defer d.pool.Close()
-
-	// Reads come before writes, which add rows.
-	all := slices.Concat(d.reads(ctx), d.writes(ctx))
-	for _, part := range []struct {
-		name    string
-		measure func(context.Context) ([]Metric, error)
-	}{
-		{"statements", d.statements},
-		{"flat", d.flatReports},
-		{"crowds", d.crowds},
-		{"batch", d.batch},
-		{"absolute", d.absolute},
-		{"mixed", d.measureMixed},
-	} {
-		all = append(all, d.part(part.name, func() ([]Metric, error) { return part.measure(ctx) })...)
-	}
-
-	return all, ctx.Err()
 }
 
 // part measures a part of the section if it is wanted. One that fails prints the request and its answer, and does
@@ -90,7 +100,7 @@ func (d *dailyBed) part(name string, measure func() ([]Metric, error)) []Metric 
 
 // isWanted reports whether something is to be measured.
 func (d *dailyBed) isWanted(name string) bool {
-	return slices.ContainsFunc(d.dailyOnly, func(part string) bool { return strings.Contains(name, part) })
+	return slices.ContainsFunc(strings.Split(d.options.dailyOnly, ","), func(part string) bool { return strings.Contains(name, part) })
 }
 
 // dailyBed is the bed with the teams of the section.
@@ -107,7 +117,7 @@ type dailyBed struct {
 
 // serveBare opens the bare server. Its paths begin with the index of the team's size.
 func (d *dailyBed) serveBare(ctx context.Context) error {
-	config, err := pgxpool.ParseConfig(d.server.URL("postgres", pgserver.Role))
+	config, err := pgxpool.ParseConfig(d.url(superuser))
 	if err != nil {
 		return fmt.Errorf("bare pool: %w", err)
 	}
@@ -257,22 +267,29 @@ func (d *dailyBed) sampleIDs(ctx context.Context, n *noun, t *dailyTeams) ([]str
 	return ids, nil
 }
 
-// reads compares the page and the single read of every noun.
-func (d *dailyBed) reads(ctx context.Context) (all []Metric) {
+// pages compares the page of every noun.
+func (d *dailyBed) pages(ctx context.Context) (all []Metric, err error) {
 	for _, n := range nouns() {
-		page := d.part(n.name+"_page", func() ([]Metric, error) { return d.compareReads(ctx, d.pageRead(&n)) })
-		one := d.part(n.name+"_one", func() ([]Metric, error) {
+		all = append(all, d.part(n.name+"_page", func() ([]Metric, error) { return d.compareReads(ctx, d.pageRead(&n)) })...)
+	}
+
+	return all, ctx.Err()
+}
+
+// singles compares the single read of every noun.
+func (d *dailyBed) singles(ctx context.Context) (all []Metric, err error) {
+	for _, n := range nouns() {
+		all = append(all, d.part(n.name+"_one", func() ([]Metric, error) {
 			r, err := d.singleReads(ctx, &n)
 			if err != nil {
 				return nil, err
 			}
 
 			return d.compareReads(ctx, r)
-		})
-		all = slices.Concat(all, page, one)
+		})...)
 	}
 
-	return all
+	return all, ctx.Err()
 }
 
 // compareReads measures a read: requests a second to the bare server's at every size and with every number of

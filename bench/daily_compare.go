@@ -96,7 +96,7 @@ func (d *dailyBed) compare(ctx context.Context, name string, sizes []*comparison
 			}
 			defer p.bare.close()
 
-			if err := p.warm(ctx); err != nil {
+			if err := p.warm(ctx, d.sizes.turn); err != nil {
 				return nil, err
 			}
 		}
@@ -104,7 +104,7 @@ func (d *dailyBed) compare(ctx context.Context, name string, sizes []*comparison
 		// Then the rounds, in each of which every size has a turn.
 		for range dailyRounds {
 			for i := range pairs {
-				if err := pairs[i].round(ctx); err != nil {
+				if err := pairs[i].round(ctx, d.sizes.turn); err != nil {
 					return nil, err
 				}
 			}
@@ -163,7 +163,7 @@ type pair struct {
 
 // warm prepares statements and fills caches. It also sets the number of rounds: one for a slow request, and none
 // for a very slow request of many clients.
-func (p *pair) warm(ctx context.Context) error {
+func (p *pair) warm(ctx context.Context, turn time.Duration) error {
 	alone := load{p.ours.clients[:1], p.ours.request, p.ours.sent}
 
 	var took time.Duration
@@ -191,7 +191,7 @@ func (p *pair) warm(ctx context.Context) error {
 
 	p.rounds = dailyRounds
 	for _, l := range []*load{p.ours, p.bare} {
-		if _, err := l.run(ctx, dailyTurn/2); err != nil {
+		if _, err := l.run(ctx, turn/2); err != nil {
 			return err
 		}
 	}
@@ -200,14 +200,14 @@ func (p *pair) warm(ctx context.Context) error {
 }
 
 // round gives both sides a turn, if rounds are left.
-func (p *pair) round(ctx context.Context) error {
+func (p *pair) round(ctx context.Context, turn time.Duration) error {
 	if p.rounds == 0 {
 		return nil
 	}
 
 	p.rounds--
 	for i, l := range []*load{p.ours, p.bare} {
-		m, err := l.run(ctx, dailyTurn)
+		m, err := l.run(ctx, turn)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stayledger/platform/id"
-	"stayledger/platform/pgserver"
 )
 
 const (
@@ -275,7 +274,7 @@ func (d *dailyBed) copyTables(
 	t tenant,
 	tables ...string,
 ) (rows map[string]int64, took time.Duration, err error) {
-	conn, err := pgx.Connect(ctx, d.server.URL("postgres", pgserver.Role))
+	conn, err := pgx.Connect(ctx, d.url(superuser))
 	if err != nil {
 		return nil, 0, fmt.Errorf("copy: %w", err)
 	}
@@ -387,7 +386,7 @@ func (d *dailyBed) absolute(ctx context.Context) (metrics []Metric, err error) {
 				continue
 			}
 
-			m, err := l.run(ctx, 2*dailyTurn)
+			m, err := l.run(ctx, 2*d.sizes.turn)
 			if err != nil {
 				return nil, err
 			}

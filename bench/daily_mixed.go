@@ -52,7 +52,7 @@ func (d *dailyBed) measureMixed(ctx context.Context) ([]Metric, error) {
 
 	// First find the highest rate, then send at a part of it: beyond the highest rate waits would only show the
 	// queue.
-	peak, err := l.run(ctx, min(d.mixedFor, 20*time.Second))
+	peak, err := l.run(ctx, min(d.options.mixedFor, 20*time.Second))
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (d *dailyBed) measureMixed(ctx context.Context) ([]Metric, error) {
 	detail := map[string]any{
 		"rows":          k.rows,
 		"peakPerSecond": peak.perSecond,
-		"seconds":       d.mixedFor.Seconds(),
+		"seconds":       d.options.mixedFor.Seconds(),
 		"kinds":         kinds,
 		"memoryMiB":     memory,
 		"failed":        failed.failed,
@@ -169,7 +169,7 @@ func (d *dailyBed) steady(
 			peak := watchMemory()
 
 			select {
-			case <-time.After(d.mixedFor / mixedParts):
+			case <-time.After(d.options.mixedFor / mixedParts):
 			case <-ctx.Done():
 			}
 
@@ -181,7 +181,7 @@ func (d *dailyBed) steady(
 		for ctx.Err() == nil {
 			// Every request has its time. A client that is free takes the next one, at once if it is late.
 			at := time.Duration(due.Add(1)-1) * interval
-			if at >= d.mixedFor {
+			if at >= d.options.mixedFor {
 				return nil
 			}
 

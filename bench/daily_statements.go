@@ -12,46 +12,10 @@ import (
 )
 
 const (
-	// The months of a team with statements; half of them are saved.
-	statementMonths = 24
-	savedMonths     = 12
-	// Every listing has two stays, an expense and two journals in a month.
-	monthlyBookings = 2
-	owners          = 400
 	// Requests that are compared are sent in statementRounds turns, or until statementTime is over.
 	statementRounds = 25
 	statementTime   = 12 * time.Second
 )
-
-// monthAgo returns the month n months before the current one, as the API writes it.
-func (b *bed) monthAgo(n int) string {
-	now := b.db.Now()
-	return time.Date(now.Year(), now.Month()-time.Month(n), 1, 0, 0, 0, 0, time.UTC).Format("2006-01")
-}
-
-// addLandlords adds a team of a thousand listings with four hundred owners, two for every fourth listing, and bookings
-// of three years.
-func (f *filler) addLandlords(ctx context.Context) (t tenant, err error) {
-	if t, err = f.newManager(ctx, dailyListings); err != nil {
-		return t, err
-	}
-
-	// Statements begin two years ago, while the bookings go back three.
-	first := f.monthAgo(statementMonths-1) + "-01"
-	of := func(shift int) string { return aContact.idSQL(fmt.Sprintf("(p.n + %d) %% %d", shift, owners)) }
-	bookings, err := f.bookingsSQL(ctx, t, 36*monthlyBookings*dailyListings, dailyListings)
-	f.work = append(f.work, filling{t, append([]string{
-		`update team set statement_start_at = '` + first + `' where id = $1`,
-		fmt.Sprintf(`insert into contact (team_id, id, short_ref, type, name, email, created_at, updated_at)
-			select $1, %s, 'o' || n, 'owner', 'Owner ' || n, 'owner' || n || '@example.com', now(), now() from generate_series(0, %d) n`, aContact.idSQL("n"), owners-1),
-		`update listing_ownership_member m set contact_id = ` + of(0) + `, split = case p.n % 4 when 0 then 60000 else 100000 end
-			from bench_place p where p.team_id = $1 and m.team_id = $1 and p.period_id = m.period_id`,
-		`insert into listing_ownership_member (team_id, period_id, position, contact_id, split)
-			select $1, p.period_id, 1, ` + of(1) + `, 40000 from bench_place p where p.team_id = $1 and p.n % 4 = 0`,
-	}, bookings...)})
-
-	return t, err
-}
 
 // comparedRequest is a request that others are compared with.
 type comparedRequest struct {
@@ -90,7 +54,7 @@ func medianLatencies(ctx context.Context, all []comparedRequest) (map[string]flo
 	return out, nil
 }
 
-// statements compares statements of a thousand listings over two years, half of them saved, with each other and
+// statements compares statements of many listings over two years, half of them saved, with each other and
 // with operations.
 func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 	c, err := dial(ctx, d.ours, d.landlords.secret)
@@ -99,23 +63,7 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 	}
 	defer c.close()
 
-	begin := time.Now()
-
-	// First save the older half of the months, oldest first, since balances go from month to month.
-	for n := range savedMonths {
-		if _, err := c.operate("/statements/batch", fmt.Sprintf(`{"month": %q, "status": "published"}`, d.monthAgo(statementMonths-1-n))); err != nil {
-			return nil, fmt.Errorf("save a month: %w", err)
-		}
-	}
-
-	saving := time.Since(begin)
-
-	// Neither autovacuum nor a checkpoint should disturb the measurement after so many writes.
-	if err := d.asAdministrator(ctx, []string{"vacuum analyze", "checkpoint"}, tenant{}); err != nil {
-		return nil, err
-	}
-
-	// Then choose the months and the records to read, saved ones and drafts.
+	// First choose the months and the records to read, saved ones and drafts.
 	var (
 		saved, draft         = d.monthAgo(statementMonths - savedMonths), d.monthAgo(savedMonths / 2)
 		savedYear, draftYear = span(
@@ -126,14 +74,6 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 			return "/reports/owner-statement-summaries-per-layout?limit=50&startAt=" + from + "&endAt=" + to
 		}
 	)
-	if c, err = dial(ctx,
-		d.ours,
-		d.landlords.secret,
-	); err != nil { // the server hangs up on those who are silent for long
-		return nil, err
-	}
-
-	defer c.close()
 
 	savedID, err := firstID(c, "/statements?limit=1&month="+saved)
 	if err != nil {
@@ -181,11 +121,10 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 	}
 
 	detail := map[string]any{
-		"ms":             ms,
-		"listings":       dailyListings,
-		"months":         statementMonths,
-		"saved":          savedMonths,
-		"savedPerSecond": savedMonths * dailyListings / saving.Seconds(),
+		"ms":       ms,
+		"listings": d.landlords.rows,
+		"months":   statementMonths,
+		"saved":    savedMonths,
 	}
 	metrics := statementLimits(ms, detail)
 
@@ -196,7 +135,7 @@ func (d *dailyBed) statements(ctx context.Context) ([]Metric, error) {
 		}
 
 		costs, err := d.costs(ctx, "statements_"+a.name, &comparison{
-			rows: dailyListings * statementMonths,
+			rows: d.landlords.rows * statementMonths,
 			team: d.landlords,
 			ours: func(c *client, _, _ int) []byte {
 				return c.request(http.MethodGet, a.path, "")

@@ -217,7 +217,7 @@ func dailyWrites() []dailyWrite {
 }
 
 // writes compares POST and PUT of the resources that are written all day.
-func (d *dailyBed) writes(ctx context.Context) (all []Metric) {
+func (d *dailyBed) writes(ctx context.Context) (all []Metric, err error) {
 	for _, w := range dailyWrites() {
 		all = append(all, d.part(w.name, func() ([]Metric, error) {
 			sizes := make([]*comparison, len(d.desks))
@@ -242,7 +242,7 @@ func (d *dailyBed) writes(ctx context.Context) (all []Metric) {
 		})...)
 	}
 
-	return all
+	return all, ctx.Err()
 }
 
 // openDesk finds the data that the writes of a team need, and has the service write the stays and the expenses that

@@ -1,20 +1,29 @@
 // Command bench measures the service against the limits it promises to keep.
 //
-// It measures everything in one run against one PostgreSQL that it starts for itself, durable and with the settings of
-// `stayledger demo`. Every limit is a ratio to bare code that does the same without the service, or a latency inside
-// one process. So figures of different machines, or of different runs on a busy one, can be compared. It prints a line
-// for each metric: name, value, goal, and ok or short.
+// It measures section by section against one PostgreSQL that it starts for itself, durable and with the settings of
+// `stayledger demo`. Every limit is a ratio to bare code that does the same without the service, or to the same work at
+// another size, measured in one run. So figures of different machines, or of different runs on a busy one, can be
+// compared. Times and rates by themselves are figures without a limit.
 //
-// The section daily is the longest. It holds what callers do all day (the page and the single read of every noun, the
+// A section works in a database of its own, a copy of its seed. Seeds are templates in the PostgreSQL of the bench, which
+// stays in .bench: the first run makes them, later ones copy them. They are made anew when their definition (the
+// files seed_*.go), the newest migration or the month is another one; -fresh makes those of the run anew in any case.
+// Dropping the folder drops them all (make bench-clean).
+//
+// Figures are kept in results.json by section, with the commit, the time and the machine, as soon as a section is
+// measured: the figures of sections that are not part of a run stay as they are. For each figure that misses its goal
+// there is a line, and the exit code is 1; -v prints all figures.
+//
+// The sections whose names begin with daily hold what callers do all day (the page and the single read of every noun, the
 // writes of three of them, statements, many writers at once, batches) against bare handlers that read or write the same
-// rows. -daily-only takes parts of the names of what it measures, -daily-rows how many rows the teams have: -only daily
-// -daily-only transactions,crowds -daily-rows 10000 takes a few minutes.
+// rows. -only daily measures all of them, -only daily-pages one; -daily-only takes parts of the names of what they
+// measure, -daily-rows how many rows the teams have.
+//
+// Every section takes at most two minutes with its usual sizes. -large takes a million rows and more, and hours.
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -40,58 +49,95 @@ type Metric struct {
 	Detail map[string]any `json:"detail"`
 }
 
-// section measures metrics that belong together.
+// section measures metrics that belong together, in a database of its own with the rows of a seed.
 type section struct {
 	name    string
+	seed    func(s sizes) *seed
 	measure func(ctx context.Context, b *bed) ([]Metric, error)
 }
 
 // sections returns all sections in the order in which they run.
 func sections() []section {
-	return []section{
-		{"reads", reads},
-		{"growth", growth},
-		{"start", startLatency},
-		{"fairness", fairness},
-		{"ack", acknowledgements},
-		{"lifecycle", lifecycle},
-		{"queue", queue},
-		{"posting", posting},
-		{"contention", contention},
-		{"publishing", publishing},
-		{"reports", reports},
-		{"exports", exports},
-		{"documents", documents},
-		{"daily", daily},
-	}
+	operations := func(s sizes) *seed { return operationsSeed(s.operations) }
+	ledgers := func(s sizes) *seed { return ledgersSeed(s.entries) }
+
+	return slices.Concat([]section{
+		{"reads", operations, reads},
+		{"growth", operations, growth},
+		{"start", operations, startLatency},
+		{"fairness", operations, fairness},
+		{"ack", operations, acknowledgements},
+		{"lifecycle", operations, lifecycle},
+		{"queue", operations, queue},
+		{"posting", func(s sizes) *seed { return staysSeed(s.stays/4, s.stays) }, posting},
+		{"contention", func(sizes) *seed { return contendedSeed() }, contention},
+		{"publishing", func(s sizes) *seed { return ownersSeed(s.periods/4, s.periods) }, publishing},
+		{"reports", ledgers, reports},
+		{"exports", ledgers, exports},
+		{"documents", func(s sizes) *seed { return ownersSeed(s.papers/10, s.papers) }, documents},
+	}, dailySections())
 }
+
+// sizes are how many rows the sections work with.
+type sizes struct {
+	operations int   // of the large team
+	entries    int   // of the largest ledger
+	stays      int   // whose journals are refreshed
+	periods    int   // whose statements are published
+	papers     int   // statements of the larger archive
+	taken      int   // records that are taken in from outside
+	daily      []int // rows of a noun, the fewest first
+	landlords  int   // listings of the team with statements
+	// turn is how long each side of a comparison of daily requests has at a time.
+	turn time.Duration
+}
+
+// usual are the sizes with which every section takes at most two minutes; large are those of a million rows and more.
+var (
+	usual = sizes{
+		operations: 100_000, entries: 300_000, stays: 20_000, periods: 2_000, papers: 2_000, taken: 5_000,
+		daily: []int{2_000, 20_000}, landlords: 250, turn: 250 * time.Millisecond,
+	}
+	large = sizes{
+		operations: 1_000_000, entries: 10_000_000, stays: 200_000, periods: 30_000, papers: 5_000, taken: 200_000,
+		daily: []int{10_000, 1_000_000}, landlords: 1_000, turn: 500 * time.Millisecond,
+	}
+)
 
 // options are the flags of the command line.
 type options struct {
-	out, only, profiles string
-	rows, entries       int
-	daily, dailyOnly    string
-	mixedFor            time.Duration
-	timed               bool
+	out, only, profiles      string
+	dir, log                 string
+	rows, entries            int
+	stays, taken             int
+	daily, dailyOnly         string
+	mixedFor                 time.Duration
+	large, fresh, timed, all bool
 }
 
 // main reads the flags and measures until it is done or interrupted.
 func main() {
 	var o options
-	flag.StringVar(&o.out, "out", "results.json", "where to write the figures as JSON")
-	flag.StringVar(&o.only, "only", "", "measure only these sections: reads, growth, start, fairness, ack, "+
-		"lifecycle, queue, posting, contention, publishing, reports, exports, documents, daily")
+
+	flag.StringVar(&o.out, "out", "", "where to keep the figures (results.json, or results-large.json of -large)")
+	flag.StringVar(&o.dir, "dir", "../.bench", "folder of PostgreSQL, which keeps the seeds")
+	flag.StringVar(&o.only, "only", "", "measure only these sections: "+strings.Join(names(), ", ")+"; daily is all of daily-…")
 	flag.StringVar(&o.profiles, "profiles", "", "folder for a CPU profile of each section; profiling costs time")
-	flag.IntVar(&o.rows, "rows", 1_000_000, "operations of the large team")
-	flag.IntVar(&o.entries, "entries", 10_000_000, "journal entries of the largest ledger")
-	flag.StringVar(&o.daily, "daily-rows", "10000,1000000", "rows of a noun that the requests of a day are measured "+
-		"with, the fewest first")
-	flag.StringVar(&o.dailyOnly, "daily-only", "", "of the section daily measure only requests with one of these in "+
+	flag.StringVar(&o.log, "log", os.DevNull, "where the service writes its log")
+	flag.BoolVar(&o.large, "large", false, "measure with a million rows and more, which takes hours")
+	flag.IntVar(&o.rows, "rows", 0, "operations of the large team")
+	flag.IntVar(&o.entries, "entries", 0, "journal entries of the largest ledger")
+	flag.IntVar(&o.stays, "stays", 0, "reservations whose journals are refreshed")
+	flag.IntVar(&o.taken, "taken", 0, "records that are taken in from outside")
+	flag.StringVar(&o.daily, "daily-rows", "", "rows of a noun that the requests of a day are measured with, the fewest first")
+	flag.StringVar(&o.dailyOnly, "daily-only", "", "of the sections daily-… measure only requests with one of these in "+
 		"their names, such as transactions,reservation_put,crowds")
-	flag.DurationVar(&o.mixedFor, "mixed-for", time.Minute, "how long the section daily has an office read and "+
+	flag.DurationVar(&o.mixedFor, "mixed-for", 40*time.Second, "how long the section daily-mixed has an office read and "+
 		"write at a steady rate")
+	flag.BoolVar(&o.fresh, "fresh", false, "make the seeds anew")
+	flag.BoolVar(&o.all, "v", false, "print all figures, not only those that miss their goal")
 	flag.BoolVar(&o.timed, "timed", false, "tell which statements PostgreSQL spends its time on: of a section on "+
-		"the standard error, of the requests of the section daily in their figures; this costs time")
+		"the standard error, of daily requests in their figures; this costs time")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -105,69 +151,176 @@ func main() {
 	}
 }
 
-// run starts the bed, measures the sections, prints their metrics and writes them to a file.
+// names returns the names of all sections.
+func names() (all []string) {
+	for _, s := range sections() {
+		all = append(all, s.name)
+	}
+
+	return all
+}
+
+// chosenSizes returns the sizes of a run. It fails for numbers of rows that are too small.
+func (o *options) chosenSizes() (s sizes, err error) {
+	s = usual
+	if o.large {
+		s = large
+	}
+
+	for _, given := range []struct{ n, to *int }{{&o.rows, &s.operations}, {&o.entries, &s.entries}, {&o.stays, &s.stays}, {&o.taken, &s.taken}} {
+		if *given.n != 0 {
+			*given.to = *given.n
+		}
+	}
+
+	if o.daily != "" {
+		s.daily, err = parseSizes(o.daily)
+	}
+
+	return s, err
+}
+
+// chosenSections returns the sections of a run. It fails if a name is that of none.
+func (o *options) chosenSections() (out []section, err error) {
+	if o.only == "" {
+		return sections(), nil
+	}
+
+	for name := range strings.SplitSeq(o.only, ",") {
+		found := len(out)
+
+		for _, s := range sections() {
+			if s.name == name || strings.HasPrefix(s.name, name+"-") {
+				out = append(out, s)
+			}
+		}
+
+		if len(out) == found {
+			return nil, fmt.Errorf("-only: there is no section %q, but %s", name, strings.Join(names(), ", "))
+		}
+	}
+
+	return out, nil
+}
+
+// errMissed says that a goal was missed or a section failed; what it was has been printed.
+var errMissed = errors.New("not all goals are met")
+
+// run measures the sections and keeps the figures of each when it is done. A section that fails does not keep the others
+// from being measured. It fails if one did, or if a goal is missed.
 func run(ctx context.Context, o options) (err error) {
 	// Check the flags before the long preparation.
-	dailyRows, err := parseSizes(o.daily)
+	size, err := o.chosenSizes()
 	if err != nil {
 		return err
 	}
 
-	b, err := newBed(ctx, o)
+	chosen, err := o.chosenSections()
 	if err != nil {
 		return err
 	}
 
-	b.dailyRows, b.dailyOnly, b.mixedFor = dailyRows, strings.Split(o.dailyOnly, ","), o.mixedFor
-	defer func() { err = errors.Join(err, b.close()) }()
+	c, err := startCluster(ctx, &o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
 
-	var all []Metric
+	k, err := newKeeper(ctx, c, o)
+	if err != nil {
+		return err
+	}
 
-	for _, s := range sections() {
-		if o.only != "" && !slices.Contains(strings.Split(o.only, ","), s.name) {
+	missed := false
+
+	for _, s := range chosen {
+		metrics, took, err := c.measure(ctx, s, size, o)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+
+		if err != nil {
+			missed = true
+			_, _ = fmt.Fprintf(os.Stdout, "%s failed: %v\n", s.name, err)
+
 			continue
 		}
 
-		// A section that fails ends the run.
-		metrics, err := runProfiled(o.profiles, s.name, func() ([]Metric, error) { return s.measure(ctx, b) })
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
+		missed = show(s.name, metrics, took, o.all) || missed
 
-		// Each section has its own account of database time, because the counters are reset here.
-		if err := b.printSpent(ctx, s.name); err != nil {
+		if err := k.keep(s.name, metrics, took, size); err != nil {
 			return err
 		}
-
-		// Print each section when it is done: a full run takes long.
-		for _, m := range metrics {
-			verdict := "short"
-			if m.OK {
-				verdict = "ok"
-			}
-
-			_, _ = fmt.Fprintf(os.Stdout, "%s\t%.3g\t%s\t%s\n", m.Name, m.Value, m.Goal, verdict)
-		}
-
-		all = append(all, metrics...)
 	}
 
-	// Last, write all figures as JSON. Goals contain angle brackets, which must stay readable.
-	var text bytes.Buffer
-
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-
-	if err := encoder.Encode(all); err != nil {
-		return fmt.Errorf("encode the figures: %w", err)
-	}
-
-	if err := os.WriteFile(o.out, text.Bytes(), 0o644); err != nil { //nolint:gosec // The figures are for everybody.
-		return fmt.Errorf("write the figures: %w", err)
+	if missed {
+		return errMissed
 	}
 
 	return nil
+}
+
+// show prints a line for a section and one for each figure that misses its goal, or for every figure. It reports
+// whether one misses it.
+func show(name string, metrics []Metric, took time.Duration, all bool) (missed bool) {
+	_, _ = fmt.Fprintf(os.Stdout, "%s: %d figures in %.0f s\n", name, len(metrics), took.Seconds())
+
+	for _, m := range metrics {
+		switch {
+		case !m.OK:
+			missed = true
+			_, _ = fmt.Fprintf(os.Stdout, "  MISSED %s %.3g, goal %s\n", m.Name, m.Value, m.Goal)
+		case all:
+			_, _ = fmt.Fprintf(os.Stdout, "  %s %.3g, goal %s\n", m.Name, m.Value, m.Goal)
+		}
+	}
+
+	return missed
+}
+
+// measure measures a section in a copy of its seed, which is dropped afterwards. It returns how long all of it took but
+// the making of the seed.
+func (c *cluster) measure(
+	ctx context.Context,
+	s section,
+	size sizes,
+	o options,
+) (metrics []Metric, took time.Duration, err error) {
+	template, err := c.prepare(ctx, s.seed(size))
+	if err != nil {
+		return nil, 0, err
+	}
+
+	begin := time.Now()
+	name := fmt.Sprintf("run_%d_%s", os.Getpid(), strings.ReplaceAll(s.name, "-", "_"))
+
+	if err := c.copy(ctx, template, name); err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, c.drop(context.WithoutCancel(ctx), name)) }()
+
+	if c.timed {
+		if err := c.asSuperuser(ctx, name, "create extension pg_stat_statements"); err != nil {
+			return nil, 0, err
+		}
+	}
+
+	b, err := c.open(ctx, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+
+	b.sizes, b.options = size, o
+	if err := b.serve(ctx); err != nil {
+		return nil, 0, err
+	}
+
+	metrics, err = runProfiled(o.profiles, s.name, func() ([]Metric, error) { return s.measure(ctx, b) })
+	took = time.Since(begin)
+
+	// Each section has its own account of database time, because the counters are reset here.
+	return metrics, took, errors.Join(err, b.printSpent(ctx, s.name))
 }
 
 // parseSizes returns the numbers of a list with commas. It refuses numbers below 1000.

@@ -19,25 +19,22 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stayledger/domain/record/operation"
-	"stayledger/platform/pgserver"
 )
 
-const (
-	manyStays  = 100_000
-	fewStays   = 25_000
-	memoryGoal = 256 // MiB
-)
+// memoryGoal is the most memory that the process takes for a large piece of work, in MiB, and growthGoal how much more
+// than for a small one.
+const memoryGoal, growthGoal = 256, 32
 
 // posting compares a refresh of many reservations, from the operation's start to its end and with the derivation,
 // with a COPY of the posted entries into a table with the same indexes. It also measures the memory of the process
 // during the refresh.
 func posting(ctx context.Context, b *bed) ([]Metric, error) {
-	few, err := b.refresh(ctx, fewStays)
+	few, err := b.refresh(ctx, fewName)
 	if err != nil {
 		return nil, err
 	}
 
-	many, err := b.refresh(ctx, manyStays)
+	many, err := b.refresh(ctx, manyName)
 	if err != nil {
 		return nil, err
 	}
@@ -50,19 +47,19 @@ func posting(ctx context.Context, b *bed) ([]Metric, error) {
 
 	rate, base := float64(many.entries)/many.took.Seconds(), float64(many.entries)/copied.Seconds()
 	detail := map[string]any{
-		"reservations":                   manyStays,
+		"reservations":                   many.team.rows,
 		"entries":                        many.entries,
 		"entriesPerSecond":               rate,
 		"copiedPerSecond":                base,
 		"workers":                        workers,
-		"unchangedReservationsPerSecond": manyStays / many.again.Seconds(),
+		"unchangedReservationsPerSecond": float64(many.team.rows) / many.again.Seconds(),
 	}
-	memory := map[string]any{"reservations": manyStays, "peakMiB": many.peak, "peakMiBOfFew": few.peak, "few": fewStays}
+	memory := map[string]any{"reservations": many.team.rows, "peakMiB": many.peak, "peakMiBOfFew": few.peak, "few": few.team.rows}
 
 	return []Metric{
 		atLeast("refresh_posting_ratio", rate/base, 0.5, detail),
 		atMost("refresh_peak_mib", many.peak, memoryGoal, memory),
-		atMost("refresh_peak_growth_mib", many.peak-few.peak, 32, memory),
+		atMost("refresh_peak_growth_mib", many.peak-few.peak, growthGoal, memory),
 	}, nil
 }
 
@@ -75,28 +72,8 @@ type refreshResult struct {
 }
 
 // refresh derives the journals of a team's reservations from nothing, and then once more when nothing changes.
-func (b *bed) refresh(ctx context.Context, stays int) (r refreshResult, err error) {
-	if r.team, err = b.newBooks(ctx); err != nil {
-		return r, err
-	}
-
-	// First fill in stays without journals: the service would post them one by one.
-	if err := b.asAdministrator(ctx, []string{
-		fmt.Sprintf(`insert into reservation (team_id, id, short_ref, listing_id, status, guest_name, confirmation_code, check_in, check_out, booked_at,
-				booking_platform, currency, created_at, updated_at)
-			select $1, gen_random_uuid(), 'r' || n, md5($1::uuid::text || (1 + n %% %d))::uuid, 'booked', 'Guest ' || n, 'HM' || n,
-				date '2023-01-01' + n %% 1095, date '2023-01-01' + n %% 1095 + 1 + n %% 9, date '2022-12-01' + n %% 1095, 'airbnb', 'usd', now(), now()
-			from generate_series(1, %d) n`, portfolio, stays),
-		`insert into reservation_line (team_id, id, reservation_id, position, type, amount)
-			select r.team_id, gen_random_uuid(), r.id, l.position, l.type, l.amount from reservation r
-			cross join (values (1, 'rent', 98765), (2, 'cleaningFee', 15000), (3, 'tax', 13799)) as l (position, type, amount) where r.team_id = $1`,
-	}, r.team); err != nil {
-		return r, err
-	}
-
-	if err := b.asAdministrator(ctx, []string{"analyze", "checkpoint"}, tenant{}); err != nil {
-		return r, err
-	}
+func (b *bed) refresh(ctx context.Context, name string) (r refreshResult, err error) {
+	r.team = b.teams[name]
 
 	// Only the first refresh is measured for memory, since it posts the entries.
 	peak := watchMemory()
@@ -113,8 +90,8 @@ func (b *bed) refresh(ctx context.Context, stays int) (r refreshResult, err erro
 
 	// Last, check that the journals are there: every stay has at least eight entries.
 	r.entries, err = b.count(ctx, r.team, `select count(*) from ledger_entry where team_id = @team`)
-	if err == nil && r.entries < int64(stays)*8 {
-		err = fmt.Errorf("%d entries of %d reservations", r.entries, stays)
+	if err == nil && r.entries < int64(r.team.rows)*8 {
+		err = fmt.Errorf("%d entries of %d reservations", r.entries, r.team.rows)
 	}
 
 	return r, err
@@ -155,23 +132,31 @@ func (c *client) operate(path, body string) (time.Duration, error) {
 		at = path + "/" + started.ID
 	}
 
-	// Ask for the status until it ends.
+	err = c.outlast(at)
+
+	return time.Since(begin), err
+}
+
+// outlast asks for an operation until it has ended. It fails if the operation does.
+func (c *client) outlast(at string) error {
+	begin := time.Now()
+
 	for {
 		body, err := c.send(c.request(http.MethodGet, at, ""), true)
 		if err != nil {
-			return 0, err
+			return err
 		}
 
 		var now struct{ Status, State operation.Status }
 		switch err := json.Unmarshal(body, &now); {
 		case err != nil:
-			return 0, fmt.Errorf("read the operation: %w", err)
+			return fmt.Errorf("read the operation: %w", err)
 		case cmp.Or(now.State, now.Status) == operation.Completed:
-			return time.Since(begin), nil
+			return nil
 		case cmp.Or(now.State, now.Status) == operation.Failed:
-			return 0, fmt.Errorf("the operation failed: %.2000s", body)
+			return fmt.Errorf("the operation failed: %.2000s", body)
 		case time.Since(begin) > 10*patience:
-			return 0, errors.New("the operation does not end")
+			return errors.New("the operation does not end")
 		}
 
 		time.Sleep(20 * time.Millisecond)
@@ -181,7 +166,7 @@ func (c *client) operate(path, body string) (time.Duration, error) {
 // copyEntries returns how long COPY takes for the entries of a team, from a file in the format that costs the
 // server least.
 func (b *bed) copyEntries(ctx context.Context, r refreshResult) (took time.Duration, err error) {
-	conn, err := pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role))
+	conn, err := pgx.Connect(ctx, b.url(superuser))
 	if err != nil {
 		return 0, fmt.Errorf("copy: %w", err)
 	}

@@ -49,7 +49,12 @@ func reads(ctx context.Context, b *bed) ([]Metric, error) {
 
 // loadSomeIDs loads ids of operations from all of the large team's time, in random order.
 func (b *bed) loadSomeIDs(ctx context.Context) ([]id.ID, error) {
-	rows, err := b.bare.Query(ctx, `select id from operation tablesample system (2) where team_id = $1 order by md5(id::text) limit 5000`, b.large.team)
+	// A part of the pages is enough of many rows.
+	const wanted = 5000
+
+	percent := min(100, 400*wanted/max(b.large.rows, 1))
+
+	rows, err := b.bare.Query(ctx, `select id from operation tablesample system ($2) where team_id = $1 order by md5(id::text) limit $3`, b.large.team, percent, wanted)
 	if err != nil {
 		return nil, fmt.Errorf("sample ids: %w", err)
 	}

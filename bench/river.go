@@ -26,12 +26,6 @@ var riverWorkers = []int{workers, 4 * workers}
 // trail, a policy or fairness between teams; ours have all of it. ADR 2 keeps our queue only while it does at least
 // one and a half times as many.
 func queue(ctx context.Context, b *bed) ([]Metric, error) {
-	if _, err := b.bare.Exec(ctx,
-		"insert into bench_operation select * from operation on conflict do nothing",
-	); err != nil {
-		return nil, fmt.Errorf("fill the bare table: %w", err)
-	}
-
 	r, err := newRiverBed(ctx, b)
 	if err != nil {
 		return nil, err
@@ -80,7 +74,7 @@ type riverBed struct {
 
 // newRiverBed opens connections for River and creates its tables.
 func newRiverBed(ctx context.Context, b *bed) (*riverBed, error) {
-	config, err := pgxpool.ParseConfig(b.server.URL(pgserver.Role, pgserver.Role))
+	config, err := pgxpool.ParseConfig(b.url(pgserver.Role))
 	if err != nil {
 		return nil, fmt.Errorf("pool of River: %w", err)
 	}

@@ -81,7 +81,7 @@ type countingService struct {
 func (b *bed) startCounted(ctx context.Context) (c countingService, err error) {
 	c.tally = &tally{}
 	if c.db, err = db.Open(ctx, db.Config{
-		URL:            b.server.URL(pgserver.Role, pgserver.Role),
+		URL:            b.url(pgserver.Role),
 		MaxConnections: 2,
 		Tracer:         c.tally,
 	}); err != nil {
@@ -90,7 +90,7 @@ func (b *bed) startCounted(ctx context.Context) (c countingService, err error) {
 
 	// Reading the statistics of PostgreSQL needs a session of the administrator, outside the count.
 	if b.timed {
-		if c.server, err = pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role)); err != nil {
+		if c.server, err = pgx.Connect(ctx, b.url(superuser)); err != nil {
 			return c, fmt.Errorf("connect: %w", err)
 		}
 	}
@@ -212,7 +212,7 @@ func (b *bed) printSpent(ctx context.Context, section string) error {
 		return nil
 	}
 
-	conn, err := pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role))
+	conn, err := pgx.Connect(ctx, b.url(superuser))
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}

@@ -26,13 +26,6 @@ const (
 // lifecycle compares no-op operations, from their start to completed, with a bare loop that commits the same two
 // states of a row.
 func lifecycle(ctx context.Context, b *bed) ([]Metric, error) {
-	// Both write into tables of the same size: an index over a million rows costs more to keep than an empty one.
-	if _, err := b.bare.Exec(ctx,
-		"insert into bench_operation select * from operation on conflict do nothing",
-	); err != nil {
-		return nil, fmt.Errorf("fill the bare table: %w", err)
-	}
-
 	var service, bare, ratios []float64
 
 	for range rounds {

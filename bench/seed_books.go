@@ -9,7 +9,6 @@ import (
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/platform/db"
-	"stayledger/platform/pgserver"
 )
 
 // portfolio is how many listings a bench team manages. Refreshes and reports are measured on teams that differ only
@@ -60,7 +59,7 @@ func (b *bed) newManager(ctx context.Context, listings int) (t tenant, err error
 // asAdministrator runs statements about one team in a session without row-level security and triggers. Statements
 // for the zero tenant take no argument.
 func (b *bed) asAdministrator(ctx context.Context, statements []string, t tenant) error {
-	conn, err := pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role))
+	conn, err := pgx.Connect(ctx, b.url(superuser))
 	if err != nil {
 		return fmt.Errorf("seed: %w", err)
 	}

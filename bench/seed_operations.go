@@ -2,19 +2,16 @@ package main
 
 import (
 	"context"
-	"fmt"
-
-	"github.com/jackc/pgx/v5"
-
-	"stayledger/platform/pgserver"
+	"strconv"
+	"strings"
 )
 
 // inFlight is how many operations of each team are not settled, and so counted live.
 const inFlight = 20
 
-// insertOperations is SQL that spreads $2 operations of the team $1 over 300 days. An id is made from its instant
-// as the service makes it: 48 bits of milliseconds, the version, and digits of a hash for the random part. Every
-// second operation has a resource.
+// insertOperations is SQL that spreads $2 operations of the team $1 over 300 days, some of them by the user $3. The last $4
+// are not settled. An id is made from its instant as the service makes it: 48 bits of milliseconds, the version, and
+// digits of a hash for the random part. Every second operation has a resource.
 const insertOperations = `
 	insert into operation (team_id, id, type, status, initiated_by, resource_type, resource_id, resource_role, failure_code, tasks_open,
 		counted, created_at, started_at, finished_at)
@@ -47,48 +44,39 @@ const insertCounts = `
 	where o.team_id = $1 and o.counted
 	group by 1, 2, 3, 4, 5, 6`
 
-// seed fills both teams, as the administrator: the checks of row-level security on a million rows would only cost
-// time.
-func (b *bed) seed(ctx context.Context) (err error) {
-	conn, err := pgx.Connect(ctx, b.server.URL("postgres", pgserver.Role))
-	if err != nil {
-		return fmt.Errorf("seed: %w", err)
-	}
-	defer func() { _ = conn.Close(ctx) }()
+// fewOperations is how many operations the small team has, and the large one of seeds that are not about operations.
+const fewOperations = 10_000
 
-	// Nothing has to survive a crash yet, and triggers would count each row by itself.
-	for _, setting := range []string{
-		"synchronous_commit = off",
-		"session_replication_role = replica",
-		"timezone = 'UTC'",
-		"work_mem = '256MB'",
-	} {
-		if _, err := conn.Exec(ctx, "set "+setting); err != nil {
-			return fmt.Errorf("seed: %w", err)
-		}
-	}
+// operationsSeed is a large and a small team with operations: the difference shows what grows with the number of rows.
+func operationsSeed(rows int) *seed {
+	return &seed{name: "operations", sizes: []int{rows}, fill: func(ctx context.Context, b *bed) error {
+		for name, n := range map[string]int{"large": rows, "small": fewOperations} {
+			t, err := newTenant(ctx, b.db, n)
+			if err != nil {
+				return err
+			}
 
-	// Resources and counts come from the operations, so they follow them.
-	for _, t := range []tenant{b.large, b.small} {
-		if _, err := conn.Exec(ctx, insertOperations, t.team, t.rows, t.user, inFlight); err != nil {
-			return fmt.Errorf("seed operations: %w", err)
+			if err := b.keepTeam(ctx, name, t); err != nil {
+				return err
+			}
+
+			// Resources and counts come from the operations, so they follow them.
+			operations := strings.NewReplacer("$2", strconv.Itoa(n), "$3", "'"+t.user.String()+"'", "$4", strconv.Itoa(inFlight)).Replace(insertOperations)
+			if err := b.asAdministrator(ctx, []string{operations, insertResources, insertCounts}, t); err != nil {
+				return err
+			}
 		}
 
-		if _, err := conn.Exec(ctx, insertResources, t.team); err != nil {
-			return fmt.Errorf("seed resources: %w", err)
-		}
-
-		if _, err := conn.Exec(ctx, insertCounts, t.team); err != nil {
-			return fmt.Errorf("seed counts: %w", err)
-		}
-	}
-
-	// Last, statistics and clean pages, so that neither autovacuum nor a checkpoint disturbs the first measurement.
-	for _, command := range []string{"vacuum analyze", "checkpoint"} {
-		if _, err := conn.Exec(ctx, command); err != nil {
-			return fmt.Errorf("seed: %w", err)
-		}
-	}
-
-	return nil
+		// Bare code writes into tables of the same size: an index over many rows costs more to keep than an empty one.
+		return b.asAdministrator(ctx, []string{"insert into bench_operation select * from operation where team_id = $1"}, b.teams["large"])
+	}}
 }
+
+// createBench is SQL that creates the bench's own tables: the teams of the seed with their keys, and copies of tables
+// that bare code writes, with the indexes of the originals and without row-level security.
+const createBench = `
+	create table bench_team (name text primary key, team uuid not null, actor uuid not null, secret text not null, rows integer not null);
+	create table bench_operation (like operation including all) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
+	create table bench_trail (like audit_action including all);
+	alter table bench_operation owner to stayledger;
+	alter table bench_trail owner to stayledger`

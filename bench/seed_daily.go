@@ -102,33 +102,45 @@ type dailyTeams struct {
 	books, directory, portfolio tenant
 }
 
-// fillDaily creates the teams of some sizes, one with statements, and nine others of different sizes, which have
-// some rows of everything.
-func (b *bed) fillDaily(ctx context.Context, sizes []int) (teams []dailyTeams, landlords tenant, err error) {
-	if err := b.asAdministrator(ctx, []string{createIDs}, tenant{}); err != nil {
-		return nil, landlords, err
-	}
+// dailySeed is the teams of some sizes and nine others of different sizes, which have some rows of everything.
+func dailySeed(sizes []int) *seed {
+	return &seed{name: "daily", sizes: sizes, on: operationsSeed(fewOperations), fill: func(ctx context.Context, b *bed) error {
+		f, err := b.newFiller(ctx)
+		if err != nil {
+			return err
+		}
 
-	f := filler{bed: b, columns: map[string][]string{}}
+		for _, rows := range slices.Backward(slices.Sorted(slices.Values(sizes))) { // the largest is filled first
+			if err := f.addMeasured(ctx, rows); err != nil {
+				return err
+			}
+		}
 
-	teams = make([]dailyTeams, len(sizes))
-	for i, n := range slices.Backward(sizes) { // the largest is filled first
-		if err := f.addMeasured(ctx, &teams[i], n); err != nil {
-			return nil, landlords, err
+		if err := f.addNeighbors(ctx, slices.Max(sizes)); err != nil {
+			return err
+		}
+
+		return f.fill(ctx)
+	}}
+}
+
+// dailyTeams returns the teams of one size. It returns false if the seed has none.
+func (b *bed) dailyTeams(rows int) (t dailyTeams, is bool) {
+	t.rows = rows
+	for name, to := range t.names() {
+		if *to, is = b.teams[name]; !is {
+			return t, false
 		}
 	}
 
-	if landlords, err = f.addLandlords(ctx); err != nil {
-		return nil, landlords, err
-	}
+	return t, true
+}
 
-	for i := range neighbors {
-		if err := f.addNeighbor(ctx, max(slices.Max(sizes)/10>>i, 100)); err != nil {
-			return nil, landlords, err
-		}
+// names returns the teams by the names that they have in the seed.
+func (t *dailyTeams) names() map[string]*tenant {
+	return map[string]*tenant{
+		fmt.Sprint("books", t.rows): &t.books, fmt.Sprint("directory", t.rows): &t.directory, fmt.Sprint("portfolio", t.rows): &t.portfolio,
 	}
-
-	return teams, landlords, f.fill(ctx)
 }
 
 // filler collects the work of filling teams.
@@ -139,6 +151,11 @@ type filler struct {
 	work    []filling
 }
 
+// newFiller returns a filler, and creates the function of the ids.
+func (b *bed) newFiller(ctx context.Context) (*filler, error) {
+	return &filler{bed: b, columns: map[string][]string{}}, b.asAdministrator(ctx, []string{createIDs}, tenant{})
+}
+
 // filling is the work for a team: fill it while there are no indexes, and add up its books when there are.
 type filling struct {
 	team       tenant
@@ -146,8 +163,8 @@ type filling struct {
 }
 
 // addMeasured adds the three teams of one size.
-func (f *filler) addMeasured(ctx context.Context, t *dailyTeams, rows int) (err error) {
-	t.rows = rows
+func (f *filler) addMeasured(ctx context.Context, rows int) (err error) {
+	t := &dailyTeams{rows: rows}
 	if t.directory, err = newTenant(ctx, f.db, rows); err != nil {
 		return err
 	}
@@ -168,7 +185,28 @@ func (f *filler) addMeasured(ctx context.Context, t *dailyTeams, rows int) (err 
 	t.portfolio, err = f.newManager(ctx, max(rows/dailyMonths, 50))
 	f.work = append(f.work, filling{t.portfolio, []string{insertStatements}})
 
-	return err
+	if err != nil {
+		return err
+	}
+
+	for name, team := range t.names() {
+		if err := f.keepTeam(ctx, name, *team); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// addNeighbors adds nine other teams, of which the largest has a tenth of some rows.
+func (f *filler) addNeighbors(ctx context.Context, rows int) error {
+	for i := range neighbors {
+		if err := f.addNeighbor(ctx, max(rows/10>>i, 100)); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 // addNeighbor adds one of the other teams, with all kinds of rows.
@@ -188,12 +226,7 @@ func (f *filler) addNeighbor(ctx context.Context, rows int) error {
 
 // fill fills all teams, two at a time.
 func (f *filler) fill(ctx context.Context) error {
-	indexes, err := f.loadIndexes(ctx, filledTables...)
-	if err != nil {
-		return err
-	}
-
-	var first, build []string
+	var first []string
 
 	// First copy the templates into tables of their own: the indexes that lead to them are dropped next.
 	for _, table := range templateTables {
@@ -202,36 +235,27 @@ func (f *filler) fill(ctx context.Context) error {
 			columns = "t.*, row_number() over (partition by team_id, source_id order by txn_code, ref) as place"
 		}
 
-		first = append(first, fmt.Sprintf(`create table bench_%s as select %s from %s t where t.team_id in (%s)`, table, columns, table, f.teams()))
+		first = append(first, fmt.Sprintf(`create table bench_%s as select %s from %s t where t.team_id in (%s)`, table, columns, table, f.teamIDs()))
 	}
 
 	// Number the listings of each team, for rows to find theirs by number.
 	first = append(first, fmt.Sprintf(`create table bench_place as
 		select team_id, row_number() over (partition by team_id order by listing_id) - 1 as n, listing_id, id as period_id
-		from listing_ownership_period where team_id in (%s)`, f.teams()), "analyze")
-	for _, i := range indexes {
-		first, build = append(first, i.drop), append(build, i.create)
-	}
+		from listing_ownership_period where team_id in (%s)`, f.teamIDs()), "analyze")
 
 	if err := f.asAdministrator(ctx, first, tenant{}); err != nil {
 		return err
 	}
 
 	// Then fill the tables without indexes, and build those afterwards, which is much faster.
-	if err := inPairs(f.work, func(w filling) error {
-		return f.asAdministrator(ctx, w.statements, w.team)
-	}); err != nil {
-		return err
-	}
-
-	if err := inPairs(build, func(sql string) error {
-		return f.asAdministrator(ctx, []string{sql}, tenant{})
+	if err := f.withoutIndexes(ctx, filledTables, func() error {
+		return inPairs(f.work, func(w filling) error { return f.asAdministrator(ctx, w.statements, w.team) })
 	}); err != nil {
 		return err
 	}
 
 	// Last, the kept sums and counts. The triggers have kept some for the templates: delete those first.
-	err = inPairs(f.work, func(w filling) error {
+	err := inPairs(f.work, func(w filling) error {
 		statements := append([]string{}, insertSums...)
 		for _, table := range []string{
 			"ledger_delta",
@@ -257,8 +281,8 @@ func (f *filler) fill(ctx context.Context) error {
 	return f.asAdministrator(ctx, []string{"vacuum analyze", "checkpoint"}, tenant{})
 }
 
-// teams returns the ids of the teams to be filled, as a list of SQL.
-func (f *filler) teams() string {
+// teamIDs returns the ids of the teams to be filled, as a list of SQL.
+func (f *filler) teamIDs() string {
 	ids := make([]string, len(f.work))
 	for i := range f.work {
 		ids[i] = "'" + f.work[i].team.team.String() + "'"
@@ -414,7 +438,7 @@ func (f *filler) bookingsSQL(ctx context.Context, t tenant, rows, listings int) 
 		}
 		line   = "s.n + coalesce(l.position, 0)"
 		paidAt = fmt.Sprintf(
-			"case when s.half = 1 then s.at when s.n >= %d then current_date + 30 else s.at - 9 end",
+			"case when s.half = 1 then s.at when s.n >= %d then current_date + 60 else s.at - 9 end",
 			rows-unpaidStays,
 		)
 		some = func(column, value string) string {
