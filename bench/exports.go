@@ -68,7 +68,7 @@ func exports(ctx context.Context, b *bed) ([]Metric, error) {
 	}
 
 	return []Metric{
-		atLeast("export_csv_ratio", median(ratios), 1, map[string]any{
+		atLeast("export_csv_ratio", median(ratios), 1.2, map[string]any{
 			"rows":            rows,
 			"rowsPerSecond":   median(ours),
 			"copiedPerSecond": median(copies),

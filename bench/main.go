@@ -7,7 +7,7 @@
 //
 // A section works in a database of its own, a copy of its seed. Seeds are templates in the PostgreSQL of the bench, which
 // stays in .bench: the first run makes them, later ones copy them. They are made anew when their definition (the
-// files seed_*.go), the newest migration or the month is another one; -fresh makes those of the run anew in any case.
+// files seed_*.go), the newest migration or the month is another one; -fresh drops them first.
 // Dropping the folder drops them all (make bench-clean).
 //
 // Figures are kept in results.json by section, with the commit, the time and the machine, as soon as a section is

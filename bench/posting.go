@@ -57,7 +57,7 @@ func posting(ctx context.Context, b *bed) ([]Metric, error) {
 	memory := map[string]any{"reservations": many.team.rows, "peakMiB": many.peak, "peakMiBOfFew": few.peak, "few": few.team.rows}
 
 	return []Metric{
-		atLeast("refresh_posting_ratio", rate/base, 0.5, detail),
+		atLeast("refresh_posting_ratio", rate/base, 0.7, detail),
 		atMost("refresh_peak_mib", many.peak, memoryGoal, memory),
 		atMost("refresh_peak_growth_mib", many.peak-few.peak, growthGoal, memory),
 	}, nil

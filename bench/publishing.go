@@ -59,7 +59,7 @@ func publishing(ctx context.Context, b *bed) ([]Metric, error) {
 
 	return []Metric{
 		atLeast("publish_ratio", bare.Seconds()/many.took.Seconds(), 0.3, detail),
-		atMost("publish_growth", many.took.Seconds()/few.took.Seconds()/(manyPeriods/fewPeriods), 1.2, detail),
+		atMost("publish_growth", many.took.Seconds()/few.took.Seconds()/(manyPeriods/fewPeriods), 1.1, detail),
 		atMost("publish_peak_mib", many.peak, memoryGoal, memory),
 		atMost("publish_peak_growth_mib", many.peak-few.peak, growthGoal, memory),
 		atMost("publish_others_p99_ratio", quantile(many.others, 0.99)/quantile(many.bare, 0.99), 2, waits),
