@@ -75,6 +75,7 @@ func sections() []section {
 		{"reports", ledgers, reports},
 		{"exports", ledgers, exports},
 		{"documents", func(s sizes) *seed { return ownersSeed(s.papers/10, s.papers) }, documents},
+		{"intake", func(sizes) *seed { return intakeSeed() }, intakes},
 	}, dailySections())
 }
 

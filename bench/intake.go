@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"stayledger/domain/record/intake"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// intakePage is how many records a page of the source has, and a request of the batch.
+const intakePage = 500
+
+// intakeKind is a kind of records that is taken in. A further kind is another element of intakeKinds.
+type intakeKind struct {
+	name  string                     // of the kind in the intake
+	batch string                     // path of the batch endpoint, which takes the same fields
+	rows  func(s sizes) int          // that are taken in
+	field func(l listed, n int) item // the n-th record
+}
+
+// item is the fields of a record, as a source and a batch give them.
+type item map[string]any
+
+// listed are what the records of a team can name.
+type listed struct {
+	listings []id.ID
+	bank     id.ID
+}
+
+// intakeKinds returns the kinds that are measured.
+func intakeKinds() []intakeKind {
+	return []intakeKind{
+		{
+			name: "reservation", batch: "/reservations/batch", rows: func(s sizes) int { return s.taken },
+			field: func(l listed, n int) item {
+				from := time.Date(2025, 1, 1+n%700, 0, 0, 0, 0, time.UTC)
+
+				return item{
+					"listingId": l.listings[n%len(l.listings)], "confirmationCode": fmt.Sprintf("HM%07d", n), "guestName": "Guest " + strconv.Itoa(n),
+					"checkIn": from.Format(time.DateOnly), "checkOut": from.AddDate(0, 0, 1+n%6).Format(time.DateOnly), "bookingPlatform": "airbnb",
+					"bookedAt": from.AddDate(0, 0, -60).Format(time.DateOnly), "status": "booked", "lines": []item{
+						{"type": "rent", "amount": 90_000 + n%1000}, {"type": "cleaningFee", "amount": 15_000},
+					},
+				}
+			},
+		},
+		{
+			name: "contact", batch: "/contacts/batch", rows: func(s sizes) int { return s.taken },
+			field: func(_ listed, n int) item {
+				return item{"type": "owner", "name": fmt.Sprintf("Owner %07d", n), "email": fmt.Sprintf("owner%d@example.com", n), "phone": "+1 207 555 0143"}
+			},
+		},
+	}
+}
+
+// intakes compares records that are taken in from a source with the same records in the batch endpoint, and a reading of
+// pages that say nothing new with their first reading.
+func intakes(ctx context.Context, b *bed) (all []Metric, err error) {
+	for _, k := range intakeKinds() {
+		metrics, err := b.intakeRatios(ctx, &k)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", k.name, err)
+		}
+
+		all = append(all, metrics...)
+	}
+
+	return all, nil
+}
+
+// intakeRatios measures a kind. After each page a batch of as many records is sent, so that a busy moment of the machine
+// meets both.
+func (b *bed) intakeRatios(ctx context.Context, k *intakeKind) ([]Metric, error) {
+	ours, err := b.loadListed(ctx, b.teams[intakeName])
+	if err != nil {
+		return nil, err
+	}
+
+	theirs, err := b.loadListed(ctx, b.teams[batchName])
+	if err != nil {
+		return nil, err
+	}
+
+	source := newPages(k, ours, k.rows(b.sizes))
+
+	var batches []float64
+
+	source.between = func(from, to int) error {
+		took, err := b.timeBatch(ctx, k, theirs, from, to)
+		batches = append(batches, took.Seconds())
+
+		return err
+	}
+
+	first, err := b.takeIn(ctx, source, intake.Done)
+	if err != nil {
+		return nil, err
+	}
+
+	// Then the same content again.
+	source.between = nil
+
+	again, err := b.takeIn(ctx, source, intake.Skipped)
+	if err != nil {
+		return nil, err
+	}
+
+	ratios := make([]float64, len(first))
+	for i := range ratios {
+		ratios[i] = batches[i] / first[i]
+	}
+
+	detail := map[string]any{
+		"records": len(source.changes), "page": intakePage, "pagesOfBatchToIntake": ratios,
+		"perSecond": intakePage / median(first), "unchangedPerSecond": intakePage / median(again), "batchPerSecond": intakePage / median(batches),
+	}
+
+	return []Metric{
+		atLeast("intake_"+k.name+"_ratio", median(ratios), 0.8, detail),
+		atLeast("intake_"+k.name+"_unchanged_gain", median(first)/median(again), 20, detail),
+	}, nil
+}
+
+// loadListed returns what the records of a team can name.
+func (b *bed) loadListed(ctx context.Context, t tenant) (l listed, err error) {
+	if l.listings, err = b.loadIDs(ctx, t, `select id from listing where team_id = @team order by name`); err != nil {
+		return l, err
+	}
+
+	l.bank, err = b.loadID(ctx, t, `select id from account where team_id = @team and code = '1000'`)
+
+	return l, err
+}
+
+// takeIn has the source read by a sync and returns how long each page takes, in seconds: until the next page is asked
+// for. It fails unless every record has the outcome.
+func (b *bed) takeIn(ctx context.Context, source *pages, want intake.Outcome) ([]float64, error) {
+	t := b.teams[intakeName]
+	b.source, source.took = source, nil
+
+	connection, err := b.loadID(ctx, t, `select id from connection where team_id = @team`)
+	if err != nil {
+		return nil, err
+	}
+
+	var ack *operation.Acknowledgement
+
+	if err := b.db.Write(ctx, t.scope(b.db), func(ctx context.Context, tx *db.Tx) (err error) {
+		ack, err = intake.Start(ctx, tx, intake.New{ConnectionID: connection, View: intake.Automate, Mode: intake.Full, Trigger: intake.Manual})
+		return err
+	}); err != nil {
+		return nil, err
+	}
+
+	c, err := dial(ctx, b.ours, t.secret)
+	if err != nil {
+		return nil, err
+	}
+	defer c.close()
+
+	if err := c.outlast("/operations/" + ack.OperationID.String()); err != nil {
+		return nil, err
+	}
+
+	// A reading that leaves records out would be too fast.
+	done, err := b.count(ctx, t, `select coalesce((counts->'`+source.kind.name+`'->>'`+string(want)+`')::bigint, 0) from sync
+		where team_id = @team order by queued_at desc limit 1`)
+	if err == nil && (done != int64(len(source.changes)) || len(source.took) != (len(source.changes)+intakePage-1)/intakePage) {
+		err = fmt.Errorf("%d of %d records are %s in %d pages", done, len(source.changes), want, len(source.took))
+	}
+
+	return source.took, err
+}
+
+// timeBatch sends some records to the batch endpoint and returns how long the request takes, without making its text.
+func (b *bed) timeBatch(ctx context.Context, k *intakeKind, l listed, from, to int) (time.Duration, error) {
+	items := make([]item, to-from)
+	for i := range items {
+		items[i] = k.field(l, from+i)
+	}
+
+	text, err := json.Marshal(map[string]any{"data": items})
+	if err != nil {
+		return 0, fmt.Errorf("encode a batch: %w", err)
+	}
+
+	begin := time.Now()
+	err = b.sendBatch(ctx, b.teams[batchName], k.batch, string(text))
+
+	return time.Since(begin), err
+}
+
+// pages is a source of one kind that has some records.
+type pages struct {
+	kind    *intakeKind
+	changes []intake.Change
+	// between is called after a page has been taken in, with the places of its records; nil for nothing.
+	between func(from, to int) error
+	given   time.Time // when the last page was
+	took    []float64 // seconds of each page
+}
+
+// newPages returns a source with so many records.
+func newPages(k *intakeKind, l listed, rows int) *pages {
+	p := &pages{kind: k, changes: make([]intake.Change, rows)}
+
+	for i := range p.changes {
+		values := intake.Values{}
+
+		for name, v := range k.field(l, i) {
+			text, err := json.Marshal(v)
+			if err != nil {
+				panic(err) // of nothing but texts, numbers and ids
+			}
+
+			values[name] = text
+		}
+
+		p.changes[i] = intake.Change{Kind: k.name, ExternalID: strconv.Itoa(i), Values: values}
+	}
+
+	return p
+}
+
+// Kinds lists the kind.
+func (p *pages) Kinds() []string { return []string{p.kind.name} }
+
+// Pull gives the next page. The last one is empty: it shows when the one before has been taken in.
+func (p *pages) Pull(_ context.Context, r intake.Request) (*intake.Page, error) {
+	asked := time.Now()
+	from, _ := strconv.Atoi(r.Page)
+
+	if from > 0 {
+		p.took = append(p.took, asked.Sub(p.given).Seconds())
+
+		if p.between != nil {
+			if err := p.between((from-1)/intakePage*intakePage, from); err != nil {
+				return nil, err
+			}
+		}
+	}
+
+	out := &intake.Page{}
+
+	if from < len(p.changes) {
+		to := min(from+intakePage, len(p.changes))
+		out.Changes, out.Next = p.changes[from:to], strconv.Itoa(to)
+	}
+
+	p.given = time.Now()
+
+	return out, nil
+}
+
+// Lookup gives nothing: it is never asked, since nothing is gone.
+func (*pages) Lookup(context.Context, string, []string) ([]intake.Change, error) { return nil, nil }
