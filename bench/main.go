@@ -97,7 +97,7 @@ type sizes struct {
 var (
 	usual = sizes{
 		operations: 100_000, entries: 300_000, stays: 20_000, periods: 2_000, papers: 2_000, taken: 5_000,
-		daily: []int{2_000, 20_000}, landlords: 250, turn: 250 * time.Millisecond,
+		daily: []int{2_000, 20_000}, landlords: 250, turn: 200 * time.Millisecond,
 	}
 	large = sizes{
 		operations: 1_000_000, entries: 10_000_000, stays: 200_000, periods: 30_000, papers: 5_000, taken: 200_000,
