@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"stayledger/domain/tenant/connection"
+	"stayledger/domain/settlement/payapp"
 )
 
 // The teams that records are taken in by: one from a source, one by the batch endpoint.
@@ -25,7 +25,7 @@ func intakeSeed() *seed {
 			// Any connection will do: the source behind it is the bench's own.
 			if err := b.asAdministrator(ctx, []string{
 				`insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)
-					values ($1, gen_random_uuid(), 'c', '` + connection.App("").Enum()[0] + `', 'Source', 'active', now(), now())`,
+					values ($1, gen_random_uuid(), 'c', '` + string(payapp.Apps(nil)[0].ID) + `', 'Source', 'active', now(), now())`,
 			}, t); err != nil {
 				return err
 			}

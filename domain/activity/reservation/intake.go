@@ -60,7 +60,8 @@ func matchIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, unknown []inta
 	found, err := db.Select[row](ctx, tx, `
 		select g.n, array_agg(r.id order by r.id) as ids
 		from rows from (jsonb_to_recordset(@wanted) as ("listingId" uuid, "confirmationCode" text)) with ordinality as g ("listingId", "confirmationCode", n)
-		join reservation r on r.team_id = @team and r.listing_id = g."listingId" and r.confirmation_code = g."confirmationCode"
+		cross join lateral (
+			select id from reservation where team_id = @team and listing_id = g."listingId" and confirmation_code = g."confirmationCode"`+db.Fence+`) r
 		where g."confirmationCode" <> '' group by g.n`, db.Args{"team": tx.Team, "wanted": wanted})
 	if err != nil {
 		return nil, fmt.Errorf("match reservations: %w", err)

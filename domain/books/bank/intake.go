@@ -61,7 +61,7 @@ func matchIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, unknown []inta
 
 	found, err := db.Select[row](ctx, tx, `
 		select g.n, r.id from unnest(@refs::text[]) with ordinality as g (ref, n)
-		join bank_record r on r.team_id = @team and r.unique_ref = g.ref`, db.Args{"team": tx.Team, "refs": refs})
+		cross join lateral (select id from bank_record where team_id = @team and unique_ref = g.ref`+db.Fence+`) r`, db.Args{"team": tx.Team, "refs": refs})
 	if err != nil {
 		return nil, fmt.Errorf("match bank records: %w", err)
 	}

@@ -42,9 +42,9 @@ func matchIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, unknown []inta
 
 	found, err := db.Select[row](ctx, tx, `
 		select g.n, array_agg(c.id order by c.id) as ids
-		from unnest(@emails::text[]) with ordinality as g (email, n)
-		join contact c on c.team_id = @team and lower(c.email) = lower(g.email)
-		where g.email <> '' group by g.n`, db.Args{"team": tx.Team, "emails": emails})
+		from (select lower(email) as key, n from unnest(@emails::text[]) with ordinality as e (email, n) where email <> ''`+db.Fence+`) g
+		cross join lateral (select id from contact where team_id = @team and email_key = g.key`+db.Fence+`) c
+		group by g.n`, db.Args{"team": tx.Team, "emails": emails})
 	if err != nil {
 		return nil, fmt.Errorf("match contacts: %w", err)
 	}

@@ -41,7 +41,7 @@ func matchIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, unknown []inta
 
 	found, err := db.Select[row](ctx, tx, `
 		select g.n, l.id from unnest(@refs::text[]) with ordinality as g (ref, n)
-		join listing l on l.team_id = @team and l.unique_ref = g.ref`, db.Args{"team": tx.Team, "refs": refs})
+		cross join lateral (select id from listing where team_id = @team and unique_ref = g.ref`+db.Fence+`) l`, db.Args{"team": tx.Team, "refs": refs})
 	if err != nil {
 		return nil, fmt.Errorf("match listings: %w", err)
 	}

@@ -48,6 +48,9 @@ type Change struct {
 	At *day.Day
 	// Skip says why the record is left out, such as pending; empty takes it in.
 	Skip Reason
+
+	// sum is the hash of what it says.
+	sum []byte
 }
 
 // Reference names a record of the source.

@@ -192,8 +192,8 @@ func (in *intake) check(changes []Change) []Change {
 	for i := range changes {
 		c := &changes[i]
 
-		_, err := c.hash()
-		if err == nil && in.kinds[c.Kind] != nil && isName(c.ExternalID) {
+		sum, err := c.hash()
+		if c.sum = sum; err == nil && in.kinds[c.Kind] != nil && isName(c.ExternalID) {
 			out = append(out, *c)
 			continue
 		}
@@ -607,8 +607,7 @@ func (p *pending) row(entity *id.ID) keepRow {
 		row.ChangedAt = &c.ChangedAt
 	}
 
-	// The values were hashed when they were recalled, so they can be.
-	row.Hash, _ = c.hash()
+	row.Hash = c.sum
 
 	return row
 }

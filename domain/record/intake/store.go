@@ -9,6 +9,22 @@ import (
 	"stayledger/platform/id"
 )
 
+// recallSQL notes that records were seen, and selects what was known of them: only the entity of those that say the same.
+const recallSQL = `
+	with given as (
+		select * from unnest(@kinds::text[], @ids::text[], @ordinals::integer[], @hashes::bytea[], @stamps::timestamptz[])
+			as g (kind, external_id, ordinal, hash, changed_at)
+	), seen as (
+		update external_record r set seen_reading_id = @reading, seen_at = @now,
+			changed_at = case when r.hash = g.hash then greatest(r.changed_at, g.changed_at) else r.changed_at end
+		from given g
+		where r.team_id = @team and r.source_id = @source and r.kind = g.kind and r.external_id = g.external_id and r.ordinal = g.ordinal
+		returning r.kind, r.external_id, r.ordinal, r.entity_id, r.hash, r.taken, r.refs, r.waiting, r.conflicts, r.changed_at, r.day, r.state,
+			r.hash = g.hash and r.state = 'active' and r.waiting is null as same)
+	select kind, external_id, ordinal, entity_id, case when same then '' else hash end as hash, case when same then '{}' else taken end as taken,
+		refs, waiting, case when same then '[]' else conflicts end as conflicts, changed_at, day, state, same
+	from seen`
+
 // recall loads what a source said of records before, by record, and notes that this reading has seen them. Those with the
 // content that was taken in before are in same; of them nothing but the entity is loaded.
 func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change) (map[key]*memory, map[key]bool, error) {
@@ -19,8 +35,8 @@ func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change) (map[
 		c := &changes[i]
 		kinds[i], ids[i], ordinals[i] = c.Kind, c.ExternalID, c.Ordinal
 
-		// Values that cannot be hashed are not the same as any; they are refused when they are split.
-		if hashes[i], _ = c.hash(); c.Gone || hashes[i] == nil {
+		// What is gone is not the same as any content.
+		if hashes[i] = c.sum; c.Gone {
 			hashes[i] = []byte{1}
 		}
 
@@ -35,24 +51,17 @@ func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change) (map[
 		Same bool
 	}
 
-	rows, err := db.Select[row](ctx, tx, `
-		with given as (
-			select * from unnest(@kinds::text[], @ids::text[], @ordinals::integer[], @hashes::bytea[], @stamps::timestamptz[])
-				as g (kind, external_id, ordinal, hash, changed_at)
-		), seen as (
-			update external_record r set seen_reading_id = @reading, seen_at = @now,
-				changed_at = case when r.hash = g.hash then greatest(r.changed_at, g.changed_at) else r.changed_at end
-			from given g
-			where r.team_id = @team and r.source_id = @source and r.kind = g.kind and r.external_id = g.external_id and r.ordinal = g.ordinal
-			returning r.kind, r.external_id, r.ordinal, r.entity_id, r.hash, r.taken, r.refs, r.waiting, r.conflicts, r.changed_at, r.day, r.state,
-				r.hash = g.hash and r.state = 'active' and r.waiting is null as same)
-		select kind, external_id, ordinal, entity_id, case when same then '' else hash end as hash, case when same then '{}' else taken end as taken,
-			refs, waiting, case when same then '[]' else conflicts end as conflicts, changed_at, day, state, same
-		from seen`,
-		db.Args{
+	var rows []row
+
+	// A plan that is kept could be one of an empty table, which reads all records of the source for each page.
+	err := db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
+		rows, err = db.Select[row](ctx, tx, recallSQL, db.Args{
 			"team": tx.Team, "source": from.SourceID, "reading": from.reading, "now": tx.Now,
 			"kinds": kinds, "ids": ids, "ordinals": ordinals, "hashes": hashes, "stamps": stamps,
 		})
+
+		return err
+	})(ctx, tx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read external records: %w", err)
 	}
@@ -91,8 +100,9 @@ func loadEntities(ctx context.Context, tx *db.Tx, from Origin, changes []*Change
 	found, err := db.Select[row](ctx, tx, `
 		select distinct r.kind, r.external_id, r.entity_id
 		from unnest(@kinds::text[], @ids::text[]) g (kind, external_id)
-		join external_record r on r.team_id = @team and r.source_id = @source and r.kind = g.kind and r.external_id = g.external_id and r.ordinal = 0
-		where r.entity_id is not null`,
+		cross join lateral (
+			select * from external_record e where e.team_id = @team and e.source_id = @source and e.kind = g.kind and e.external_id = g.external_id
+				and e.ordinal = 0 and e.entity_id is not null`+db.Fence+`) r`,
 		db.Args{"team": tx.Team, "source": from.SourceID, "kinds": kinds, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read what records of a source are: %w", err)
@@ -121,8 +131,10 @@ func loadBound(ctx context.Context, tx *db.Tx, from Origin, kind string, matches
 	}
 
 	found, err := db.Select[id.ID](ctx, tx, `
-		select distinct entity_id from external_record
-		where team_id = @team and source_id = @source and kind = @kind and entity_id = any(@ids) and state = 'active'`,
+		select g.id from unnest(@ids::uuid[]) g (id)
+		cross join lateral (
+			select from external_record e where e.team_id = @team and e.entity_id = g.id and e.source_id = @source and e.kind = @kind and e.state = 'active'
+			limit 1) r`,
 		db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read which records belong to the source: %w", err)

@@ -156,52 +156,76 @@ func endSync(ctx context.Context, tx *db.Tx, s *Sync) error {
 
 // savePage saves what became of the records of a page, and where the sync goes on.
 func savePage(ctx context.Context, tx *db.Tx, s *Sync, items []item) error {
-	kinds, names, outcomes := make([]string, len(items)), make([]string, len(items)), make([]string, len(items))
-	entities, reasons := make([]*id.ID, len(items)), make([]*string, len(items))
+	type row struct {
+		Position   int64   `json:"position"`
+		Kind       string  `json:"kind"`
+		ExternalID string  `json:"external_id"`
+		EntityID   *id.ID  `json:"entity_id"`
+		Outcome    Outcome `json:"outcome"`
+		Reason     Reason  `json:"reason"`
+	}
+
+	type count struct {
+		Kind    string  `json:"kind"`
+		Outcome Outcome `json:"outcome"`
+		Items   int64   `json:"items"`
+	}
 
 	if s.Counts == nil {
 		s.Counts = Counts{}
 	}
 
+	// What has not changed is counted and not listed: a source that is read every night says it of nearly everything.
+	rows, page := []row{}, map[string]map[Outcome]int64{}
+
 	for i := range items {
 		it := &items[i]
-		kinds[i], names[i], outcomes[i], entities[i] = it.change.Kind, it.change.ExternalID, string(it.outcome), it.entityID
 
-		if why := string(it.reason); why != "" {
-			reasons[i] = &why
+		for _, counts := range []map[string]map[Outcome]int64{s.Counts, page} {
+			if counts[it.change.Kind] == nil {
+				counts[it.change.Kind] = map[Outcome]int64{}
+			}
+
+			counts[it.change.Kind][it.outcome]++
 		}
 
-		if s.Counts[it.change.Kind] == nil {
-			s.Counts[it.change.Kind] = map[Outcome]int64{}
+		if it.reason != Unchanged {
+			rows = append(rows, row{s.Items + int64(i) + 1, it.change.Kind, it.change.ExternalID, it.entityID, it.outcome, it.reason})
 		}
-
-		s.Counts[it.change.Kind][it.outcome]++
 	}
 
-	stmts := []db.Stmt{{
-		SQL: `update sync set progress = @progress, counts = @counts, items = @items where team_id = @team and id = @id`,
-		Args: db.Args{
-			"team": tx.Team, "id": s.ID, "progress": s.Progress, "counts": s.Counts, "items": s.Items + int64(len(items)),
-		},
-	}}
+	counts := []count{}
 
-	if len(items) > 0 {
-		stmts = append(stmts, db.Stmt{
+	for kind, of := range page {
+		for outcome, n := range of {
+			counts = append(counts, count{kind, outcome, n})
+		}
+	}
+
+	stmts := []db.Stmt{
+		{
+			SQL: `update sync set progress = @progress, counts = @counts, items = @items where team_id = @team and id = @id`,
+			Args: db.Args{
+				"team": tx.Team, "id": s.ID, "progress": s.Progress, "counts": s.Counts, "items": s.Items + int64(len(items)),
+			},
+		},
+		{
 			SQL: `
-			with items as (
-				insert into sync_item (team_id, sync_id, position, kind, external_id, entity_id, outcome, reason, at)
-				select @team, @sync, @first::bigint + n, kind, external_id, entity_id, outcome, reason, @now
-				from unnest(@kinds::text[], @names::text[], @entities::uuid[], @outcomes::text[], @reasons::text[])
-					with ordinality as i (kind, external_id, entity_id, outcome, reason, n)
-				returning kind, outcome)
+			insert into sync_item (team_id, sync_id, position, kind, external_id, entity_id, outcome, reason, at)
+			select @team, @sync, position, kind, external_id, entity_id, outcome, nullif(reason, ''), @now
+			from jsonb_to_recordset(@rows) as i (position bigint, kind text, external_id text, entity_id uuid, outcome text, reason text)`,
+			Args: db.Args{"team": tx.Team, "sync": s.ID, "now": tx.Now, "rows": rows},
+		},
+		{
+			SQL: `
 			insert into sync_day (team_id, source_id, view, day, kind, outcome, items)
-			select @team, @source, @view::text, @day::date, kind, outcome, count(*) from items group by kind, outcome order by kind, outcome
+			select @team, @source, @view::text, @day::date, kind, outcome, items
+			from jsonb_to_recordset(@counts) as c (kind text, outcome text, items bigint) order by kind, outcome
 			on conflict (team_id, source_id, view, day, kind, outcome) do update set items = sync_day.items + excluded.items`,
 			Args: db.Args{
-				"team": tx.Team, "sync": s.ID, "source": s.SourceID, "view": s.View, "first": s.Items, "now": tx.Now,
-				"day": tx.Now.UTC().Format(time.DateOnly), "kinds": kinds, "names": names, "entities": entities, "outcomes": outcomes, "reasons": reasons,
+				"team": tx.Team, "source": s.SourceID, "view": s.View, "day": tx.Now.UTC().Format(time.DateOnly), "counts": counts,
 			},
-		})
+		},
 	}
 
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
