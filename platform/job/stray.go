@@ -25,10 +25,11 @@ func (w *Worker) watchStrays(ctx context.Context) {
 	defer tick.Stop()
 
 	for {
-		// Work off all that wait before the next pause.
-		for more := true; more; {
+		// Work off all that wait before the next pause. Not with ctx: a statement that is cut off takes its connection
+		// with it, and all the plans that the connection has kept.
+		for more := true; more && ctx.Err() == nil; {
 			var err error
-			if more, err = w.strays(ctx); err != nil && ctx.Err() == nil {
+			if more, err = w.strays(context.WithoutCancel(ctx)); err != nil && ctx.Err() == nil {
 				w.Log.Error("look for jobs that nobody handles", "error", err)
 			}
 		}
@@ -95,5 +96,5 @@ func (w *Worker) strays(ctx context.Context) (more bool, err error) {
 		w.finish(ctx, j, Handler{Exhausted: w.GiveUp}, Permanent(ErrNoHandler))
 	}
 
-	return len(late) == strayBatch && ctx.Err() == nil, nil
+	return len(late) == strayBatch, nil
 }
