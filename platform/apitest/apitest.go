@@ -65,6 +65,7 @@ func open() opened {
 func patient(url string) db.Config {
 	return db.Config{
 		URL: url, MaxConnections: 16, AcquireTimeout: time.Minute, GateWait: patience, RowWait: patience, Tracer: recorder{},
+		OnQueued: workers.wake,
 	}
 }
 

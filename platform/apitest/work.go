@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,7 +72,7 @@ func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 	done := make(chan struct{})
 	go func() { defer close(done); w.Run(ctx, time.Second) }()
 
-	type queue struct {
+	type pausing struct {
 		Left    int64
 		Running bool
 		Pause   *float64 // seconds; nil while there is something to do
@@ -81,10 +82,10 @@ func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 
 	// Look until no job is left; fail if nothing has moved for a while.
 	for deadline := time.Now(); ; time.Sleep(2 * time.Millisecond) {
-		var q queue
+		var q pausing
 
 		x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
-			q, err = db.Get[queue](ctx, tx, `
+			q, err = db.Get[pausing](ctx, tx, `
 				select count(*) as left, coalesce(bool_or(worker_id is not null), false) as running,
 					case when bool_and(worker_id is null and due_at > clock_timestamp()) then
 					extract(epoch from min(due_at) - clock_timestamp())::float8 end as pause
@@ -130,35 +131,32 @@ func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 func (x *Team) Work() {
 	x.t.Helper()
 
+	// A worker takes longer to start than most work takes.
+	if x.look().Left == 0 {
+		return
+	}
+
 	ctx, stop := context.WithCancel(x.t.Context())
 	defer stop()
 
+	// It is woken when there is work; polling is for what is due later, and in a test's own database for everything.
+	poll := 50 * time.Millisecond
+	if x.config.DB != nil {
+		poll = 10 * time.Millisecond
+	}
+
 	w := job.NewWorker(job.Config{
-		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), Workers: 4, Handlers: x.config.Handlers, Poll: 10 * time.Millisecond, Only: x.ID,
+		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), Workers: 4, Handlers: x.config.Handlers, Poll: poll, Only: x.ID,
 	})
+	defer workers.add(w)()
 
 	// The worker runs next to the loop that looks at the queue.
 	done := make(chan struct{})
 	go func() { defer close(done); w.Run(ctx, time.Second) }()
 
-	type queue struct{ Left, Running int64 }
-
 	// Look until the queue is empty; fail if nothing has moved for a while.
 	for before, deadline := int64(0), time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		var q queue
-
-		err := x.DB.ReadOne(x.t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
-			q, err = db.Get[queue](ctx, tx, `
-				select count(*) as left, count(worker_id) as running
-				from job where team_id = @team and (worker_id is not null or due_at < clock_timestamp() + interval '20 seconds')`,
-				db.Args{"team": tx.Team})
-
-			return err
-		})
-		if err != nil {
-			x.t.Fatal(err)
-		}
-
+		q := x.look()
 		if q.Left == 0 {
 			break
 		}
@@ -174,4 +172,59 @@ func (x *Team) Work() {
 
 	stop()
 	<-done
+}
+
+// queue counts the jobs of a team that run or are due soon.
+type queue struct{ Left, Running int64 }
+
+// look returns what the queue holds for the team.
+func (x *Team) look() (q queue) {
+	x.t.Helper()
+
+	err := x.DB.ReadOne(x.t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
+		q, err = db.Get[queue](ctx, tx, `
+			select count(*) as left, count(worker_id) as running
+			from job where team_id = @team and (worker_id is not null or due_at < clock_timestamp() + interval '20 seconds')`,
+			db.Args{"team": tx.Team})
+
+		return err
+	})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+
+	return q
+}
+
+// workers are those that run in the package's database, which wakes them when work is queued.
+var workers = waking{all: map[*job.Worker]struct{}{}}
+
+type waking struct {
+	mu  sync.Mutex
+	all map[*job.Worker]struct{}
+}
+
+// add has a worker woken until the function that it returns is called.
+func (k *waking) add(w *job.Worker) (remove func()) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	k.all[w] = struct{}{}
+
+	return func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+
+		delete(k.all, w)
+	}
+}
+
+// wake has all of them look for work.
+func (k *waking) wake() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+
+	for w := range k.all {
+		w.Wake()
+	}
 }
