@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -102,7 +103,7 @@ func (h *history) letLoose() {
 			select {
 			case <-done:
 				return
-			default:
+			case <-time.After(time.Millisecond):
 			}
 		}
 	})
