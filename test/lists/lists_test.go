@@ -597,3 +597,43 @@ func TestListingsByOpeningBalance(t *testing.T) {
 		}
 	}
 }
+
+// A listing has an issue while it is active and its setup lacks something; an inactive one lacks nothing.
+func TestListingsByIssue(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	villa := w.Listing("Villa", w.Contact("owner", "Ann"))
+	bare := w.Post("/listings", world.Object{"name": "Bare"}).Want(201).String("id")
+	gone := w.Post("/listings", world.Object{"name": "Gone"}).Want(201).String("id")
+	w.Put("/listings/"+gone, world.Object{"status": "inactive"}).Want(200)
+
+	check := func(issue string, want ...string) {
+		t.Helper()
+
+		got := list(w.Team, "/listings", "sort=name&issue="+issue)
+		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+			t.Errorf("issue=%s lists %v, want %v", issue, got, want)
+		}
+	}
+
+	all := []string{villa.ID.String(), bare}
+	check("missingOwnershipOrDeactivation", bare)
+	check("missingFeesAndCommission", all...)
+	check("missingOpeningBalance", all...)
+	check("any", all...)
+	check("all", bare)
+
+	w.Put("/listings/"+villa.ID.String()+"/opening-balance", world.Object{"amount": 0}).Want(200)
+	w.Post("/recurring-fees", world.Object{
+		"name": "Management", "type": "managementFee", "formula": "rent", "rateType": "percentage", "defaultRate": 1000, "debitParty": "owners",
+		"creditParty": "manager", "debitAccountId": w.Account("5100"), "creditAccountId": w.Account("4100"),
+		"listingSubscriptions": world.Array{world.Object{"listingId": villa.ID}},
+	}).Want(201)
+	check("missingFeesAndCommission", bare)
+	check("missingOpeningBalance", bare)
+	check("any", bare)
+
+	w.Put("/listings/"+bare, world.Object{"status": "inactive"}).Want(200)
+	check("missingOwnershipOrDeactivation")
+	w.Get("/listings?issue=lazy").WantError("BAD_REQUEST", "").WantIssue("enum", "issue")
+}

@@ -57,7 +57,7 @@ var promises = []promise{
 	},
 	{
 		path: "/listings", ids: "ids", refs: "contactIds", former: "contactId", sorts: "name createdAt",
-		others: "shortRefs status search activeOwnership activeRecurringFeePeriods openingBalance parent include",
+		others: "shortRefs status search activeOwnership activeRecurringFeePeriods openingBalance issue parent include",
 		texts:  "shortRefs",
 	},
 	{
@@ -125,7 +125,7 @@ var unlike = []string{
 var telling = map[string]string{
 	"search": "nobody is called so", "uniqueRefs": "none", "shortRefs": "none", "codes": "none", "last4": "0000", "lastDigits": "0000", "currency": "eur", "status": "inactive",
 	"date": "2001-01-01", "year": "2001", "month": "2001-01", "paidAtRange": "2001", "paidStatus": "paid", "appId": "none", "lineType": "none",
-	"reconcileStatus": "paid", "reservationLineFilter": "reservationOnly", "activeRecurringFeePeriods": "inactive", "parent": unknown, "startDate": "2026-02-01",
+	"reconcileStatus": "paid", "reservationLineFilter": "reservationOnly", "activeRecurringFeePeriods": "inactive", "issue": "missingOpeningBalance", "parent": unknown, "startDate": "2026-02-01",
 	"endDate": "2001-01-01", "accountClassifications": "asset", "transactionTypes": "transfer", "triggerTypes": "none", "notTransactionTypes": "expense",
 	"notTriggerTypes": "reservation", "channels": "airbnb", "notChannels": "none", "businessModels": "co_host", "party": "owners",
 	"ledger": "historical", "txnCode": "none", "createdAtFrom": "2030-01-01T00:00:00Z", "createdAtTo": "2001-01-01T00:00:00Z", "type": "expense", "bookingChannel": "airbnb",

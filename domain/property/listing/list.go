@@ -23,6 +23,7 @@ type Filter struct {
 	ActiveOwnership           *bool      `query:"activeOwnership" json:"activeOwnership,omitempty" doc:"Whether an ownership period covers today."`
 	ActiveRecurringFeePeriods string     `query:"activeRecurringFeePeriods" json:"activeRecurringFeePeriods,omitempty" pattern:"^(active|inactive|!?(managementFee|additionalFee|bookingChannelFee|cleaningFee|merchantFee)|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$" doc:"What is charged today: active for any fee, inactive for none, a type of fee, with a leading ! for listings without it, or the id of a fee."`
 	OpeningBalance            *bool      `query:"openingBalance" json:"openingBalance,omitempty" doc:"Whether the listing has an opening balance."`
+	Issue                     Issue      `query:"issue" json:"issue,omitempty" doc:"Active listings whose setup lacks something: an owner today (or being inactive), a fee that is charged today, or an opening balance."`
 	Parent                    *page.Ref  `query:"parent" json:"parent,omitempty" doc:"Listings of a group; null for those in none."`
 }
 
@@ -50,6 +51,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 
 	narrowByFees(&q, tx, f.ActiveRecurringFeePeriods)
 	q.Whether(opened, f.OpeningBalance)
+	narrowByIssue(&q, tx, f.Issue)
 	q.Refs("l.parent_id", f.Parent.List())
 
 	return q
@@ -68,25 +70,73 @@ func narrowByFees(q *page.Query, tx *db.Tx, wanted string) {
 		return
 	}
 
-	// A fee counts if it is active and its period includes today.
-	charged := `exists (select from fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id
-		where p.team_id = l.team_id and p.listing_id = l.id and f.status = 'active' and daterange(p.start_at, p.end_at) @> ` + q.Arg(day.Of(tx.Now)) + `::date`
 	// A value that is neither a word nor an id is a type of fees.
 	kind, without := strings.CutPrefix(wanted, "!")
+	args := db.Args{"today": day.Of(tx.Now), "fee": kind}
 
 	fee, err := id.Parse(wanted)
 	switch {
 	case wanted == "active":
-		q.And(charged+")", nil)
+		q.And(chargedToday+")", db.Args{"today": args["today"]})
 	case wanted == "inactive":
-		q.And("not "+charged+")", nil)
+		q.And("not "+chargedToday+")", db.Args{"today": args["today"]})
 	case err == nil:
-		q.Narrow(charged+" and f.id = ?)", fee)
+		args["fee"] = fee
+		q.And(chargedToday+" and f.id = @fee)", args)
 	case without:
-		q.Narrow("not "+charged+" and f.type = ?)", kind)
+		q.And("not "+chargedToday+" and f.type = @fee)", args)
 	default:
-		q.Narrow(charged+" and f.type = ?)", kind)
+		q.And(chargedToday+" and f.type = @fee)", args)
 	}
+}
+
+// chargedToday is the beginning of a condition, without its closing parenthesis, that listing l is charged a fee f today:
+// a fee counts if it is active and its period includes today.
+const chargedToday = `exists (select from fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id
+	where p.team_id = l.team_id and p.listing_id = l.id and f.status = 'active' and daterange(p.start_at, p.end_at) @> @today::date`
+
+// Issue is something that the setup of an active listing lacks, or a word for several of them.
+type Issue string
+
+// The issues.
+const (
+	MissingOwnership      Issue = "missingOwnershipOrDeactivation"
+	MissingFees           Issue = "missingFeesAndCommission"
+	MissingOpeningBalance Issue = "missingOpeningBalance"
+	// AnyIssue selects listings that lack something, AllIssues those that lack all of it.
+	AnyIssue  Issue = "any"
+	AllIssues Issue = "all"
+)
+
+// Enum lists the issues.
+func (Issue) Enum() []string {
+	return []string{string(AllIssues), string(AnyIssue), string(MissingOwnership), string(MissingFees), string(MissingOpeningBalance)}
+}
+
+// narrowByIssue narrows the list to active listings with an issue; empty does not narrow it.
+func narrowByIssue(q *page.Query, tx *db.Tx, wanted Issue) {
+	lacks := map[Issue]string{
+		MissingOwnership: "not " + ownedToday, MissingFees: "not " + chargedToday + ")", MissingOpeningBalance: "not " + opened,
+	}
+	all := []string{lacks[MissingOwnership], lacks[MissingFees], lacks[MissingOpeningBalance]}
+	args := db.Args{"today": day.Of(tx.Now)}
+
+	var condition string
+
+	switch wanted {
+	case "":
+		return
+	case AnyIssue:
+		condition = strings.Join(all, " or ")
+	case AllIssues:
+		condition = strings.Join(all, " and ")
+	case MissingOwnership, MissingFees:
+		condition = lacks[wanted]
+	case MissingOpeningBalance:
+		condition, args = lacks[wanted], nil
+	}
+
+	q.And("l.status = 'active' and ("+condition+")", args)
 }
 
 var sorts = page.Sorts{{Name: "name", Expr: "l.name", Text: true}, {Name: "createdAt", Expr: "l.created_at"}}
