@@ -129,6 +129,23 @@ func NewServer(c Config, endpoints []Endpoint) *Server {
 
 		seen[e.ID], seen[e.Method+" "+e.Path] = true, true
 		s.plans[i] = s.prepare(e)
+	}
+
+	s.route()
+
+	// Refuse at the start any schema that the validator could not check.
+	s.published = s.describe()
+	for i := range s.plans {
+		checkable(s.registry, s.plans[i].endpoint.ID, s.plans[i].body, map[string]bool{})
+	}
+
+	return s
+}
+
+// route leads requests to the endpoints, and answers those that lead nowhere.
+func (s *Server) route() {
+	for i := range s.plans {
+		e := s.plans[i].endpoint
 		s.router.Method(e.Method, e.Path, s.handler(&s.plans[i]))
 	}
 
@@ -143,14 +160,37 @@ func NewServer(c Config, endpoints []Endpoint) *Server {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		s.outside(w, r, apierr.MethodNotSupported)
 	})
+}
 
-	// Refuse at the start any schema that the validator could not check.
-	s.published = s.describe()
-	for i := range s.plans {
-		checkable(s.registry, s.plans[i].endpoint.ID, s.plans[i].body, map[string]bool{})
+// Again returns a server of endpoints that are declared as those of s and may do other work, such as the same ones
+// with other connections to the outside. It takes the schemas and the description from s, which take long to compute.
+// It returns nil when an endpoint is declared otherwise, or c says anything else of the description.
+func (s *Server) Again(c Config, endpoints []Endpoint) *Server {
+	said := func(c *Config) []any { return []any{c.Title, c.Description, c.Tags, c.Examples, c.Fields} }
+	if len(endpoints) != len(s.Endpoints) || !reflect.DeepEqual(said(&c), said(&s.Config)) {
+		return nil
 	}
 
-	return s
+	again := &Server{
+		Config: c, Endpoints: endpoints, router: chi.NewMux(), plans: slices.Clone(s.plans), registry: s.registry,
+		published: s.published, draining: make(chan struct{}),
+	}
+
+	// All but the work must be the same.
+	for i := range endpoints {
+		mine, other := s.Endpoints[i], endpoints[i]
+
+		mine.run, other.run = nil, nil
+		if !reflect.DeepEqual(mine, other) {
+			return nil
+		}
+
+		again.plans[i].endpoint = &again.Endpoints[i]
+	}
+
+	again.route()
+
+	return again
 }
 
 // Handle adds a route outside the contract: a page or a probe.

@@ -220,10 +220,33 @@ func (x *Team) serve() {
 		log = slog.New(slog.DiscardHandler)
 	}
 
-	x.server = api.NewServer(api.Config{
+	x.server = prepare(api.Config{
 		DB: x.DB, Log: log, Authenticate: x.authenticate, Refusals: refusals, Audit: audit, CursorKey: []byte("test cursor key"),
 		PublicURL: "http://127.0.0.1", Title: "test",
 	}, x.endpoints)
+}
+
+// prepared are the first servers of each list of endpoints.
+var prepared struct {
+	sync.Mutex
+	all []*api.Server
+}
+
+// prepare returns a server of the endpoints, and describes them only once for all teams of the package.
+func prepare(c api.Config, endpoints []api.Endpoint) *api.Server {
+	prepared.Lock()
+	defer prepared.Unlock()
+
+	for _, s := range prepared.all {
+		if again := s.Again(c, endpoints); again != nil {
+			return again
+		}
+	}
+
+	s := api.NewServer(c, endpoints)
+	prepared.all = append(prepared.all, s)
+
+	return s
 }
 
 // Server returns the server of the team's requests, for a test that serves it on a listener.
