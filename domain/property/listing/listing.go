@@ -3,6 +3,8 @@
 // The ownership periods of a listing never overlap; a day that none covers has no owner. The members of a period are
 // owners whose shares sum to 100000. Once an owner statement is saved over a period, its owners, their shares and the
 // days of the statement stay as they are.
+//
+// The page docs/decisions/listing.md says what the contract leaves open and how it is answered here.
 package listing
 
 import (
