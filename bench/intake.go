@@ -18,10 +18,11 @@ const intakePage = 500
 
 // intakeKind is a kind of records that is taken in. A further kind is another element of intakeKinds.
 type intakeKind struct {
-	name  string                     // of the kind in the intake
-	batch string                     // path of the batch endpoint, which takes the same fields
-	rows  func(s sizes) int          // that are taken in
-	field func(l listed, n int) item // the n-th record
+	name  string            // of the kind in the intake
+	batch string            // path of the batch endpoint
+	rows  func(s sizes) int // that are taken in
+	// field returns the n-th record, as a source gives it or as a batch takes it.
+	field func(l listed, n int, batch bool) item
 }
 
 // item is the fields of a record, as a source and a batch give them.
@@ -31,6 +32,8 @@ type item map[string]any
 type listed struct {
 	listings []id.ID
 	bank     id.ID
+	// feed is the account at the bank that a source reads.
+	feed id.ID
 }
 
 // intakeKinds returns the kinds that are measured.
@@ -38,7 +41,7 @@ func intakeKinds() []intakeKind {
 	return []intakeKind{
 		{
 			name: "reservation", batch: "/reservations/batch", rows: func(s sizes) int { return s.taken },
-			field: func(l listed, n int) item {
+			field: func(l listed, n int, _ bool) item {
 				from := time.Date(2025, 1, 1+n%700, 0, 0, 0, 0, time.UTC)
 
 				return item{
@@ -52,8 +55,22 @@ func intakeKinds() []intakeKind {
 		},
 		{
 			name: "contact", batch: "/contacts/batch", rows: func(s sizes) int { return s.taken },
-			field: func(_ listed, n int) item {
+			field: func(_ listed, n int, _ bool) item {
 				return item{"type": "owner", "name": fmt.Sprintf("Owner %07d", n), "email": fmt.Sprintf("owner%d@example.com", n), "phone": "+1 207 555 0143"}
+			},
+		},
+		{
+			name: "bankRecord", batch: "/bank-records/batch", rows: func(s sizes) int { return 4 * s.taken },
+			field: func(l listed, n int, batch bool) item {
+				place, account := "bankAccountId", l.feed
+				if batch {
+					place, account = "accountId", l.bank
+				}
+
+				return item{
+					place: account, "uniqueRef": fmt.Sprintf("FIT%07d", n), "date": time.Date(2025, 1, 1+n%700, 0, 0, 0, 0, time.UTC).Format(time.DateOnly),
+					"description": "Movement " + strconv.Itoa(n), "amount": 100 + n%5000,
+				}
 			},
 		},
 	}
@@ -133,7 +150,11 @@ func (b *bed) loadListed(ctx context.Context, t tenant) (l listed, err error) {
 		return l, err
 	}
 
-	l.bank, err = b.loadID(ctx, t, `select id from account where team_id = @team and code = '1000'`)
+	if l.bank, err = b.loadID(ctx, t, `select id from account where team_id = @team and code = '1000'`); err != nil {
+		return l, err
+	}
+
+	l.feed, err = b.loadID(ctx, t, `select id from account_connection where team_id = @team`)
 
 	return l, err
 }
@@ -182,7 +203,7 @@ func (b *bed) takeIn(ctx context.Context, source *pages, want intake.Outcome) ([
 func (b *bed) timeBatch(ctx context.Context, k *intakeKind, l listed, from, to int) (time.Duration, error) {
 	items := make([]item, to-from)
 	for i := range items {
-		items[i] = k.field(l, from+i)
+		items[i] = k.field(l, from+i, true)
 	}
 
 	text, err := json.Marshal(map[string]any{"data": items})
@@ -213,7 +234,7 @@ func newPages(k *intakeKind, l listed, rows int) *pages {
 	for i := range p.changes {
 		values := intake.Values{}
 
-		for name, v := range k.field(l, i) {
+		for name, v := range k.field(l, i, false) {
 			text, err := json.Marshal(v)
 			if err != nil {
 				panic(err) // of nothing but texts, numbers and ids

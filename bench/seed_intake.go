@@ -26,6 +26,9 @@ func intakeSeed() *seed {
 			if err := b.asAdministrator(ctx, []string{
 				`insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)
 					values ($1, gen_random_uuid(), 'c', '` + string(payapp.Apps(nil)[0].ID) + `', 'Source', 'active', now(), now())`,
+				`insert into account_connection (team_id, id, connection_id, provider_account_id, name, currency, account_id, status, created_at, updated_at)
+					select $1, gen_random_uuid(), c.id, 'checking', 'Checking', 'usd', a.id, 'active', now(), now()
+					from connection c join account a on a.team_id = c.team_id and a.code = '1000' where c.team_id = $1`,
 			}, t); err != nil {
 				return err
 			}
