@@ -156,26 +156,30 @@ func (s *Source) work(
 	return nil, err
 }
 
-// refreshEach is refresh for sources that are refused together: it derives each by itself and marks those that are
-// refused alone as failed.
+// refreshEach is refresh for sources that are refused together: it derives those that are not to blame, and marks those
+// that are refused alone as failed.
 func (s *Source) refreshEach(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshResult, err error) {
-	var failed []id.ID
+	isRefusal := func(err error) bool { return apierr.IsRefusal(err) && !IsLock(err) }
 
-	for _, v := range ids {
-		var done refreshResult
-
-		// A savepoint for each source, so that the others are kept.
-		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
-			done, err = s.refresh(ctx, tx, []id.ID{v}, by)
-			return err
-		})
-		if apierr.IsRefusal(err) && !IsLock(err) {
-			failed, done = append(failed, v), refreshResult{failed: 1, refusal: err}
-		} else if err != nil {
-			return refreshResult{}, err
+	refusals, err := db.Halves(ctx, tx, len(ids), isRefusal, func(ctx context.Context, tx *db.Tx, from, to int) error {
+		done, err := s.refresh(ctx, tx, ids[from:to], by)
+		if err == nil {
+			total = total.add(done)
 		}
 
-		total = total.add(done)
+		return err
+	})
+	if err != nil {
+		return refreshResult{}, err
+	}
+
+	var failed []id.ID
+
+	for i, refusal := range refusals {
+		if refusal != nil {
+			failed = append(failed, ids[i])
+			total = total.add(refreshResult{failed: 1, refusal: refusal})
+		}
 	}
 
 	return total, markFailed(ctx, tx, s.Noun, failed)

@@ -73,26 +73,34 @@ func (b *book) record(ctx context.Context, tx *db.Tx, plans []*plan) error {
 	return nil
 }
 
-// recordEach books the payouts that can be booked. If the books refuse some of the plans, these are found by
-// halving, and the others are recorded.
+// recordEach books the payouts that can be booked. If the books refuse some of the plans, the others are recorded; a
+// refusal that concerns all of them is given to each that is not recorded yet.
 func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
-	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return b.record(ctx, tx, plans) })
+	recorded := make([]bool, len(plans))
+	isRefusal := func(err error) bool { return apierr.IsRefusal(err) && !isShared(err) }
 
-	// Errors that are no refusals end the work.
-	switch half := len(plans) / 2; {
-	case err == nil || !apierr.IsRefusal(err):
-		return err
-	case half > 0 && !isShared(err):
-		if err := b.recordEach(ctx, tx, plans[:half]); err != nil {
+	refusals, err := db.Halves(ctx, tx, len(plans), isRefusal, func(ctx context.Context, tx *db.Tx, from, to int) error {
+		if err := b.record(ctx, tx, plans[from:to]); err != nil {
 			return err
 		}
 
-		return b.recordEach(ctx, tx, plans[half:])
+		for i := from; i < to; i++ {
+			recorded[i] = true
+		}
+
+		return nil
+	})
+	if err != nil && (!apierr.IsRefusal(err) || !isShared(err)) {
+		return err
 	}
 
-	// One plan is left, or the refusal concerns all of them.
-	for _, p := range plans {
-		p.cause, p.refusal = causeFor(err), err
+	for i, p := range plans {
+		switch {
+		case refusals[i] != nil:
+			p.cause, p.refusal = causeFor(refusals[i]), refusals[i]
+		case !recorded[i]:
+			p.cause, p.refusal = causeFor(err), err
+		}
 	}
 
 	return nil
