@@ -150,6 +150,19 @@ func TestEditsOfPeopleStay(t *testing.T) {
 	if got = s.stays()["HM00"]; got.GuestName != "Renamed here" {
 		t.Errorf("the edit of a person was overwritten by a full sync: %s", jsonText(got))
 	}
+
+	// A person takes over what the source says: with the next change the conflict is over.
+	s.Put(path, object{"guestName": "Renamed there"}).Want(200)
+	s.source.set("HM00", func(r *record) { r.nights = 4 })
+	s.sync(intake.Incremental)
+	s.Tx(func(ctx context.Context, tx *db.Tx) error {
+		found, err := db.Get[string](ctx, tx, `select conflicts::text from external_record where team_id = @team and external_id = 'HM00'`, db.Args{"team": tx.Team})
+		if found != "[]" {
+			t.Errorf("the conflicts are %s", found)
+		}
+
+		return err
+	})
 }
 
 // A lock holds a change back; it lands when the lock goes, without the source.

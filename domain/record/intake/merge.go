@@ -222,22 +222,22 @@ type Conflict struct {
 // merge returns the fields to write so that a record follows its source where nobody has changed it here. Of each slot
 // it compares what was last taken over, what is here and what comes in: what was not changed here follows the source,
 // what was changed here only stays, and of what both changed the value here stays as well and is returned as a
-// conflict. It fails for values that are no JSON.
-func merge(taken, here, incoming Values, lists map[string][]string) (Values, []Conflict, error) {
+// conflict. Agreed are the slots in which both say the same. It fails for values that are no JSON.
+func merge(taken, here, incoming Values, lists map[string][]string) (
+	_ Values, conflicts []Conflict, agreed map[string]bool, _ error,
+) {
 	var all [3]*slots
 
 	for i, v := range []Values{taken, here, incoming} {
 		var err error
 		if all[i], err = split(v, lists); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 
 	last, now, next := all[0], all[1], all[2]
 	merged := &slots{values: map[slot]string{}, items: map[string][]slot{}}
-	changed := map[string]bool{}
-
-	var conflicts []Conflict
+	changed, agreed := map[string]bool{}, map[string]bool{}
 
 	edited := findEdited(last, now)
 
@@ -247,6 +247,10 @@ func merge(taken, here, incoming Values, lists map[string][]string) (Values, []C
 
 		// An item that somebody has edited here stays, with all of its members, when the source drops it.
 		dropped := edited[k.of()] && next.at(k.of()) == null && last.at(k.of()) == there
+
+		if comes == is {
+			agreed[k.String()] = true
+		}
 
 		switch {
 		case comes == is || comes == was || dropped && k.member != exists:
@@ -269,13 +273,13 @@ func merge(taken, here, incoming Values, lists map[string][]string) (Values, []C
 
 		list, err := merged.list(field, next.items[field], now.items[field])
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 
 		out[field] = list
 	}
 
-	return out, conflicts, nil
+	return out, conflicts, agreed, nil
 }
 
 // of returns the slot that says that the item of a member is there.

@@ -513,9 +513,9 @@ func (p *pending) merge(here Values, lists map[string][]string) (err error) {
 		return err
 	}
 
-	fields, conflicts, err := merge(taken, here, p.values, lists)
+	fields, conflicts, agreed, err := merge(taken, here, p.values, lists)
 	p.write.Fields, p.asks = fields, len(conflicts) > 0
-	p.conflicts = replaceConflicts(p.conflicts, conflicts)
+	p.conflicts = replaceConflicts(p.conflicts, conflicts, agreed)
 
 	return err
 }
@@ -529,8 +529,9 @@ func (p *pending) reason() Reason {
 	return ""
 }
 
-// replaceConflicts returns the conflicts of a record after a merge: a new one takes the place of the one of its field.
-func replaceConflicts(old, found []Conflict) []Conflict {
+// replaceConflicts returns the conflicts of a record after a merge: a new one takes the place of the one of its field,
+// and one whose field says the same on both sides is over.
+func replaceConflicts(old, found []Conflict, agreed map[string]bool) []Conflict {
 	fresh := map[string]bool{}
 	for _, c := range found {
 		fresh[c.Field] = true
@@ -539,7 +540,7 @@ func replaceConflicts(old, found []Conflict) []Conflict {
 	out := []Conflict{}
 
 	for _, c := range old {
-		if !fresh[c.Field] {
+		if !fresh[c.Field] && !agreed[c.Field] {
 			out = append(out, c)
 		}
 	}
