@@ -1,7 +1,14 @@
 package intake
 
 // Merge is merge, for its tables.
-var Merge = merge
+func Merge(taken, here, incoming Values, lists map[string][]string) (Values, []Conflict, error) {
+	out, err := merge(taken, here, incoming, lists)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	return out.fields, out.conflicts, nil
+}
 
 // HashOf returns the hash of a change.
 func HashOf(c *Change) ([]byte, error) { return c.hash() }

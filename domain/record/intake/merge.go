@@ -219,25 +219,32 @@ type Conflict struct {
 	Incoming json.RawMessage `json:"incoming" doc:"What the source says."`
 }
 
+// outcome is what a merge decides.
+type outcome struct {
+	// fields are those to write.
+	fields    Values
+	conflicts []Conflict
+	// agreed are the slots in which the record and its source say the same.
+	agreed map[string]bool
+}
+
 // merge returns the fields to write so that a record follows its source where nobody has changed it here. Of each slot
 // it compares what was last taken over, what is here and what comes in: what was not changed here follows the source,
 // what was changed here only stays, and of what both changed the value here stays as well and is returned as a
-// conflict. Agreed are the slots in which both say the same. It fails for values that are no JSON.
-func merge(taken, here, incoming Values, lists map[string][]string) (
-	_ Values, conflicts []Conflict, agreed map[string]bool, _ error,
-) {
+// conflict. It fails for values that are no JSON.
+func merge(taken, here, incoming Values, lists map[string][]string) (*outcome, error) {
 	var all [3]*slots
 
 	for i, v := range []Values{taken, here, incoming} {
 		var err error
 		if all[i], err = split(v, lists); err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 	}
 
 	last, now, next := all[0], all[1], all[2]
 	merged := &slots{values: map[slot]string{}, items: map[string][]slot{}}
-	changed, agreed := map[string]bool{}, map[string]bool{}
+	changed, out := map[string]bool{}, &outcome{fields: Values{}, agreed: map[string]bool{}}
 
 	edited := findEdited(last, now)
 
@@ -249,7 +256,7 @@ func merge(taken, here, incoming Values, lists map[string][]string) (
 		dropped := edited[k.of()] && next.at(k.of()) == null && last.at(k.of()) == there
 
 		if comes == is {
-			agreed[k.String()] = true
+			out.agreed[k.String()] = true
 		}
 
 		switch {
@@ -258,28 +265,26 @@ func merge(taken, here, incoming Values, lists map[string][]string) (
 			merged.values[k] = comes
 			changed[k.field] = true
 		default:
-			conflicts = append(conflicts, Conflict{k.String(), json.RawMessage(is), json.RawMessage(comes)})
+			out.conflicts = append(out.conflicts, Conflict{k.String(), json.RawMessage(is), json.RawMessage(comes)})
 		}
 	}
 
 	// Only fields that change are written, a list as a whole.
-	out := Values{}
-
 	for field := range changed {
 		if _, isList := lists[field]; !isList {
-			out[field] = json.RawMessage(merged.values[slot{field: field}])
+			out.fields[field] = json.RawMessage(merged.values[slot{field: field}])
 			continue
 		}
 
 		list, err := merged.list(field, next.items[field], now.items[field])
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 
-		out[field] = list
+		out.fields[field] = list
 	}
 
-	return out, conflicts, agreed, nil
+	return out, nil
 }
 
 // of returns the slot that says that the item of a member is there.

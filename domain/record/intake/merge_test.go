@@ -76,7 +76,7 @@ func TestMerge(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 
-			fields, conflicts, _, err := intake.Merge(values(t, c.taken), values(t, c.here), values(t, c.incoming), lists)
+			fields, conflicts, err := intake.Merge(values(t, c.taken), values(t, c.here), values(t, c.incoming), lists)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestMergeRefusesWhatIsNoList(t *testing.T) {
 	t.Parallel()
 
 	for _, text := range []string{`{"lines":7}`, `{"lines":[1]}`, `{"lines":"x"}`} {
-		if _, _, _, err := intake.Merge(nil, intake.Values{}, values(t, text), lists); err == nil {
+		if _, _, err := intake.Merge(nil, intake.Values{}, values(t, text), lists); err == nil {
 			t.Errorf("%s was merged", text)
 		}
 	}

@@ -513,11 +513,15 @@ func (p *pending) merge(here Values, lists map[string][]string) (err error) {
 		return err
 	}
 
-	fields, conflicts, agreed, err := merge(taken, here, p.values, lists)
-	p.write.Fields, p.asks = fields, len(conflicts) > 0
-	p.conflicts = replaceConflicts(p.conflicts, conflicts, agreed)
+	out, err := merge(taken, here, p.values, lists)
+	if err != nil {
+		return err
+	}
 
-	return err
+	p.write.Fields, p.asks = out.fields, len(out.conflicts) > 0
+	p.conflicts = replaceConflicts(p.conflicts, out.conflicts, out.agreed)
+
+	return nil
 }
 
 // reason returns conflict for a change that has brought one, empty for any other.
