@@ -19,7 +19,7 @@
 // rows. -only daily measures all of them, -only daily-pages one; -daily-only takes parts of the names of what they
 // measure, -daily-rows how many rows the teams have.
 //
-// Every section takes at most two minutes with its usual sizes. -large takes a million rows and more, and hours.
+// Every section is meant to take two minutes at most with its usual sizes. -large takes a million rows and more, and hours.
 package main
 
 import (
