@@ -103,6 +103,7 @@ func (h *history) letLoose() {
 			select {
 			case <-done:
 				return
+			// The pause keeps the loop from turning on an empty queue; nothing is decided by its length.
 			case <-time.After(time.Millisecond):
 			}
 		}

@@ -24,7 +24,7 @@ import (
 )
 
 // defaultCases is how many histories each of the property tests tries; BOOKS_CASES asks for more (make nightly).
-const defaultCases = 16
+const defaultCases = 60
 
 func cases() int {
 	if n, err := strconv.Atoi(os.Getenv("BOOKS_CASES")); err == nil && n > 0 {

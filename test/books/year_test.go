@@ -17,9 +17,8 @@ var yearMonths = []string{
 	"2025-12", "2026-01", "2026-02", "2026-03", "2026-04", "2026-05", "2026-06", "2026-07", "2026-08", "2026-09", "2026-10", "2026-11",
 }
 
-// yearListings is how many listings that team has: 200 at night, when there is time (make nightly), else 24, whose statements
-// are more than a page.
-var yearListings = min(max(cases()/50, 24), 200)
+// yearListings is how many listings that team has: 200 at night, when there is time (make nightly), else 40.
+var yearListings = min(max(cases()/50, 40), 200)
 
 // TestAYearOfStatements: the listings of a team earn, spend and are paid out month by month for a year, and the
 // statements of every ownership period lead from the first to the last without a gap.
