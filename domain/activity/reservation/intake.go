@@ -25,15 +25,7 @@ func Intake() intake.Kind {
 	return intake.Kind{
 		Name: "reservation", Lists: map[string][]string{"lines": {"type", "description"}},
 		Match: matchIntake, Current: currentValues, Save: door.Write,
-		// A reservation that its source has no more becomes inactive.
-		Remove: func(ctx context.Context, tx *db.Tx, from intake.Origin, ids []id.ID) ([]intake.Saved, error) {
-			writes := make([]intake.Write, len(ids))
-			for i := range ids {
-				writes[i] = intake.Write{ID: &ids[i], Fields: intake.Values{"status": json.RawMessage(`"inactive"`)}}
-			}
-
-			return door.Write(ctx, tx, from, writes)
-		},
+		Remove: door.Deactivate,
 	}
 }
 

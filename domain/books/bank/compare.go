@@ -71,7 +71,7 @@ type Against struct {
 }
 
 // itemsSQL selects the items of accounts, with the columns of Item but for its texts. Only sources are read that can
-// have something open on the day, or had on the account's first one (migrations 0047 and 0053): the books of years
+// have something open on the day, or had on the account's first one (migrations 0047, 0053 and 0057): the books of years
 // before cost nothing.
 //
 // A source counts with what was before the account's first day only when a part of it is later: it was in transit then,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"stayledger/domain/record/intake"
 	"stayledger/platform/api"
@@ -32,46 +31,10 @@ func Intake(rules Rules) intake.Kind {
 	}
 
 	return intake.Kind{
-		Name: "bankRecord", Match: matchIntake, Current: currentValues, Save: door.Write,
-		Present: intake.Values{"status": json.RawMessage(`"active"`)},
+		Name: "bankRecord", Match: intake.MatchByRef("bank_record"), Current: currentValues, Save: door.Write,
 		// What the bank takes back counts no more, and stays readable.
-		Remove: func(ctx context.Context, tx *db.Tx, from intake.Origin, ids []id.ID) ([]intake.Saved, error) {
-			writes := make([]intake.Write, len(ids))
-			for i := range ids {
-				writes[i] = intake.Write{ID: &ids[i], Fields: intake.Values{"status": json.RawMessage(`"inactive"`)}}
-			}
-
-			return door.Write(ctx, tx, from, writes)
-		},
+		Present: intake.Values{"status": json.RawMessage(`"active"`)}, Remove: door.Deactivate,
 	}
-}
-
-// matchIntake finds the records with the same reference, which is unique in the team.
-func matchIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
-	refs := make([]string, len(unknown))
-	for i := range unknown {
-		// Values that do not fit are refused when they are saved.
-		_ = json.Unmarshal(unknown[i].Values["uniqueRef"], &refs[i])
-	}
-
-	type row struct {
-		N  int64
-		ID id.ID
-	}
-
-	found, err := db.Select[row](ctx, tx, `
-		select g.n, r.id from unnest(@refs::text[]) with ordinality as g (ref, n)
-		cross join lateral (select id from bank_record where team_id = @team and unique_ref = g.ref`+db.Fence+`) r`, db.Args{"team": tx.Team, "refs": refs})
-	if err != nil {
-		return nil, fmt.Errorf("match bank records: %w", err)
-	}
-
-	out := make([]intake.Match, len(unknown))
-	for _, r := range found {
-		out[r.N-1] = intake.Match{ID: &r.ID}
-	}
-
-	return out, nil
 }
 
 // currentValues locks bank records and returns their values.

@@ -182,7 +182,7 @@ func loadExisting(ctx context.Context, tx *db.Tx, given []*draft) ([]Known, erro
 	return out, nil
 }
 
-// deleteRecord deletes a record that came in a file. It fails with apierr.NotFound and the refusals of may.
+// deleteRecord deletes a record that came in a file. It fails with apierr.NotFound and the refusals of checkChange.
 func deleteRecord(ctx context.Context, tx *db.Tx, record id.ID) error {
 	_, found, err := lockToChange(ctx, tx, []id.ID{record}, nil)
 	if err != nil {
@@ -272,7 +272,7 @@ func lockToChange(
 			accounts, err = lockAccounts(ctx, tx, to, ids)
 			return err
 		},
-		func(ctx context.Context, tx *db.Tx) error {
+		func(ctx context.Context, tx *db.Tx) (err error) {
 			records, err = lockAndLoad(ctx, tx, ids)
 			return err
 		},

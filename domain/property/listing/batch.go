@@ -47,6 +47,11 @@ func (h Listings) save(ctx context.Context, tx *db.Tx, items []BatchItem) ([]api
 	for i := range items {
 		d, err := h.decide(ctx, tx, &items[i], found)
 
+		// A listing is changed by one item of a call.
+		if items[i].ID != nil {
+			delete(found, *items[i].ID)
+		}
+
 		switch {
 		case err == nil:
 			d.place = i
@@ -84,8 +89,7 @@ func (h Listings) decide(ctx context.Context, tx *db.Tx, item *BatchItem, found 
 			return nil, apierr.NotFound
 		}
 
-		// The listing of a call that changes it twice is the one that the first item leaves.
-		d.Listing, d.before = *l, audit.See(l)
+		d.Listing, d.before = *l, l
 	}
 
 	if err := item.apply(&d.Listing); err != nil {
@@ -116,10 +120,6 @@ func (h Listings) decide(ctx context.Context, tx *db.Tx, item *BatchItem, found 
 		d.Status = *item.Status
 	}
 
-	if item.ID != nil {
-		*found[d.ID] = d.Listing
-	}
-
 	return d, nil
 }
 
@@ -145,7 +145,7 @@ func saveDrafts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	saved, err := db.Select[row](ctx, tx, `
 		insert into listing as l (team_id, id, short_ref, name, unique_ref, status, default_currency, address, created_at, updated_at)
 		select @team, r.id, r."shortRef", r.name, r."uniqueRef", r.status, coalesce(nullif(r."defaultCurrency", ''), t.default_currency),
-			nullif(r.address, 'null'), @now, @now
+			r.address, @now, @now
 		from jsonb_to_recordset(@rows) as r (id uuid, "shortRef" text, name text, "uniqueRef" text, status text, "defaultCurrency" text, address jsonb)
 		join team t on t.id = @team order by r."uniqueRef", r.id
 		on conflict (team_id, id) do update set name = excluded.name, unique_ref = excluded.unique_ref, status = excluded.status,

@@ -2,8 +2,6 @@ package listing
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"stayledger/domain/record/intake"
 	"stayledger/platform/api"
@@ -21,37 +19,9 @@ func (h Listings) Intake() intake.Kind {
 		},
 	}
 
-	// A listing that its source has no more stays as it is: its guests and books stay too, and only people say that it is
+	// Names are never enough to know a listing by. One that its source has no more stays as it is: its guests and books stay too, and only people say that it is
 	// not managed any more.
-	return intake.Kind{Name: "listing", Match: matchIntake, Current: currentValues, Save: door.Write}
-}
-
-// matchIntake finds the listings with the same reference, which is unique in the team. Names are never enough.
-func matchIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
-	refs := make([]string, len(unknown))
-	for i := range unknown {
-		// Values that do not fit are refused when they are saved.
-		_ = json.Unmarshal(unknown[i].Values["uniqueRef"], &refs[i])
-	}
-
-	type row struct {
-		N  int64
-		ID id.ID
-	}
-
-	found, err := db.Select[row](ctx, tx, `
-		select g.n, l.id from unnest(@refs::text[]) with ordinality as g (ref, n)
-		cross join lateral (select id from listing where team_id = @team and unique_ref = g.ref`+db.Fence+`) l`, db.Args{"team": tx.Team, "refs": refs})
-	if err != nil {
-		return nil, fmt.Errorf("match listings: %w", err)
-	}
-
-	out := make([]intake.Match, len(unknown))
-	for _, r := range found {
-		out[r.N-1] = intake.Match{ID: &r.ID}
-	}
-
-	return out, nil
+	return intake.Kind{Name: "listing", Match: intake.MatchByRef("listing"), Current: currentValues, Save: door.Write}
 }
 
 // currentValues locks listings and returns their values.

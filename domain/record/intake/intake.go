@@ -173,6 +173,38 @@ func Encode(record any) (Values, error) {
 	return out, nil
 }
 
+// MatchByRef returns the Match of a kind whose records are the same by the field uniqueRef, which is unique in the team:
+// the column unique_ref of a table.
+func MatchByRef(table string) func(ctx context.Context, tx *db.Tx, from Origin, unknown []Change) ([]Match, error) {
+	sql := `select g.n, r.id from unnest(@refs::text[]) with ordinality as g (ref, n)
+		cross join lateral (select id from ` + table + ` where team_id = @team and unique_ref = g.ref` + db.Fence + `) r`
+
+	type row struct {
+		N  int64
+		ID id.ID
+	}
+
+	return func(ctx context.Context, tx *db.Tx, _ Origin, unknown []Change) ([]Match, error) {
+		refs := make([]string, len(unknown))
+		for i := range unknown {
+			// Values that do not fit are refused when they are saved.
+			_ = json.Unmarshal(unknown[i].Values["uniqueRef"], &refs[i])
+		}
+
+		found, err := db.Select[row](ctx, tx, sql, db.Args{"team": tx.Team, "refs": refs})
+		if err != nil {
+			return nil, fmt.Errorf("match by reference: %w", err)
+		}
+
+		out := make([]Match, len(unknown))
+		for i := range found {
+			out[found[i].N-1] = Match{ID: &found[i].ID}
+		}
+
+		return out, nil
+	}
+}
+
 // Door saves records through the batch of a noun.
 type Door[T any] struct {
 	// Form is what the fields of an item are held to.
@@ -218,4 +250,14 @@ func (d *Door[T]) Write(ctx context.Context, tx *db.Tx, from Origin, writes []Wr
 	}
 
 	return saved, nil
+}
+
+// Deactivate makes records inactive by their field status. It is the Remove of kinds whose records stay readable.
+func (d *Door[T]) Deactivate(ctx context.Context, tx *db.Tx, from Origin, ids []id.ID) ([]Saved, error) {
+	writes := make([]Write, len(ids))
+	for i := range ids {
+		writes[i] = Write{ID: &ids[i], Fields: Values{"status": json.RawMessage(`"inactive"`)}}
+	}
+
+	return d.Write(ctx, tx, from, writes)
 }
