@@ -26,7 +26,14 @@ type books struct {
 
 func newBooks(t testing.TB) *books {
 	t.Helper()
-	b := &books{Team: apitest.New(t, apitest.Config{}), t: t}
+
+	return newBooksIn(t, nil)
+}
+
+// newBooksIn returns books in a database of the test's own; nil is the package's.
+func newBooksIn(t testing.TB, d *db.DB) *books {
+	t.Helper()
+	b := &books{Team: apitest.New(t, apitest.Config{DB: d}), t: t}
 	b.Tx(func(ctx context.Context, tx *db.Tx) error {
 		category := tx.NewID()
 
