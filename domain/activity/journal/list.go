@@ -37,7 +37,7 @@ func (f Filter) query(team id.ID) page.Query {
 	}
 	q.CountedAs("journal")
 
-	const anyLine = "exists (select from journal_line l where l.team_id = j.team_id and l.journal_id = j.id and "
+	const anyLine = "exists (select from journal_line l where l.team_id = @team and l.journal_id = j.id and "
 
 	q.IDs("j.id = any(?)", f.IDs)
 	q.Narrow("j.unique_ref = any(?)", f.UniqueRefs)
@@ -47,7 +47,7 @@ func (f Filter) query(team id.ID) page.Query {
 	q.IDs(anyLine+"l.listing_id = any(?))", f.ListingIDs)
 	q.IDs(anyLine+"l.contact_id = any(?))", f.ContactIDs)
 	q.IDs(anyLine+"l.reservation_id = any(?))", f.ReservationIDs)
-	q.Whether("exists (select from journal r where r.team_id = j.team_id and r.reverses_id = j.id)", f.Reversed)
+	q.Whether("exists (select from journal r where r.team_id = @team and r.reverses_id = j.id)", f.Reversed)
 
 	// The text may be in the journal itself or in one of its lines.
 	if f.Search != "" {

@@ -62,7 +62,7 @@ func (Sort) Enum() []string { return Sorts.Enum() }
 const (
 	// The connection of a transaction: none is written by one.
 	ofConnection = "null::uuid"
-	anyLine      = "exists (select from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id and "
+	anyLine      = "exists (select from transaction_line l where l.team_id = @team and l.transaction_id = t.id and "
 )
 
 // ListQuery returns the list of transactions that a valid filter selects, in rows of Transaction without their
@@ -98,7 +98,7 @@ func ListQuery(f Filter) page.Query {
 	q.IDs("t.recurring_template_id = any(?)", f.RecurringTemplateID.List())
 	q.IDs(onAccount, f.AccountIDs)
 	q.IDs(onAccount, f.AccountID.List())
-	q.Narrow(`(a.banking_last4 = any(?) or exists (select from account p where p.team_id = t.team_id and p.id = t.payment_account_id
+	q.Narrow(`(a.banking_last4 = any(?) or exists (select from account p where p.team_id = @team and p.id = t.payment_account_id
 		and p.banking_last4 = any(?)))`, f.Last4)
 	q.IDs(ofContact, f.ContactIDs)
 	q.IDs(ofContact, f.ContactID.List())
@@ -125,7 +125,7 @@ func (f *Filter) narrowByState(q *page.Query) {
 	q.Whether("t.is_opening_balance", f.IsOpeningBalance)
 	q.Whether(ledger.LockedSourceSQL("t.id"), f.IsLocked)
 	q.Whether(`exists (select from ledger_entry e
-		where e.team_id = t.team_id and e.source_id = t.id and e.status = 'active')`, f.HasActiveJournalEntries)
+		where e.team_id = @team and e.source_id = t.id and e.status = 'active')`, f.HasActiveJournalEntries)
 	q.Whether("exists ("+bank.RecordsOfTransaction+")", f.Reconciled)
 	q.Whether("exists ("+bank.RecordsOfTransaction+" and b.matched_by_bank_rule is not null)", f.MatchedByBankRule)
 }

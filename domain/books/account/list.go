@@ -49,7 +49,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q.Narrow("a.status = ?", f.Status)
 
 	// An account may have several assignments, or none.
-	const played = "exists (select from account_assignment s where s.team_id = a.team_id and s.account_id = a.id"
+	const played = "exists (select from account_assignment s where s.team_id = @team and s.account_id = a.id"
 	q.Narrow(played+" and s.assignment = any(?))", f.Assignment)
 	q.Whether(played+")", f.IsAssigned)
 	q.Narrow("a.code = any(?)", f.Codes)
@@ -57,7 +57,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q.Narrow("a.banking_category = ?", f.BankingCategory)
 	q.Narrow("a.banking_currency = lower(?::text)", f.Currency)
 	q.Narrow("a.banking_last4 = ?", f.Last4)
-	q.Whether("exists (select from ledger_entry e where e.team_id = a.team_id and e.account_id = a.id)", f.HasEntries)
+	q.Whether("exists (select from ledger_entry e where e.team_id = @team and e.account_id = a.id)", f.HasEntries)
 	q.Search(f.Search, "a.name", "a.code", "a.unique_ref")
 
 	return q

@@ -13,8 +13,8 @@ import (
 // Parts of statements that other packages build. Excluded records count in none of them.
 const (
 	// RecordsOfTransaction are the records b of a transaction t.
-	RecordsOfTransaction = `select from bank_reconciliation n join bank_record b on b.team_id = n.team_id and b.id = n.bank_record_id
-		where n.team_id = t.team_id and n.transaction_id = t.id`
+	RecordsOfTransaction = `select from bank_reconciliation n join bank_record b on b.team_id = @team and b.id = n.bank_record_id
+		where n.team_id = @team and n.transaction_id = t.id`
 
 	// ShortRefs are the short references of the transactions and journals of a record r, as a text.
 	ShortRefs = `(select string_agg(t.short_ref, '; ' order by t.date, t.id)

@@ -59,9 +59,9 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 
 // opened says that a deposit is the opening balance of listing l.
 var opened = `exists (select from transaction t join transaction_line o on o.team_id = t.team_id and o.transaction_id = t.id
-	where t.team_id = l.team_id and o.listing_id = l.id and t.is_opening_balance and t.status = 'active' and t.type = 'deposit'
+	where t.team_id = @team and o.team_id = @team and o.listing_id = l.id and t.is_opening_balance and t.status = 'active' and t.type = 'deposit'
 		and ` + account.ActingSQL("o", account.OpeningBalance) + `
-		and not exists (select from transaction_line m where m.team_id = t.team_id and m.transaction_id = t.id and m.id <> o.id))`
+		and not exists (select from transaction_line m where m.team_id = @team and m.transaction_id = t.id and m.id <> o.id))`
 
 // narrowByFees narrows the list by the recurring fees that are charged today: "active" for any, "inactive" for none,
 // the id of a fee, a type of fees, or "!" and a type for listings without one.
@@ -92,8 +92,8 @@ func narrowByFees(q *page.Query, tx *db.Tx, wanted string) {
 
 // chargedToday is the beginning of a condition, without its closing parenthesis, that listing l is charged a fee f today:
 // a fee counts if it is active and its period includes today.
-const chargedToday = `exists (select from fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id
-	where p.team_id = l.team_id and p.listing_id = l.id and f.status = 'active' and daterange(p.start_at, p.end_at) @> @today::date`
+const chargedToday = `exists (select from fee_listing_period p join fee f on f.team_id = @team and f.id = p.fee_id
+	where p.team_id = @team and p.listing_id = l.id and f.status = 'active' and daterange(p.start_at, p.end_at) @> @today::date`
 
 // Issue is something that the setup of an active listing lacks, or a word for several of them.
 type Issue string

@@ -84,7 +84,7 @@ type periodListInput struct {
 func listPeriods(ctx context.Context, tx *db.Tx, in *periodListInput) (*page.Page[Period], error) {
 	q := periodQuery(tx)
 
-	const hasMember = "exists (select from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id and m.contact_id = any(?))"
+	const hasMember = "exists (select from listing_ownership_member m where m.team_id = @team and m.period_id = p.id and m.contact_id = any(?))"
 
 	// Filters that are absent add nothing to the statement.
 	q.IDs("p.id = any(?)", in.IDs)

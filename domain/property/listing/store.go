@@ -15,9 +15,9 @@ var (
 	listingColumns = `l.id, l.short_ref, l.name, l.unique_ref, l.status, l.default_currency, l.address,
 		` + NameRefSQL("g") + ` as parent, l.created_at, l.updated_at`
 	listingFrom = `listing l left join listing g on g.team_id = l.team_id and g.id = l.parent_id`
-	ownedBy     = `exists (select from listing_ownership_member m join listing_ownership_period p on p.team_id = m.team_id and p.id = m.period_id
-		where m.team_id = l.team_id and m.contact_id = any(?) and p.listing_id = l.id)`
-	ownedToday = `exists (select from listing_ownership_period p where p.team_id = l.team_id and p.listing_id = l.id
+	ownedBy     = `exists (select from listing_ownership_member m join listing_ownership_period p on p.team_id = @team and p.id = m.period_id
+		where m.team_id = @team and m.contact_id = any(?) and p.listing_id = l.id)`
+	ownedToday = `exists (select from listing_ownership_period p where p.team_id = @team and p.listing_id = l.id
 		and daterange(p.start_at, p.end_at) @> @today::date)`
 )
 
