@@ -28,7 +28,14 @@ type books struct {
 
 func newBooks(t *testing.T) *books {
 	t.Helper()
-	w := world.New(t)
+
+	return booksIn(t, nil)
+}
+
+// booksIn returns books in a database of the test's own; nil is the package's.
+func booksIn(t *testing.T, d *db.DB) *books {
+	t.Helper()
+	w := world.In(t, d)
 	ann, ben := w.Contact("owner", "Ann"), w.Contact("owner", "Ben")
 	villa, hut := w.Listing("Villa", ann), w.Listing("Hut", ben)
 	stay := w.Stay(villa, "2026-01-10", 10000)

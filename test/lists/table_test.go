@@ -130,5 +130,5 @@ var telling = map[string]string{
 	"notTriggerTypes": "reservation", "channels": "airbnb", "notChannels": "none", "businessModels": "co_host", "party": "owners",
 	"ledger": "historical", "txnCode": "none", "createdAtFrom": "2030-01-01T00:00:00Z", "createdAtTo": "2001-01-01T00:00:00Z", "type": "expense", "bookingChannel": "airbnb",
 	"businessModel": "co_host", "channel": "none", "classification": "asset", "assignment": "openingBalance",
-	"/accounts type": "bank", "/reservations/line-mappings status": "unmapped", "/transactions paidStatus": "unpaid", "/reservations paidStatus": "unpaid", "/statements status": "published", "/reservations type": "ownerStay", "/reports/journal-entries occupancyStatus": "cancelled&endDate=2026-12-31",
+	"/accounts type": "bank", "/connections appId": "nacha", "/reservations/line-mappings status": "unmapped", "/transactions paidStatus": "unpaid", "/reservations paidStatus": "unpaid", "/statements status": "published", "/reservations type": "ownerStay", "/reports/journal-entries occupancyStatus": "cancelled&endDate=2026-12-31",
 }
