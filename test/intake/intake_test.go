@@ -368,6 +368,45 @@ func TestSyncsOfASourceTakeTurns(t *testing.T) {
 	s.same()
 }
 
+// A reading with a page that is not one of a complete reading says of no record that it is gone.
+func TestAReadingWithAPartialPageRemovesNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.source.pageSize = 2
+	s.fill(6)
+	s.sync(intake.Full)
+
+	active := func() (n int) {
+		for _, stay := range s.stays() {
+			if stay.Status == "booked" {
+				n++
+			}
+		}
+
+		return n
+	}
+
+	s.source.silent = true
+	s.source.remove("HM05")
+	s.source.lie = func(_ int, ask intake.Request, p *intake.Page) error {
+		p.Complete = ask.Page != ""
+		return nil
+	}
+
+	if s.sync(intake.Full); active() != 6 {
+		t.Errorf("%d stays are booked after a partial reading", active())
+	}
+
+	s.source.lie = nil
+	s.sync(intake.Full)
+
+	if active() != 5 {
+		t.Errorf("%d stays are booked after a complete reading", active())
+	}
+
+	s.same()
+}
+
 // A reading that lacks most of many records is a fault of the source, not their end.
 func TestAnEmptyReadingRemovesNothing(t *testing.T) {
 	t.Parallel()

@@ -133,7 +133,7 @@ func (l *liar) Pull(_ context.Context, ask intake.Request) (*intake.Page, error)
 
 	slices.Sort(names)
 
-	p := &intake.Page{Watermark: strconv.Itoa(l.clock)}
+	p := &intake.Page{Watermark: strconv.Itoa(l.clock), Complete: ask.Since == ""}
 
 	for _, name := range names[min(offset, len(names)):min(offset+l.pageSize, len(names))] {
 		p.Changes = append(p.Changes, l.change(name, l.records[name]))
@@ -141,8 +141,6 @@ func (l *liar) Pull(_ context.Context, ask intake.Request) (*intake.Page, error)
 
 	if offset+l.pageSize < len(names) {
 		p.Next = strconv.Itoa(offset + l.pageSize)
-	} else {
-		p.Complete = ask.Since == ""
 	}
 
 	if l.lie != nil {

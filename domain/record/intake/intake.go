@@ -141,8 +141,8 @@ type Page struct {
 	// Watermark is the source's clock at the start of the reading, less an overlap. That of the first page with one is
 	// kept for the next sync.
 	Watermark string
-	// Complete says that the pages of this reading had every record of the kind, or if Window is set, every one with a
-	// day in it. Records that it lacks are gone.
+	// Complete says that the pages of this reading have every record of the kind, or if Window is set, every one with a
+	// day in it. If all of its pages say so, the records that it lacks are gone.
 	Complete bool
 	Window   *Window
 }

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -183,31 +185,61 @@ func dropNulls(v any) any {
 	return v
 }
 
-// hash returns a hash that is equal for equal content, in whatever order and form it is written. It fails for values that
-// are no JSON, and for texts that cannot be stored.
+// hash returns a hash of what the change says. It is the same whatever the order of the fields and the white space. A
+// source that writes a value in another form, such as 1.0 for 1, has another hash, and merging finds that nothing has
+// changed. It fails for values that are no JSON, and for texts that cannot be stored.
 func (c *Change) hash() ([]byte, error) {
-	raw, err := json.Marshal(struct {
-		Values Values
-		Refs   map[string]Reference
-	}{c.Values, c.Refs})
-	if err != nil {
-		return nil, fmt.Errorf("encode values: %w", err)
+	var text bytes.Buffer
+
+	for _, field := range slices.Sorted(maps.Keys(c.Values)) {
+		fmt.Fprintf(&text, "%q:", field)
+
+		value := c.Values[field]
+		if len(value) == 0 {
+			value = json.RawMessage(null)
+		}
+
+		if err := json.Compact(&text, value); err != nil {
+			return nil, fmt.Errorf("field %s: %w", field, err)
+		}
 	}
 
-	text, err := canonical(raw)
-	if err != nil {
+	for _, field := range slices.Sorted(maps.Keys(c.Refs)) {
+		fmt.Fprintf(&text, "%q>%q %q", field, c.Refs[field].Kind, c.Refs[field].ExternalID)
+	}
+
+	if err := c.storable(text.Bytes()); err != nil {
 		return nil, err
 	}
 
-	// PostgreSQL stores no NUL, and texts in UTF-8 only.
-	if !utf8.Valid(raw) || strings.Contains(text, `\u0000`) {
-		return nil, errText
-	}
-
-	sum := sha256.Sum256([]byte(text))
+	sum := sha256.Sum256(text.Bytes())
 
 	return sum[:], nil
 }
+
+// storable fails for a change with a text that PostgreSQL does not store: it has no NUL, and nothing but UTF-8. Text has
+// all values.
+func (c *Change) storable(text []byte) error {
+	names := slices.Collect(maps.Keys(c.Values))
+	for field, r := range c.Refs {
+		names = append(names, field, r.Kind, r.ExternalID)
+	}
+
+	for _, name := range names {
+		if !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
+			return errText
+		}
+	}
+
+	if !utf8.Valid(text) || bytes.Contains(text, []byte(`\u0000`)) && nul.Match(text) {
+		return errText
+	}
+
+	return nil
+}
+
+// nul matches the escape of a NUL in JSON: its backslash is not itself escaped.
+var nul = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\u0000`)
 
 // errText refuses texts that cannot be stored.
 var errText = errors.New("a text cannot be stored")

@@ -98,6 +98,8 @@ const (
 type intake struct {
 	kinds  map[string]*Kind
 	origin Origin
+	// complete says that the page is one of a reading that has every record.
+	complete bool
 
 	items []item
 	// keep are the external records to write.
@@ -127,8 +129,7 @@ type keepRow struct {
 func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 	changes = latest(in.check(changes))
 
-	// What the source said before, in one statement that also notes that it said it again.
-	known, same, err := recall(ctx, tx, in.origin, changes)
+	known, same, err := recall(ctx, tx, in.origin, changes, in.complete)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,8 @@ import (
 const (
 	// One page is bounded by this time: the call to the source and the transaction that takes it in.
 	pageTime = 5 * time.Minute
+	// So long a job goes on with further pages before others have their turn.
+	turnTime = time.Second
 	// How many records that wait are tried again together, and how many hints are looked up.
 	retried = 500
 	// The most records of a page, all of which are held in memory.
@@ -38,15 +40,14 @@ type runner struct {
 	kinds map[string]*Kind
 }
 
-// handler returns the handler of the job that takes in one page. The transaction that takes in a page ends the job and
-// inserts that of the next page, so that each page is taken in once, whenever the worker dies.
+// handler returns the handler of the job that takes in pages.
 func (r *runner) handler() job.Handler {
 	return job.Handler{
 		Timeout: pageTime, TryFor: job.OutsideTime, Lane: job.Bulk, Do: r.do, Exhausted: giveUp,
 	}
 }
 
-// do takes in the next page of a sync.
+// do takes in pages of a sync, one after another until its turn is over: many say nothing new and take a moment.
 func (r *runner) do(ctx context.Context, d *db.DB, j job.Job) error {
 	args, err := decodeTask(j)
 	if err != nil {
@@ -68,17 +69,60 @@ func (r *runner) do(ctx context.Context, d *db.DB, j job.Job) error {
 		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
 	}
 
+	// A job that has failed before ends with its page: a page that kills its worker is then given up, and no other.
+	over, end := context.WithTimeout(ctx, turnTime)
+	defer end()
+
+	if j.Attempt > 1 {
+		end()
+	}
+
+	for s != nil && err == nil {
+		s, err = r.step(ctx, d, &turn{job: j, sync: s, over: over.Done()})
+	}
+
+	return err
+}
+
+// turn is a part of a sync that one job takes in.
+type turn struct {
+	job  job.Job
+	sync *Sync
+	over <-chan struct{} // closed when others have their turn
+}
+
+// isOver returns true when others have their turn.
+func (t *turn) isOver() bool {
+	select {
+	case <-t.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// step takes in one page. The transaction that takes it in also says where the sync goes on, so that each page is taken
+// in once, whenever the worker dies. It returns the sync as it is then; nil when the job has ended, with another one
+// that goes on or without.
+func (r *runner) step(ctx context.Context, d *db.DB, t *turn) (*Sync, error) {
+	s := t.sync
+
 	// The call outside, with no transaction open.
-	next, err := r.fetch(ctx, d, j.Scope(), s)
+	next, err := r.fetch(ctx, d, t.job.Scope(), s)
 	if errors.Is(err, ErrCursorLost) && s.Progress.forget(next.kind) {
-		return r.commitProgress(ctx, d, j, s)
+		return nil, r.commitProgress(ctx, d, t.job, s)
 	}
 
 	if err != nil {
-		return sourceError(err)
+		return nil, sourceError(err)
 	}
 
-	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return r.commit(ctx, tx, j, s, next) })
+	err = d.Write(ctx, t.job.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
+		s, err = r.commit(ctx, tx, t, next)
+		return err
+	})
+
+	return s, err
 }
 
 // forget has a kind read from its beginning. It returns false if it is being read from there already: then the source
@@ -97,7 +141,7 @@ func (p *progress) forget(kind string) bool {
 	delete(marks, kind)
 
 	anew[kind] = true
-	p.Anew, p.Marks, p.Page = anew, marks, ""
+	p.Anew, p.Marks, p.Page, p.Partial = anew, marks, "", false
 
 	return true
 }
@@ -286,19 +330,19 @@ func lookUp(ctx context.Context, d *db.DB, scope db.Scope, source Source, s *Syn
 	return out, nil
 }
 
-// commit takes in a page and says where the sync goes on: in one transaction with the end of the job and the job of the
-// next page. A page that another worker has taken in meanwhile is dropped.
-func (r *runner) commit(ctx context.Context, tx *db.Tx, j job.Job, was *Sync, f *fetched) error {
-	s, err := lockSync(ctx, tx, was.ID)
+// commit takes in a page and says where the sync goes on. It returns the sync for the job to go on with, or nil with the
+// job ended in the same transaction. A page that another worker has taken in meanwhile is dropped.
+func (r *runner) commit(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*Sync, error) {
+	s, err := lockSync(ctx, tx, t.sync.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
-	if s.Status != Started || s.Items != was.Items || !s.Progress.equal(&was.Progress) {
-		return job.Done(ctx, tx, j)
+	if s.Status != Started || s.Items != t.sync.Items || !s.Progress.equal(&t.sync.Progress) {
+		return nil, job.Done(ctx, tx, t.job)
 	}
 
-	in := &intake{kinds: r.kinds, origin: s.origin()}
+	in := &intake{kinds: r.kinds, origin: s.origin(), complete: f.page.Complete}
 
 	if s.ConnectionID != nil {
 		audit.FromConnection(tx, *s.ConnectionID)
@@ -307,46 +351,48 @@ func (r *runner) commit(ctx context.Context, tx *db.Tx, j job.Job, was *Sync, f 
 	changes := f.page.Changes
 	if s.Progress.Step == stepWaiting {
 		if changes, err = loadWaiting(ctx, tx, in.origin, s.Progress.Page, retried); err != nil {
-			return err
+			return nil, err
 		}
 	}
 
 	if err := in.take(ctx, tx, changes); err != nil {
-		return err
+		return nil, err
 	}
 
 	if err := deleteHints(ctx, tx, s.SourceID, f); err != nil {
-		return err
+		return nil, err
 	}
 
 	// Then where to go on. A complete reading says which records are gone.
 	more, fault, err := s.advance(ctx, tx, f, changes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	if err := savePage(ctx, tx, s, in.items); err != nil {
-		return err
+		return nil, err
 	}
 
 	switch {
 	case fault != nil:
 		if err := finish(ctx, tx, s, Failed, fault); err != nil {
-			return err
+			return nil, err
 		}
 
-		if err := operation.GiveUp(ctx, tx, j, errStopped); err != nil {
-			return err
+		if err := operation.GiveUp(ctx, tx, t.job, errStopped); err != nil {
+			return nil, err
 		}
 
-		return job.Done(ctx, tx, j)
+		return nil, job.Done(ctx, tx, t.job)
+	case more && !t.isOver():
+		return s, nil
 	case more:
-		return goOn(ctx, tx, j, s)
+		return nil, goOn(ctx, tx, t.job, s)
 	}
 
-	operation.Settle(tx, j)
+	operation.Settle(tx, t.job)
 
-	return finish(ctx, tx, s, Completed, nil)
+	return nil, finish(ctx, tx, s, Completed, nil)
 }
 
 // goOn ends the job of a page and inserts that of the next one.
@@ -410,10 +456,14 @@ func (s *Sync) advance(
 		return true, nil, nil
 	}
 
-	// The watermark is that of the first page, before which nothing was missed.
 	if f.kind == "" {
 		return false, nil, nil
 	}
+
+	// A reading is complete if all of its pages are: only those have noted which records they saw.
+	p.Partial = p.Partial || !f.page.Complete
+
+	// The watermark is that of the first page, before which nothing was missed.
 
 	if p.Marks[f.kind] == "" && f.page.Watermark != "" {
 		if p.Marks == nil {
@@ -431,7 +481,8 @@ func (s *Sync) advance(
 	// moved to another page while it was read are not gone.
 	next := p.Step + 1
 
-	if f.page.Complete {
+	complete := !p.Partial
+	if p.Partial = false; complete {
 		if fault, err = hintUnseen(ctx, tx, s.origin(), f); fault != nil || err != nil {
 			return false, fault, err
 		}

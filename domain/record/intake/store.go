@@ -9,25 +9,32 @@ import (
 	"stayledger/platform/id"
 )
 
-// recallSQL notes that records were seen, and selects what was known of them: only the entity of those that say the same.
+// recallSQL selects what was known of records: only the entity of those that say the same. A complete reading also notes
+// which records it has seen.
 const recallSQL = `
-	with given as (
+	with given as materialized (
 		select * from unnest(@kinds::text[], @ids::text[], @ordinals::integer[], @hashes::bytea[], @stamps::timestamptz[])
 			as g (kind, external_id, ordinal, hash, changed_at)
-	), seen as (
-		update external_record r set seen_reading_id = @reading, seen_at = @now,
-			changed_at = case when r.hash = g.hash then greatest(r.changed_at, g.changed_at) else r.changed_at end
+	), known as materialized (
+		select r.*, r.hash = g.hash and r.state = 'active' and r.waiting is null as same, r.hash = g.hash and g.changed_at > r.changed_at as newer,
+			g.changed_at as stamp
 		from given g
-		where r.team_id = @team and r.source_id = @source and r.kind = g.kind and r.external_id = g.external_id and r.ordinal = g.ordinal
-		returning r.kind, r.external_id, r.ordinal, r.entity_id, r.hash, r.taken, r.refs, r.waiting, r.conflicts, r.changed_at, r.day, r.state,
-			r.hash = g.hash and r.state = 'active' and r.waiting is null as same)
+		cross join lateral (
+			select * from external_record e where e.team_id = @team and e.source_id = @source and e.kind = g.kind and e.external_id = g.external_id
+				and e.ordinal = g.ordinal` + db.Fence + `) r
+	), seen as (
+		update external_record r set seen_reading_id = case when @complete then @reading else r.seen_reading_id end,
+			seen_at = @now, changed_at = case when k.newer then k.stamp else r.changed_at end
+		from known k
+		where (@complete or k.newer) and r.team_id = @team and r.source_id = @source and r.kind = k.kind and r.external_id = k.external_id
+			and r.ordinal = k.ordinal)
 	select kind, external_id, ordinal, entity_id, case when same then '' else hash end as hash, case when same then '{}' else taken end as taken,
 		refs, waiting, case when same then '[]' else conflicts end as conflicts, changed_at, day, state, same
-	from seen`
+	from known`
 
-// recall loads what a source said of records before, by record, and notes that this reading has seen them. Those with the
-// content that was taken in before are in same; of them nothing but the entity is loaded.
-func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change) (map[key]*memory, map[key]bool, error) {
+// recall loads what a source said of records before, by record, and notes that a complete reading has seen them. Those
+// with the content that was taken in before are in same; of them nothing but the entity is loaded.
+func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change, complete bool) (map[key]*memory, map[key]bool, error) {
 	kinds, ids, ordinals := make([]string, len(changes)), make([]string, len(changes)), make([]int, len(changes))
 	hashes, stamps := make([][]byte, len(changes)), make([]*time.Time, len(changes))
 
@@ -56,7 +63,7 @@ func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change) (map[
 	// A plan that is kept could be one of an empty table, which reads all records of the source for each page.
 	err := db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
 		rows, err = db.Select[row](ctx, tx, recallSQL, db.Args{
-			"team": tx.Team, "source": from.SourceID, "reading": from.reading, "now": tx.Now,
+			"team": tx.Team, "source": from.SourceID, "reading": from.reading, "complete": complete, "now": tx.Now,
 			"kinds": kinds, "ids": ids, "ordinals": ordinals, "hashes": hashes, "stamps": stamps,
 		})
 

@@ -332,6 +332,8 @@ type progress struct {
 	Step int `json:"step"`
 	// Page continues the step: a page of the source, or the last record that was tried.
 	Page string `json:"page,omitempty"`
+	// Partial says that the reading of a kind has had a page that does not belong to a complete one.
+	Partial bool `json:"partial,omitempty"`
 	// Then is the step after the hints, zero for the first kind: a complete reading has records that it lacked looked up.
 	Then int `json:"then,omitempty"`
 	// Reading marks the records that were seen; the sync itself does while it has not begun anew.

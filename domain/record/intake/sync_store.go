@@ -202,21 +202,25 @@ func savePage(ctx context.Context, tx *db.Tx, s *Sync, items []item) error {
 		}
 	}
 
-	stmts := []db.Stmt{
-		{
-			SQL: `update sync set progress = @progress, counts = @counts, items = @items where team_id = @team and id = @id`,
-			Args: db.Args{
-				"team": tx.Team, "id": s.ID, "progress": s.Progress, "counts": s.Counts, "items": s.Items + int64(len(items)),
-			},
+	stmts := []db.Stmt{{
+		SQL: `update sync set progress = @progress, counts = @counts, items = @items where team_id = @team and id = @id`,
+		Args: db.Args{
+			"team": tx.Team, "id": s.ID, "progress": s.Progress, "counts": s.Counts, "items": s.Items + int64(len(items)),
 		},
-		{
+	}}
+
+	if len(rows) > 0 {
+		stmts = append(stmts, db.Stmt{
 			SQL: `
 			insert into sync_item (team_id, sync_id, position, kind, external_id, entity_id, outcome, reason, at)
 			select @team, @sync, position, kind, external_id, entity_id, outcome, nullif(reason, ''), @now
 			from jsonb_to_recordset(@rows) as i (position bigint, kind text, external_id text, entity_id uuid, outcome text, reason text)`,
 			Args: db.Args{"team": tx.Team, "sync": s.ID, "now": tx.Now, "rows": rows},
-		},
-		{
+		})
+	}
+
+	if len(counts) > 0 {
+		stmts = append(stmts, db.Stmt{
 			SQL: `
 			insert into sync_day (team_id, source_id, view, day, kind, outcome, items)
 			select @team, @source, @view::text, @day::date, kind, outcome, items
@@ -225,7 +229,7 @@ func savePage(ctx context.Context, tx *db.Tx, s *Sync, items []item) error {
 			Args: db.Args{
 				"team": tx.Team, "source": s.SourceID, "view": s.View, "day": tx.Now.UTC().Format(time.DateOnly), "counts": counts,
 			},
-		},
+		})
 	}
 
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
