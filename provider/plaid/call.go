@@ -8,7 +8,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -35,7 +34,7 @@ func (c *Client) call(ctx context.Context, path string, body, into any) error {
 // protocol.
 func (c *Client) ask(ctx context.Context, path string, body any) ([]byte, error) {
 	// First, the vendor's limit over all items: a call beyond it is not even sent.
-	if until, free := c.budget.take(time.Now()); !free {
+	if until, free := c.budget.Take(time.Now()); !free {
 		return nil, &Error{Kind: ErrLimited, Until: until}
 	}
 
@@ -105,42 +104,4 @@ func (c *Client) request(ctx context.Context, path string, body any) (*http.Requ
 	req.Header.Set("Plaid-Secret", c.config.Secret)
 
 	return req, nil
-}
-
-// bucket limits calls to a number per minute. A fifth of them can come at once.
-type bucket struct {
-	mu    sync.Mutex
-	every time.Duration // between calls
-	burst time.Duration // how far calls can run ahead
-	next  time.Time     // when the next call would be due
-}
-
-// newBucket makes a bucket for so many calls per minute.
-func newBucket(perMinute int) *bucket {
-	burst := max(perMinute/5, 1)
-
-	// The burst is taken off the steady calls, so that a burst and a minute of steady calls stay within the limit.
-	every := time.Minute / time.Duration(max(perMinute-burst, 1))
-
-	return &bucket{every: every, burst: time.Duration(burst) * every}
-}
-
-// take counts a call and returns true if it may go out now. Otherwise it counts nothing and returns when the call
-// may go out.
-func (b *bucket) take(now time.Time) (time.Time, bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-
-	// Calls that were not made are not saved up for later, beyond the burst.
-	if b.next.Before(now) {
-		b.next = now
-	}
-
-	if due := b.next.Add(b.every); due.Sub(now) > b.burst {
-		return due.Add(-b.burst), false
-	}
-
-	b.next = b.next.Add(b.every)
-
-	return now, true
 }

@@ -230,7 +230,7 @@ func (w *wireAccount) account() (Account, error) {
 			continue
 		}
 
-		cents, rounded, err := amount(part.raw, a.Balance.Currency)
+		cents, rounded, err := money.ParseDecimal(string(part.raw), a.Balance.Currency)
 		if err != nil {
 			return Account{}, badAnswer("has a balance that is no amount")
 		}

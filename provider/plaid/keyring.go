@@ -43,7 +43,7 @@ func (c *Client) key(ctx context.Context, id string, now time.Time) (*ecdsa.Publ
 		// Anybody can send messages with made-up keys: the vendor is asked for new keys only so many times in a
 		// minute. Known keys are asked for again without this limit.
 		if !has {
-			if until, free := c.lookups.take(now); !free {
+			if until, free := c.lookups.Take(now); !free {
 				return nil, &Error{Kind: ErrLimited, Until: until}
 			}
 		}

@@ -49,9 +49,9 @@ type Client struct {
 	base    string
 	config  Config
 	http    *http.Client
-	budget  *bucket
+	budget  *outbound.Budget
 	keys    keyring
-	lookups *bucket // of keys that are not in the ring
+	lookups *outbound.Budget // of keys that are not in the ring
 }
 
 // ConfigError says which value of a Config cannot be used, and why; both texts can be shown.
@@ -92,8 +92,8 @@ func New(c Config) (*Client, error) {
 		base:    strings.TrimSuffix(u.String(), "/"),
 		config:  c,
 		http:    outbound.Client(c.AllowPrivate),
-		budget:  newBucket(c.CallsPerMinute),
-		lookups: newBucket(lookupsPerMinute),
+		budget:  outbound.NewBudget(c.CallsPerMinute),
+		lookups: outbound.NewBudget(lookupsPerMinute),
 		keys:    keyring{known: map[string]webhookKey{}},
 	}, nil
 }

@@ -95,7 +95,7 @@ func (w *wireTransaction) transaction() (t Transaction, fault string) {
 
 	// The currency comes first: it decides how many digits the amount has. The vendor's sign is turned around.
 	t.Currency, t.Unofficial = readCurrency(w.Currency, w.Unofficial)
-	cents, rounded, amountErr := amount(w.Amount, t.Currency)
+	cents, rounded, amountErr := money.ParseDecimal(string(w.Amount), t.Currency)
 	t.Amount, t.Rounded = -cents, rounded
 
 	var dateErr error

@@ -1,25 +1,23 @@
-package plaid
+package money
 
 import (
 	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
-
-	"stayledger/platform/money"
 )
 
-var errAmount = errors.New("not an amount")
+var errDecimal = errors.New("money: not an amount")
 
 // maxExponent bounds the digits of an amount that is written without its exponent: no bank says 1e400.
 const maxExponent = 40
 
-// amount reads the text of a JSON number as an integer of a currency's smallest unit, without a float in between.
+// ParseDecimal reads a decimal in the form of a JSON number as an integer of a currency's smallest unit, without a float in between.
 // Digits beyond that unit are rounded half away from zero, and rounded reports whether one of them was not 0:
 // 12.340 is exact, 12.345 dollars are not. It fails for texts that are no number and for amounts beyond
-// money.MaxCents.
-func amount(raw json.RawMessage, currency money.Currency) (cents money.Cents, rounded bool, err error) {
-	whole, fraction, negative, err := splitNumber(string(raw))
+// MaxCents.
+func ParseDecimal(text string, currency Currency) (cents Cents, rounded bool, err error) {
+	whole, fraction, negative, err := splitNumber(text)
 	if err != nil {
 		return 0, false, err
 	}
@@ -38,13 +36,13 @@ func amount(raw json.RawMessage, currency money.Currency) (cents money.Cents, ro
 	n := int64(0)
 	if digits != "" {
 		if n, err = strconv.ParseInt(digits, 10, 64); err != nil {
-			return 0, false, errAmount
+			return 0, false, errDecimal
 		}
 	}
 
 	// Round by the first digit that was cut off. The sign comes afterwards, so this is away from zero on both
 	// sides.
-	if rest != "" && rest[0] >= '5' && n <= money.MaxCents {
+	if rest != "" && rest[0] >= '5' && n <= MaxCents {
 		n++
 	}
 
@@ -52,11 +50,11 @@ func amount(raw json.RawMessage, currency money.Currency) (cents money.Cents, ro
 		n = -n
 	}
 
-	if !money.Cents(n).Valid() {
-		return 0, false, errAmount
+	if !Cents(n).Valid() {
+		return 0, false, errDecimal
 	}
 
-	return money.Cents(n), strings.Trim(rest, "0") != "", nil
+	return Cents(n), strings.Trim(rest, "0") != "", nil
 }
 
 // splitNumber writes a JSON number without its exponent, and returns the digits before and after the point. It fails
@@ -65,12 +63,12 @@ func amount(raw json.RawMessage, currency money.Currency) (cents money.Cents, ro
 //nolint:revive // The parts of one number.
 func splitNumber(number string) (whole, fraction string, negative bool, err error) {
 	if !json.Valid([]byte(number)) {
-		return "", "", false, errAmount
+		return "", "", false, errDecimal
 	}
 
 	digits, negative := strings.CutPrefix(number, "-")
 	if digits == "" || digits[0] < '0' || digits[0] > '9' {
-		return "", "", false, errAmount // JSON of another kind
+		return "", "", false, errDecimal // JSON of another kind
 	}
 
 	// Take the exponent off first: the point moves by so many digits.
@@ -78,7 +76,7 @@ func splitNumber(number string) (whole, fraction string, negative bool, err erro
 	if at := strings.IndexAny(digits, "eE"); at >= 0 {
 		exponent, err = strconv.Atoi(digits[at+1:])
 		if err != nil || exponent > maxExponent || exponent < -maxExponent {
-			return "", "", false, errAmount
+			return "", "", false, errDecimal
 		}
 
 		digits = digits[:at]

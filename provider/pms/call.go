@@ -1,0 +1,148 @@
+package pms
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"stayledger/platform/outbound"
+)
+
+// maxAnswer is how many bytes an answer can have, after it was unpacked.
+const maxAnswer = 16 << 20
+
+// The pauses after a refusal of too many calls: what the system asks for, at most an hour, or else a while.
+const (
+	maxPause   = time.Hour
+	limitPause = 10 * time.Second
+)
+
+// Caller sends the requests of a client. It is safe for use by many goroutines.
+type Caller struct {
+	http   *http.Client
+	within time.Duration
+	// budgets are the limits of calls that each request counts against: those of the host and of the account.
+	budgets []*outbound.Budget
+	// fails returns the error that the body of an answer means, nil for none; nil if the status says everything.
+	fails func(status int, body []byte) error
+}
+
+// Options are those of a Caller.
+type Options struct {
+	// AllowPrivate lets it call private addresses and without TLS, such as a sandbox on the same machine.
+	AllowPrivate bool
+	// Within shortens the time that a call may take; 0 and more than Timeout are Timeout.
+	Within time.Duration
+	// Budgets are the limits of calls that each request counts against.
+	Budgets []*outbound.Budget
+	// Fails returns the error that the body of an answer means, nil for none: for systems that say so with status 200, or
+	// whose statuses mean something of their own.
+	Fails func(status int, body []byte) error
+}
+
+// NewCaller returns a caller and makes no call.
+func NewCaller(o Options) *Caller {
+	if o.Within <= 0 || o.Within > Timeout {
+		o.Within = Timeout
+	}
+
+	return &Caller{http: outbound.Client(o.AllowPrivate), within: o.Within, budgets: o.Budgets, fails: o.Fails}
+}
+
+// Do sends a request, reads its answer and decodes it as JSON, unless into is nil. It returns the headers of the answer,
+// and fails with an Error.
+func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header, error) {
+	// First the limits: a call beyond one is not even sent.
+	for _, b := range c.budgets {
+		if until, free := b.Take(time.Now()); !free {
+			return nil, &Error{Kind: ErrLimited, Until: until}
+		}
+	}
+
+	ctx, stop := context.WithTimeout(ctx, c.within)
+	defer stop()
+
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("User-Agent", "stayledger")
+
+	answer, err := c.http.Do(r.WithContext(ctx))
+	if err != nil {
+		return nil, networkError(err)
+	}
+
+	defer func() { _ = answer.Body.Close() }()
+
+	// One byte more than the bound, to notice an answer that is longer.
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, networkError(err)
+	case len(body) > maxAnswer:
+		return nil, BadAnswer("is too large")
+	}
+
+	if c.fails != nil {
+		if err := c.fails(answer.StatusCode, body); err != nil {
+			return nil, err
+		}
+	}
+
+	if err := statusError(answer); err != nil || into == nil {
+		return answer.Header, err
+	}
+
+	return answer.Header, decode(answer, body, into)
+}
+
+// decode decodes the body of an answer.
+func decode(answer *http.Response, body []byte, into any) error {
+	// A status of 200 alone proves nothing: proxies answer with it too.
+	media, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if err != nil || media != "application/json" {
+		return BadAnswer("is not JSON")
+	}
+
+	if !utf8.Valid(body) {
+		return BadAnswer("is not UTF-8")
+	}
+
+	if err := json.Unmarshal(body, into); err != nil {
+		return BadAnswer("is not of the protocol")
+	}
+
+	return nil
+}
+
+// statusError returns the error that a status means, nil for a success.
+func statusError(r *http.Response) error {
+	switch {
+	case r.StatusCode >= 200 && r.StatusCode < 300:
+		return nil
+	case r.StatusCode == http.StatusUnauthorized, r.StatusCode == http.StatusForbidden:
+		return &Error{Kind: ErrCredentials}
+	case r.StatusCode == http.StatusTooManyRequests:
+		return &Error{Kind: ErrLimited, Until: retryAfter(r.Header)}
+	case r.StatusCode == http.StatusGone:
+		return &Error{Kind: ErrCursor}
+	case r.StatusCode >= 400 && r.StatusCode < 500 && r.StatusCode != http.StatusRequestTimeout:
+		return &Error{Kind: fmt.Errorf("%w: status %d", ErrRefused, r.StatusCode)}
+	default:
+		return &Error{Kind: fmt.Errorf("%w: status %d", ErrUnavailable, r.StatusCode)}
+	}
+}
+
+// retryAfter returns when calls are taken again.
+func retryAfter(h http.Header) time.Time {
+	pause := limitPause
+	if seconds, err := strconv.Atoi(h.Get("Retry-After")); err == nil && seconds >= 0 {
+		pause = min(time.Duration(seconds)*time.Second, maxPause)
+	}
+
+	return time.Now().Add(pause)
+}

@@ -1,0 +1,56 @@
+package pms
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"stayledger/platform/outbound"
+)
+
+// What a caller can do about a failure. Every Error is one of these for errors.Is.
+var (
+	// ErrCredentials: the credentials are refused; a person has to give others.
+	ErrCredentials = errors.New("the system refuses the credentials")
+	// ErrLimited: too many calls; Error.Until says until when.
+	ErrLimited = errors.New("the system takes no more calls for now")
+	// ErrRefused: the request is refused for another reason, and will be again.
+	ErrRefused = errors.New("the system refused the request")
+	// ErrCursor: the page or the mark is not known any more, so that the reading has to begin anew.
+	ErrCursor = errors.New("the system does not know the page any more")
+	// ErrUnavailable: it may help to ask again.
+	ErrUnavailable = errors.New("the system is unavailable")
+	// ErrTimeout: no answer came in time.
+	ErrTimeout = fmt.Errorf("%w: it did not answer in time", ErrUnavailable)
+)
+
+// Error is a failure of a system or of the network. Its text has nothing of the request or the answer, so it can be
+// logged.
+type Error struct {
+	Kind error // one of the sentinels, or an error that wraps one
+	// Until is when calls are taken again, of an ErrLimited.
+	Until time.Time
+}
+
+// Error returns the text of the kind.
+func (e *Error) Error() string { return e.Kind.Error() }
+
+// Unwrap returns the kind.
+func (e *Error) Unwrap() error { return e.Kind }
+
+// BadAnswer returns the error for an answer that is not of the protocol.
+func BadAnswer(problem string) error {
+	return &Error{Kind: fmt.Errorf("%w: its answer %s", ErrUnavailable, problem)}
+}
+
+// networkError returns the error that a missing answer means.
+func networkError(err error) error {
+	switch cause := outbound.Cause(err); {
+	case cause == nil:
+		return &Error{Kind: ErrUnavailable}
+	case errors.Is(cause, outbound.ErrTimeout):
+		return &Error{Kind: ErrTimeout}
+	default:
+		return &Error{Kind: fmt.Errorf("%w: %w", ErrUnavailable, cause)}
+	}
+}

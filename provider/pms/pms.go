@@ -1,0 +1,172 @@
+// Package pms reads property-management systems. Each system has a client in a package of its own below this one, built
+// from its published description and tried against our sandbox. What the clients give has one form, which is here: the
+// listings of an account and its reservations, with what the guest pays for as lines.
+//
+// Clients know nothing of ours: no ledger, no database. Nothing is stored here; the caller keeps pages, marks and tokens.
+package pms
+
+import (
+	"context"
+	"time"
+
+	"stayledger/platform/day"
+	"stayledger/platform/money"
+)
+
+// Timeout is how long a call may take.
+const Timeout = 25 * time.Second
+
+// Client reads one account at a system. It is safe for use by many goroutines. Its calls take at most Timeout, follow no
+// redirect, read bounded answers, and fail with an Error.
+type Client interface {
+	// Account says whose account it is. It is the cheapest call that proves the credentials.
+	Account(ctx context.Context) (*Account, error)
+	// Listings gives a page of all listings. All pages together have every one.
+	Listings(ctx context.Context, page string) (*ListingPage, error)
+	// Reservations gives a page of reservations.
+	Reservations(ctx context.Context, q *Query) (*ReservationPage, error)
+	// Lookup gives reservations by their ids as they are now. One that the system does not have any more is given with
+	// Gone.
+	Lookup(ctx context.Context, ids []string) ([]Reservation, error)
+}
+
+// Account is an account at a system.
+type Account struct{ ID, Name string }
+
+// Query asks for reservations.
+type Query struct {
+	// Since is the Mark of an earlier reading: only what has changed since is asked for. Empty asks for everything.
+	Since string
+	// Page is the Next of the page before; empty begins.
+	Page string
+	// From and To bound the nights, both days included; nil for no bound. Reservations outside can be given too.
+	From, To *day.Day
+}
+
+// ListingPage is a page of listings.
+type ListingPage struct {
+	Listings []Listing
+	// Unreadable are ids of listings that are not of the protocol.
+	Unreadable []string
+	// Next continues; empty after the last page.
+	Next string
+}
+
+// ReservationPage is a page of reservations.
+type ReservationPage struct {
+	Reservations []Reservation
+	// Unreadable are ids of reservations that are not of the protocol. Each fails alone.
+	Unreadable []string
+	// Next continues; empty after the last page.
+	Next string
+	// Mark is the Since of the next reading: the clock of the system when this one began, less an overlap. Only the
+	// first page needs to have it.
+	Mark string
+	// Complete says that the pages of this reading have every reservation with a night within the bounds of the query.
+	Complete bool
+}
+
+// Listing is a place that is let.
+type Listing struct {
+	ID string
+	// Name is the one that managers see.
+	Name string
+	// Address is nil when the system has none.
+	Address  *Address
+	Currency string // an ISO code in lower case, empty if the system does not say
+	// ParentID is the listing that this one is a unit of, and Unit the name of the unit; empty for none.
+	ParentID, Unit string
+	Archived       bool
+}
+
+// Address is where a listing is. Each part can be empty.
+type Address struct {
+	Street, City, State, PostalCode string
+	// Country is a two-letter code.
+	Country string
+}
+
+// Status is what a reservation is to the books.
+type Status string
+
+// The statuses.
+const (
+	Booked   Status = "booked"
+	Canceled Status = "canceled"
+	// Inactive is what was booked and is nothing any more, such as a declined or expired request.
+	Inactive Status = "inactive"
+	// Inquiry is a request for a stay that is not booked yet.
+	Inquiry Status = "inquiry"
+	// Pending waits for payment or confirmation.
+	Pending Status = "pending"
+)
+
+// Reservation is a stay at a listing. Everything but ID is zero for one that is Gone.
+type Reservation struct {
+	ID        string
+	ListingID string
+	// Gone says that the system does not have it any more.
+	Gone   bool
+	Status Status
+	// OwnerStay says that the owner stays: the nights are taken and there is no revenue.
+	OwnerStay bool
+	// Block says that it takes nights without a guest and is no reservation.
+	Block bool
+
+	Code     string // by which guest and channel know it, empty for none
+	Channel  string // such as airbnb, empty if the system does not say
+	Guest    Guest
+	Guests   *int64
+	CheckIn  day.Day
+	CheckOut day.Day
+	BookedAt *day.Day
+	// CanceledAt is nil unless it is canceled and the system says when.
+	CanceledAt *day.Day
+	Currency   string // an ISO code in lower case
+	// Total is what the system says that the guest pays; nil if it does not say. The lines should add up to it.
+	Total *money.Cents
+	Lines []Line
+	// ChannelFee is the commission that the channel keeps, and ProcessingFee what the payment costs; nil if the system
+	// does not say. Neither is paid by the guest.
+	ChannelFee, ProcessingFee *money.Cents
+	// ChangedAt is the system's own stamp of the last change; zero if it has none.
+	ChangedAt time.Time
+}
+
+// Guest is who stays.
+type Guest struct{ Name, Email, Phone string }
+
+// LineType is what a line is for. A system's own types pass as they are, and are mapped to accounts like any other.
+type LineType = string
+
+// The types of lines.
+const (
+	Rent        LineType = "rent"
+	CleaningFee LineType = "cleaningFee"
+	GuestFee    LineType = "guestFee"
+	Tax         LineType = "tax"
+	// ChannelTax is a tax that the channel collects and pays to the authority.
+	ChannelTax LineType = "channelTax"
+	Discount   LineType = "discount"
+	Damage     LineType = "damage"
+	// Retained is what is kept of a stay that was canceled.
+	Retained LineType = "retained"
+	Other    LineType = "other"
+)
+
+// Line is something that the guest pays for, in the smallest unit of the reservation's currency. A discount is negative.
+type Line struct {
+	Type        LineType
+	Description string
+	Amount      money.Cents
+}
+
+// Event is what a message of a system names: records to look at. The content of messages is not believed.
+type Event struct {
+	// ReservationIDs are reservations that have changed.
+	ReservationIDs []string
+	// Listings says that some listing has changed.
+	Listings bool
+	// Revoked says that the account takes the access back.
+	Revoked bool
+}
