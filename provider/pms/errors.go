@@ -38,6 +38,12 @@ func (e *Error) Error() string { return e.Kind.Error() }
 // Unwrap returns the kind.
 func (e *Error) Unwrap() error { return e.Kind }
 
+// SettingsError says which setting or credential a client cannot use, and why; both texts can be shown.
+type SettingsError struct{ Field, Problem string }
+
+// Error returns the field and the problem.
+func (e *SettingsError) Error() string { return e.Field + " " + e.Problem }
+
 // BadAnswer returns the error for an answer that is not of the protocol.
 func BadAnswer(problem string) error {
 	return &Error{Kind: fmt.Errorf("%w: its answer %s", ErrUnavailable, problem)}
