@@ -28,7 +28,7 @@ type cli struct {
 	Key     keyCmd     `cmd:"" help:"Issue, list and revoke API keys."`
 	Reseal  resealCmd  `cmd:"" help:"Seal stored secrets anew with the first of the secret keys, so that the others can be dropped."`
 	User    userCmd    `cmd:"" help:"Make users, grant them teams, issue bearer tokens."`
-	Sandbox sandboxCmd `cmd:"" help:"Serve a payment provider that moves no money and a bank feed without banks, to try things with."`
+	Sandbox sandboxCmd `cmd:"" help:"Serve a payment provider that moves no money, a bank feed without banks and a PMS without guests, to try things with."`
 	OpenAPI openapiCmd `cmd:"" name:"openapi" help:"Print the published description."`
 	Version versionCmd `cmd:"" help:"Print which program this is."`
 }

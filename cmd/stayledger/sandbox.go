@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,26 +13,54 @@ import (
 
 	"stayledger/provider/sandbox"
 	"stayledger/provider/sandbox/bankfeed"
+	"stayledger/provider/sandbox/pms"
 )
 
 type sandboxCmd struct {
 	Listen         string        `env:"STAYLEDGER_SANDBOX_LISTEN" default:"127.0.0.1:8085" help:"Address to serve on."`
-	APIKey         string        `name:"api-key" env:"STAYLEDGER_SANDBOX_API_KEY" required:"" help:"Key that callers must present; the secret of the bank feed, too."`
+	APIKey         string        `name:"api-key" env:"STAYLEDGER_SANDBOX_API_KEY" required:"" help:"Key that callers must present; the secret of the bank feed, too, and the token of the PMS unless it has one of its own."`
 	CallbackURL    string        `name:"callback-url" env:"STAYLEDGER_SANDBOX_CALLBACK_URL" help:"Where changes of payments are told; nowhere when empty."`
 	CallbackSecret string        `name:"callback-secret" env:"STAYLEDGER_SANDBOX_CALLBACK_SECRET" help:"What callbacks are signed with: whsec_ and base64, or a text of at least 16 characters."`
 	SettleAfter    time.Duration `name:"settle-after" env:"STAYLEDGER_SANDBOX_SETTLE_AFTER" default:"2s" help:"How long until a payment is paid; negative for never by itself."`
 	PlaidClientID  string        `name:"plaid-client-id" env:"STAYLEDGER_SANDBOX_PLAID_CLIENT_ID" default:"sandbox" help:"Client identifier that callers of the bank feed must present."`
 	PlaidHistory   int           `name:"plaid-history" env:"STAYLEDGER_SANDBOX_PLAID_HISTORY" default:"60" help:"How many transactions each newly linked bank account begins with."`
+	PMSToken       string        `name:"pms-token" env:"STAYLEDGER_SANDBOX_PMS_TOKEN" help:"Token that callers of the PMS must present; the API key when empty."`
+	PMSListings    int           `name:"pms-listings" env:"STAYLEDGER_SANDBOX_PMS_LISTINGS" default:"5" help:"How many listings the PMS begins with."`
+	PMSStays       int           `name:"pms-reservations" env:"STAYLEDGER_SANDBOX_PMS_RESERVATIONS" default:"60" help:"How many reservations the PMS begins with."`
 	Quiet          bool          `help:"Do not print what happens."`
 }
 
-// Help returns the text about the two sandboxes and their addresses.
+// Help returns the text about the sandboxes and their addresses.
 func (*sandboxCmd) Help() string {
 	return `At / is a payment provider that moves no money (docs/guides/payment-provider.md). At /plaid is a bank feed that speaks Plaid's protocol
-with banks that do not exist (docs/guides/bank-feeds.md). Everything is forgotten at the end.`
+with banks that do not exist (docs/guides/bank-feeds.md). At /pms is a property-management system without guests that speaks our protocol for such systems
+(docs/guides/pms-protocol.md). Everything is forgotten at the end.`
 }
 
-// Run serves a payment provider that moves no money and a bank feed without banks, until it is stopped.
+// sandboxes are the servers of the sandbox.
+type sandboxes struct {
+	payments *sandbox.Server
+	feed     *bankfeed.Server
+	pms      *pms.Server
+}
+
+// close releases the requests that are held open on purpose, and ends what goes on in the background.
+func (s *sandboxes) close() {
+	if s.payments != nil {
+		s.payments.Close()
+	}
+
+	if s.feed != nil {
+		s.feed.Close()
+	}
+
+	if s.pms != nil {
+		s.pms.Close()
+	}
+}
+
+// Run serves a payment provider that moves no money, a bank feed without banks and a property-management system without
+// guests, until it is stopped.
 func (c *sandboxCmd) Run(r *runContext) error {
 	listener, err := listen(r.ctx, c.Listen)
 	if err != nil {
@@ -40,26 +69,24 @@ func (c *sandboxCmd) Run(r *runContext) error {
 
 	address := "http://" + listener.Addr().String()
 
-	payments, feed, err := c.open()
+	// Requests can be held open on purpose; release them, so that the server can stop.
+	servers, err := c.open()
+	defer servers.close()
+
 	if err != nil {
 		_ = listener.Close()
 		return err
 	}
 
-	// Requests can be held open on purpose; release them, so that the server can stop.
-	letGo := func() {
-		payments.Close()
-		feed.Close()
-	}
-	defer letGo()
-
 	fmt.Fprintln(os.Stderr, "payment sandbox at "+address+"; it moves no money")
 	fmt.Fprintln(os.Stderr, "bank-feed sandbox at "+address+plaidPath+"; its banks do not exist")
+	fmt.Fprintln(os.Stderr, "PMS sandbox at "+address+pmsPath+"; it has no guests")
 
-	// Both share one address.
+	// All share one address.
 	mux := http.NewServeMux()
-	mux.Handle("/", payments)
-	mux.Handle(plaidPath+"/", http.StripPrefix(plaidPath, feed))
+	mux.Handle("/", servers.payments)
+	mux.Handle(plaidPath+"/", http.StripPrefix(plaidPath, servers.feed))
+	mux.Handle(pmsPath+"/", http.StripPrefix(pmsPath, servers.pms))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second}
 
 	failed := make(chan error, 1)
@@ -71,7 +98,7 @@ func (c *sandboxCmd) Run(r *runContext) error {
 	case <-r.ctx.Done():
 	}
 
-	letGo()
+	servers.close()
 
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), 5*time.Second)
 	defer cancel()
@@ -83,19 +110,24 @@ func (c *sandboxCmd) Run(r *runContext) error {
 	return nil
 }
 
-// plaidPath is where the bank feed starts.
-const plaidPath = "/plaid"
+// Where the bank feed and the property-management system start.
+const (
+	plaidPath = "/plaid"
+	pmsPath   = "/pms"
+)
 
-// open returns the two sandboxes. They print each event as a line of JSON.
-func (c *sandboxCmd) open() (*sandbox.Server, *bankfeed.Server, error) {
+// open returns the sandboxes, which print each event as a line of JSON. If it fails, those that were opened are returned
+// with the error.
+func (c *sandboxCmd) open() (*sandboxes, error) {
 	config := sandbox.Config{
 		APIKey:         c.APIKey,
 		SettleAfter:    c.SettleAfter,
 		CallbackURL:    c.CallbackURL,
 		CallbackSecret: c.CallbackSecret,
 	}
-
 	feed := bankfeed.Config{ClientID: c.PlaidClientID, Secret: c.APIKey, Path: plaidPath, History: c.PlaidHistory}
+	stays := pms.Config{Token: cmp.Or(c.PMSToken, c.APIKey)}
+
 	if !c.Quiet {
 		var mu sync.Mutex // events come from many requests at a time
 
@@ -108,18 +140,25 @@ func (c *sandboxCmd) open() (*sandbox.Server, *bankfeed.Server, error) {
 		}
 		config.Seen = func(e sandbox.Event) { emit(e) }
 		feed.Seen = func(e bankfeed.Event) { emit(e) }
+		stays.Seen = func(e pms.Event) { emit(e) }
 	}
 
-	payments, err := sandbox.New(config)
-	if err != nil {
-		return nil, nil, err
+	var (
+		s   sandboxes
+		err error
+	)
+
+	if s.payments, err = sandbox.New(config); err != nil {
+		return &s, err
 	}
 
-	banks, err := bankfeed.New(feed)
-	if err != nil {
-		payments.Close()
-		return nil, nil, err
+	if s.feed, err = bankfeed.New(feed); err != nil {
+		return &s, err
 	}
 
-	return payments, banks, nil
+	if s.pms, err = pms.New(stays); err != nil {
+		return &s, err
+	}
+
+	return &s, s.pms.Generate(pms.Plan{Listings: c.PMSListings, Reservations: c.PMSStays})
 }

@@ -121,20 +121,24 @@ func decode(answer *http.Response, body []byte, into any) error {
 
 // statusError returns the error that a status means, nil for a success.
 func statusError(r *http.Response) error {
+	e := &Error{Status: r.StatusCode}
+
 	switch {
 	case r.StatusCode >= 200 && r.StatusCode < 300:
 		return nil
 	case r.StatusCode == http.StatusUnauthorized, r.StatusCode == http.StatusForbidden:
-		return &Error{Kind: ErrCredentials}
+		e.Kind = ErrCredentials
 	case r.StatusCode == http.StatusTooManyRequests:
-		return &Error{Kind: ErrLimited, Until: retryAfter(r.Header)}
+		e.Kind, e.Until = ErrLimited, retryAfter(r.Header)
 	case r.StatusCode == http.StatusGone:
-		return &Error{Kind: ErrCursor}
+		e.Kind = ErrCursor
 	case r.StatusCode >= 400 && r.StatusCode < 500 && r.StatusCode != http.StatusRequestTimeout:
-		return &Error{Kind: fmt.Errorf("%w: status %d", ErrRefused, r.StatusCode)}
+		e.Kind = fmt.Errorf("%w: status %d", ErrRefused, r.StatusCode)
 	default:
-		return &Error{Kind: fmt.Errorf("%w: status %d", ErrUnavailable, r.StatusCode)}
+		e.Kind = fmt.Errorf("%w: status %d", ErrUnavailable, r.StatusCode)
 	}
+
+	return e
 }
 
 // retryAfter returns when calls are taken again.

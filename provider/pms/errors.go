@@ -30,6 +30,8 @@ type Error struct {
 	Kind error // one of the sentinels, or an error that wraps one
 	// Until is when calls are taken again, of an ErrLimited.
 	Until time.Time
+	// Status is that of the answer, if it is why the call failed; 0 otherwise.
+	Status int
 }
 
 // Error returns the text of the kind.

@@ -26,8 +26,34 @@ type Client interface {
 	// Reservations gives a page of reservations.
 	Reservations(ctx context.Context, q *Query) (*ReservationPage, error)
 	// Lookup gives reservations by their ids as they are now. One that the system does not have any more is given with
-	// Gone.
+	// Gone; one that is not of the protocol is left out.
 	Lookup(ctx context.Context, ids []string) ([]Reservation, error)
+}
+
+// Hooks is a client of a system that sends messages about what has changed.
+type Hooks interface {
+	// Subscribe has messages sent to an address, signed with the secret. It replaces what was subscribed before.
+	Subscribe(ctx context.Context, url, secret string) error
+	// Unsubscribe ends that. It succeeds if nothing is subscribed.
+	Unsubscribe(ctx context.Context) error
+}
+
+// Blocker is a client of a system whose calendar can be blocked.
+type Blocker interface {
+	// Block keeps nights from being sold. A block with the same ID is replaced.
+	Block(ctx context.Context, b *Block) error
+	// Unblock takes a block away. It succeeds if there is none.
+	Unblock(ctx context.Context, id string) error
+}
+
+// Block keeps the nights of a listing from being sold.
+type Block struct {
+	// ID is ours, and stays the same when the block is sent again.
+	ID        string
+	ListingID string
+	// StartAt is the first day, EndAt the day on which the listing is free again.
+	StartAt, EndAt day.Day
+	Note           string
 }
 
 // Account is an account at a system.

@@ -1,15 +1,9 @@
 package bankfeed
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"net"
 	"net/http"
 	"strconv"
-	"strings"
-	"sync"
-	"time"
 
 	"stayledger/provider/sandbox/stage"
 )
@@ -35,23 +29,23 @@ type Mode string
 
 // The modes of calls.
 const (
-	HangBefore   Mode = "hangBefore"   // held before it takes effect
-	HangAfter    Mode = "hangAfter"    // it takes effect, its answer is held
-	Fail         Mode = "fail"         // the failure is the answer, without effect
-	Internal     Mode = "internal"     // 500 as the protocol words it, without effect
-	Page500      Mode = "page500"      // 500 as a proxy words it, without effect
-	TooMany      Mode = "tooMany"      // 429
-	DropBefore   Mode = "dropBefore"   // the connection is reset, without effect
-	DropAfter    Mode = "dropAfter"    // it takes effect, the connection is reset
-	SlowBody     Mode = "slowBody"     // it takes effect, its answer drips
-	HugeBody     Mode = "hugeBody"     // it takes effect, its answer does not end
-	WrongType    Mode = "wrongType"    // it takes effect, its answer says that it is HTML
-	Redirect     Mode = "redirect"     // to the metadata of the machine, without effect
-	InvalidUTF8  Mode = "invalidUtf8"  // it takes effect, its answer is no text
-	GzipBomb     Mode = "gzipBomb"     // it takes effect, its answer is small until it is unpacked
-	DuplicateIDs Mode = "duplicateIds" // it takes effect, rows and accounts of its answer come twice
-	Truncated    Mode = "truncated"    // it takes effect, its answer breaks off
-	Mutation     Mode = "mutation"     // a row changes after a page that is not the last one
+	HangBefore   Mode = "hangBefore"            // held before it takes effect
+	HangAfter    Mode = "hangAfter"             // it takes effect, its answer is held
+	Fail         Mode = "fail"                  // the failure is the answer, without effect
+	Internal     Mode = "internal"              // 500 as the protocol words it, without effect
+	Page500      Mode = "page500"               // 500 as a proxy words it, without effect
+	TooMany      Mode = "tooMany"               // 429
+	DropBefore   Mode = "dropBefore"            // the connection is reset, without effect
+	DropAfter    Mode = "dropAfter"             // it takes effect, the connection is reset
+	SlowBody     Mode = Mode(stage.SlowBody)    // it takes effect, its answer drips
+	HugeBody     Mode = Mode(stage.HugeBody)    // it takes effect, its answer does not end
+	WrongType    Mode = Mode(stage.WrongType)   // it takes effect, its answer says that it is HTML
+	Redirect     Mode = "redirect"              // to the metadata of the machine, without effect
+	InvalidUTF8  Mode = Mode(stage.InvalidUTF8) // it takes effect, its answer is no text
+	GzipBomb     Mode = Mode(stage.GzipBomb)    // it takes effect, its answer is small until it is unpacked
+	DuplicateIDs Mode = "duplicateIds"          // it takes effect, rows and accounts of its answer come twice
+	Truncated    Mode = Mode(stage.Truncated)   // it takes effect, its answer breaks off
+	Mutation     Mode = "mutation"              // a row changes after a page that is not the last one
 )
 
 // The modes of webhooks.
@@ -117,8 +111,7 @@ func (s *Server) answerFault(x *exchange) bool {
 		s.fail(x, tooMany)
 
 	case Redirect:
-		// The address of a cloud machine's metadata: a client must not be led into the inner network.
-		http.Redirect(x.w, x.r, "http://169.254.169.254/latest/meta-data/", http.StatusTemporaryRedirect)
+		stage.Mislead(x.w, x.r)
 	default:
 		return false
 	}
@@ -139,19 +132,7 @@ func (s *Server) breakAfter(x *exchange) {
 // drop resets the connection without an answer.
 func (s *Server) drop(x *exchange) {
 	s.log.Reach(stage.Dropped, x.on, x.key)
-
-	// Only the owner of the connection can make Close send a reset, instead of ending it in good order.
-	if hijacker, can := x.w.(http.Hijacker); can {
-		if connection, _, err := hijacker.Hijack(); err == nil {
-			if tcp, is := connection.(*net.TCPConn); is {
-				_ = tcp.SetLinger(0) // Close resets.
-			}
-
-			_ = connection.Close()
-		}
-	}
-
-	panic(http.ErrAbortHandler)
+	stage.Drop(x.w)
 }
 
 // writeAnswer writes the answer of a successful call, changed as the fault says.
@@ -165,69 +146,12 @@ func (s *Server) writeAnswer(x *exchange, answer map[string]any) {
 		}
 	}
 
-	// The other faults change the bytes or the headers.
 	content, err := json.Marshal(answer)
 	if err != nil {
 		s.fail(x, internal)
 		return
 	}
 
-	header := x.w.Header()
-	header.Set("Content-Type", "application/json")
-
-	switch x.fault.Mode { //nolint:exhaustive // The other modes leave the answer as it is.
-	case WrongType:
-		header.Set("Content-Type", "text/html")
-	case InvalidUTF8:
-		// Two bytes that UTF-8 never has, in a field of every answer.
-		content = bytes.Replace(content, []byte(`"request_id":"`), []byte("\"request_id\":\"\xff\xfe"), 1)
-	case HugeBody:
-		// 20 MiB, more than any page of transactions has.
-		content = append([]byte(`{"padding":"`+strings.Repeat("a", 20<<20)+`",`), content[1:]...)
-	case GzipBomb:
-		header.Set("Content-Encoding", "gzip")
-
-		content = bomb()
-	case Truncated:
-		// The length is that of the whole answer, so that the client sees the end come too early.
-		header.Set("Content-Length", strconv.Itoa(len(content)))
-		content = content[:len(content)/2]
-	case SlowBody:
-		s.drip(x, content)
-		return
-	}
-
-	_, _ = x.w.Write(content) // to a caller that may be gone
+	// The other faults of answers change the bytes or the headers.
+	s.log.Send(x.w, x.r, stage.Harm(x.fault.Mode), content)
 }
-
-// drip sends an answer byte by byte, ten in a second.
-func (s *Server) drip(x *exchange, content []byte) {
-	flusher := http.NewResponseController(x.w)
-	for i := range content {
-		if _, err := x.w.Write(content[i : i+1]); err != nil {
-			return
-		}
-
-		_ = flusher.Flush() // A caller that is gone is noticed by the next byte.
-
-		if x.r.Context().Err() != nil || !s.log.Pause(100*time.Millisecond) {
-			return
-		}
-	}
-}
-
-// bomb returns an answer of 64 KiB that unpacks to 64 MiB.
-var bomb = sync.OnceValue(func() []byte {
-	var packed bytes.Buffer
-
-	z := gzip.NewWriter(&packed)
-
-	blank := bytes.Repeat([]byte(" "), 1<<20)
-	for range 64 {
-		_, _ = z.Write(blank) // to memory
-	}
-
-	_ = z.Close()
-
-	return packed.Bytes()
-})

@@ -1,0 +1,251 @@
+// Package protocol reads property-management systems that speak our own published protocol (docs/guides/pms-protocol.md):
+// whoever serves it can be connected. It is tried against our sandbox (provider/sandbox/pms).
+package protocol
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"stayledger/platform/outbound"
+	"stayledger/provider/pms"
+)
+
+// The bounds of what a system says.
+const (
+	maxID     = 200  // bytes of an identifier
+	maxCursor = 1000 // bytes of a page or a mark
+	maxRows   = 1000 // of a page
+	maxToken  = 4000 // bytes of our own token
+	// MaxLookup is how many reservations are asked for at a time.
+	MaxLookup = 100
+)
+
+// Client speaks to one system. It is safe for use by many goroutines.
+type Client struct {
+	base   string
+	token  string
+	caller *pms.Caller
+}
+
+// It has everything that the protocol has.
+var (
+	_ pms.Client  = (*Client)(nil)
+	_ pms.Hooks   = (*Client)(nil)
+	_ pms.Blocker = (*Client)(nil)
+)
+
+// New returns a client and makes no call. It fails with a pms.SettingsError of baseUrl or token.
+func New(settings, credentials json.RawMessage, o pms.Options) (*Client, error) {
+	var (
+		where struct {
+			BaseURL string `json:"baseUrl"`
+		}
+		key struct {
+			Token string `json:"token"`
+		}
+	)
+
+	if json.Unmarshal(settings, &where) != nil {
+		return nil, &pms.SettingsError{Field: "baseUrl", Problem: "is not a text"}
+	}
+
+	if json.Unmarshal(credentials, &key) != nil {
+		return nil, &pms.SettingsError{Field: "token", Problem: "is not a text"}
+	}
+
+	// Check everything that goes into an address or a header.
+	u, err := url.Parse(where.BaseURL)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Opaque != "" || len(where.BaseURL) > maxToken:
+		return nil, &pms.SettingsError{Field: "baseUrl", Problem: "is not an address such as https://pms.example.com/stayledger"}
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, &pms.SettingsError{Field: "baseUrl", Problem: "has more than a host and a path"}
+	case u.Scheme != "https" && (u.Scheme != "http" || !o.AllowPrivate):
+		return nil, &pms.SettingsError{Field: "baseUrl", Problem: "does not start with https://"}
+	case !outbound.Printable(key.Token, maxToken):
+		return nil, &pms.SettingsError{Field: "token", Problem: "is missing or holds characters that none has"}
+	}
+
+	return &Client{base: strings.TrimSuffix(u.String(), "/"), token: key.Token, caller: pms.NewCaller(o)}, nil
+}
+
+// call sends a request and decodes its answer, unless into is nil. It fails with a pms.Error.
+func (c *Client) call(ctx context.Context, method, path string, body, into any) error {
+	var content bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&content).Encode(body); err != nil {
+			return fmt.Errorf("request to the system: %w", err)
+		}
+	}
+
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path, &content)
+	if err != nil {
+		return fmt.Errorf("request to the system: %w", err)
+	}
+
+	r.Header.Set("Authorization", "Bearer "+c.token)
+
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+
+	_, err = c.caller.Do(ctx, r, into)
+
+	return err //nolint:wrapcheck // It is a pms.Error.
+}
+
+// Account says whose account it is. It fails with a pms.Error.
+func (c *Client) Account(ctx context.Context) (*pms.Account, error) {
+	var w struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	}
+	if err := c.call(ctx, http.MethodGet, "/account", nil, &w); err != nil {
+		return nil, err
+	}
+
+	if !outbound.Printable(w.ID, maxID) {
+		return nil, pms.BadAnswer("has no account")
+	}
+
+	return &pms.Account{ID: w.ID, Name: pms.Text(w.Name)}, nil
+}
+
+// Listings gives a page of all listings. It fails with a pms.Error.
+func (c *Client) Listings(ctx context.Context, page string) (*pms.ListingPage, error) {
+	var w wireListings
+	if err := c.call(ctx, http.MethodGet, "/listings"+query("page", page), nil, &w); err != nil {
+		return nil, err
+	}
+
+	return w.page(page)
+}
+
+// Reservations gives a page of reservations. It fails with a pms.Error.
+func (c *Client) Reservations(ctx context.Context, q *pms.Query) (*pms.ReservationPage, error) {
+	from, to := "", ""
+	if q.From != nil {
+		from = q.From.String()
+	}
+
+	if q.To != nil {
+		to = q.To.String()
+	}
+
+	var w wireReservations
+
+	path := "/reservations" + query("since", q.Since, "page", q.Page, "from", from, "to", to)
+	if err := c.call(ctx, http.MethodGet, path, nil, &w); err != nil {
+		return nil, err
+	}
+
+	return w.page(q)
+}
+
+// Lookup gives reservations by their ids, asked for in slices of MaxLookup. One that the system does not have any more,
+// or says nothing about, is given with Gone; one that is not of the protocol is left out. It fails with a pms.Error.
+func (c *Client) Lookup(ctx context.Context, ids []string) ([]pms.Reservation, error) {
+	out := make([]pms.Reservation, 0, len(ids))
+
+	for len(ids) > 0 {
+		asked := ids[:min(len(ids), MaxLookup)]
+		ids = ids[len(asked):]
+
+		var w wireReservations
+		if err := c.call(ctx, http.MethodPost, "/reservations/lookup", map[string]any{"ids": asked}, &w); err != nil {
+			return nil, err
+		}
+
+		rows, unreadable, err := w.read()
+		if err != nil {
+			return nil, err
+		}
+
+		out = append(out, found(asked, rows, unreadable)...)
+	}
+
+	return out, nil
+}
+
+// found returns what an answer says about the ids that were asked for, each once.
+func found(asked []string, rows []pms.Reservation, unreadable []string) []pms.Reservation {
+	known := make(map[string]*pms.Reservation, len(rows)+len(unreadable))
+	for i := range rows {
+		known[rows[i].ID] = &rows[i]
+	}
+
+	// It is there, so it is not gone; what it is cannot be told.
+	for _, id := range unreadable {
+		known[id] = nil
+	}
+
+	out := make([]pms.Reservation, 0, len(asked))
+
+	for _, id := range asked {
+		row, has := known[id]
+		switch {
+		case !has:
+			out = append(out, pms.Reservation{ID: id, Gone: true})
+		case row != nil:
+			out = append(out, *row)
+		}
+
+		known[id] = nil // an id that is asked for twice
+	}
+
+	return out
+}
+
+// Subscribe has messages sent to an address. It fails with a pms.Error.
+func (c *Client) Subscribe(ctx context.Context, to, secret string) error {
+	return c.call(ctx, http.MethodPut, "/webhook", map[string]string{"url": to, "secret": secret}, nil)
+}
+
+// Unsubscribe ends the messages. It fails with a pms.Error.
+func (c *Client) Unsubscribe(ctx context.Context) error {
+	return absent(c.call(ctx, http.MethodDelete, "/webhook", nil, nil))
+}
+
+// Block keeps nights from being sold. It fails with a pms.Error.
+func (c *Client) Block(ctx context.Context, b *pms.Block) error {
+	return c.call(ctx, http.MethodPut, "/blocks/"+url.PathEscape(b.ID), map[string]string{
+		"listingId": b.ListingID, "startAt": b.StartAt.String(), "endAt": b.EndAt.String(), "note": b.Note,
+	}, nil)
+}
+
+// Unblock takes a block away. It fails with a pms.Error.
+func (c *Client) Unblock(ctx context.Context, id string) error {
+	return absent(c.call(ctx, http.MethodDelete, "/blocks/"+url.PathEscape(id), nil, nil))
+}
+
+// absent returns nil for the failure that there is nothing to delete, and every other error as it is.
+func absent(err error) error {
+	if e, is := errors.AsType[*pms.Error](err); is && e.Status == http.StatusNotFound {
+		return nil
+	}
+
+	return err
+}
+
+// query returns the query of a request from names and values, without those that are empty.
+func query(pairs ...string) string {
+	values := url.Values{}
+
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			values.Set(pairs[i], pairs[i+1])
+		}
+	}
+
+	if len(values) == 0 {
+		return ""
+	}
+
+	return "?" + values.Encode()
+}
