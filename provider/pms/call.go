@@ -71,7 +71,7 @@ func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "stayledger")
 
-	answer, err := c.http.Do(r.WithContext(ctx))
+	answer, err := c.http.Do(r.WithContext(ctx)) //nolint:gosec // Package outbound decides which addresses are called.
 	if err != nil {
 		return nil, networkError(err)
 	}

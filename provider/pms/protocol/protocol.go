@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"stayledger/platform/outbound"
@@ -237,9 +238,9 @@ func absent(err error) error {
 func query(pairs ...string) string {
 	values := url.Values{}
 
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			values.Set(pairs[i], pairs[i+1])
+	for pair := range slices.Chunk(pairs, 2) {
+		if name, value := pair[0], pair[len(pair)-1]; value != "" {
+			values.Set(name, value)
 		}
 	}
 
