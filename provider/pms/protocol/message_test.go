@@ -171,17 +171,23 @@ func TestMessagesThatAreNotToBeBelieved(t *testing.T) {
 		at     time.Time
 		good   bool
 	}{
-		"true":                     {func(_ http.Header, b []byte) []byte { return b }, now, true},
-		"four minutes late":        {func(_ http.Header, b []byte) []byte { return b }, now.Add(4 * time.Minute), true},
-		"six minutes late":         {func(_ http.Header, b []byte) []byte { return b }, now.Add(6 * time.Minute), false},
-		"from the future":          {func(_ http.Header, b []byte) []byte { return b }, now.Add(-6 * time.Minute), false},
-		"another body":             {func(_ http.Header, b []byte) []byte { return append(b, ' ') }, now, false},
-		"another id":               {func(h http.Header, b []byte) []byte { h.Set("Webhook-Id", "msg_2"); return b }, now, false},
-		"no id":                    {func(h http.Header, b []byte) []byte { h.Del("Webhook-Id"); return b }, now, false},
-		"another time":             {func(h http.Header, b []byte) []byte { h.Set("Webhook-Timestamp", "1"); return b }, now, false},
-		"no signature":             {func(h http.Header, b []byte) []byte { h.Del("Webhook-Signature"); return b }, now, false},
-		"two signatures":           {func(h http.Header, b []byte) []byte { h.Set("Webhook-Signature", "v1,YQ== "+h.Get("Webhook-Signature")); return b }, now, true},
-		"of another version":       {func(h http.Header, b []byte) []byte { h.Set("Webhook-Signature", "v2"+h.Get("Webhook-Signature")[2:]); return b }, now, false},
+		"true":              {func(_ http.Header, b []byte) []byte { return b }, now, true},
+		"four minutes late": {func(_ http.Header, b []byte) []byte { return b }, now.Add(4 * time.Minute), true},
+		"six minutes late":  {func(_ http.Header, b []byte) []byte { return b }, now.Add(6 * time.Minute), false},
+		"from the future":   {func(_ http.Header, b []byte) []byte { return b }, now.Add(-6 * time.Minute), false},
+		"another body":      {func(_ http.Header, b []byte) []byte { return append(b, ' ') }, now, false},
+		"another id":        {func(h http.Header, b []byte) []byte { h.Set("Webhook-Id", "msg_2"); return b }, now, false},
+		"no id":             {func(h http.Header, b []byte) []byte { h.Del("Webhook-Id"); return b }, now, false},
+		"another time":      {func(h http.Header, b []byte) []byte { h.Set("Webhook-Timestamp", "1"); return b }, now, false},
+		"no signature":      {func(h http.Header, b []byte) []byte { h.Del("Webhook-Signature"); return b }, now, false},
+		"two signatures": {func(h http.Header, b []byte) []byte {
+			h.Set("Webhook-Signature", "v1,YQ== "+h.Get("Webhook-Signature"))
+			return b
+		}, now, true},
+		"of another version": {func(h http.Header, b []byte) []byte {
+			h.Set("Webhook-Signature", "v2"+h.Get("Webhook-Signature")[2:])
+			return b
+		}, now, false},
 		"a signature without base": {func(h http.Header, b []byte) []byte { h.Set("Webhook-Signature", "v1,?"); return b }, now, false},
 	} {
 		t.Run(name, func(t *testing.T) {
