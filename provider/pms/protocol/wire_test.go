@@ -3,6 +3,9 @@ package protocol_test
 import (
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -137,6 +140,28 @@ func TestPagesThatAreNotOfTheProtocol(t *testing.T) {
 				t.Errorf("%+v, %v", p, err)
 			}
 		})
+	}
+}
+
+// What has changed is never everything, even if the system says so.
+func TestAReadingSinceAMarkIsNeverComplete(t *testing.T) {
+	t.Parallel()
+
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"reservations":[],"next":"","complete":true}`)
+	}))
+	t.Cleanup(server.Close)
+
+	client, err := protocol.New(json.RawMessage(`{"baseUrl":"`+server.URL+`"}`), json.RawMessage(`{"token":"t"}`), pms.Options{AllowPrivate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for since, complete := range map[string]bool{"": true, "m": false} {
+		if p, err := client.Reservations(t.Context(), &pms.Query{Since: since}); err != nil || p.Complete != complete {
+			t.Errorf("since %q: %+v, %v", since, p, err)
+		}
 	}
 }
 
