@@ -2,94 +2,99 @@ package api_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"stayledger/platform/api"
 )
 
-// A client that asks and reads nothing is given up; one that reads slowly gets everything.
+// A client that asks and reads nothing is given up after half a minute; one that takes long over each stretch gets
+// everything, however long that takes.
 func TestAnswersAreNotKeptForThoseWhoDoNotRead(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const size = 1 << 20
 
-	const size = 32 << 20 // more than the buffers of a connection hold
-
-	const short = 500 * time.Millisecond
-
-	ended := make(chan error, 1)
-	serve := func(patience time.Duration) *httptest.Server {
-		s := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler), WritePatience: patience}, nil)
+		ended := make(chan error, 1)
+		s := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler)}, nil)
 		s.Handle(http.MethodGet, "/large", func(w http.ResponseWriter, _ *http.Request) {
 			_, err := w.Write(bytes.Repeat([]byte("x"), size))
 			ended <- err
 		})
+
+		p := servePipes(t, s)
+		asked := time.Now()
+
+		const request = "GET /large HTTP/1.1\r\nHost: x\r\n\r\n"
+		if _, err := io.WriteString(p.dial(t), request); err != nil {
+			t.Fatal(err)
+		}
+
+		if err := <-ended; err == nil || time.Since(asked) != 30*time.Second {
+			t.Errorf("a client that reads nothing: %v after %v", err, time.Since(asked))
+		}
+
+		slow := p.dial(t)
+		if _, err := io.WriteString(slow, request); err != nil {
+			t.Fatal(err)
+		}
+
+		for range size / (64 << 10) {
+			time.Sleep(14 * time.Second) // a stretch of the server's ends in the second of ours
+
+			if n, err := io.CopyN(io.Discard, slow, 64<<10); err != nil {
+				t.Fatalf("after %d bytes of a stretch: %v", n, err)
+			}
+		}
+
+		go func() { _, _ = io.Copy(io.Discard, slow) }() // the headers made it more than the content
+
+		if err := <-ended; err != nil {
+			t.Errorf("a client that reads slowly: %v", err)
+		}
+	})
+}
+
+// The time for reading begins when there is something to read, on a connection that was used before too; and it ends for
+// an answer without content as well.
+func TestTheConnectionOutlivesAnAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler)}, nil)
 		s.Handle(http.MethodGet, "/none", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-		server := httptest.NewServer(s)
-		t.Cleanup(server.Close)
+		s.Handle(http.MethodGet, "/late", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte("late"))
 
-		return server
-	}
-	ask := func(server *httptest.Server) net.Conn {
-		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
-		if err != nil {
+			time.Sleep(time.Hour)
+		})
+
+		p := servePipes(t, s)
+		c := p.dial(t)
+
+		const request = "GET %s HTTP/1.1\r\nHost: x\r\n"
+		for _, path := range []string{"/late", "/none", "/late"} {
+			status, content := ask(t, c, fmt.Sprintf(request, path), nil)
+			if want := map[string]string{"/late": "200late", "/none": "204"}[path]; fmt.Sprint(status, content) != want {
+				t.Errorf("%s: %d %s", path, status, content)
+			}
+
+			time.Sleep(time.Hour)
+		}
+
+		unread := p.dial(t)
+		if _, err := fmt.Fprintf(unread, request+"\r\n", "/none"); err != nil {
 			t.Fatal(err)
 		}
 
-		t.Cleanup(func() { _ = c.Close() })
+		time.Sleep(time.Minute)
 
-		if _, err := fmt.Fprintf(c, "GET /large HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-			t.Fatal(err)
+		if answer, err := io.ReadAll(unread); err != nil || len(answer) > 0 {
+			t.Errorf("a client that came back after a minute: %s, %v", answer, err)
 		}
-
-		return c
-	}
-	impatient := serve(short)
-	_ = ask(impatient)
-
-	waiting, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-
-	select {
-	case err := <-ended:
-		if err == nil {
-			t.Error("all was sent to a client that reads nothing")
-		}
-	case <-waiting.Done():
-		t.Fatal("a client that reads nothing is waited for")
-	}
-
-	slow := ask(serve(30 * time.Second))
-
-	read, part := 0, make([]byte, 1<<20)
-	for read < size {
-		time.Sleep(20 * time.Millisecond) // a slow reader; nothing is proved by how long it takes
-
-		n, err := slow.Read(part)
-		if read += n; err != nil {
-			t.Fatalf("after %d bytes: %v", read, err)
-		}
-	}
-
-	if err := <-ended; err != nil {
-		t.Errorf("a client that reads slowly: %v", err)
-	}
-	// The deadline of an answer is not that of the next one on the same connection.
-	for range 2 {
-		answer, err := impatient.Client().Get(impatient.URL + "/none")
-		if err != nil || answer.StatusCode != http.StatusNoContent {
-			t.Fatalf("%v, %v", answer, err)
-		}
-
-		_, _ = io.Copy(io.Discard, answer.Body)
-		_ = answer.Body.Close()
-
-		time.Sleep(short + 100*time.Millisecond) // longer than the patience
-	}
+	})
 }

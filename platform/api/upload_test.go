@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime/multipart"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"stayledger/platform/api"
@@ -276,45 +278,79 @@ func talk(t *testing.T, server *httptest.Server, headers, body string) string {
 	return string(answer)
 }
 
+// bins is a server in a bubble of synctest that takes uploads of up to 100000 bytes and needs no database for it. What
+// take does with the file comes between two reads of it.
+func bins(t *testing.T, pace api.Pace, take func()) *pipes {
+	t.Helper()
+
+	s := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler)}, []api.Endpoint{api.External(api.Endpoint{
+		Method: http.MethodPost, Path: "/bins", ID: "fillBin", Tag: "bins", Summary: "Fill a bin", Status: 201, MaxBody: 100_000, Public: true,
+		Form: []api.Part{{Name: "file", Required: true, File: true}},
+	}, func(ctx context.Context, _ *db.DB, _ db.Scope, in *boxInput) (*Box, error) {
+		b := &Box{}
+		values, err := in.Upload.Read(func(f api.Incoming) error {
+			for {
+				n, err := io.CopyN(io.Discard, f, 30_000)
+				b.Size += n
+
+				take()
+
+				if errors.Is(err, io.EOF) {
+					return nil
+				}
+
+				if err != nil {
+					return err
+				}
+			}
+		})
+		b.Values = values
+
+		if err == nil {
+			time.Sleep(time.Hour) // the work on what came has all the time that it needs
+
+			err = ctx.Err()
+		}
+
+		return b, err
+	})})
+	s.UploadPace = pace
+
+	return servePipes(t, s)
+}
+
+// fill sends an upload to a server of bins.
+func fill(t *testing.T, c net.Conn, contentType string, length int, body io.Reader) (status int, answer string) {
+	t.Helper()
+	return ask(t, c, fmt.Sprintf("POST /bins HTTP/1.1\r\nHost: x\r\nContent-Type: %s\r\nContent-Length: %d\r\n", contentType, length), body)
+}
+
 func TestSlowUploadsAreGivenUp(t *testing.T) {
 	t.Parallel()
-	x, _ := newBoxes(t)
-	x.Server().UploadPace = api.Pace{Bytes: 1000, Within: 100 * time.Millisecond, Whole: time.Second}
-	server := httptest.NewServer(x.Server())
-	t.Cleanup(server.Close)
-
-	const head = "--xyz\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n"
-
-	answer := talk(t, server, "Content-Length: 50000\r\n", head+"some bytes and then none")
-	if !strings.HasPrefix(answer, "HTTP/1.1 400 ") || !strings.Contains(answer, "Upload is too slow") {
-		t.Errorf("a sender that stops: %s", answer)
-	}
 
 	body, contentType := form(t, "file:a="+strings.Repeat("x", 90_000))
 	for name, c := range map[string]struct {
 		chunk  int
 		pause  time.Duration
+		whole  time.Duration
 		status int
 	}{
-		"fast enough":         {10_000, 20 * time.Millisecond, 201},
-		"a drop at a time":    {100, 20 * time.Millisecond, 400},
-		"too long altogether": {1500, 30 * time.Millisecond, 400},
+		"fast enough":         {10_000, 90 * time.Millisecond, time.Second, 201},
+		"a drop at a time":    {100, 20 * time.Millisecond, time.Hour, 400},
+		"too long altogether": {1500, 30 * time.Millisecond, time.Second, 400},
+		"not at all":          {10_000, time.Hour, time.Hour, 400},
 	} {
-		r, err := http.Post(server.URL+"/boxes", contentType, &drip{rest: body, chunk: c.chunk, pause: c.pause})
-		if err != nil {
-			if c.status == 400 && !errors.Is(err, context.DeadlineExceeded) {
-				continue // the connection was dropped before the answer was read
-			}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := bins(t, api.Pace{Bytes: 1000, Within: 100 * time.Millisecond, Whole: c.whole}, func() {})
 
-			t.Fatalf("%s: %v", name, err)
-		}
-
-		answer, _ := io.ReadAll(r.Body)
-
-		_ = r.Body.Close()
-		if r.StatusCode != c.status {
-			t.Errorf("%s: %d %s", name, r.StatusCode, answer)
-		}
+				status, answer := fill(t, p.dial(t), contentType, len(body), &drip{rest: body, chunk: c.chunk, pause: c.pause})
+				if status != c.status || strings.Contains(answer, "Upload is too slow") != (status == 400) {
+					t.Errorf("%d %s", status, answer)
+				}
+			})
+		})
 	}
 }
 
@@ -343,49 +379,15 @@ func TestTheRestOfAnUploadIsNotWaitedFor(t *testing.T) {
 func TestASlowStoreIsNotTheSendersFault(t *testing.T) {
 	t.Parallel()
 
-	slow := api.Receive(api.Endpoint{
-		Method: http.MethodPost, Path: "/boxes", ID: "fillBox", Tag: "boxes", Summary: "Fill a box", Status: 201, MaxBody: 100_000, Errors: apierr.List{errBoxFull},
-		Form: []api.Part{{Name: "file", Required: true, File: true}},
-	}, api.Receiver[boxInput, *Box, Box]{
-		Receive: func(ctx context.Context, _ *db.DB, _ db.Scope, in *boxInput) (*Box, error) {
-			b := &Box{}
-			values, err := in.Upload.Read(func(f api.Incoming) error {
-				for {
-					n, err := io.CopyN(io.Discard, f, 30_000)
-					b.Size += n
-
-					time.Sleep(250 * time.Millisecond)
-
-					if errors.Is(err, io.EOF) {
-						return ctx.Err()
-					}
-
-					if err != nil {
-						return err
-					}
-				}
-			})
-			b.Values = values
-
-			return b, errors.Join(err, ctx.Err())
-		},
-		Settle: func(_ context.Context, _ *db.Tx, _ *boxInput, b *Box) (*Box, error) { return b, nil },
-	})
-	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: []api.Endpoint{slow}})
-	x.Server().UploadPace = api.Pace{Bytes: 64 << 10, Within: 200 * time.Millisecond, Whole: 400 * time.Millisecond}
-	server := httptest.NewServer(x.Server())
-	t.Cleanup(server.Close)
 	body, contentType := form(t, "file:a="+strings.Repeat("x", 90_000))
 
-	r, err := http.Post(server.URL+"/boxes", contentType, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
+	synctest.Test(t, func(t *testing.T) {
+		p := bins(t, api.Pace{Bytes: 64 << 10, Within: 200 * time.Millisecond, Whole: 400 * time.Millisecond}, func() { time.Sleep(time.Minute) })
 
-	if answer, _ := io.ReadAll(r.Body); r.StatusCode != 201 {
-		t.Errorf("answered %d %s", r.StatusCode, answer)
-	}
+		if status, answer := fill(t, p.dial(t), contentType, len(body), strings.NewReader(body)); status != 201 {
+			t.Errorf("%d %s", status, answer)
+		}
+	})
 }
 
 // drip sends a text in pieces with pauses.
@@ -407,30 +409,23 @@ func (d *drip) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestTheConnectionOutlivesAnUpload: a deadline of the upload must neither end the work on it nor the next request.
+// A deadline of the upload must neither end the work on it nor the next request.
 func TestTheConnectionOutlivesAnUpload(t *testing.T) {
 	t.Parallel()
-	x, _ := newBoxes(t)
-	x.Server().UploadPace = api.Pace{Bytes: 1 << 20, Within: 300 * time.Millisecond, Whole: 300 * time.Millisecond}
-	server := httptest.NewServer(x.Server())
-	t.Cleanup(server.Close)
 
 	body, contentType := form(t, "file:a=1")
-	for range 2 {
-		r, err := server.Client().Post(server.URL+"/boxes", contentType, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
+
+	synctest.Test(t, func(t *testing.T) {
+		c := bins(t, api.Pace{Bytes: 1 << 20, Within: 300 * time.Millisecond, Whole: 300 * time.Millisecond}, func() {}).dial(t)
+
+		for range 2 {
+			if status, answer := fill(t, c, contentType, len(body), strings.NewReader(body)); status != 201 {
+				t.Errorf("%d %s", status, answer)
+			}
+
+			time.Sleep(time.Hour)
 		}
-
-		_, _ = io.Copy(io.Discard, r.Body)
-
-		_ = r.Body.Close()
-		if r.StatusCode != 201 {
-			t.Errorf("answered %d", r.StatusCode)
-		}
-
-		time.Sleep(400 * time.Millisecond)
-	}
+	})
 }
 
 func TestIdempotencyKeyOfAnUpload(t *testing.T) {
