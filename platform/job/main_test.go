@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 var kind = apitest.Kind
 
 // patience is how long a test waits for what must happen; nothing is measured by it.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // insert queues a job of the team and returns its id.
 func insert(t *testing.T, x *apitest.Team, n job.New) id.ID {

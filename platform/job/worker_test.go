@@ -13,19 +13,31 @@ import (
 	"stayledger/platform/job"
 )
 
+// The job has much to do when the worker is told to stop, and does all of it.
 func TestAStoppingWorkerFinishesWhatItCan(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{Silent: true})
-	began, resume := make(chan struct{}), make(chan struct{})
-	_, stop := run(t, x, job.Config{Workers: 1, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+	began, told := make(chan struct{}), make(chan struct{})
+	every := job.Every{Name: "until told to stop", Interval: time.Millisecond, Do: func(ctx context.Context, _ *db.DB) error {
+		<-ctx.Done()
+		close(told)
+
+		return nil
+	}}
+	_, stop := run(t, x, job.Config{Workers: 1, Every: []job.Every{every}, Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		close(began)
-		<-resume
+		<-told
+
+		for range 100 {
+			if err := d.ReadOne(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { _, err := tx.Exec(ctx, `select 1`, nil); return err }); err != nil {
+				return err
+			}
+		}
 
 		return finish(ctx, d, j)
 	}}}}, patience)
 	insert(t, x, job.New{Kind: kind("k")})
 	apitest.Receive(t, began)
-	time.AfterFunc(50*time.Millisecond, func() { close(resume) })
 	stop()
 
 	if got := rows(t, x); len(got) != 0 {
@@ -33,9 +45,12 @@ func TestAStoppingWorkerFinishesWhatItCan(t *testing.T) {
 	}
 }
 
-// Handlers that obey and handlers that do not notice: both jobs are back at once, and the attempt does not count.
+// Handlers that obey and handlers that do not notice: both jobs are back after the grace and no sooner, and the attempt
+// does not count.
 func TestAStoppingWorkerGivesTheRestBack(t *testing.T) {
 	t.Parallel()
+
+	const grace = 10 * time.Millisecond
 
 	for name, c := range map[string]func(ctx context.Context, hold <-chan struct{}) error{
 		"obedient": func(ctx context.Context, _ <-chan struct{}) error { <-ctx.Done(); return ctx.Err() },
@@ -44,14 +59,17 @@ func TestAStoppingWorkerGivesTheRestBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			x := apitest.New(t, apitest.Config{Silent: true})
-			began, hold := make(chan struct{}, 5), make(chan struct{})
+			began, hold, stopped := make(chan struct{}, 5), make(chan struct{}), make(chan time.Time, 5)
 
 			t.Cleanup(func() { close(hold) })
 
 			_, stop := run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, _ *db.DB, _ job.Job) error {
 				began <- struct{}{}
+
+				context.AfterFunc(ctx, func() { stopped <- time.Now() })
+
 				return c(ctx, hold)
-			}}}}, 10*time.Millisecond)
+			}}}}, grace)
 			for range 3 {
 				insert(t, x, job.New{Kind: kind("k")})
 			}
@@ -60,7 +78,15 @@ func TestAStoppingWorkerGivesTheRestBack(t *testing.T) {
 				apitest.Receive(t, began)
 			}
 
+			asked := time.Now()
+
 			stop()
+
+			for range 3 {
+				if waited := apitest.Receive(t, stopped).Sub(asked); waited < grace {
+					t.Errorf("stopped after %v of grace", waited)
+				}
+			}
 
 			got := rows(t, x)
 			for _, r := range got {
