@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strconv"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
+	"stayledger/platform/apitest"
 	"stayledger/platform/blob"
 	"stayledger/platform/db"
 )
@@ -119,8 +121,48 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
+// watched is the server of a world on a listener, and what a test can wait for there.
+type watched struct {
+	*httptest.Server
+	read  chan int      // how many bytes of a body each read of the service got
+	ended chan struct{} // a value for each request that the service is done with
+}
+
+func watch(t *testing.T, w *world) watched {
+	t.Helper()
+
+	s := watched{read: make(chan int, 1000), ended: make(chan struct{}, 10)}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		watched := r.WithContext(r.Context()) // the server of HTTP knows its own body by its type
+		watched.Body = &body{r.Body, s.read}
+		w.Server().ServeHTTP(to, watched)
+
+		s.ended <- struct{}{}
+	}))
+	t.Cleanup(s.Close)
+
+	return s
+}
+
+// body tells how many bytes each read got, as long as there is room for that.
+type body struct {
+	io.ReadCloser
+	read chan<- int
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+
+	select {
+	case b.read <- n:
+	default:
+	}
+
+	return n, err
+}
+
 // over is a connection that sends a request as it is.
-func over(t *testing.T, server *httptest.Server, headers, body string) net.Conn {
+func over(t *testing.T, server watched, headers, body string) net.Conn {
 	t.Helper()
 
 	c, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
@@ -130,7 +172,7 @@ func over(t *testing.T, server *httptest.Server, headers, body string) net.Conn 
 
 	t.Cleanup(func() { _ = c.Close() })
 
-	if err := c.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 
@@ -148,14 +190,15 @@ const opening = "--xyz\r\nContent-Disposition: form-data; name=\"file\"; filenam
 func TestClaimsOfGigabytesAreRefusedUnread(t *testing.T) {
 	t.Parallel()
 	w, store := newUploads(t)
-	server := httptest.NewServer(w.Server())
-	t.Cleanup(server.Close)
+	server := watch(t, w)
 
 	for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
 		answer, err := io.ReadAll(over(t, server, "Content-Length: 4294967296\r\n"+expect, ""))
 		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 413 ") {
 			t.Errorf("%s, %v", answer, err)
 		}
+
+		apitest.Receive(t, server.ended)
 	}
 	// The same without a claim: it is broken off at the limit.
 	c := over(t, server, "Transfer-Encoding: chunked\r\n", fmt.Sprintf("%x\r\n%s\r\n", len(opening), opening))
@@ -176,30 +219,16 @@ func TestClaimsOfGigabytesAreRefusedUnread(t *testing.T) {
 		t.Errorf("%d bytes were taken", sent)
 	}
 
-	w.settled(store)
-}
-
-// settled waits until what was begun has been cleaned up.
-func (w *world) settled(store string) {
-	w.t.Helper()
-
-	for range 200 {
-		if w.rows("file_draft") == "0" && bytesIn(w.t, store) == 0 {
-			break
-		}
-
-		time.Sleep(10 * time.Millisecond)
-	}
-
+	apitest.Receive(t, server.ended)
 	w.wantNothing(store)
 }
 
+// Whatever is left of an upload when it breaks off, nothing is left when the service is done with it.
 func TestSlowAndKilledUploadsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	w, store := newUploads(t)
 	w.Server().UploadPace = api.Pace{Bytes: 64 << 10, Within: 200 * time.Millisecond, Whole: time.Minute}
-	server := httptest.NewServer(w.Server())
-	t.Cleanup(server.Close)
+	server := watch(t, w)
 
 	half := opening + strings.Repeat("x", 100_000)
 
@@ -208,17 +237,27 @@ func TestSlowAndKilledUploadsLeaveNothing(t *testing.T) {
 		t.Errorf("%s, %v", answer, err)
 	}
 
-	w.settled(store)
+	apitest.Receive(t, server.ended)
+	w.wantNothing(store)
+
+	w.Server().UploadPace = api.Pace{} // no sender is slow before it is gone
+
+	for len(server.read) > 0 {
+		<-server.read
+	}
 
 	for _, cut := range []string{half, opening + "x\r\n--xyz", opening + "x\r\n--xyz\r\n", opening[:20], opening + "x\r\n--xyz\r\nContent-Disposition: form-data; name=\"filename\"\r\n\r\na"} {
 		c := over(t, server, "Content-Length: 1000000\r\n", cut)
 
-		time.Sleep(50 * time.Millisecond)
+		for read := 0; read < len(cut); {
+			read += apitest.Receive(t, server.read)
+		}
 
 		_ = c.Close()
-	}
 
-	w.settled(store)
+		apitest.Receive(t, server.ended)
+		w.wantNothing(store)
+	}
 }
 
 // A process that dies in the middle leaves a draft, which the sweep finds.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
+	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/seal"
@@ -592,14 +592,10 @@ func TestAWorkerThatDiesWhileVerifyingIsFollowedByAnother(t *testing.T) {
 	}
 }
 
+// All of them come to save what they were answered at the same time: the contact is held until they wait for it.
 func TestVerificationsOfOneContactTakeTurns(t *testing.T) {
 	t.Parallel()
-	x := newWorld(t, func(*connection.Connection) (pay.Provider, error) {
-		return scripted{verify: func(context.Context, string) (pay.Verification, error) {
-			time.Sleep(20 * time.Millisecond)
-			return pay.Verified, nil
-		}}, nil
-	})
+	x := newWorld(t)
 	x.connect()
 
 	var all []string
@@ -607,7 +603,24 @@ func TestVerificationsOfOneContactTakeTurns(t *testing.T) {
 		all = append(all, x.add(ach(number)))
 	}
 
-	x.Work()
+	var met error
+
+	worked := make(chan struct{})
+
+	x.Tx(func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `select from contact where team_id = @team and id = @id for no key update`, db.Args{"team": tx.Team, "id": x.owner})
+
+		go func() { defer close(worked); x.Work() }()
+
+		met = apitest.UntilWaiting(ctx, tx, int64(len(all)))
+
+		return err
+	})
+	<-worked
+
+	if met != nil {
+		t.Error(met)
+	}
 
 	for _, one := range all {
 		if x.settled(one) != "completed" {
