@@ -52,15 +52,13 @@ func openS3(t *testing.T, c blob.S3Config) *blob.S3Store {
 func (g gateway) untilPart(t *testing.T, prefix string) {
 	t.Helper()
 
-	for range 1000 {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		for upload := range g.Client.ListIncompleteUploads(t.Context(), s3test.Bucket, prefix+"/", true) {
 			parts, err := g.Client.ListObjectParts(t.Context(), s3test.Bucket, upload.Key, upload.UploadID, 0, 1)
 			if err == nil && len(parts.ObjectParts) == 1 {
 				return
 			}
 		}
-
-		time.Sleep(20 * time.Millisecond)
 	}
 
 	t.Fatal("no part has arrived")
