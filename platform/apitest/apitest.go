@@ -60,11 +60,11 @@ func open() opened {
 }
 
 // patient returns the configuration of the tests' database. Where the service refuses a request that waits for seconds, a
-// test waits: on a busy machine that is no fault, and a request that waits in vain is found by the time limit of the
-// statement.
+// test waits: on a busy machine that is no fault. A request that waits in vain is found by the time limit of the
+// statement, and one that no connection comes for by the end of the wait for it, which no machine is too slow for.
 func patient(url string) db.Config {
 	return db.Config{
-		URL: url, MaxConnections: 16, AcquireTimeout: time.Minute, GateWait: patience, RowWait: patience, Tracer: recorder{},
+		URL: url, MaxConnections: 16, AcquireTimeout: 5 * time.Minute, ConnectWait: time.Minute, GateWait: patience, RowWait: patience, Tracer: recorder{},
 		OnQueued: workers.wake,
 	}
 }

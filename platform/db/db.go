@@ -32,6 +32,8 @@ type Config struct {
 	// AcquireTimeout bounds the wait for a connection; beyond it the caller gets ErrUnavailable. Teams take turns at
 	// them: see package fair.
 	AcquireTimeout time.Duration
+	// ConnectWait bounds the wait for the server to accept one more connection. Zero means 5 seconds.
+	ConnectWait time.Duration
 	// GateWait bounds the wait of exclusive transactions at the gate of their team; others wait up to twice as long.
 	// Zero means 10 seconds.
 	GateWait time.Duration
@@ -80,6 +82,9 @@ var (
 
 const maxAttempts = 4
 
+// connectWait is how long the server may take to accept a connection.
+const connectWait = 5 * time.Second
+
 // rowWait is how long a statement waits for a lock on rows.
 const rowWait = 5 * time.Second
 
@@ -102,7 +107,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	}
 
 	// Settings that every connection begins with; transactions change them for themselves.
-	pc.ConnConfig.ConnectTimeout = 5 * time.Second
+	pc.ConnConfig.ConnectTimeout = cmp.Or(c.ConnectWait, connectWait)
 	pc.ConnConfig.RuntimeParams["application_name"] = "stayledger"
 	pc.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	pc.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
