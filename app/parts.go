@@ -1,8 +1,6 @@
 package app
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
 	"stayledger/domain/books/trial"
+	"stayledger/domain/exchange/pms"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
@@ -45,7 +44,6 @@ import (
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/blob"
-	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
 	"stayledger/platform/parts"
@@ -74,8 +72,9 @@ func Parts(o External, c Config) parts.Part {
 		o.Providers = payapp.Open(o.Box, pay.AllowPrivate(c.LocalProviders), pay.Within(c.ProviderTimeout))
 	}
 
+	systems := pms.New(o.Box, pms.Options{AllowPrivate: c.LocalProviders, Within: c.ProviderTimeout})
 	if o.Sources == nil {
-		o.Sources = openSource
+		o.Sources = systems.Open
 	}
 
 	// Some nouns need connections to the outside or other nouns.
@@ -85,15 +84,21 @@ func Parts(o External, c Config) parts.Part {
 	}
 	journals := journal.Sources()
 	listings := listing.New(journals)
+	listingDoor := listings.Intake()
 	nouns := []parts.Part{
 		operation.Part(c.KeepOperations),
-		intake.Part(o.Sources, listings.Intake(), contact.Intake(o.Box), reservation.Intake(), bank.Intake(rule.OfBank)),
+		intake.Part(intake.Config{
+			Open: o.Sources, Refused: connection.RequireReconnect,
+			Kinds: []intake.Kind{pms.Listings(&listingDoor), contact.Intake(o.Box), reservation.Intake(), bank.Intake(rule.OfBank)},
+		}),
 		account.Part(journals),
 		contact.Part(o.Box),
 		payee.Part(o.Box, o.Providers),
 		connection.Part(connection.Config{
-			Box: o.Box, Private: c.LocalProviders, Apps: payapp.Apps(o.Providers, pay.AllowPrivate(c.LocalProviders)),
+			Box: o.Box, Private: c.LocalProviders, Journals: journals,
+			Apps: append(payapp.Apps(o.Providers, pay.AllowPrivate(c.LocalProviders)), systems.Apps()...),
 		}),
+		systems.Part(),
 		listings.Part(),
 		tax.Part(),
 		fee.Part(),
@@ -150,9 +155,4 @@ func Describe() (api.Description, error) {
 		withDescription(api.Config{Log: slog.New(slog.DiscardHandler)}),
 		Parts(External{}, Config{}).Endpoints,
 	).OpenAPI()
-}
-
-// openSource opens the source behind a connection. None of the apps gives records.
-func openSource(context.Context, *db.DB, db.Scope, id.ID) (intake.Source, error) {
-	return nil, fmt.Errorf("%w: its app gives no records", intake.ErrRefused)
 }

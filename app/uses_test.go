@@ -53,6 +53,7 @@ var noUses = map[string]map[string]string{
 	},
 	"connection": {
 		"audit_event.connection_id":           "history outlives its records",
+		"listing_connection.connection_id":    "goes with the connection",
 		"payment_batch_counter.connection_id": "goes with the connection",
 		"payment_callback.connection_id":      "goes with the connection",
 	},
@@ -72,6 +73,7 @@ var noUses = map[string]map[string]string{
 		"layout_listing.listing_id":           "goes with the listing",
 		"ledger_balance_kept.listing_id":      "sums of entries",
 		"ledger_delta.listing_id":             "sums of entries",
+		"listing_connection.listing_id":       "a listing of a system that has no listing here any more",
 		"listing_ownership_period.listing_id": "goes with the listing",
 		"statement_import.listing_id":         "its statement is a use",
 	},
@@ -107,6 +109,7 @@ var documents = map[string]string{
 	"layout.net_revenue_sections":     "a column of an account that is gone counts nothing",
 	"layout.other_sections":           "a column of an account that is gone counts nothing",
 	"listing.address":                 "has no records",
+	"listing_connection.address":      "has no records",
 	"payment.issues":                  "has no records",
 	"payout_result.issues":            "answers of an operation",
 	"payout_result.payouts":           "answers of an operation",

@@ -33,6 +33,8 @@ var (
 	PayloadTooLarge = New(CodePayloadTooLarge, "", "Request body is too large")
 	// Internal is every failure that is no condition; From makes it.
 	Internal = New(CodeInternalServerError, "", "Internal server error")
+	// NotImplemented is something that the app of a connection cannot do.
+	NotImplemented = New(CodeNotImplemented, "", "App of the connection cannot do this")
 	// BadGateway is a provider that failed. Its details stay in the cause.
 	BadGateway = New(CodeBadGateway, "", "Provider request failed")
 	// ServiceUnavailable is exhausted database connectivity. It is retryable.

@@ -188,6 +188,7 @@ func TestConditions(t *testing.T) {
 		{apierr.IdempotencyConflict, 409, "Idempotency key was used with another request"},
 		{apierr.PayloadTooLarge, 413, "Request body is too large"},
 		{apierr.Internal, 500, "Internal server error"},
+		{apierr.NotImplemented, 501, "App of the connection cannot do this"},
 		{apierr.BadGateway, 502, "Provider request failed"},
 		{apierr.ServiceUnavailable, 503, "Service is temporarily unavailable"},
 		{apierr.GatewayTimeout, 504, "Provider did not answer in time"},

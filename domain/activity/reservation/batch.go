@@ -2,6 +2,7 @@ package reservation
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -68,6 +69,7 @@ type BatchItem struct {
 
 // Batch is many reservations at once.
 type Batch struct {
+	ConnectionID         *id.ID               `json:"connectionId,omitempty" doc:"The connection that new items come over, and items of reservations that came over none."`
 	AppID                *string              `json:"appId,omitempty" minLength:"1" maxLength:"100" doc:"The app of new items that name none."`
 	OnInquiry            OnInquiry            `json:"onInquiry,omitempty" doc:"skip (default) passes inquiries over, import keeps them as inactive reservations."`
 	OnLineTotalDeviation OnLineTotalDeviation `json:"onLineTotalDeviation,omitempty" doc:"ignore (default) takes the lines, issue refuses an item if its lines do not add up to its total."`
@@ -99,6 +101,10 @@ func Save(ctx context.Context, tx *db.Tx, all *Batch) ([]api.Attempt, error) {
 		}
 	}
 
+	if err := checkConnection(ctx, tx, all.ConnectionID); err != nil {
+		return nil, err
+	}
+
 	// All reservations are locked before the first chunk, see lockAll.
 	if err := b.lockAll(ctx, tx); err != nil {
 		return nil, err
@@ -111,6 +117,22 @@ func Save(ctx context.Context, tx *db.Tx, all *Batch) ([]api.Attempt, error) {
 	}
 
 	return b.out, nil
+}
+
+// checkConnection fails with the issue notFound for a connection that the team does not have. It keeps the connection
+// from being deleted until the transaction ends.
+func checkConnection(ctx context.Context, tx *db.Tx, connection *id.ID) error {
+	if connection == nil {
+		return nil
+	}
+
+	_, err := db.One[bool](ctx, tx, apierr.BadRequest.At(apierr.IssueNotFound.InBody("connectionId")),
+		`select true from connection where team_id = @team and id = @id for key share`, db.Args{"team": tx.Team, "id": connection})
+	if err != nil {
+		return fmt.Errorf("find the connection of reservations: %w", err)
+	}
+
+	return nil
 }
 
 // batcher saves the items of a batch.
@@ -320,6 +342,10 @@ func (b *batcher) draft(
 		if issues := item.missingFields(); issues != nil {
 			return nil, apierr.BadRequest.At(issues...)
 		}
+	}
+
+	if d.ConnectionID == nil {
+		d.ConnectionID = b.batch.ConnectionID
 	}
 
 	d.change(item.asUpdate())

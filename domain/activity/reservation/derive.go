@@ -75,11 +75,15 @@ func journals(loaded []Input) *ledger.Derived {
 }
 
 // loadTouched loads the reservations that are affected by a change of the records which their journals depend on: those
-// of the listings, those with entries that the assignments decide on, and all of them if the team's settings move
-// their dates.
+// of the listings, those that came over a connection with another accounting window, those with entries that the
+// assignments decide on, and all of them if the team's settings move their dates.
 func loadTouched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	if b.Settings {
 		return ledger.ListAll(ctx, tx, ledger.Reservations)
+	}
+
+	if b.Connection != nil {
+		return loadIDsByConnection(ctx, tx, *b.Connection)
 	}
 
 	found, err := loadIDsByListing(ctx, tx, b.Listings)
@@ -232,9 +236,18 @@ func (known Known) basis(ctx context.Context, tx *db.Tx, listings []id.ID) (b ba
 func (b *basis) input(r *Reservation, o ownRecords) Input {
 	return Input{
 		Reservation: *r, Mappings: b.mappings, Assigned: b.assigned, Recognition: b.settings.DefaultRevenueRecognition,
-		LongTermStayNights: b.settings.LongTermStayNights, Periods: b.periods[r.ListingID], Fees: b.fees[r.ListingID],
+		LongTermStayNights: b.settings.LongTermStayNights, Window: b.window(r), Periods: b.periods[r.ListingID], Fees: b.fees[r.ListingID],
 		MerchantFee: o.deposits[r.ID].MerchantFee, ChannelFee: o.deposits[r.ID].ChannelFee,
 	}
+}
+
+// window returns the accounting window of the connection that a reservation came over.
+func (b *basis) window(r *Reservation) Window {
+	if r.ConnectionID == nil {
+		return Window{}
+	}
+
+	return b.settings.Windows[*r.ConnectionID]
 }
 
 // collectListings returns the listings of reservations, each once.

@@ -16,8 +16,8 @@ func Intake() intake.Kind {
 	door := &intake.Door[BatchItem]{
 		Form: api.NewForm[BatchItem](),
 		Name: func(item *BatchItem, of *id.ID) { item.ID = of },
-		Save: func(ctx context.Context, tx *db.Tx, _ intake.Origin, items []BatchItem) ([]api.Attempt, error) {
-			return Save(ctx, tx, &Batch{Data: items})
+		Save: func(ctx context.Context, tx *db.Tx, from intake.Origin, items []BatchItem) ([]api.Attempt, error) {
+			return Save(ctx, tx, &Batch{ConnectionID: from.ConnectionID, Data: items})
 		},
 		Locked: isLocked,
 	}

@@ -29,6 +29,8 @@ type Input struct {
 	Recognition fee.Recognition
 	// LongTermStayNights: longer stays are recognised pro rata whatever the setting; nil for none.
 	LongTermStayNights *int64
+	// Window is the accounting window of the connection that the reservation came over.
+	Window Window
 	// Periods are the listing's ownership periods, Fees its subscriptions.
 	Periods []listing.Period
 	Fees    []fee.Subscription
@@ -58,7 +60,7 @@ func Journal(in *Input) Derived {
 
 	// Charges are computed even if nothing is posted: previews show them.
 	j.out.Charges = fee.Charges(in.Fees, in.stay(j.lines))
-	if !in.Reservation.posts() {
+	if !in.posts() {
 		return j.out
 	}
 

@@ -65,9 +65,6 @@ func narrowByDate(q *page.Query, f *Filter) {
 	}
 }
 
-// ofConnection is the SQL of a reservation's connection: no reservation is written by one.
-const ofConnection = "null::uuid"
-
 // narrowByFields narrows a list by the fields of reservations, their listings and their lines.
 func narrowByFields(q *page.Query, f *Filter) {
 	q.IDs("r.id = any(?)", f.IDs)
@@ -79,8 +76,8 @@ func narrowByFields(q *page.Query, f *Filter) {
 	q.IDs("r.listing_id = any(?)", f.ListingIDs)
 	q.IDs("r.listing_id = any(?)", f.ListingID)
 	q.Texts("r.app_id", f.AppID)
-	q.Refs(ofConnection, f.ConnectionIDs)
-	q.Refs(ofConnection, f.ConnectionID)
+	q.Refs("r.connection_id", f.ConnectionIDs)
+	q.Refs("r.connection_id", f.ConnectionID)
 	q.Narrow(`r.booking_platform collate "case_insensitive" = any(?)`, f.BookingChannel)
 
 	// The business model is that of the ownership period which covers the check-in.

@@ -20,6 +20,7 @@ func Part() parts.Part {
 				Of: "listing", Reason: "reservations", Columns: []string{"reservation.listing_id"},
 				HoldsIf: `exists (select from reservation where team_id = @team and listing_id = @id and status = 'booked' and check_out > @today)`,
 			},
+			{Of: "connection", Reason: "reservations", Columns: []string{"reservation.connection_id"}},
 			{Of: "fee", Reason: "reservations", Columns: []string{"reservation_adjustment.recurring_fee_id"}},
 		},
 		Used:    []*parts.Usage{used},

@@ -1,6 +1,7 @@
 package reservation
 
 import (
+	"cmp"
 	"context"
 
 	"stayledger/domain/activity/fee"
@@ -185,11 +186,17 @@ func (d *Derived) previewLines(in *Input) []PreviewLine {
 	out := []PreviewLine{}
 
 	// A reservation that is kept out of the ledger makes everything inactive that has no other reason.
-	add := func(p PreviewLine, reason string) {
-		if p.Status = LineActive; reason == "" && r.GeneralLedgerStatus == LedgerInactive {
-			reason = string(GeneralLedgerInactive)
-		}
+	kept := ""
 
+	switch {
+	case r.GeneralLedgerStatus == LedgerInactive:
+		kept = string(GeneralLedgerInactive)
+	case !in.Window.has(in.accountingDate()):
+		kept = string(OutsideWindow)
+	}
+
+	add := func(p PreviewLine, reason string) {
+		p.Status, reason = LineActive, cmp.Or(reason, kept)
 		if reason != "" {
 			p.Status, p.InactiveReason = LineInactive, &reason
 		}

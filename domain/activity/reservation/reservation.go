@@ -67,6 +67,7 @@ type Reservation struct {
 	UniqueRef              *string              `json:"uniqueRef"`
 	AppID                  *string              `json:"appId" doc:"The app that the reservation came from, such as a property management system."`
 	SourceID               *string              `json:"sourceId" doc:"The reservation's own key in that app."`
+	ConnectionID           *id.ID               `json:"connectionId" doc:"The connection that it came over; null for none."`
 	ListingID              id.ID                `json:"listingId"`
 	Listing                listing.Ref          `json:"listing"`
 	Type                   Type                 `json:"type" doc:"ownerStay is a stay of the owner; recurring fees say whether they apply to it."`
@@ -106,7 +107,7 @@ type Reservation struct {
 // Nights returns the length of the stay.
 func (r *Reservation) Nights() int { return r.CheckIn.DaysUntil(r.CheckOut) }
 
-// posts reports whether the reservation can have a journal.
+// posts reports whether the reservation can have a journal, whatever its accounting date is.
 func (r *Reservation) posts() bool {
 	return r.Status != Inactive && r.GeneralLedgerStatus == LedgerActive
 }
@@ -132,6 +133,7 @@ const (
 	ReservationInactive   InactiveReason = "reservationInactive"
 	LineTypeExcluded      InactiveReason = "lineTypeExcluded"
 	GeneralLedgerInactive InactiveReason = "generalLedgerInactive"
+	OutsideWindow         InactiveReason = "outsideAccountingWindow"
 	UnassignedAccount     InactiveReason = "unassignedAccount"
 )
 

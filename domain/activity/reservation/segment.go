@@ -28,6 +28,39 @@ func (in *Input) recognition() fee.Recognition {
 	return in.Recognition
 }
 
+// Window is the accounting window of a connection: from StartAt to before EndAt. Nil is no bound.
+type Window struct {
+	StartAt *day.Day `json:"startAt"`
+	EndAt   *day.Day `json:"endAt"`
+}
+
+// has returns true for a date in the window.
+func (w Window) has(at day.Day) bool {
+	return (w.StartAt == nil || !at.Before(*w.StartAt)) && (w.EndAt == nil || at.Before(*w.EndAt))
+}
+
+// posts reports whether the reservation can have a journal: it counts, and its accounting date is in the window of the
+// connection that it came over (CUT-13).
+func (in *Input) posts() bool { return in.Reservation.posts() && in.Window.has(in.accountingDate()) }
+
+// accountingDate returns the date that decides whether the reservation is in an accounting window: its posting date if
+// it has one, or else the check-in, the check-out also for pro rata, or the day of the booking, by the recognition of
+// the reservation (CUT-14..CUT-17).
+func (in *Input) accountingDate() day.Day {
+	r := &in.Reservation
+
+	switch recognition := in.recognition(); {
+	case r.GeneralLedgerPostingAt != nil:
+		return *r.GeneralLedgerPostingAt
+	case recognition == fee.CheckOut, recognition == fee.ProRata:
+		return r.CheckOut
+	case recognition == fee.BookedAt && r.BookedAt != nil:
+		return *r.BookedAt
+	default:
+		return r.CheckIn
+	}
+}
+
 // overrideDate returns the one date of everything that has no date of its own, whatever the settings: the override, or
 // the date of the cancellation. It returns nil if there is neither.
 func (in *Input) overrideDate() *day.Day {

@@ -18,7 +18,7 @@ import (
 	"stayledger/platform/money"
 )
 
-var columns = `r.id, r.short_ref, r.unique_ref, r.app_id, r.source_id, r.listing_id, r.type, r.status, r.general_ledger_status, r.guest_name, r.booker_name, r.guests,
+var columns = `r.id, r.short_ref, r.unique_ref, r.app_id, r.source_id, r.connection_id, r.listing_id, r.type, r.status, r.general_ledger_status, r.guest_name, r.booker_name, r.guests,
 	r.confirmation_code, r.pms_reference_code, r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.booking_platform,
 	r.general_ledger_posting_at, r.currency, r.userdata, r.metadata, r.created_at, r.updated_at,
 	` + listing.RefSQL("l") + ` as listing`
@@ -99,6 +99,17 @@ func loadIDsByListing(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.
 
 	return db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and listing_id = any(@listings)`,
 		db.Args{"team": tx.Team, "listings": listingIDs})
+}
+
+// loadIDsByConnection loads the ids of the reservations that came over a connection.
+func loadIDsByConnection(ctx context.Context, tx *db.Tx, connection id.ID) ([]id.ID, error) {
+	found, err := db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and connection_id = @connection order by id`,
+		db.Args{"team": tx.Team, "connection": connection})
+	if err != nil {
+		return nil, fmt.Errorf("find the reservations of a connection: %w", err)
+	}
+
+	return found, nil
 }
 
 // loadUnlinkedTransactions loads the active transactions with a line that is not linked and names one of these
@@ -241,6 +252,8 @@ type settings struct {
 	DefaultRevenueRecognition fee.Recognition
 	LongTermStayNights        *int64
 	Mappings                  []mapping.Mapping
+	// Windows are the accounting windows of the connections that have one.
+	Windows map[id.ID]Window
 }
 
 // loadSettings loads the team's settings and its mappings of line types in one statement.
@@ -250,7 +263,9 @@ func loadSettings(ctx context.Context, tx *db.Tx) (settings, error) {
 		select t.default_revenue_recognition, t.long_term_stay_nights, coalesce((
 			select jsonb_agg(jsonb_build_object('appId', m.app_id, 'lineType', m.line_type, 'channel', m.channel, 'status', m.status,
 				'accountId', m.account_id, 'party', m.party, 'revenueRecognition', m.revenue_recognition))
-			from reservation_line_mapping m where m.team_id = @team), '[]') as mappings
+			from reservation_line_mapping m where m.team_id = @team), '[]') as mappings, coalesce((
+			select jsonb_object_agg(c.id, jsonb_build_object('startAt', c.accounting_start_at, 'endAt', c.accounting_end_at))
+			from connection c where c.team_id = @team and (c.accounting_start_at is not null or c.accounting_end_at is not null)), '{}') as windows
 		from team t where t.id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return settings{}, fmt.Errorf("read team settings: %w", err)
@@ -319,15 +334,15 @@ func loadCurrencyConflicts(ctx context.Context, tx *db.Tx, ids []id.ID, currenci
 }
 
 const upsert = `
-	insert into reservation (team_id, id, short_ref, unique_ref, app_id, source_id, listing_id, type, status, general_ledger_status, guest_name, booker_name,
+	insert into reservation (team_id, id, short_ref, unique_ref, app_id, source_id, connection_id, listing_id, type, status, general_ledger_status, guest_name, booker_name,
 		guests, confirmation_code, pms_reference_code, check_in, check_out, booked_at, cancelled_at, booking_platform, general_ledger_posting_at, currency,
 		userdata, metadata, created_at, updated_at)
-	select @team, r.* from unnest(@ids::uuid[], @short_refs::text[], @unique_refs::text[], @app_ids::text[], @source_ids::text[], @listings::uuid[],
+	select @team, r.* from unnest(@ids::uuid[], @short_refs::text[], @unique_refs::text[], @app_ids::text[], @source_ids::text[], @connections::uuid[], @listings::uuid[],
 		@types::text[], @statuses::text[], @general_ledger_statuses::text[], @guest_names::text[], @booker_names::text[], @guests::int[],
 		@confirmation_codes::text[], @pms_reference_codes::text[], @check_ins::date[], @check_outs::date[], @booked_ats::date[], @cancelled_ats::date[],
 		@booking_platforms::text[], @general_ledger_posting_ats::date[], @currencies::text[], @userdatas::jsonb[], @metadatas::jsonb[],
 		@created_ats::timestamptz[], @updated_ats::timestamptz[]) r
-	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, app_id = excluded.app_id, source_id = excluded.source_id,
+	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, app_id = excluded.app_id, source_id = excluded.source_id, connection_id = excluded.connection_id,
 		listing_id = excluded.listing_id, type = excluded.type, status = excluded.status, general_ledger_status = excluded.general_ledger_status,
 		guest_name = excluded.guest_name, booker_name = excluded.booker_name, guests = excluded.guests, confirmation_code = excluded.confirmation_code,
 		pms_reference_code = excluded.pms_reference_code, check_in = excluded.check_in, check_out = excluded.check_out, booked_at = excluded.booked_at,
@@ -354,6 +369,7 @@ func upsertStatement(tx *db.Tx, drafts []*draft) db.Stmt {
 		"unique_refs": column(drafts, func(r *Reservation) *string { return r.UniqueRef }),
 		"app_ids":     column(drafts, func(r *Reservation) *string { return r.AppID }),
 		"source_ids":  column(drafts, func(r *Reservation) *string { return r.SourceID }),
+		"connections": column(drafts, func(r *Reservation) *id.ID { return r.ConnectionID }),
 		"listings":    column(drafts, func(r *Reservation) id.ID { return r.ListingID }),
 		"types":       column(drafts, func(r *Reservation) string { return string(r.Type) }),
 		"statuses":    column(drafts, func(r *Reservation) string { return string(r.Status) }),

@@ -116,6 +116,8 @@ type Basis struct {
 	Listings []id.ID
 	// Assignments belong to other accounts.
 	Assignments []Reassigned
+	// Connection has another accounting window.
+	Connection *id.ID
 	// Settings says that the team's settings decide otherwise.
 	Settings bool
 }

@@ -46,8 +46,9 @@ type Change struct {
 	ChangedAt time.Time
 	// At is the day that places the record in a window, such as a check-in; nil for none.
 	At *day.Day
-	// Skip says why the record is left out, such as pending; empty takes it in.
-	Skip Reason
+	// Skip says why the record is left out, such as pending; empty takes it in. SkipNew is the same for one that was never
+	// taken in.
+	Skip, SkipNew Reason
 
 	// sum is the hash of what it says.
 	sum []byte
@@ -62,6 +63,8 @@ type Reference struct {
 // Origin says where records come from. It is the provenance of what they write.
 type Origin struct {
 	SourceID, SyncID id.ID
+	// ConnectionID is the connection that they come over, nil for none.
+	ConnectionID *id.ID
 	// reading marks the records that the present reading has seen. A sync that begins anew is another reading.
 	reading id.ID
 }
@@ -74,6 +77,8 @@ type Kind struct {
 	// Lists are the fields that are lists, with the members by which an item of one is known, such as the type and
 	// description of a line. Items that have them in common are told apart by their order.
 	Lists map[string][]string
+	// See is told of the records that have changed, before they are matched. Nil: nothing is done.
+	See func(ctx context.Context, tx *db.Tx, from Origin, changes []*Change) error
 	// Match finds the records here that unknown ones are, in the order given; their references are fields. Nil: they are
 	// all new.
 	Match func(ctx context.Context, tx *db.Tx, from Origin, unknown []Change) ([]Match, error)
@@ -91,9 +96,11 @@ type Kind struct {
 }
 
 // Match is the record here that an external one is: one, none, or one of several that the source must not guess about.
+// One that Waits is tried again with every sync until a person has decided.
 type Match struct {
 	ID        *id.ID
 	Ambiguous bool
+	Waits     bool
 }
 
 // Write is a record to create, or with an ID one to change: the fields that are given.
@@ -157,6 +164,18 @@ var (
 	// ErrRefused says that the credentials are refused, which only a person can mend.
 	ErrRefused = errors.New("the source refuses the credentials")
 )
+
+// LimitedError is the error of a source that takes no more calls for a while.
+type LimitedError struct {
+	Until time.Time
+	Cause error
+}
+
+// Error returns the text of the cause.
+func (e *LimitedError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *LimitedError) Unwrap() error { return e.Cause }
 
 // Encode returns the values of a record from what the API shows of it.
 func Encode(record any) (Values, error) {

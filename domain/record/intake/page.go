@@ -48,6 +48,8 @@ const (
 	Unmapped Reason = "unmapped"
 	// StatusIgnored: the record has a status in which it is not taken in, such as an inquiry.
 	StatusIgnored Reason = "statusIgnored"
+	// Pending: the record is not final at the source yet.
+	Pending Reason = "pending"
 	// Ambiguous: several records here could be it, or the one that is belongs to another of the source.
 	Ambiguous Reason = "ambiguous"
 	// Malformed: the values are not of the form that the kind has.
@@ -262,6 +264,10 @@ func (c *Change) skipped(was *memory, same bool) Reason {
 		return Unchanged
 	}
 
+	if c.Skip == "" && was.entity() == nil {
+		return c.SkipNew
+	}
+
 	return c.Skip
 }
 
@@ -307,6 +313,12 @@ func (in *intake) takeKind(
 			removed = append(removed, c)
 		} else {
 			present = append(present, c)
+		}
+	}
+
+	if k.See != nil {
+		if err := k.See(ctx, tx, in.origin, changes); err != nil {
+			return err
 		}
 	}
 
@@ -388,6 +400,14 @@ func (in *intake) identify(
 		if m.Ambiguous || m.ID != nil && bound[*m.ID] {
 			in.note(p.change, nil, Rejected, Ambiguous)
 
+			out[places[i]] = nil
+
+			continue
+		}
+
+		if m.Waits {
+			in.note(p.change, nil, Skipped, Unmapped)
+			in.keep = append(in.keep, p.wait())
 			out[places[i]] = nil
 
 			continue

@@ -13,12 +13,20 @@ import (
 // keepItems is how long it is kept what became of each record of a sync; its counts stay.
 const keepItems = 365 * 24 * time.Hour
 
-// Part returns the endpoints, the jobs and the tables of the intake. Sources are opened by open; kinds are those of the
-// nouns.
-func Part(open Open, kinds ...Kind) parts.Part {
-	r := &runner{open: open, kinds: map[string]*Kind{}}
-	for i := range kinds {
-		r.kinds[kinds[i].Name] = &kinds[i]
+// Config has what the intake needs from the service.
+type Config struct {
+	Open Open
+	// Refused is told of a connection whose app refuses the credentials.
+	Refused func(ctx context.Context, tx *db.Tx, connection id.ID) error
+	// Kinds are those of the nouns.
+	Kinds []Kind
+}
+
+// Part returns the endpoints, the jobs and the tables of the intake.
+func Part(c Config) parts.Part {
+	r := &runner{open: c.Open, refused: c.Refused, kinds: map[string]*Kind{}}
+	for i := range c.Kinds {
+		r.kinds[c.Kinds[i].Name] = &c.Kinds[i]
 	}
 
 	return parts.Part{

@@ -36,14 +36,15 @@ type Open func(ctx context.Context, d *db.DB, scope db.Scope, connection id.ID) 
 
 // runner takes in pages.
 type runner struct {
-	open  Open
-	kinds map[string]*Kind
+	open    Open
+	refused func(ctx context.Context, tx *db.Tx, connection id.ID) error
+	kinds   map[string]*Kind
 }
 
 // handler returns the handler of the job that takes in pages.
 func (r *runner) handler() job.Handler {
 	return job.Handler{
-		Timeout: pageTime, TryFor: job.OutsideTime, Lane: job.Bulk, Do: r.do, Exhausted: giveUp,
+		Timeout: pageTime, TryFor: job.OutsideTime, Lane: job.Bulk, Do: r.do, Exhausted: r.giveUp,
 	}
 }
 
@@ -113,6 +114,10 @@ func (r *runner) step(ctx context.Context, d *db.DB, t *turn) (*Sync, error) {
 		return nil, r.commitProgress(ctx, d, t.job, s)
 	}
 
+	if limited, ok := errors.AsType[*LimitedError](err); ok {
+		return nil, d.Write(ctx, t.job.Scope(), func(ctx context.Context, tx *db.Tx) error { return waitUntil(ctx, tx, t.job, s, limited.Until) })
+	}
+
 	if err != nil {
 		return nil, sourceError(err)
 	}
@@ -148,7 +153,7 @@ func (p *progress) forget(kind string) bool {
 
 // origin returns the provenance of what the sync writes.
 func (s *Sync) origin() Origin {
-	return Origin{SourceID: s.SourceID, SyncID: s.ID, reading: *cmp.Or(s.Progress.Reading, &s.ID)}
+	return Origin{SourceID: s.SourceID, SyncID: s.ID, ConnectionID: s.ConnectionID, reading: *cmp.Or(s.Progress.Reading, &s.ID)}
 }
 
 // errPage refuses a page of too many records.
@@ -167,8 +172,8 @@ func sourceError(err error) error {
 	return err
 }
 
-// giveUp ends a sync whose source could not be read.
-func giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+// giveUp ends a sync whose source could not be read. A connection whose credentials are refused has to be connected again.
+func (r *runner) giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	args, err := decodeTask(j)
 	if err != nil {
 		return err
@@ -185,6 +190,12 @@ func giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 		switch {
 		case errors.Is(cause, ErrRefused):
 			code = FaultReconnect
+
+			if s.ConnectionID != nil {
+				if err := r.refused(ctx, tx, *s.ConnectionID); err != nil {
+					return err
+				}
+			}
 		case errors.Is(cause, errSource):
 			code = FaultUnavailable
 		}
@@ -393,6 +404,18 @@ func (r *runner) commit(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*S
 	operation.Settle(tx, t.job)
 
 	return nil, finish(ctx, tx, s, Completed, nil)
+}
+
+// waitUntil ends a job whose source takes no calls for a while, and inserts one that goes on then.
+func waitUntil(ctx context.Context, tx *db.Tx, j job.Job, s *Sync, until time.Time) error {
+	next := s.task()
+	next.DueAt = until
+
+	if err := job.Insert(ctx, tx, next); err != nil {
+		return err
+	}
+
+	return job.Done(ctx, tx, j)
 }
 
 // goOn ends the job of a page and inserts that of the next one.

@@ -24,7 +24,7 @@ const recallSQL = `
 				and e.ordinal = g.ordinal` + db.Fence + `) r
 	), seen as (
 		update external_record r set seen_reading_id = case when @complete then @reading else r.seen_reading_id end,
-			seen_at = @now, changed_at = case when k.newer then k.stamp else r.changed_at end
+			changed_at = case when k.newer then k.stamp else r.changed_at end
 		from known k
 		where (@complete or k.newer) and r.team_id = @team and r.source_id = @source and r.kind = k.kind and r.external_id = k.external_id
 			and r.ordinal = k.ordinal)
@@ -63,7 +63,7 @@ func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change, compl
 	// A plan that is kept could be one of an empty table, which reads all records of the source for each page.
 	err := db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
 		rows, err = db.Select[row](ctx, tx, recallSQL, db.Args{
-			"team": tx.Team, "source": from.SourceID, "reading": from.reading, "complete": complete, "now": tx.Now,
+			"team": tx.Team, "source": from.SourceID, "reading": from.reading, "complete": complete,
 			"kinds": kinds, "ids": ids, "ordinals": ordinals, "hashes": hashes, "stamps": stamps,
 		})
 
@@ -162,15 +162,15 @@ func remember(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error
 
 	_, err := tx.Exec(ctx, `
 		insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, conflicts, changed_at, day, state,
-			seen_reading_id, seen_at)
+			seen_reading_id)
 		select @team, @source, kind, external_id, ordinal, entity_id, decode(hash, 'base64'), taken, refs, waiting, locked, conflicts, changed_at, day, state,
-			@reading, @now
+			@reading
 		from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, entity_id uuid, hash text, taken jsonb, refs jsonb, waiting jsonb,
 			locked boolean, conflicts jsonb, changed_at timestamptz, day date, state text)
 		on conflict (team_id, source_id, kind, external_id, ordinal) do update set entity_id = excluded.entity_id, hash = excluded.hash,
 			taken = excluded.taken, refs = excluded.refs, waiting = excluded.waiting, locked = excluded.locked, conflicts = excluded.conflicts, changed_at = excluded.changed_at, day = excluded.day,
-			state = excluded.state, seen_reading_id = excluded.seen_reading_id, seen_at = excluded.seen_at`,
-		db.Args{"team": tx.Team, "source": from.SourceID, "reading": from.reading, "now": tx.Now, "rows": rows})
+			state = excluded.state, seen_reading_id = excluded.seen_reading_id`,
+		db.Args{"team": tx.Team, "source": from.SourceID, "reading": from.reading, "rows": rows})
 	if err != nil {
 		return fmt.Errorf("save external records: %w", err)
 	}

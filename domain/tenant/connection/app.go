@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/platform/db"
 	"stayledger/platform/seal"
 )
 
@@ -47,8 +48,12 @@ type App struct {
 	// a FieldError when it is one field.
 	Form func(a Access) error
 	// Check asks the app whether the connection works, outside of any transaction. Errors that wrap ErrCredentials or
-	// ErrUnusable are final; after any other it is asked again for a while.
-	Check func(ctx context.Context, c *Connection) error
+	// ErrUnusable are final; after any other it is asked again for a while. It returns the account that the credentials
+	// are of, nil for an app without accounts.
+	Check func(ctx context.Context, c *Connection) (*Account, error)
+	// Connected is asked after Check, outside of any transaction, for what is kept once the connection works; nil for
+	// nothing. Its errors are those of Check.
+	Connected func(ctx context.Context, c *Connection) (db.Work, error)
 }
 
 // Apps are the apps that teams can be connected to.
@@ -90,7 +95,7 @@ func (apps Apps) find(a AppID) *App {
 	return &App{
 		AppInfo: AppInfo{ID: a, Name: string(a)},
 		Form:    func(Access) error { return errUnknown },
-		Check:   func(context.Context, *Connection) error { return ErrUnusable },
+		Check:   func(context.Context, *Connection) (*Account, error) { return nil, ErrUnusable },
 	}
 }
 

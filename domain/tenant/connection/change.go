@@ -2,6 +2,7 @@ package connection
 
 import (
 	"stayledger/platform/api"
+	"stayledger/platform/day"
 )
 
 // Create is a connection to be.
@@ -19,6 +20,9 @@ type Update struct {
 	UniqueRef api.Opt[string]   `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
 	Settings  map[string]string `json:"settings,omitempty" maxProperties:"50" doc:"All settings. A changed address forgets the credentials."`
 	Status    *string           `json:"status,omitempty" enum:"active,disabled"`
+
+	AccountingStartAt api.Opt[day.Day] `json:"accountingStartAt,omitzero" doc:"For property-management systems only."`
+	AccountingEndAt   api.Opt[day.Day] `json:"accountingEndAt,omitzero" doc:"Not included."`
 }
 
 // Connect connects again.

@@ -27,6 +27,9 @@ const connectFor = 5 * time.Minute
 // checkTime bounds the time in which an app is asked once.
 const checkTime = 30 * time.Second
 
+// readTime bounds the time in which what is kept of the app is read.
+const readTime = 2 * time.Minute
+
 // jobArgs name the connection; what is secret is read from its row.
 type jobArgs struct {
 	ConnectionID id.ID `json:"connectionId"`
@@ -37,7 +40,7 @@ var errNotConnecting = errors.New("the connection is not being connected")
 
 // handlers returns the jobs of connections: connecting and archiving.
 func handlers(apps Apps, used *parts.Usage) map[job.Kind]job.Handler {
-	connect := operation.External(checkTime+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
+	connect := operation.External(checkTime+readTime+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
 		return try(ctx, d, scope, apps, args.ConnectionID)
 	})
 	connect.TryFor = connectFor
@@ -89,11 +92,9 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, apps Apps, connection id
 		return nil, operation.FailAs(operation.OperationFailed, errNotConnecting)
 	}
 
-	// Then ask, for a limited time.
-	asking, cancel := context.WithTimeout(ctx, checkTime)
-	defer cancel()
+	account, keep, err := apps.find(c.AppID).ask(ctx, c)
 
-	switch err := apps.find(c.AppID).Check(asking, c); {
+	switch {
 	case errors.Is(err, ErrCredentials), errors.Is(err, ErrUnusable):
 		return nil, operation.FailAs(operation.OperationFailed, err)
 	case err != nil:
@@ -107,8 +108,42 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, apps Apps, connection id
 			err = operation.FailAs(operation.OperationFailed, errNotConnecting)
 		}
 
+		if err == nil && account != nil {
+			err = saveAccount(ctx, tx, connection, account)
+		}
+
+		if err == nil && keep != nil {
+			err = keep(ctx, tx)
+		}
+
 		return err
 	}, nil
+}
+
+// ask asks the app of a connection whether it works, for a limited time, and for what is kept when it does.
+func (a *App) ask(ctx context.Context, c *Connection) (account *Account, keep db.Work, err error) {
+	checking, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+
+	if account, err = a.Check(checking, c); err != nil {
+		return nil, nil, err
+	}
+
+	// Other credentials must be of the account that the records here came from.
+	if account != nil && c.ExternalAccountID != nil && *c.ExternalAccountID != account.ID {
+		return nil, nil, errOtherAccount
+	}
+
+	if a.Connected == nil {
+		return account, nil, nil
+	}
+
+	reading, cancelReading := context.WithTimeout(ctx, readTime)
+	defer cancelReading()
+
+	keep, err = a.Connected(reading, c)
+
+	return account, keep, err
 }
 
 // start starts the operation that connects a connection.

@@ -17,35 +17,57 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/ptr"
 )
 
 // Connection is a connection as its team sees it.
 type Connection struct {
-	ID          id.ID           `json:"id"`
-	ShortRef    string          `json:"shortRef"`
-	UniqueRef   *string         `json:"uniqueRef"`
-	AppID       AppID           `json:"appId"`
-	App         AppInfo         `json:"app" db:"-"`
-	Name        string          `json:"name"`
-	Status      Status          `json:"status"`
-	Settings    json.RawMessage `json:"settings" doc:"As the app wants them; never the credentials."`
-	ConnectedAt *day.Instant    `json:"connectedAt" doc:"When the app last answered with the present credentials; null when it never has."`
-	CreatedAt   day.Instant     `json:"createdAt"`
-	UpdatedAt   day.Instant     `json:"updatedAt"`
+	ID        id.ID           `json:"id"`
+	ShortRef  string          `json:"shortRef"`
+	UniqueRef *string         `json:"uniqueRef"`
+	AppID     AppID           `json:"appId"`
+	App       AppInfo         `json:"app" db:"-"`
+	Name      string          `json:"name"`
+	Status    Status          `json:"status"`
+	Settings  json.RawMessage `json:"settings" doc:"As the app wants them; never the credentials."`
+	// ExternalAccount is the account at the app.
+	ExternalAccount   *Account     `json:"externalAccount" db:"-" doc:"The account at the app, from the first time that the app answers; null for apps without one."`
+	AccountingStartAt *day.Day     `json:"accountingStartAt" doc:"Only reservations with an accounting date from this day on are in the books. Null is no bound. For property-management systems only."`
+	AccountingEndAt   *day.Day     `json:"accountingEndAt" doc:"Only reservations with an accounting date before this day are in the books. Null is no bound."`
+	ConnectedAt       *day.Instant `json:"connectedAt" doc:"When the app last answered with the present credentials; null when it never has."`
+	CreatedAt         day.Instant  `json:"createdAt"`
+	UpdatedAt         day.Instant  `json:"updatedAt"`
 
 	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 
-	Credentials []byte `json:"-"`
+	Credentials         []byte  `json:"-"`
+	ExternalAccountID   *string `json:"-"`
+	ExternalAccountName *string `json:"-"`
+}
+
+// Account is an account at an app.
+type Account struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// show completes a connection with what its row does not have as it is shown.
+func (c *Connection) show(apps Apps) {
+	c.App = apps.find(c.AppID).AppInfo
+	if c.ExternalAccountID != nil {
+		c.ExternalAccount = &Account{*c.ExternalAccountID, ptr.Value(c.ExternalAccountName)}
+	}
 }
 
 // What can be wrong with a request on a connection.
 var (
 	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A connection with this reference already exists")
 	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Connection is still in use")
-	errBusy               = apierr.New(apierr.CodeLocked, "", "Connection is being worked on")
+	ErrBusy               = apierr.New(apierr.CodeLocked, "", "Connection is being worked on")
 	errArchived           = apierr.New(apierr.CodeBadRequest, "", "Connection is archived")
-	errReconnect          = apierr.New(apierr.CodeConnectionReconnectRequired, "", "Connection must be connected again")
+	ErrReconnect          = apierr.New(apierr.CodeConnectionReconnectRequired, "", "Connection must be connected again")
 	errUnknown            = apierr.New(apierr.CodeBadRequest, "", "App of the connection is not supported any more")
+	errOtherAccount       = fmt.Errorf("%w: they are of another account", ErrCredentials)
 	errNotBank            = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Funding account is not a bank account")
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
@@ -26,6 +27,8 @@ type Config struct {
 	Private bool
 	// Apps are those that teams can be connected to.
 	Apps Apps
+	// Journals are all nouns with journals: an accounting window decides which reservations have one.
+	Journals ledger.Sources
 }
 
 // endpoints returns the routes of connections.
@@ -51,22 +54,23 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 		}, w.get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/connections/{id}", ID: "updateConnection", Tag: tag, Summary: "Change a connection",
-			Errors: apierr.List{errBusy, errArchived, errInUse, errReconnect, errNotBank, errDuplicateUniqueRef},
+			Errors: apierr.List{ErrBusy, errArchived, errInUse, ErrReconnect, errNotBank, errDuplicateUniqueRef, errWindowClosed},
 			Doc: "Settings replace all settings. A changed address forgets the credentials, so that none reaches an address it was not meant for: " +
 				"the connection is then reconnectRequired. Fails with 423 for one that is being connected; 400 for an archived one; 400 for " +
-				"settings that the app does not take; 409 CONNECTION_RECONNECT_REQUIRED when one that has not worked is made active.",
+				"settings that the app does not take; 400 for an accounting window of another kind of app, one that ends before it starts, and one that " +
+				"changes what is in closed books; 409 CONNECTION_RECONNECT_REQUIRED when one that has not worked is made active.",
 			Scopes: []string{"connections:write"},
 		}, w.update),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/{id}/connect", ID: "connectConnection", Tag: tag, Summary: "Connect an app again",
-			Errors: apierr.List{errBusy, errArchived},
+			Errors: apierr.List{ErrBusy, errArchived},
 			Doc: "Starts an operation as createConnection does, with new credentials or the present ones. Fails with 423 for one that is being " +
 				"connected; 400 for an archived one; 400 for credentials that the app does not take or that are missing.",
 			Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
 		}, w.connect),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodDelete, Path: "/connections/{id}", ID: "deleteConnection", Tag: tag, Summary: "Delete or archive a connection",
-			Errors: apierr.List{errBusy, errInUse},
+			Errors: apierr.List{ErrBusy, errInUse},
 			Doc: "Without an outcome a connection over which payments were made, or that reads accounts at banks, is archived, and any other is deleted. " +
 				"Archiving is an operation. Fails with 423 for one that is being connected.",
 			Scopes: []string{"connections:delete"},
@@ -114,7 +118,7 @@ func (w writer) list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[
 
 	// The rows have only the key of the app; the rest comes from our list of apps.
 	for i := range found.Data {
-		found.Data[i].App = w.Apps.find(found.Data[i].AppID).AppInfo
+		found.Data[i].show(w.Apps)
 	}
 
 	if !in.Operations() {
@@ -135,7 +139,7 @@ func (w writer) get(ctx context.Context, tx *db.Tx, in *getInput) (*Connection, 
 		return nil, err
 	}
 
-	c.App = w.Apps.find(c.AppID).AppInfo
+	c.show(w.Apps)
 
 	return c, nil
 }
@@ -207,6 +211,10 @@ func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput) (*Connectio
 		if err := w.changeSettings(ctx, tx, c, in.Body.Settings); err != nil {
 			return nil, err
 		}
+	}
+
+	if err := w.changeWindow(ctx, tx, c, &in.Body); err != nil {
+		return nil, err
 	}
 
 	// The status comes after the settings, because these can require a reconnect.
@@ -314,7 +322,7 @@ func (w writer) deleteConnection(ctx context.Context, tx *db.Tx, in *deleteInput
 	}
 
 	if c.Status == Connecting {
-		return nil, nil, errBusy
+		return nil, nil, ErrBusy
 	}
 
 	// What refers to the connection decides between deleting and archiving.

@@ -34,7 +34,7 @@ func (Status) Enum() []string {
 func (c *Connection) workable() error {
 	switch c.Status {
 	case Connecting:
-		return errBusy
+		return ErrBusy
 	case Archived:
 		return errArchived
 	case Active, ReconnectRequired, Disabled:
@@ -52,7 +52,7 @@ func (c *Connection) forget() { c.Credentials, c.ConnectedAt, c.Status = nil, ni
 // setStatus switches a connection off, or on again when it has worked.
 func (c *Connection) setStatus(to Status) error {
 	if to == Active && c.ConnectedAt == nil {
-		return errReconnect
+		return ErrReconnect
 	}
 
 	c.Status = to
@@ -108,7 +108,7 @@ func archiveUnused(ctx context.Context, tx *db.Tx, usage *parts.Usage, connectio
 	}
 
 	if c.Status == Connecting {
-		return errBusy
+		return ErrBusy
 	}
 
 	// Payments that are under way must end first.

@@ -12,7 +12,8 @@ import (
 	"stayledger/platform/parts"
 )
 
-const columns = `c.id, c.short_ref, c.unique_ref, c.app_id, c.name, c.status, c.settings, c.credentials, c.connected_at, c.created_at, c.updated_at`
+const columns = `c.id, c.short_ref, c.unique_ref, c.app_id, c.name, c.status, c.settings, c.credentials, c.external_account_id, c.external_account_name,
+	c.accounting_start_at, c.accounting_end_at, c.connected_at, c.created_at, c.updated_at`
 
 func query(tx *db.Tx) page.Query {
 	return page.Query{
@@ -62,14 +63,25 @@ func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
 func update(ctx context.Context, tx *db.Tx, c *Connection) error {
 	_, err := tx.Exec(ctx, `
 		update connection set unique_ref = @ref, name = @name, status = @status, settings = @settings, credentials = @credentials,
-			connected_at = @connected::timestamptz, updated_at = @now
+			accounting_start_at = @start::date, accounting_end_at = @end::date, connected_at = @connected::timestamptz, updated_at = @now
 		where team_id = @team and id = @id`,
 		db.Args{
 			"team": tx.Team, "id": c.ID, "ref": c.UniqueRef, "name": c.Name, "status": c.Status, "settings": c.Settings,
-			"credentials": c.Credentials, "connected": c.ConnectedAt, "now": tx.Now,
+			"credentials": c.Credentials, "start": c.AccountingStartAt, "end": c.AccountingEndAt, "connected": c.ConnectedAt, "now": tx.Now,
 		})
 
 	return conflict(err)
+}
+
+// saveAccount saves the account that the credentials of a connection are of.
+func saveAccount(ctx context.Context, tx *db.Tx, connection id.ID, a *Account) error {
+	_, err := tx.Exec(ctx, `update connection set external_account_id = @account, external_account_name = @name where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": connection, "account": a.ID, "name": a.Name})
+	if err != nil {
+		return fmt.Errorf("save the account of a connection: %w", err)
+	}
+
+	return nil
 }
 
 // conflict returns the error of a write, with 409 for a reference that another connection has.
@@ -97,7 +109,7 @@ func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
 // newUsage returns the usage of connections: any payment or account connection keeps one from being deleted, a payment
 // under way from being archived.
 func newUsage() *parts.Usage {
-	return parts.NewUsage("connection", "payments", "paymentsUnderWay", "accountConnections", "bankRecords", "syncs")
+	return parts.NewUsage("connection", "payments", "paymentsUnderWay", "accountConnections", "bankRecords", "reservations", "syncs")
 }
 
 // checkIdle refuses what must not happen while a payment is under way.

@@ -1,0 +1,38 @@
+package pms
+
+import (
+	"errors"
+
+	"stayledger/domain/tenant/connection"
+	"stayledger/provider/pms"
+	"stayledger/provider/pms/protocol"
+)
+
+// known declares every property-management system.
+var known = []app{
+	{
+		App: connection.App{
+			AppInfo: connection.AppInfo{ID: "pmsProtocol", Name: "PMS protocol", Kind: connection.PMS},
+			Settings: []connection.Field{
+				{Name: "baseUrl", Required: true, Min: 1, Max: 500, Address: true},
+			},
+			Credentials: []connection.Field{
+				{Name: "token", Required: true, Min: 1, Max: 500, Check: connection.Token},
+			},
+		},
+		open: func(a connection.Access, o Options) (pms.Client, error) {
+			client, err := protocol.New(a.Settings, a.Credentials, pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within})
+
+			return client, fieldError(err)
+		},
+	},
+}
+
+// fieldError returns the error of a client's settings as connections see it.
+func fieldError(err error) error {
+	if wrong, ok := errors.AsType[*pms.SettingsError](err); ok {
+		return &connection.FieldError{Field: wrong.Field, Cause: err}
+	}
+
+	return err
+}

@@ -1,0 +1,174 @@
+// Package pms brings listings and reservations of property-management systems into the books: the apps that teams can
+// be connected to, the sources that syncs read, and which listing here each listing of a system is.
+//
+// To add a system, write its client below provider/pms and add a literal to known. No other code asks for the name of a
+// system.
+//
+// The page docs/decisions/pms.md says what the contract leaves open and how it is answered here.
+package pms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"stayledger/domain/record/intake"
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/seal"
+	"stayledger/provider/pms"
+)
+
+// Options are those of the clients of all systems.
+type Options struct {
+	// AllowPrivate lets clients call private addresses: the operator's choice and never a team's.
+	AllowPrivate bool
+	// Within shortens the time that a call may take, 0 does not.
+	Within time.Duration
+}
+
+// app is a property-management system.
+type app struct {
+	connection.App
+
+	// open makes a client. It fails with a connection.FieldError for settings that the client does not take.
+	open func(a connection.Access, o Options) (pms.Client, error)
+}
+
+// find returns a system, nil for an app that is none.
+func find(a connection.AppID) *app {
+	i := slices.IndexFunc(known, func(k app) bool { return k.ID == a })
+	if i < 0 {
+		return nil
+	}
+
+	return &known[i]
+}
+
+// errNoSystem refuses to read records over a connection to an app that has none.
+var errNoSystem = errors.New("the app of the connection gives no records")
+
+// Systems opens the clients of connections.
+type Systems struct {
+	box     *seal.Box
+	options Options
+}
+
+// New returns the systems, with credentials that the box has sealed.
+func New(box *seal.Box, o Options) *Systems { return &Systems{box: box, options: o} }
+
+// open opens the client of a connection.
+func (s *Systems) open(c *connection.Connection) (pms.Client, error) {
+	k := find(c.AppID)
+	if k == nil {
+		return nil, errNoSystem
+	}
+
+	access, err := k.Access(s.box, c)
+	if err != nil {
+		return nil, err
+	}
+
+	return k.open(access, s.options)
+}
+
+// Apps returns the apps for connections.
+func (s *Systems) Apps() connection.Apps {
+	out := make(connection.Apps, len(known))
+
+	for i := range known {
+		k := &known[i]
+		out[i] = k.App
+		out[i].Form = func(a connection.Access) error {
+			_, err := k.open(a, s.options)
+			return err
+		}
+		out[i].Check = s.check
+		out[i].Connected = s.readListings
+	}
+
+	return out
+}
+
+// check asks the system of a connection whose account the credentials open.
+func (s *Systems) check(ctx context.Context, c *connection.Connection) (*connection.Account, error) {
+	client, err := s.open(c)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", connection.ErrUnusable, err)
+	}
+
+	account, err := client.Account(ctx)
+	if err != nil {
+		return nil, checkError(err)
+	}
+
+	return &connection.Account{ID: account.ID, Name: account.Name}, nil
+}
+
+// readListings reads all listings of a system, so that it can be said which listings here they are before the first sync.
+func (s *Systems) readListings(ctx context.Context, c *connection.Connection) (db.Work, error) {
+	client, err := s.open(c)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", connection.ErrUnusable, err)
+	}
+
+	var changes []*intake.Change
+
+	from := &source{client: client, app: string(c.AppID)}
+	for page, more := "", true; more; more = page != "" {
+		got, err := from.pullListings(ctx, page)
+		if err != nil {
+			return nil, checkError(err)
+		}
+
+		for i := range got.Changes {
+			changes = append(changes, &got.Changes[i])
+		}
+
+		page = got.Next
+	}
+
+	return func(ctx context.Context, tx *db.Tx) error {
+		return see(ctx, tx, intake.Origin{ConnectionID: &c.ID}, changes)
+	}, nil
+}
+
+// checkError returns the error of a call as connections see it.
+func checkError(err error) error {
+	switch {
+	case errors.Is(err, pms.ErrCredentials):
+		return fmt.Errorf("%w: %w", connection.ErrCredentials, err)
+	case errors.Is(err, pms.ErrRefused):
+		return fmt.Errorf("%w: %w", connection.ErrUnusable, err)
+	}
+
+	return fmt.Errorf("ask a property-management system: %w", err)
+}
+
+// Open opens the source behind a connection. It is an intake.Open.
+func (s *Systems) Open(ctx context.Context, d *db.DB, scope db.Scope, connectionID id.ID) (intake.Source, error) {
+	var c *connection.Connection
+
+	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		c, err = connection.Get(ctx, tx, connectionID)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the connection of a source: %w", err)
+	}
+
+	// Nothing is read over a connection that was switched off or has to be connected again.
+	if c.Status != connection.Active {
+		return nil, intake.ErrRefused
+	}
+
+	client, err := s.open(c)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", intake.ErrRefused, err)
+	}
+
+	return &source{client: client, app: string(c.AppID)}, nil
+}

@@ -1,0 +1,273 @@
+package pms
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"stayledger/domain/record/intake"
+	"stayledger/platform/money"
+	"stayledger/provider/pms"
+)
+
+// The kinds of records that systems give.
+const (
+	listingKind     = "listing"
+	reservationKind = "reservation"
+)
+
+// source gives the records of a system to syncs.
+type source struct {
+	client pms.Client
+	app    string
+}
+
+// Kinds lists the kinds, listings first: reservations name them.
+func (*source) Kinds() []string { return []string{listingKind, reservationKind} }
+
+// Pull gives the next page of a kind.
+func (s *source) Pull(ctx context.Context, r intake.Request) (*intake.Page, error) {
+	if r.Kind == listingKind {
+		return s.pullListings(ctx, r.Page)
+	}
+
+	got, err := s.client.Reservations(ctx, &pms.Query{Since: r.Since, Page: r.Page, From: r.From, To: r.To})
+	if err != nil {
+		return nil, sourceError(err)
+	}
+
+	out := &intake.Page{Next: got.Next, Watermark: got.Mark, Complete: got.Complete}
+	if out.Complete && (r.From != nil || r.To != nil) {
+		out.Window = &intake.Window{From: r.From, To: r.To}
+	}
+
+	for i := range got.Reservations {
+		out.Changes = append(out.Changes, s.reservation(&got.Reservations[i]))
+	}
+
+	for _, name := range got.Unreadable {
+		out.Changes = append(out.Changes, unreadable(reservationKind, name))
+	}
+
+	return out, nil
+}
+
+// pullListings gives a page of listings. The pages have all of them.
+func (s *source) pullListings(ctx context.Context, page string) (*intake.Page, error) {
+	got, err := s.client.Listings(ctx, page)
+	if err != nil {
+		return nil, sourceError(err)
+	}
+
+	out := &intake.Page{Next: got.Next, Complete: true}
+
+	for i := range got.Listings {
+		out.Changes = append(out.Changes, listingChange(&got.Listings[i]))
+	}
+
+	for _, name := range got.Unreadable {
+		out.Changes = append(out.Changes, unreadable(listingKind, name))
+	}
+
+	return out, nil
+}
+
+// Lookup gives reservations as they are now. Listings are looked up by reading all of them.
+func (s *source) Lookup(ctx context.Context, kind string, externalIDs []string) ([]intake.Change, error) {
+	if kind == listingKind {
+		return s.lookUpListings(ctx, externalIDs)
+	}
+
+	got, err := s.client.Lookup(ctx, externalIDs)
+	if err != nil {
+		return nil, sourceError(err)
+	}
+
+	out := make([]intake.Change, len(got))
+	for i := range got {
+		out[i] = s.reservation(&got[i])
+	}
+
+	return out, nil
+}
+
+// lookUpListings reads all listings and gives those with some ids; the others are gone.
+func (s *source) lookUpListings(ctx context.Context, externalIDs []string) ([]intake.Change, error) {
+	found := map[string]intake.Change{}
+
+	for page, more := "", true; more; more = page != "" {
+		got, err := s.pullListings(ctx, page)
+		if err != nil {
+			return nil, err
+		}
+
+		for _, c := range got.Changes {
+			found[c.ExternalID] = c
+		}
+
+		page = got.Next
+	}
+
+	out := make([]intake.Change, len(externalIDs))
+	for i, name := range externalIDs {
+		c, exists := found[name]
+		if !exists {
+			c = intake.Change{Kind: listingKind, ExternalID: name, Gone: true}
+		}
+
+		out[i] = c
+	}
+
+	return out, nil
+}
+
+// sourceError returns the error of a call as syncs see it.
+func sourceError(err error) error {
+	switch {
+	case errors.Is(err, pms.ErrCredentials):
+		return fmt.Errorf("%w: %w", intake.ErrRefused, err)
+	case errors.Is(err, pms.ErrCursor):
+		return fmt.Errorf("%w: %w", intake.ErrCursorLost, err)
+	}
+
+	if e, ok := errors.AsType[*pms.Error](err); ok && !e.Until.IsZero() {
+		return &intake.LimitedError{Until: e.Until, Cause: err}
+	}
+
+	return fmt.Errorf("read a property-management system: %w", err)
+}
+
+// unreadable is the change of a record that is not of the protocol: it fails alone, since nothing decodes as its value.
+func unreadable(kind, name string) intake.Change {
+	return intake.Change{Kind: kind, ExternalID: name, Values: intake.Values{"": json.RawMessage(`{`)}}
+}
+
+// listingChange returns what a system says of a listing.
+func listingChange(l *pms.Listing) intake.Change {
+	values := encode(map[string]any{"name": l.Name})
+
+	if l.Currency != "" {
+		values["defaultCurrency"] = text(l.Currency)
+	}
+
+	if a := l.Address; a != nil {
+		values["address"] = encode(map[string]any{"a": listingAddress(a)})["a"]
+	}
+
+	// The parent and the unit are no fields of a listing here; they are kept beside it.
+	if l.ParentID != "" {
+		values["parentId"], values["unit"] = text(l.ParentID), text(l.Unit)
+	}
+
+	return intake.Change{Kind: listingKind, ExternalID: l.ID, Values: values}
+}
+
+// listingAddress returns an address in the form of the API.
+func listingAddress(a *pms.Address) map[string]string {
+	out := map[string]string{}
+
+	for name, part := range map[string]string{
+		"line1": a.Street, "city": a.City, "state": a.State, "postalCode": a.PostalCode, "countryCode": a.Country,
+	} {
+		if part != "" {
+			out[name] = part
+		}
+	}
+
+	return out
+}
+
+// reservation returns what the system says of a reservation.
+func (s *source) reservation(r *pms.Reservation) intake.Change {
+	c := intake.Change{Kind: reservationKind, ExternalID: r.ID, Gone: r.Gone, ChangedAt: r.ChangedAt}
+	if r.Gone {
+		return c
+	}
+
+	c.At = &r.CheckIn
+	c.Refs = map[string]intake.Reference{"listingId": {Kind: listingKind, ExternalID: r.ListingID}}
+	c.Values = encode(map[string]any{
+		"appId": s.app, "sourceId": r.ID, "type": "guest", "guestName": orNull(r.Guest.Name), "guests": r.Guests,
+		"confirmationCode": orNull(r.Code), "pmsReferenceCode": r.ID, "checkIn": r.CheckIn, "checkOut": r.CheckOut, "bookedAt": r.BookedAt,
+		"bookingPlatform": orNull(r.Channel), "status": "booked", "lines": lines(r),
+	})
+
+	if r.Currency != "" {
+		c.Values["currency"] = text(r.Currency)
+	}
+
+	if r.OwnerStay {
+		c.Values["type"] = text("ownerStay")
+	}
+
+	switch {
+	case r.Block, r.Status == pms.Inactive, r.Status == pms.Inquiry:
+		c.Values["status"], c.SkipNew = text("inactive"), intake.StatusIgnored
+	case r.Status == pms.Pending:
+		c.Skip = intake.Pending
+	case r.Status == pms.Canceled:
+		c.Values["status"] = text("canceled")
+
+		if r.CanceledAt != nil {
+			c.Values["cancelledAt"] = text(r.CanceledAt.String())
+		}
+	}
+
+	return c
+}
+
+// lines returns the lines of a reservation in the form of the API. An owner stay has none that the guest pays. What the
+// lines lack of the stated total, or have beyond it, is a line of its own.
+func lines(r *pms.Reservation) []map[string]any {
+	out := []map[string]any{}
+	if r.OwnerStay || r.Block {
+		return out
+	}
+
+	var sum money.Cents
+
+	for _, l := range r.Lines {
+		sum += l.Amount
+		line := map[string]any{"type": l.Type, "amount": l.Amount}
+		if l.Description != "" {
+			line["description"] = l.Description
+		}
+
+		out = append(out, line)
+	}
+
+	if r.Total != nil && *r.Total != sum {
+		out = append(out, map[string]any{"type": pms.Other, "description": "Difference to the stated total", "amount": *r.Total - sum})
+	}
+
+	return out
+}
+
+// orNull returns a text, nil for an empty one.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+
+	return &s
+}
+
+// text returns a text as JSON.
+func text(s string) json.RawMessage { return encode(map[string]any{"s": s})["s"] }
+
+// encode returns values as JSON. They are texts, numbers and days, which can always be encoded.
+func encode(fields map[string]any) intake.Values {
+	out := intake.Values{}
+
+	for name, v := range fields {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			panic(fmt.Sprintf("pms: encode %s: %v", name, err))
+		}
+
+		out[name] = raw
+	}
+
+	return out
+}

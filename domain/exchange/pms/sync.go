@@ -1,0 +1,143 @@
+package pms
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"stayledger/domain/record/intake"
+	"stayledger/domain/record/operation"
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/parts"
+)
+
+const tag = "Connections"
+
+// What can be wrong with a sync.
+var (
+	errMappingRequired = apierr.New(apierr.CodeConflict, apierr.ReasonListingMappingRequired, "Say first which listings here those of the system are")
+	errInactive        = apierr.New(apierr.CodeBadRequest, "", "Connection is not active")
+)
+
+// Part returns the endpoints and tables of property-management systems.
+func (*Systems) Part() parts.Part {
+	return parts.Part{
+		Endpoints: []api.Endpoint{
+			api.Write(api.Endpoint{
+				Method: http.MethodPost, Path: "/connections/{id}/sync", ID: "syncConnection", Tag: tag, Summary: "Read the records of a connection",
+				Errors: apierr.List{connection.ErrBusy, connection.ErrReconnect, errInactive, errMappingRequired, apierr.NotImplemented},
+				Doc: "Starts an operation that reads what has changed since the last sync, or everything, and takes it in. A sync that waits already takes the " +
+					"request over. The first sync of a connection in a team with listings needs listing mappings.",
+				Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
+			}, startSync),
+			api.Read(api.Endpoint{
+				Method: http.MethodGet, Path: "/connections/{id}/listing-mappings", ID: "getListingMappings", Tag: tag,
+				Summary: "Read which listings those of a system are", Errors: apierr.List{apierr.NotImplemented}, Scopes: []string{"connections:read"},
+			}, getMappings),
+			api.Write(api.Endpoint{
+				Method: http.MethodPut, Path: "/connections/{id}/listing-mappings", ID: "setListingMappings", Tag: tag,
+				Summary: "Say which listings those of a system are", Errors: apierr.List{errAmbiguous, errTaken, apierr.NotImplemented},
+				Doc: "Confirms all suggestions except those that data decides otherwise. A listing without a suggestion becomes a new one. An ambiguous one has to " +
+					"be named.",
+				Scopes: []string{"connections:write"},
+			}, putMappings),
+		},
+		Tables: parts.Owns("listing_connection"),
+	}
+}
+
+type syncInput struct {
+	ID   id.ID       `path:"id"`
+	Body SyncRequest `required:"false"`
+}
+
+// SyncRequest says what to read.
+type SyncRequest struct {
+	Mode      intake.Mode `json:"mode,omitempty" doc:"incremental when absent."`
+	DateRange *DateRange  `json:"dateRange,omitempty" doc:"Nights that are read; all when absent."`
+	Kinds     []string    `json:"kinds,omitempty" maxItems:"20" doc:"Kinds of records, such as reservation; all when absent."`
+}
+
+// DateRange is a range of days, both included.
+type DateRange struct {
+	StartAt *day.Day `json:"startAt,omitempty"`
+	EndAt   *day.Day `json:"endAt,omitempty"`
+}
+
+// startSync starts a sync of a connection.
+func startSync(ctx context.Context, tx *db.Tx, in *syncInput) (*operation.Acknowledgement, error) {
+	c, err := connection.Hold(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := checkSyncable(c); err != nil {
+		return nil, err
+	}
+
+	// The caller can make mistakes that the description does not show.
+	n := intake.New{ConnectionID: in.ID, View: intake.Automate, Mode: in.Body.Mode, Trigger: intake.Manual, Kinds: in.Body.Kinds}
+	if n.Mode == "" {
+		n.Mode = intake.Incremental
+	}
+
+	for i, kind := range n.Kinds {
+		if !slices.Contains((*source)(nil).Kinds(), kind) {
+			return nil, apierr.BadRequest.At(apierr.IssueEnum.InBody("kinds", i))
+		}
+	}
+
+	if r := in.Body.DateRange; r != nil {
+		if n.From, n.To = r.StartAt, r.EndAt; n.From != nil && n.To != nil && n.To.Before(*n.From) {
+			return nil, apierr.BadRequest.At(apierr.IssueDateOrder.InBody("dateRange", "endAt"))
+		}
+	}
+
+	waits, err := needsMapping(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	if waits {
+		return nil, errMappingRequired
+	}
+
+	return intake.Start(ctx, tx, n)
+}
+
+// checkSyncable fails for a connection over which nothing can be read now.
+func checkSyncable(c *connection.Connection) error {
+	switch {
+	case find(c.AppID) == nil:
+		return apierr.NotImplemented
+	case c.Status == connection.Connecting:
+		return connection.ErrBusy
+	case c.Status == connection.ReconnectRequired:
+		return connection.ErrReconnect
+	case c.Status != connection.Active:
+		return errInactive
+	}
+
+	return nil
+}
+
+// needsMapping returns true for a connection that was never synced, in a team with listings, while it is not decided
+// which of these the listings of the system are.
+func needsMapping(ctx context.Context, tx *db.Tx, connection id.ID) (bool, error) {
+	waits, err := db.Get[bool](ctx, tx, `
+		select exists (select from listing where team_id = @team)
+			and not exists (select from sync where team_id = @team and source_id = @connection)
+			and exists (select from listing_connection where team_id = @team and connection_id = @connection and not is_decided)`,
+		db.Args{"team": tx.Team, "connection": connection})
+	if err != nil {
+		return false, fmt.Errorf("find out whether listings are mapped: %w", err)
+	}
+
+	return waits, nil
+}
