@@ -11,7 +11,7 @@ import (
 // A team connects its system, says which listings are which, and reads it: then edits, a cancellation, an owner stay, a
 // deletion and an edit of a person's.
 //
-// Proves: INIT-14, AUD-04, AUD-05
+// Proves: INIT-14, AUD-04, AUD-05.
 func TestJourneyOverOurProtocol(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -125,7 +125,7 @@ func (s *scene) followChanges() {
 // Only reservations with an accounting date in the window of their connection are in the books, also when the window or
 // the setting of the team changes.
 //
-// Proves: CUT-01, CUT-13..CUT-17
+// Proves: CUT-01, CUT-13..CUT-17.
 func TestOnlyWhatIsInTheWindowIsInTheBooks(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -11,7 +11,7 @@ import (
 // Only a stay whose accounting date is in the window of its connection has a journal. The date is that of the team's
 // recognition; the end of the window is not in it.
 //
-// Proves: CUT-13..CUT-17
+// Proves: CUT-13..CUT-17.
 func TestAccountingWindows(t *testing.T) {
 	t.Parallel()
 

@@ -229,6 +229,7 @@ func lines(r *pms.Reservation) []map[string]any {
 
 	for _, l := range r.Lines {
 		sum += l.Amount
+
 		line := map[string]any{"type": l.Type, "amount": l.Amount}
 		if l.Description != "" {
 			line["description"] = l.Description
