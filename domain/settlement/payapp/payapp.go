@@ -110,7 +110,9 @@ func Apps(open Opener, options ...pay.HTTPOption) connection.Apps {
 
 			return err
 		}
-		out[i].Check = func(ctx context.Context, c *connection.Connection) (*connection.Account, error) { return nil, check(ctx, open, c) }
+		out[i].Check = func(ctx context.Context, c *connection.Connection) (*connection.Account, error) {
+			return nil, check(ctx, open, c)
+		}
 	}
 
 	return out
