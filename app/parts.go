@@ -72,7 +72,7 @@ func Parts(o External, c Config) parts.Part {
 		o.Providers = payapp.Open(o.Box, pay.AllowPrivate(c.LocalProviders), pay.Within(c.ProviderTimeout))
 	}
 
-	systems := pms.New(o.Box, pms.Options{AllowPrivate: c.LocalProviders, Within: c.ProviderTimeout})
+	systems := pms.New(o.Box, pms.Options{AllowPrivate: c.LocalProviders, PublicURL: c.PublicURL, Within: c.ProviderTimeout})
 	if o.Sources == nil {
 		o.Sources = systems.Open
 	}

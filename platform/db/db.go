@@ -446,6 +446,9 @@ type Actor struct {
 	Teams []id.ID
 }
 
+// Service is the service itself: the actor of work that it starts by itself, such as by a schedule (OPEN-01).
+var Service = Actor{User: id.ID{6: 0x70, 8: 0x80, 15: 1}, Kind: System}
+
 // Reaches reports whether the actor's credential could have selected a team.
 func (a Actor) Reaches(team id.ID) bool { return slices.Contains(a.Teams, team) }
 

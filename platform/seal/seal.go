@@ -7,7 +7,9 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 
@@ -18,7 +20,11 @@ import (
 var ErrSealed = errors.New("sealed value cannot be opened")
 
 // Box seals with its first key and opens with all of them, so that keys can be rotated.
-type Box struct{ ciphers []cipher.AEAD }
+type Box struct {
+	ciphers []cipher.AEAD
+	// secrets are the keys that secrets for others are derived from.
+	secrets [][]byte
+}
 
 // New returns a box with secret keys of at least 32 bytes. Its keys are derived, so other uses of the same secrets
 // have nothing in common with it.
@@ -50,10 +56,30 @@ func New(keys ...[]byte) (*Box, error) {
 			return nil, fmt.Errorf("seal: %w", err)
 		}
 
-		b.ciphers = append(b.ciphers, aead)
+		given, err := hkdf.Key(sha256.New, key, nil, "stayledger secrets v1", 32)
+		if err != nil {
+			return nil, fmt.Errorf("seal: %w", err)
+		}
+
+		b.ciphers, b.secrets = append(b.ciphers, aead), append(b.secrets, given)
 	}
 
 	return b, nil
+}
+
+// Secrets returns texts that only the service knows and that belong to a label, such as what another service signs its
+// messages with: one of each key, that of the first key first. That one is given out, and all are accepted, so that keys
+// can be rotated.
+func (b *Box) Secrets(label string) []string {
+	out := make([]string, len(b.secrets))
+
+	for i, key := range b.secrets {
+		h := hmac.New(sha256.New, key)
+		_, _ = h.Write([]byte(label)) // never fails
+		out[i] = hex.EncodeToString(h.Sum(nil))
+	}
+
+	return out
 }
 
 // Seal encrypts a value under a label, such as its table, column and id.

@@ -14,6 +14,7 @@ import (
 	"stayledger/platform/blob"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 	"stayledger/platform/seal"
 	"stayledger/test/fixture"
 )
@@ -34,6 +35,7 @@ type World struct {
 	*apitest.Team
 	T        testing.TB
 	Box      *seal.Box
+	Every    []job.Every
 	accounts map[string]id.ID
 }
 
@@ -75,9 +77,10 @@ func In(t testing.TB, d *db.DB, changes ...func(*app.External)) *World {
 	// The service as it is assembled, for one team.
 	all := app.Parts(o, app.Config{PublicURL: "http://127.0.0.1", LocalProviders: true})
 	w := &World{
-		T:    t,
-		Box:  box,
-		Team: apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers, Scopes: access.Scopes(), DB: d}),
+		T:     t,
+		Box:   box,
+		Every: all.Every,
+		Team:  apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers, Scopes: access.Scopes(), DB: d}),
 	}
 	w.Patch("/teams/"+w.ID.String()+"/init", Object{}).Want(200)
 	w.accounts = map[string]id.ID{}

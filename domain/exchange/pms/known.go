@@ -25,6 +25,7 @@ var known = []app{
 
 			return client, fieldError(err)
 		},
+		message: protocol.ReadMessage,
 	},
 }
 

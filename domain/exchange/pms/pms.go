@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -26,6 +27,8 @@ import (
 type Options struct {
 	// AllowPrivate lets clients call private addresses: the operator's choice and never a team's.
 	AllowPrivate bool
+	// PublicURL is our own address, at which systems send messages.
+	PublicURL string
 	// Within shortens the time that a call may take, 0 does not.
 	Within time.Duration
 }
@@ -36,6 +39,8 @@ type app struct {
 
 	// open makes a client. It fails with a connection.FieldError for settings that the client does not take.
 	open func(a connection.Access, o Options) (pms.Client, error)
+	// message reads a message of the system that is signed with a secret; nil for a system that sends none.
+	message func(secret string, h http.Header, body []byte, now time.Time) (*pms.Event, error)
 }
 
 // find returns a system, nil for an app that is none.
@@ -108,11 +113,19 @@ func (s *Systems) check(ctx context.Context, c *connection.Connection) (*connect
 	return &connection.Account{ID: account.ID, Name: account.Name}, nil
 }
 
-// readListings reads all listings of a system, so that it can be said which listings here they are before the first sync.
+// readListings reads all listings of a system, so that it can be said which listings here they are before the first
+// sync. Before that it has the system send messages, so that nothing is missed.
 func (s *Systems) readListings(ctx context.Context, c *connection.Connection) (db.Work, error) {
 	client, err := s.open(c)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", connection.ErrUnusable, err)
+	}
+
+	// Messages only say sooner what a sync finds anyway: a system that takes no subscription is read all the same.
+	if hooks, ok := client.(pms.Hooks); ok {
+		if err := hooks.Subscribe(ctx, s.options.PublicURL+messagePath+c.ID.String(), s.secrets(c.ID)[0]); err != nil && !errors.Is(err, pms.ErrRefused) {
+			return nil, checkError(err)
+		}
 	}
 
 	var changes []*intake.Change

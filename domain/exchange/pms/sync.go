@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 
 	"stayledger/domain/record/intake"
@@ -26,7 +27,7 @@ var (
 )
 
 // Part returns the endpoints and tables of property-management systems.
-func (*Systems) Part() parts.Part {
+func (s *Systems) Part() parts.Part {
 	return parts.Part{
 		Endpoints: []api.Endpoint{
 			api.Write(api.Endpoint{
@@ -47,8 +48,16 @@ func (*Systems) Part() parts.Part {
 					"be named.",
 				Scopes: []string{"connections:write"},
 			}, putMappings),
+			api.External(api.Endpoint{
+				Method: http.MethodPost, Path: messagePath + "{connectionId}", ID: "takePMSMessage", Tag: tag, Summary: "Take a message of a property-management system",
+				Errors: apierr.List{errMessage}, Public: true, Selection: api.NoTeam, Status: http.StatusNoContent,
+				Also: map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Envelope]()},
+				Doc: "For property-management systems, which get the address and a secret when they are connected: what has changed, signed as the system does. " +
+					"A message is a hint only: what it names is read from the system. Fails with 401 for an unknown connection and for a message that is " +
+					"not to be believed.",
+			}, s.takeMessage),
 		},
-		Tables: parts.Owns("listing_connection"),
+		Tables: parts.Owns("listing_connection"), Every: periodicTasks(),
 	}
 }
 
@@ -72,7 +81,7 @@ type DateRange struct {
 
 // startSync starts a sync of a connection.
 func startSync(ctx context.Context, tx *db.Tx, in *syncInput) (*operation.Acknowledgement, error) {
-	c, err := connection.Hold(ctx, tx, in.ID)
+	c, err := connection.Lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +115,11 @@ func startSync(ctx context.Context, tx *db.Tx, in *syncInput) (*operation.Acknow
 
 	if waits {
 		return nil, errMappingRequired
+	}
+
+	// From its first sync on the schedule reads it, too.
+	if err := connection.Schedule(ctx, tx, in.ID, tx.Now.Add(every)); err != nil {
+		return nil, err
 	}
 
 	return intake.Start(ctx, tx, n)

@@ -22,6 +22,7 @@ type Update struct {
 	Status    *string           `json:"status,omitempty" enum:"active,disabled"`
 
 	AccountingStartAt api.Opt[day.Day] `json:"accountingStartAt,omitzero" doc:"For property-management systems only."`
+	IsSyncEnabled     *bool            `json:"isSyncEnabled,omitempty" doc:"Whether it is read by its schedule."`
 	AccountingEndAt   api.Opt[day.Day] `json:"accountingEndAt,omitzero" doc:"Not included."`
 }
 

@@ -34,6 +34,10 @@ type Connection struct {
 	ExternalAccount   *Account     `json:"externalAccount" db:"-" doc:"The account at the app, from the first time that the app answers; null for apps without one."`
 	AccountingStartAt *day.Day     `json:"accountingStartAt" doc:"Only reservations with an accounting date from this day on are in the books. Null is no bound. For property-management systems only."`
 	AccountingEndAt   *day.Day     `json:"accountingEndAt" doc:"Only reservations with an accounting date before this day are in the books. Null is no bound."`
+	IsSyncEnabled     bool         `json:"isSyncEnabled" doc:"Whether it is read by its schedule; by hand it can be read in any case."`
+	LastSyncAt        *day.Instant `json:"lastSyncAt" doc:"When a sync was last completed."`
+	NextSyncAt        *day.Instant `json:"nextSyncAt" doc:"When it is read by its schedule; null while it was never read by hand, and for apps without records."`
+	LastSync          *LastSync    `json:"lastSync" doc:"The last sync that has ended."`
 	ConnectedAt       *day.Instant `json:"connectedAt" doc:"When the app last answered with the present credentials; null when it never has."`
 	CreatedAt         day.Instant  `json:"createdAt"`
 	UpdatedAt         day.Instant  `json:"updatedAt"`
@@ -43,6 +47,13 @@ type Connection struct {
 	Credentials         []byte  `json:"-"`
 	ExternalAccountID   *string `json:"-"`
 	ExternalAccountName *string `json:"-"`
+}
+
+// LastSync is the last sync of a connection that has ended.
+type LastSync struct {
+	ID         id.ID       `json:"id"`
+	Status     string      `json:"status"`
+	FinishedAt day.Instant `json:"finishedAt"`
 }
 
 // Account is an account at an app.

@@ -37,6 +37,10 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/apps", ID: "listApps", Tag: tag, Summary: "List the apps that can be connected",
+			Scopes: []string{"connections:read"},
+		}, w.listApps),
+		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/connections", ID: "listConnections", Tag: tag, Summary: "List connections to apps",
 			Scopes: []string{"connections:read"},
 		}, w.list),
@@ -153,7 +157,7 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operat
 		return nil, apierr.BadRequest.At(apierr.IssueEnum.InBody("appId"))
 	}
 
-	c := &Connection{ID: tx.NewID(), UniqueRef: b.UniqueRef, AppID: b.AppID, Name: b.Name}
+	c := &Connection{ID: tx.NewID(), UniqueRef: b.UniqueRef, AppID: b.AppID, Name: b.Name, IsSyncEnabled: true}
 	c.connect()
 	c.ShortRef = c.ID.ShortRef()
 
@@ -190,7 +194,7 @@ type putInput struct {
 
 // update changes name, reference, settings or status of a connection.
 func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, error) {
-	c, err := lock(ctx, tx, in.ID)
+	c, err := Lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -203,6 +207,10 @@ func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput) (*Connectio
 	before := audit.See(auditView(c))
 	if in.Body.Name != nil {
 		c.Name = *in.Body.Name
+	}
+
+	if in.Body.IsSyncEnabled != nil {
+		c.IsSyncEnabled = *in.Body.IsSyncEnabled
 	}
 
 	// An absent field leaves its value, and null clears it.
@@ -271,7 +279,7 @@ type connectInput struct {
 
 // connect starts the operation that asks the app again, with new credentials or those that are stored.
 func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*operation.Acknowledgement, error) {
-	c, err := lock(ctx, tx, in.ID)
+	c, err := Lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +324,7 @@ type deleteInput struct {
 // deleteConnection deletes a connection that was never used. It archives a used one in an operation, unless the caller
 // asked for deletion.
 func (w writer) deleteConnection(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, *operation.New, error) {
-	c, err := lock(ctx, tx, in.ID)
+	c, err := Lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -102,7 +102,7 @@ func RequireReconnect(ctx context.Context, tx *db.Tx, connection id.ID) error {
 // archiveUnused archives a connection over which nothing is under way. It keeps the credentials: a payment that was
 // made over it can still be returned, and the provider's message about that must be read.
 func archiveUnused(ctx context.Context, tx *db.Tx, usage *parts.Usage, connection id.ID) error {
-	c, err := lock(ctx, tx, connection)
+	c, err := Lock(ctx, tx, connection)
 	if err != nil || c.Status == Archived {
 		return err
 	}

@@ -1,0 +1,138 @@
+package pms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"stayledger/domain/record/intake"
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// messagePath is where systems send messages, before the id of the connection.
+const messagePath = "/pms-messages/"
+
+// errMessage answers a message that is not to be believed, in the same way whatever is wrong with it.
+var errMessage = apierr.New(apierr.CodeUnauthorized, "", "Message of the system is not to be believed")
+
+// secrets returns what the messages of a connection are signed with: the first is given to the system, all are accepted.
+func (s *Systems) secrets(connection id.ID) []string {
+	return s.box.Secrets("pms-message:" + connection.String())
+}
+
+type messageInput struct {
+	ConnectionID  id.ID  `path:"connectionId"`
+	MessageID     string `header:"webhook-id" maxLength:"200"`
+	Timestamp     string `header:"webhook-timestamp" maxLength:"20"`
+	Signature     string `header:"webhook-signature" maxLength:"2000"`
+	Authorization string `header:"authorization" maxLength:"2000"`
+	Raw           api.Raw
+}
+
+// takeMessage keeps what a message of a system names, and starts a sync that looks at it. Nothing else of the message is
+// believed. A message can come twice and late.
+func (s *Systems) takeMessage(ctx context.Context, d *db.DB, scope db.Scope, in *messageInput) (*api.None, error) {
+	// The message names no team, so this one query looks at all teams; what it finds is trusted only with the signature.
+	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+		scope.Team, err = db.One[id.ID](ctx, tx, errMessage, `select team_id from connection where id = @id`, db.Args{"id": in.ConnectionID})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find the team of a connection: %w", err)
+	}
+
+	scope.Actor = db.Service
+
+	err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		c, err := connection.Get(ctx, tx, in.ConnectionID)
+		if err != nil {
+			return err
+		}
+
+		event, err := s.read(c, in, d)
+		if err != nil {
+			return err
+		}
+
+		// A connection that is not read keeps no hints: connecting again reads everything.
+		if c.Status != connection.Active {
+			return nil
+		}
+
+		if event.Revoked {
+			return connection.RequireReconnect(ctx, tx, c.ID)
+		}
+
+		return hint(ctx, tx, c.ID, event.ReservationIDs, event.Listings)
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return &api.None{}, nil
+}
+
+// event is what a message names.
+type event struct {
+	ReservationIDs    []string
+	Listings, Revoked bool
+}
+
+// read reads a message with the secrets of its connection. It fails with errMessage.
+func (s *Systems) read(c *connection.Connection, in *messageInput, d *db.DB) (*event, error) {
+	k := find(c.AppID)
+	if k == nil || k.message == nil {
+		return nil, errMessage
+	}
+
+	h := http.Header{}
+	h.Set("Webhook-Id", in.MessageID)
+	h.Set("Webhook-Timestamp", in.Timestamp)
+	h.Set("Webhook-Signature", in.Signature)
+	h.Set("Authorization", in.Authorization)
+
+	var failures []error
+
+	for _, secret := range s.secrets(c.ID) {
+		got, err := k.message(secret, h, in.Raw, d.Now())
+		if err == nil {
+			return &event{got.ReservationIDs, got.Listings, got.Revoked}, nil
+		}
+
+		failures = append(failures, err)
+	}
+
+	return nil, errMessage.Because(errors.Join(failures...))
+}
+
+// hint has reservations looked at, and the listings read if some of them have changed. A connection that was never read
+// waits for its first sync, which reads everything.
+func hint(ctx context.Context, tx *db.Tx, one id.ID, reservations []string, listings bool) error {
+	read, err := db.Get[bool](ctx, tx, `select exists (select from sync where team_id = @team and source_id = @source)`,
+		db.Args{"team": tx.Team, "source": one})
+	if err != nil {
+		return fmt.Errorf("find out whether a source was read: %w", err)
+	}
+
+	if !read {
+		return nil
+	}
+
+	if listings {
+		n := intake.New{ConnectionID: one, View: intake.Automate, Mode: intake.Incremental, Trigger: intake.Schedule, Kinds: []string{listingKind}}
+		if _, err := intake.Start(ctx, tx, n); err != nil {
+			return err
+		}
+	}
+
+	if len(reservations) == 0 {
+		return nil
+	}
+
+	return intake.Hint(ctx, tx, one, reservationKind, reservations)
+}

@@ -1,0 +1,87 @@
+package pms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stayledger/domain/record/intake"
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+const (
+	// every is the time between two readings by schedule.
+	every = time.Hour
+	// completely is the time after which a reading by schedule reads everything: systems do not tell of all deletions.
+	completely = 24 * time.Hour
+	// dueAtOnce bounds the connections that one round looks at; the others are looked at in the next round.
+	dueAtOnce = 500
+)
+
+// periodicTasks returns the task that reads connections by their schedule.
+func periodicTasks() []job.Every {
+	return []job.Every{{Name: "connection-sync", Interval: time.Minute, Do: startDue}}
+}
+
+// startDue starts the syncs that are due, each in a transaction of its own: one that fails does not hold up the others.
+func startDue(ctx context.Context, d *db.DB) error {
+	var due []connection.Due
+
+	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+		due, err = connection.ListDue(ctx, tx, dueAtOnce)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("find due syncs: %w", err)
+	}
+
+	var failures []error
+
+	for _, v := range due {
+		err := d.Write(ctx, db.Scope{Team: v.TeamID, Actor: db.Service}, func(ctx context.Context, tx *db.Tx) error { return startScheduled(ctx, tx, v.ID) })
+		if err != nil {
+			failures = append(failures, err)
+		}
+	}
+
+	return errors.Join(failures...)
+}
+
+// startScheduled starts the sync of a connection that is due, if it still is, and sets when the next one is.
+func startScheduled(ctx context.Context, tx *db.Tx, one id.ID) error {
+	c, err := connection.Lock(ctx, tx, one)
+	if errors.Is(err, apierr.NotFound) {
+		return nil
+	}
+
+	if err != nil {
+		return err
+	}
+
+	if checkSyncable(c) != nil || !c.IsSyncEnabled || c.NextSyncAt == nil || c.NextSyncAt.After(tx.Now) {
+		return nil
+	}
+
+	read, err := db.Get[bool](ctx, tx, `
+		select exists (select from sync where team_id = @team and source_id = @source and mode = 'full' and status <> 'failed' and queued_at > @since)`,
+		db.Args{"team": tx.Team, "source": one, "since": tx.Now.Add(-completely)})
+	if err != nil {
+		return fmt.Errorf("find out when a source was last read completely: %w", err)
+	}
+
+	n := intake.New{ConnectionID: one, View: intake.Automate, Mode: intake.Incremental, Trigger: intake.Schedule}
+	if !read {
+		n.Mode = intake.Full
+	}
+
+	if _, err := intake.Start(ctx, tx, n); err != nil {
+		return err
+	}
+
+	return connection.Schedule(ctx, tx, one, tx.Now.Add(every))
+}
