@@ -46,7 +46,7 @@ func TestMessagesAreHints(t *testing.T) {
 		"an old message":     {path, sign(subscribed.Secret, body, now.Add(-6*time.Minute))},
 		"another connection": {"/pms-messages/" + s.ID.String(), sign(subscribed.Secret, body, now)},
 	} {
-		if got := s.Post(m.path, json.RawMessage(body), m.headers...); got.String("code") != "UNAUTHORIZED" {
+		if got := s.Post(m.path, raw(body), m.headers...); got.String("code") != "UNAUTHORIZED" {
 			t.Errorf("%s: %s", name, got.Body)
 		}
 	}
@@ -58,7 +58,7 @@ func TestMessagesAreHints(t *testing.T) {
 	}
 
 	for range 2 {
-		s.Post(path, json.RawMessage(body), sign(subscribed.Secret, body, now)...).Want(http.StatusNoContent)
+		s.Post(path, raw(body), sign(subscribed.Secret, body, now)...).Want(http.StatusNoContent)
 		s.Outlast(nil)
 
 		if got := s.stay("C-r1"); got.String("checkOut") != "2026-01-15" {
@@ -72,7 +72,7 @@ func TestMessagesAreHints(t *testing.T) {
 
 	// A system that takes the access back is not read any more.
 	body = `{"revoked":true}`
-	s.Post(path, json.RawMessage(body), sign(subscribed.Secret, body, now)...).Want(http.StatusNoContent)
+	s.Post(path, raw(body), sign(subscribed.Secret, body, now)...).Want(http.StatusNoContent)
 
 	if got := s.Get(s.path("")).Want(200); got.String("status") != "reconnectRequired" {
 		t.Errorf("the connection is %s", got.Body)
@@ -147,3 +147,6 @@ func (s *scene) tick() {
 
 	s.Outlast(nil)
 }
+
+// raw is a body that is sent as it is.
+func raw(body string) json.RawMessage { return json.RawMessage(body) }

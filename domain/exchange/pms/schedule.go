@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// every is the time between two readings by schedule.
+	// The time between two readings by schedule.
 	every = time.Hour
-	// completely is the time after which a reading by schedule reads everything: systems do not tell of all deletions.
+	// The time after which a reading by schedule reads everything: systems do not tell of all deletions.
 	completely = 24 * time.Hour
-	// dueAtOnce bounds the connections that one round looks at; the others are looked at in the next round.
+	// Bounds the connections that one round looks at; the others are looked at in the next round.
 	dueAtOnce = 500
 )
 
@@ -63,7 +63,8 @@ func startScheduled(ctx context.Context, tx *db.Tx, one id.ID) error {
 		return err
 	}
 
-	if checkSyncable(c) != nil || !c.IsSyncEnabled || c.NextSyncAt == nil || c.NextSyncAt.After(tx.Now) {
+	due := c.IsSyncEnabled && c.NextSyncAt != nil && !c.NextSyncAt.After(tx.Now)
+	if syncable := checkSyncable(c) == nil; !syncable || !due {
 		return nil
 	}
 
