@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Budget limits calls to a number per minute. A fifth of them can come at once.
+// Budget limits calls to a number within a time. A fifth of them can come at once.
 type Budget struct {
 	mu    sync.Mutex
 	every time.Duration // between calls
@@ -14,11 +14,14 @@ type Budget struct {
 }
 
 // NewBudget returns a budget for so many calls per minute.
-func NewBudget(perMinute int) *Budget {
-	burst := max(perMinute/5, 1)
+func NewBudget(perMinute int) *Budget { return NewBudgetWithin(perMinute, time.Minute) }
 
-	// The burst is taken off the steady calls, so that a burst and a minute of steady calls stay within the limit.
-	every := time.Minute / time.Duration(max(perMinute-burst, 1))
+// NewBudgetWithin returns a budget for so many calls within a time, whenever that begins.
+func NewBudgetWithin(calls int, within time.Duration) *Budget {
+	burst := max(calls/5, 1)
+
+	// The burst is taken off the steady calls, so that a burst and steady calls for all of the time stay within the limit.
+	every := within / time.Duration(max(calls-burst, 1))
 
 	return &Budget{every: every, burst: time.Duration(burst) * every}
 }

@@ -23,6 +23,9 @@ const (
 	limitPause = 10 * time.Second
 )
 
+// patience is how long a call waits for its turn: the steps between calls are shorter, so that a reading goes on.
+const patience = 5 * time.Second
+
 // Caller sends the requests of a client. It is safe for use by many goroutines.
 type Caller struct {
 	http   *http.Client
@@ -58,15 +61,15 @@ func NewCaller(o Options) *Caller {
 // Do sends a request, reads its answer and decodes it as JSON, unless into is nil. It returns the headers of the answer,
 // and fails with an Error.
 func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header, error) {
-	// First the limits: a call beyond one is not even sent.
-	for _, b := range c.budgets {
-		if until, free := b.Take(time.Now()); !free {
-			return nil, &Error{Kind: ErrLimited, Until: until}
-		}
-	}
-
 	ctx, stop := context.WithTimeout(ctx, c.within)
 	defer stop()
+
+	// First the limits: a call beyond one is not even sent.
+	for _, b := range c.budgets {
+		if err := take(ctx, b); err != nil {
+			return nil, err
+		}
+	}
 
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "stayledger")
@@ -98,6 +101,28 @@ func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header
 	}
 
 	return answer.Header, decode(answer, body, into)
+}
+
+// take counts a call against a budget, and waits for its turn if that comes soon. It fails with an Error.
+func take(ctx context.Context, b *outbound.Budget) error {
+	latest := time.Now().Add(patience)
+
+	for {
+		until, free := b.Take(time.Now())
+		if free {
+			return nil
+		}
+
+		if until.After(latest) {
+			return &Error{Kind: ErrLimited, Until: until}
+		}
+
+		select {
+		case <-time.After(time.Until(until)):
+		case <-ctx.Done():
+			return &Error{Kind: ErrLimited, Until: until}
+		}
+	}
 }
 
 // decode decodes the body of an answer.

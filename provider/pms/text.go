@@ -28,3 +28,15 @@ func Text(s string) string {
 
 	return s
 }
+
+// Country returns a two-letter code in capitals, or nothing for another text.
+func Country(code string) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+	code = strings.ToUpper(code)
+	if len(code) != 2 || strings.Trim(code, letters) != "" {
+		return ""
+	}
+
+	return code
+}

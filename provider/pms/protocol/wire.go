@@ -253,23 +253,11 @@ func readListing(content json.RawMessage) (pms.Listing, error) {
 			City:       pms.Text(a.City),
 			State:      pms.Text(a.State),
 			PostalCode: pms.Text(a.PostalCode),
-			Country:    country(a.Country),
+			Country:    pms.Country(a.Country),
 		}
 	}
 
 	return l, nil
-}
-
-// country returns a two-letter code in capitals, or nothing.
-func country(code string) string {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-	code = strings.ToUpper(code)
-	if len(code) != 2 || strings.Trim(code, letters) != "" {
-		return ""
-	}
-
-	return code
 }
 
 // readReservation reads a reservation. It fails if it is not of the protocol.

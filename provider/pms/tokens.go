@@ -1,0 +1,73 @@
+package pms
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Token is what a system gives for credentials, and what calls present for a while.
+type Token struct {
+	Access, Refresh string
+	// ExpiresAt is when it ends; zero for one that does not.
+	ExpiresAt time.Time
+}
+
+// Tokens keep the token of a connection.
+type Tokens interface {
+	// Token returns the one that is kept. When there is none, or 90 % of the life of the kept one is over, it calls renew
+	// with the kept one and keeps what that returns; one renewal at a time goes on for a connection. It fails with the
+	// error of renew.
+	Token(ctx context.Context, renew func(ctx context.Context, old Token) (Token, error)) (Token, error)
+	// Refused forgets a token that the system has refused. It does nothing if another one is kept by now.
+	Refused(ctx context.Context, t Token) error
+}
+
+// MemoryTokens keep a token in memory. The zero value has none. They are safe for use by many goroutines.
+type MemoryTokens struct {
+	mu      sync.Mutex
+	kept    Token
+	renewAt time.Time // zero for never
+}
+
+// Token returns the token. It fails with the error of renew.
+func (m *MemoryTokens) Token(ctx context.Context, renew func(ctx context.Context, old Token) (Token, error)) (Token, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	now := time.Now()
+	if m.kept.Access != "" && (m.renewAt.IsZero() || now.Before(m.renewAt)) {
+		return m.kept, nil
+	}
+
+	got, err := renew(ctx, m.kept)
+	if err != nil {
+		return Token{}, err
+	}
+
+	m.kept, m.renewAt = got, RenewAt(now, got.ExpiresAt)
+
+	return got, nil
+}
+
+// Refused forgets a token. It does not fail.
+func (m *MemoryTokens) Refused(_ context.Context, t Token) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+
+	// What a token is renewed with is still good.
+	if m.kept.Access == t.Access {
+		m.kept.Access = ""
+	}
+
+	return nil
+}
+
+// RenewAt returns when 90 % of the life of a token is over, zero for one that does not end.
+func RenewAt(issued, expires time.Time) time.Time {
+	if expires.IsZero() {
+		return time.Time{}
+	}
+
+	return issued.Add(expires.Sub(issued) / 10 * 9)
+}
