@@ -1,0 +1,26 @@
+package hostaway
+
+import (
+	"encoding/json"
+	"time"
+
+	"stayledger/provider/pms"
+)
+
+// Settle sets how long a token has to wait until it can be used.
+func (c *Client) Settle(d time.Duration) { c.settle = d }
+
+// Read reads the answer to a page of reservations, as the client does.
+func Read(body []byte) ([]pms.Reservation, []string, error) {
+	var e envelope
+	if err := json.Unmarshal(body, &e); err != nil {
+		return nil, nil, err
+	}
+
+	list, err := e.rows()
+	if err != nil {
+		return nil, nil, err
+	}
+
+	return readRows(list, readReservation)
+}

@@ -1,0 +1,209 @@
+// Package hostaway reads accounts at Hostaway. It is built from the published description of their API and tried against
+// our sandbox (provider/sandbox/hostaway). The guide docs/guides/hostaway.md says what is read and how.
+package hostaway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"stayledger/platform/outbound"
+	"stayledger/provider/pms"
+)
+
+const publicURL = "https://api.hostaway.com/v1"
+
+// The bounds of what the system says, and of what a person can enter.
+const (
+	maxID   = 200  // bytes of an identifier
+	maxRows = 1000 // of a page
+	maxText = 4000 // bytes of a setting, a credential or a token
+)
+
+// Client speaks to one account. It is safe for use by many goroutines.
+type Client struct {
+	base            string
+	account, apiKey string
+	caller          *pms.Caller
+	tokens          pms.Tokens
+	// settle is how long a token has to wait until it can be used.
+	settle time.Duration
+}
+
+var (
+	_ pms.Client = (*Client)(nil)
+	_ pms.Hooks  = (*Client)(nil)
+)
+
+// New returns a client and makes no call. It counts its calls against the limits of the system, unless the options have
+// budgets, of which there can be none. It fails with a pms.SettingsError of baseUrl, accountId or apiKey.
+func New(settings, credentials json.RawMessage, o pms.Options, tokens pms.Tokens) (*Client, error) {
+	base, err := readBase(settings, o.AllowPrivate)
+	if err != nil {
+		return nil, err
+	}
+
+	var key struct {
+		AccountID string `json:"accountId"`
+		APIKey    string `json:"apiKey"`
+	}
+
+	// Check everything that goes into a request.
+	switch err := json.Unmarshal(credentials, &key); {
+	case err != nil:
+		return nil, &pms.SettingsError{Field: "apiKey", Problem: "is not a text"}
+	case !outbound.Printable(key.AccountID, maxID) || strings.Trim(key.AccountID, "0123456789") != "":
+		return nil, &pms.SettingsError{Field: "accountId", Problem: "is not a number"}
+	case !outbound.Printable(key.APIKey, maxText):
+		return nil, &pms.SettingsError{Field: "apiKey", Problem: "is missing or holds characters that none has"}
+	}
+
+	if o.Budgets == nil {
+		o.Budgets = budgets(base, key.AccountID)
+	}
+
+	return &Client{
+		base:    base.String(),
+		account: key.AccountID,
+		apiKey:  key.APIKey,
+		caller:  pms.NewCaller(o),
+		tokens:  tokens,
+		settle:  settle,
+	}, nil
+}
+
+// readBase returns where the system is, without a slash at the end. It fails with a pms.SettingsError.
+func readBase(settings json.RawMessage, private bool) (*url.URL, error) {
+	where := struct {
+		BaseURL string `json:"baseUrl"`
+	}{BaseURL: publicURL}
+
+	wrong := func(problem string) error { return &pms.SettingsError{Field: "baseUrl", Problem: problem} }
+
+	if len(settings) > 0 && json.Unmarshal(settings, &where) != nil {
+		return nil, wrong("is not a text")
+	}
+
+	u, err := url.Parse(where.BaseURL)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Opaque != "" || len(where.BaseURL) > maxText:
+		return nil, wrong("is not an address such as " + publicURL)
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, wrong("has more than a host and a path")
+	case u.Scheme != "https" && (u.Scheme != "http" || !private):
+		return nil, wrong("does not start with https://")
+	}
+
+	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/"), ""
+
+	return u, nil
+}
+
+// The limits of the system, which hold for our address and for an account, whoever of this process calls.
+const (
+	perHost    = 15
+	perAccount = 20
+	limitTime  = 10 * time.Second
+)
+
+// shared are the budgets of hosts and accounts by their names. Clients are made anew all the time, so they cannot own
+// them.
+var shared sync.Map
+
+// budgets returns the limits that calls for an account count against.
+func budgets(base *url.URL, account string) []*outbound.Budget {
+	get := func(name string, calls int) *outbound.Budget {
+		b, _ := shared.LoadOrStore(name, outbound.NewBudgetWithin(calls, limitTime))
+		return b.(*outbound.Budget) //nolint:errcheck,forcetypeassert // Nothing else is stored.
+	}
+
+	return []*outbound.Budget{get(base.Host, perHost), get(base.Host+" "+account, perAccount)}
+}
+
+// envelope is around every answer.
+type envelope struct {
+	Status string          `json:"status"`
+	Result json.RawMessage `json:"result"`
+	// Count is how many rows all pages have.
+	Count number `json:"count"`
+}
+
+// call sends a request with a token and reads the envelope of the answer. A token that is refused is replaced once. It
+// fails with a pms.Error.
+func (c *Client) call(ctx context.Context, method, path string, body any) (*envelope, http.Header, error) {
+	var content []byte
+
+	if body != nil {
+		var err error
+		if content, err = json.Marshal(body); err != nil {
+			return nil, nil, fmt.Errorf("request to the system: %w", err)
+		}
+	}
+
+	for last := false; ; last = true {
+		token, err := c.tokens.Token(ctx, c.renew)
+		if err != nil {
+			return nil, nil, err //nolint:wrapcheck // It is a pms.Error, or the keeper's own.
+		}
+
+		out, header, err := c.send(ctx, token, request{method, path, content})
+		if !errors.Is(err, pms.ErrCredentials) {
+			return out, header, err
+		}
+
+		if forgetting := c.tokens.Refused(ctx, token); forgetting != nil || last {
+			return nil, nil, errors.Join(err, forgetting)
+		}
+	}
+}
+
+// request is what a call asks.
+type request struct {
+	method, path string
+	content      []byte // JSON, nil for none
+}
+
+// send sends a request with a token. It fails with a pms.Error.
+func (c *Client) send(ctx context.Context, token pms.Token, q request) (*envelope, http.Header, error) {
+	r, err := http.NewRequestWithContext(ctx, q.method, c.base+q.path, bytes.NewReader(q.content))
+	if err != nil {
+		return nil, nil, fmt.Errorf("request to the system: %w", err)
+	}
+
+	r.Header.Set("Authorization", "Bearer "+token.Access)
+
+	if q.content != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+
+	var out envelope
+
+	header, err := c.caller.Do(ctx, r, &out)
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // It is a pms.Error.
+	}
+
+	// Failures come with status 200, too.
+	if out.Status != "success" {
+		return nil, nil, pms.BadAnswer("says that the call failed")
+	}
+
+	return &out, header, nil
+}
+
+// Account says whose account it is: the system has no call for that, so it is the account of the credentials, which are
+// proved by asking for a listing. It fails with a pms.Error.
+func (c *Client) Account(ctx context.Context) (*pms.Account, error) {
+	if _, _, err := c.call(ctx, http.MethodGet, "/listings?limit=1", nil); err != nil {
+		return nil, err
+	}
+
+	return &pms.Account{ID: c.account}, nil
+}
