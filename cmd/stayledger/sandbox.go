@@ -13,6 +13,7 @@ import (
 
 	"stayledger/provider/sandbox"
 	"stayledger/provider/sandbox/bankfeed"
+	"stayledger/provider/sandbox/hostaway"
 	"stayledger/provider/sandbox/pms"
 )
 
@@ -27,6 +28,7 @@ type sandboxCmd struct {
 	PMSToken       string        `name:"pms-token" env:"STAYLEDGER_SANDBOX_PMS_TOKEN" help:"Token that callers of the PMS must present; the API key when empty."`
 	PMSListings    int           `name:"pms-listings" env:"STAYLEDGER_SANDBOX_PMS_LISTINGS" default:"5" help:"How many listings the PMS begins with."`
 	PMSStays       int           `name:"pms-reservations" env:"STAYLEDGER_SANDBOX_PMS_RESERVATIONS" default:"60" help:"How many reservations the PMS begins with."`
+	HostawayID     string        `name:"hostaway-account-id" env:"STAYLEDGER_SANDBOX_HOSTAWAY_ACCOUNT_ID" default:"10001" help:"Number of the account at the sandbox of Hostaway; its key is the API key, and it begins with as much as the PMS."`
 	Quiet          bool          `help:"Do not print what happens."`
 }
 
@@ -34,7 +36,7 @@ type sandboxCmd struct {
 func (*sandboxCmd) Help() string {
 	return `At / is a payment provider that moves no money (docs/guides/payment-provider.md). At /plaid is a bank feed that speaks Plaid's protocol
 with banks that do not exist (docs/guides/bank-feeds.md). At /pms is a property-management system without guests that speaks our protocol for such systems
-(docs/guides/pms-protocol.md). Everything is forgotten at the end.`
+(docs/guides/pms-protocol.md). At /hostaway/v1 is another one that speaks as Hostaway does (docs/guides/hostaway.md). Everything is forgotten at the end.`
 }
 
 // sandboxes are the servers of the sandbox.
@@ -42,6 +44,7 @@ type sandboxes struct {
 	payments *sandbox.Server
 	feed     *bankfeed.Server
 	pms      *pms.Server
+	hostaway *hostaway.Server
 }
 
 // close releases the requests that are held open on purpose, and ends what goes on in the background.
@@ -56,6 +59,10 @@ func (s *sandboxes) close() {
 
 	if s.pms != nil {
 		s.pms.Close()
+	}
+
+	if s.hostaway != nil {
+		s.hostaway.Close()
 	}
 }
 
@@ -81,12 +88,14 @@ func (c *sandboxCmd) Run(r *runContext) error {
 	fmt.Fprintln(os.Stderr, "payment sandbox at "+address+"; it moves no money")
 	fmt.Fprintln(os.Stderr, "bank-feed sandbox at "+address+plaidPath+"; its banks do not exist")
 	fmt.Fprintln(os.Stderr, "PMS sandbox at "+address+pmsPath+"; it has no guests")
+	fmt.Fprintln(os.Stderr, "Hostaway sandbox at "+address+hostawayPath+"/v1; its account is "+c.HostawayID)
 
 	// All share one address.
 	mux := http.NewServeMux()
 	mux.Handle("/", servers.payments)
 	mux.Handle(plaidPath+"/", http.StripPrefix(plaidPath, servers.feed))
 	mux.Handle(pmsPath+"/", http.StripPrefix(pmsPath, servers.pms))
+	mux.Handle(hostawayPath+"/", http.StripPrefix(hostawayPath, servers.hostaway))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second}
 
 	failed := make(chan error, 1)
@@ -110,10 +119,11 @@ func (c *sandboxCmd) Run(r *runContext) error {
 	return nil
 }
 
-// Where the bank feed and the property-management system start.
+// Where the bank feed and the property-management systems start.
 const (
-	plaidPath = "/plaid"
-	pmsPath   = "/pms"
+	plaidPath    = "/plaid"
+	pmsPath      = "/pms"
+	hostawayPath = "/hostaway"
 )
 
 // open returns the sandboxes, which print each event as a line of JSON. If it fails, those that were opened are returned
@@ -127,6 +137,7 @@ func (c *sandboxCmd) open() (*sandboxes, error) {
 	}
 	feed := bankfeed.Config{ClientID: c.PlaidClientID, Secret: c.APIKey, Path: plaidPath, History: c.PlaidHistory}
 	stays := pms.Config{Token: cmp.Or(c.PMSToken, c.APIKey)}
+	away := hostaway.Config{AccountID: c.HostawayID, APIKey: c.APIKey}
 
 	if !c.Quiet {
 		var mu sync.Mutex // events come from many requests at a time
@@ -141,6 +152,7 @@ func (c *sandboxCmd) open() (*sandboxes, error) {
 		config.Seen = func(e sandbox.Event) { emit(e) }
 		feed.Seen = func(e bankfeed.Event) { emit(e) }
 		stays.Seen = func(e pms.Event) { emit(e) }
+		away.Seen = func(e hostaway.Event) { emit(e) }
 	}
 
 	var (
@@ -160,5 +172,13 @@ func (c *sandboxCmd) open() (*sandboxes, error) {
 		return &s, err
 	}
 
-	return &s, s.pms.Generate(pms.Plan{Listings: c.PMSListings, Reservations: c.PMSStays})
+	if s.hostaway, err = hostaway.New(away); err != nil {
+		return &s, err
+	}
+
+	if err := s.pms.Generate(pms.Plan{Listings: c.PMSListings, Reservations: c.PMSStays}); err != nil {
+		return &s, err
+	}
+
+	return &s, s.hostaway.Generate(hostaway.Plan{Listings: c.PMSListings, Reservations: c.PMSStays})
 }

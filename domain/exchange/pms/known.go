@@ -5,6 +5,7 @@ import (
 
 	"stayledger/domain/tenant/connection"
 	"stayledger/provider/pms"
+	"stayledger/provider/pms/hostaway"
 	"stayledger/provider/pms/protocol"
 )
 
@@ -27,7 +28,27 @@ var known = []app{
 		},
 		message: protocol.ReadMessage,
 	},
+	{
+		App: connection.App{
+			AppInfo: connection.AppInfo{ID: "hostaway", Name: "Hostaway", Kind: connection.PMS},
+			Settings: []connection.Field{
+				{Name: "baseUrl", Fallback: hostaway.PublicURL, Min: 1, Max: 500, Address: true},
+			},
+			Credentials: []connection.Field{
+				{Name: "accountId", Required: true, Min: 1, Max: 50, Check: connection.Token},
+				{Name: "apiKey", Required: true, Min: 1, Max: 500, Check: connection.Token},
+			},
+		},
+		open: func(a connection.Access, o Options) (pms.Client, error) {
+			client, err := hostaway.New(a.Settings, a.Credentials, pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within}, tokens())
+
+			return client, fieldError(err)
+		},
+	},
 }
+
+// tokens returns what keeps the token of a connection.
+func tokens() pms.Tokens { return &pms.MemoryTokens{} }
 
 // fieldError returns the error of a client's settings as connections see it.
 func fieldError(err error) error {

@@ -18,7 +18,8 @@ import (
 	"stayledger/provider/pms"
 )
 
-const publicURL = "https://api.hostaway.com/v1"
+// PublicURL is where the system is.
+const PublicURL = "https://api.hostaway.com/v1"
 
 // The bounds of what the system says, and of what a person can enter.
 const (
@@ -83,7 +84,7 @@ func New(settings, credentials json.RawMessage, o pms.Options, tokens pms.Tokens
 func readBase(settings json.RawMessage, private bool) (*url.URL, error) {
 	where := struct {
 		BaseURL string `json:"baseUrl"`
-	}{BaseURL: publicURL}
+	}{BaseURL: PublicURL}
 
 	wrong := func(problem string) error { return &pms.SettingsError{Field: "baseUrl", Problem: problem} }
 
@@ -94,7 +95,7 @@ func readBase(settings json.RawMessage, private bool) (*url.URL, error) {
 	u, err := url.Parse(where.BaseURL)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Opaque != "" || len(where.BaseURL) > maxText:
-		return nil, wrong("is not an address such as " + publicURL)
+		return nil, wrong("is not an address such as " + PublicURL)
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, wrong("has more than a host and a path")
 	case u.Scheme != "https" && (u.Scheme != "http" || !private):
