@@ -44,6 +44,7 @@ var known = []app{
 
 			return client, fieldError(err)
 		},
+		message: hostaway.ReadMessage,
 	},
 }
 

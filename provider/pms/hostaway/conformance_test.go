@@ -339,7 +339,7 @@ func TestMessagesAreHintsWithAPassword(t *testing.T) {
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 
-		event, err := hostaway.ReadMessage(secret, r.Header, body)
+		event, err := hostaway.ReadMessage(secret, r.Header, body, time.Now())
 		arrivals <- arrival{event, err}
 	}))
 	t.Cleanup(receiver.Close)
@@ -385,5 +385,57 @@ func TestMessagesAreHintsWithAPassword(t *testing.T) {
 
 	if got := w.Hooks(); len(got) != 1 || got[0].Login != "other" {
 		t.Errorf("subscriptions %+v", got)
+	}
+}
+
+func TestNightsAreClosedAndFreed(t *testing.T) {
+	t.Parallel()
+
+	start, _ := day.Parse("2026-05-01")
+	block := &pms.Block{ID: "b", ListingID: "40160", StartAt: start, EndAt: start.AddDays(3), Note: "Owner"}
+	next := &pms.Block{ID: "n", ListingID: "40160", StartAt: block.EndAt, EndAt: block.EndAt.AddDays(1)}
+
+	// A system that changes a day more is put right, and a day that was closed before stays so.
+	for _, fault := range []sandbox.Mode{"", sandbox.SurplusDay} {
+		w := newWorld(t)
+		w.SetListing(sandbox.Object{"id": 40160, "name": "House"})
+
+		closed := []string{"2026-05-01", "2026-05-02", "2026-05-03"}
+
+		for _, step := range []struct {
+			do   func() error
+			want []string
+		}{
+			{func() error { return w.client.Block(t.Context(), block) }, closed},
+			{func() error { return w.client.Block(t.Context(), next) }, append(slices.Clone(closed), "2026-05-04")},
+			{func() error { return w.client.Free(t.Context(), block) }, []string{"2026-05-04"}},
+			{func() error { return w.client.Free(t.Context(), block) }, []string{"2026-05-04"}},
+		} {
+			// The fault is of the change, which is the second call of a step.
+			if fault != "" {
+				w.Break(sandbox.Fault{Mode: "none", On: sandbox.OnCalendar, Times: 1})
+				w.Break(sandbox.Fault{Mode: fault, On: sandbox.OnCalendar, Times: 1})
+			}
+
+			if err := step.do(); err != nil {
+				t.Fatal(err)
+			}
+
+			if got := w.Blocked("40160"); !slices.Equal(got, step.want) {
+				t.Errorf("%q: closed %v, want %v", fault, got, step.want)
+			}
+		}
+	}
+
+	// Listings that are archived or are units cannot be closed.
+	w := newWorld(t)
+	w.SetListing(sandbox.Object{"id": 40160, "name": "House", "specialStatus": "archived"})
+
+	if err := w.client.Block(t.Context(), block); !errors.Is(err, pms.ErrRefused) {
+		t.Errorf("archived: %v", err)
+	}
+
+	if err := w.client.Block(t.Context(), &pms.Block{ListingID: "40160:7", StartAt: start, EndAt: block.EndAt}); !errors.Is(err, pms.ErrRefused) {
+		t.Errorf("a unit: %v", err)
 	}
 }
