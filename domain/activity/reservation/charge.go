@@ -45,7 +45,7 @@ func (in *Input) amountByName(name string) (sum money.Cents) {
 	}
 
 	// Every other name is a line type. Its lines count if its mapping does not exclude them.
-	if r.inactive(in.Mappings.Find(r.AppID, r.BookingPlatform, name)) == "" {
+	if r.inactive(name, in.Mappings.Find(r.AppID, r.BookingPlatform, name)) == "" {
 		for i := range r.Lines {
 			if r.Lines[i].Type == name {
 				sum += r.Lines[i].Amount
@@ -53,10 +53,10 @@ func (in *Input) amountByName(name string) (sum money.Cents) {
 		}
 	}
 
-	// Discounts are negative lines and positive in formulas; a cancellation is kept by adjustments.
+	// Discounts are negative lines and positive in formulas; of a cancellation adjustments and lines are kept.
 	switch name {
 	case cancellation:
-		return sum + in.sumAdjustments(in.Assigned[account.CancellationRevenue])
+		return sum + in.sumCredits(in.postableLines(), in.Assigned[account.CancellationRevenue])
 	case discount:
 		return -sum
 	default:

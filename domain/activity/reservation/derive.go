@@ -368,7 +368,7 @@ func findUnmapped(loaded []Input) (lines []mapping.UnmappedLine) {
 	for i := range loaded {
 		r := &loaded[i].Reservation
 		for j := range r.Lines {
-			if l := &r.Lines[j]; l.AccountID == nil && !loaded[i].Mappings.Knows(r.AppID, r.BookingPlatform, l.Type) {
+			if l := &r.Lines[j]; l.AccountID == nil && l.Type != Retained && !loaded[i].Mappings.Knows(r.AppID, r.BookingPlatform, l.Type) {
 				lines = append(lines, mapping.UnmappedLine{AppID: ptr.Value(r.AppID), LineType: l.Type})
 			}
 		}

@@ -117,7 +117,7 @@ func (in *Input) postableLines() []postable {
 		l := &r.Lines[i]
 
 		m := in.Mappings.Find(r.AppID, r.BookingPlatform, l.Type)
-		if r.inactive(m) != "" {
+		if r.inactive(l.Type, m) != "" {
 			continue
 		}
 
@@ -140,6 +140,10 @@ func (in *Input) postableLines() []postable {
 			if m == nil {
 				p.party = defaultParty(l.Classification)
 			}
+		}
+
+		if l.Type == Retained && p.accountID.IsZero() {
+			p.accountID, p.party = in.Assigned[account.CancellationRevenue], ledger.Owners
 		}
 
 		// A line without any account is not posted; issues reports its type.

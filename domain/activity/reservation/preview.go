@@ -216,7 +216,7 @@ func (d *Derived) previewLines(in *Input) []PreviewLine {
 		l := &r.Lines[i]
 		p := PreviewLine{Name: l.Type, Type: PreviewReservation, Amount: l.Amount}
 
-		reason := r.inactive(in.Mappings.Find(r.AppID, r.BookingPlatform, l.Type))
+		reason := r.inactive(l.Type, in.Mappings.Find(r.AppID, r.BookingPlatform, l.Type))
 		if at := posted[i]; at != nil {
 			p.Name, p.Party, p.accountID = at.label(), partyOrNil(at.party), at.accountID
 		} else if reason == "" {

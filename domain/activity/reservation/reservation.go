@@ -151,13 +151,17 @@ type Line struct {
 	Classification account.Classification `json:"-"`
 }
 
-// inactive returns the reason why a line of the reservation does not count, empty if it does. The mapping is that
-// of the line's type, nil for none.
-func (r *Reservation) inactive(m *mapping.Mapping) InactiveReason {
+// Retained is the type of lines that are kept of a reservation which is canceled: they count then, too. Without an
+// account of their own or of a mapping they go to the account assigned to cancellationRevenue.
+const Retained = "retained"
+
+// inactive returns the reason why a line of some type does not count, empty if it does. The mapping is that of the type,
+// nil for none.
+func (r *Reservation) inactive(lineType string, m *mapping.Mapping) InactiveReason {
 	switch {
 	case r.Status == Inactive:
 		return ReservationInactive
-	case r.Status == Canceled:
+	case r.Status == Canceled && lineType != Retained:
 		return ReservationCancelled
 	case m != nil && m.Status == mapping.Excluded:
 		return LineTypeExcluded
@@ -208,7 +212,7 @@ func (r *Reservation) settle(mappings mapping.Set, paid money.Cents) {
 		l := &r.Lines[i]
 
 		l.Status, l.InactiveReason = LineActive, nil
-		if reason := r.inactive(mappings.Find(r.AppID, r.BookingPlatform, l.Type)); reason != "" {
+		if reason := r.inactive(l.Type, mappings.Find(r.AppID, r.BookingPlatform, l.Type)); reason != "" {
 			l.Status, l.InactiveReason = LineInactive, &reason
 			continue
 		}
@@ -269,7 +273,7 @@ func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 
 	for i := range r.Lines {
 		l := &r.Lines[i]
-		if mappings.Find(r.AppID, r.BookingPlatform, l.Type) != nil || l.AccountID != nil || seen[l.Type] {
+		if l.Type == Retained || mappings.Find(r.AppID, r.BookingPlatform, l.Type) != nil || l.AccountID != nil || seen[l.Type] {
 			continue
 		}
 

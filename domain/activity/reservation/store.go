@@ -200,7 +200,8 @@ var moneyTables = `
 			sum(l.amount) filter (where l.type = 'guestFee') as guest_fee, sum(l.amount) filter (where l.type = 'tax') as tax,
 			sum(l.amount) filter (where l.type = 'discount') as discount,
 			sum(l.amount) filter (where l.type not in ('rent', 'cleaningFee', 'guestFee', 'tax', 'discount')) as other
-		from reservation_line l join reservation s on s.team_id = l.team_id and s.id = l.reservation_id and s.status = 'booked'
+		from reservation_line l join reservation s on s.team_id = l.team_id and s.id = l.reservation_id
+			and (s.status = 'booked' or s.status = 'canceled' and l.type = '` + Retained + `')
 		where l.team_id = @team and not (
 			(select exists (select from reservation_line_mapping x where x.team_id = @team and x.status = 'excluded')) and coalesce((
 				select m.status = 'excluded' from reservation_line_mapping m
