@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"stayledger/domain/exchange/pms"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/settlement/delivery"
 	"stayledger/domain/settlement/payee"
@@ -16,7 +17,7 @@ import (
 
 // sealedColumns returns every column with values that the secret keys seal.
 func sealedColumns() []seal.Column {
-	return []seal.Column{contact.SealedColumn(), connection.SealedColumn(), payee.SealedColumn(), delivery.SealedColumn()}
+	return []seal.Column{contact.SealedColumn(), connection.SealedColumn(), pms.SealedColumn(), payee.SealedColumn(), delivery.SealedColumn()}
 }
 
 // Resealed counts the values of a column.

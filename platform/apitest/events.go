@@ -103,6 +103,7 @@ var derived = map[string]string{
 	"operation_count":       "sums of operations",
 	"operation_progress":    "how far work is",
 	"operation_resource":    "the record of work, with its own reads",
+	"connection_token":      "what a system gave for credentials",
 	"listing_connection":    "what a system says of its listings; the event of the connection tells which listings they are",
 	"payment_batch":         "how payments are sent together",
 	"payment_batch_counter": "numbers that were given",

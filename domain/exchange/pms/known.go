@@ -21,7 +21,7 @@ var known = []app{
 				{Name: "token", Required: true, Min: 1, Max: 500, Check: connection.Token},
 			},
 		},
-		open: func(a connection.Access, o Options) (pms.Client, error) {
+		open: func(a connection.Access, o Options, _ pms.Tokens) (pms.Client, error) {
 			client, err := protocol.New(a.Settings, a.Credentials, pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within})
 
 			return client, fieldError(err)
@@ -39,17 +39,14 @@ var known = []app{
 				{Name: "apiKey", Required: true, Min: 1, Max: 500, Check: connection.Token},
 			},
 		},
-		open: func(a connection.Access, o Options) (pms.Client, error) {
-			client, err := hostaway.New(a.Settings, a.Credentials, pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within}, tokens())
+		open: func(a connection.Access, o Options, tokens pms.Tokens) (pms.Client, error) {
+			client, err := hostaway.New(a.Settings, a.Credentials, pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within}, tokens)
 
 			return client, fieldError(err)
 		},
 		message: hostaway.ReadMessage,
 	},
 }
-
-// tokens returns what keeps the token of a connection.
-func tokens() pms.Tokens { return &pms.MemoryTokens{} }
 
 // fieldError returns the error of a client's settings as connections see it.
 func fieldError(err error) error {

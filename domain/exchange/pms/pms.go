@@ -38,7 +38,7 @@ type app struct {
 	connection.App
 
 	// open makes a client. It fails with a connection.FieldError for settings that the client does not take.
-	open func(a connection.Access, o Options) (pms.Client, error)
+	open func(a connection.Access, o Options, tokens pms.Tokens) (pms.Client, error)
 	// message reads a message of the system that is signed with a secret; nil for a system that sends none.
 	message func(secret string, h http.Header, body []byte, now time.Time) (*pms.Event, error)
 }
@@ -65,8 +65,8 @@ type Systems struct {
 // New returns the systems, with credentials that the box has sealed.
 func New(box *seal.Box, o Options) *Systems { return &Systems{box: box, options: o} }
 
-// open opens the client of a connection.
-func (s *Systems) open(c *connection.Connection) (pms.Client, error) {
+// open opens the client of a connection, with what keeps its token.
+func (s *Systems) open(c *connection.Connection, tokens pms.Tokens) (pms.Client, error) {
 	k := find(c.AppID)
 	if k == nil {
 		return nil, errNoSystem
@@ -77,7 +77,7 @@ func (s *Systems) open(c *connection.Connection) (pms.Client, error) {
 		return nil, err
 	}
 
-	return k.open(access, s.options)
+	return k.open(access, s.options, tokens)
 }
 
 // Apps returns the apps for connections.
@@ -88,7 +88,7 @@ func (s *Systems) Apps() connection.Apps {
 		k := &known[i]
 		out[i] = k.App
 		out[i].Form = func(a connection.Access) error {
-			_, err := k.open(a, s.options)
+			_, err := k.open(a, s.options, &pms.MemoryTokens{})
 			return err
 		}
 		out[i].Check = s.check
@@ -100,7 +100,7 @@ func (s *Systems) Apps() connection.Apps {
 
 // check asks the system of a connection whose account the credentials open.
 func (s *Systems) check(ctx context.Context, c *connection.Connection) (*connection.Account, error) {
-	client, err := s.open(c)
+	client, err := s.open(c, &pms.MemoryTokens{}) // of credentials that are not known to be good yet
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", connection.ErrUnusable, err)
 	}
@@ -116,14 +116,16 @@ func (s *Systems) check(ctx context.Context, c *connection.Connection) (*connect
 // readListings reads all listings of a system, so that it can be said which listings here they are before the first
 // sync. Before that it has the system send messages, so that nothing is missed.
 func (s *Systems) readListings(ctx context.Context, c *connection.Connection) (db.Work, error) {
-	client, err := s.open(c)
+	client, err := s.open(c, &pms.MemoryTokens{})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", connection.ErrUnusable, err)
 	}
 
-	// Messages only say sooner what a sync finds anyway: a system that takes no subscription is read all the same.
+	// Messages only say sooner what a sync finds anyway: a system that takes no subscription, or not with these
+	// credentials, is read all the same.
 	if hooks, ok := client.(pms.Hooks); ok {
-		if err := hooks.Subscribe(ctx, s.options.PublicURL+messagePath+c.ID.String(), s.secrets(c.ID)[0]); err != nil && !errors.Is(err, pms.ErrRefused) {
+		err := hooks.Subscribe(ctx, s.options.PublicURL+messagePath+c.ID.String(), s.secrets(c.ID)[0])
+		if err != nil && !errors.Is(err, pms.ErrRefused) && !errors.Is(err, pms.ErrCredentials) {
 			return nil, checkError(err)
 		}
 	}
@@ -178,7 +180,7 @@ func (s *Systems) Open(ctx context.Context, d *db.DB, scope db.Scope, connection
 		return nil, intake.ErrRefused
 	}
 
-	client, err := s.open(c)
+	client, err := s.open(c, newTokens(d, scope, s.box, c))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", intake.ErrRefused, err)
 	}

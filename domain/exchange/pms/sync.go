@@ -57,7 +57,7 @@ func (s *Systems) Part() parts.Part {
 					"not to be believed.",
 			}, s.takeMessage),
 		},
-		Tables: parts.Owns("listing_connection"), Every: periodicTasks(),
+		Tables: parts.Owns("listing_connection", "connection_token"), Every: periodicTasks(),
 	}
 }
 
