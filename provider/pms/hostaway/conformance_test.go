@@ -188,6 +188,13 @@ func TestWrongCredentialsAreRefused(t *testing.T) {
 	if err != nil || got.ID != account {
 		t.Errorf("got %+v, %v", got, err)
 	}
+
+	// An answer that says that the call failed proves nothing, whatever its status.
+	w.Break(sandbox.Fault{Mode: sandbox.Fails, On: sandbox.OnListings, Times: 1})
+
+	if got, err := w.client.Account(t.Context()); !errors.Is(err, pms.ErrUnavailable) {
+		t.Errorf("got %+v, %v", got, err)
+	}
 }
 
 func TestSettingsAreChecked(t *testing.T) {
@@ -437,5 +444,50 @@ func TestNightsAreClosedAndFreed(t *testing.T) {
 
 	if err := w.client.Block(t.Context(), &pms.Block{ListingID: "40160:7", StartAt: start, EndAt: block.EndAt}); !errors.Is(err, pms.ErrRefused) {
 		t.Errorf("a unit: %v", err)
+	}
+}
+
+func TestCallsOfAllClientsCountAgainstTheLimits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+
+	// Calls that may not wait are refused beyond the limit, before they are sent.
+	var err error
+
+	sent := 0
+
+	for err == nil && sent < 30 {
+		client := w.open(pms.Options{Within: 300 * time.Millisecond})
+		client.Settle(0)
+
+		if _, err = client.Account(t.Context()); err == nil {
+			sent++
+		}
+	}
+
+	if !errors.Is(err, pms.ErrLimited) || w.Counts().Calls[sandbox.OnListings] != sent {
+		t.Errorf("%d calls, %v", sent, err)
+	}
+
+	// One that may waits for its turn.
+	if _, err := w.open(pms.Options{}).Account(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnswersThatComeLateAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+
+	for _, mode := range []sandbox.Mode{sandbox.HangBefore, sandbox.HangAfter, sandbox.SlowBody} {
+		w := newWorld(t)
+		w.fill(1, 5)
+		w.Break(sandbox.Fault{Mode: mode, On: sandbox.OnReservations})
+
+		client := w.open(pms.Options{Within: 300 * time.Millisecond, Budgets: []*outbound.Budget{}})
+		client.Settle(0)
+
+		if _, err := client.Reservations(t.Context(), &pms.Query{}); !errors.Is(err, pms.ErrTimeout) {
+			t.Errorf("%s: %v", mode, err)
+		}
 	}
 }
