@@ -53,6 +53,7 @@ var noUses = map[string]map[string]string{
 	},
 	"connection": {
 		"audit_event.connection_id":           "history outlives its records",
+		"connection_token.id":                 "goes with the connection",
 		"listing_connection.connection_id":    "goes with the connection",
 		"payment_batch_counter.connection_id": "goes with the connection",
 		"payment_callback.connection_id":      "goes with the connection",

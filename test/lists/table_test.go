@@ -56,7 +56,7 @@ var promises = []promise{
 		texts:  "uniqueRefs shortRefs",
 	},
 	{
-		path: "/listings", ids: "ids", refs: "contactIds", former: "contactId", sorts: "name createdAt",
+		path: "/listings", ids: "ids", refs: "contactIds", nullable: "connectionIds", former: "contactId", sorts: "name createdAt",
 		others: "shortRefs status search activeOwnership activeRecurringFeePeriods openingBalance issue parent include",
 		texts:  "shortRefs",
 	},

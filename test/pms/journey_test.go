@@ -47,7 +47,8 @@ func TestJourneyOverOurProtocol(t *testing.T) {
 		t.Errorf("the stay is %s", one.Body)
 	}
 
-	if got := s.Get("/listings/" + two.String("listingId")).Want(200); got.String("name") != "House 2" || got.String("address.line1") != "2 Shore Road" {
+	if got := s.Get("/listings/" + two.String("listingId")).Want(200); got.String("name") != "House 2" || got.String("address.line1") != "2 Shore Road" ||
+		got.String("connectionId") != s.connection.String() || got.String("source.id") != "L2" || got.String("source.appId") != "pmsProtocol" {
 		t.Errorf("the new listing is %s", got.Body)
 	}
 
@@ -62,6 +63,10 @@ func TestJourneyOverOurProtocol(t *testing.T) {
 
 		return err
 	})
+
+	if got := s.Get("/listings?connectionIds=" + s.connection.String()).Want(200); got.Len("data") != 2 {
+		t.Errorf("the listings of the system are %s", got.Body)
+	}
 
 	s.followChanges()
 }
@@ -120,6 +125,22 @@ func (s *scene) followChanges() {
 	if got := s.Get("/reservations?connectionIds=" + s.connection.String()).Want(200); got.Len("data") != 3 {
 		s.T.Errorf("of the connection are %s", got.Body)
 	}
+}
+
+// Nothing that asks a system, or has it asked, can be tried without effect.
+//
+// Proves: DRY-61.
+func TestSyncsHaveNoDryRun(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(1)
+	s.connect()
+	s.Post(s.path("/sync?dryRun=true"), nil).WantError("BAD_REQUEST", "")
+	s.Put(s.path("/listing-mappings?dryRun=true"), object{"data": array{}}).WantError("BAD_REQUEST", "")
+
+	sync := s.sync("full").String("id")
+	s.Post("/syncs/"+sync+"/cancel?dryRun=true", nil).WantError("BAD_REQUEST", "")
+	s.Put("/syncs/"+sync+"?dryRun=true", object{"status": "failed"}).WantError("BAD_REQUEST", "")
 }
 
 // Only reservations with an accounting date in the window of their connection are in the books, also when the window or

@@ -24,6 +24,7 @@ type Filter struct {
 	ActiveRecurringFeePeriods string     `query:"activeRecurringFeePeriods" json:"activeRecurringFeePeriods,omitempty" pattern:"^(active|inactive|!?(managementFee|additionalFee|bookingChannelFee|cleaningFee|merchantFee)|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$" doc:"What is charged today: active for any fee, inactive for none, a type of fee, with a leading ! for listings without it, or the id of a fee."`
 	OpeningBalance            *bool      `query:"openingBalance" json:"openingBalance,omitempty" doc:"Whether the listing has an opening balance."`
 	Issue                     Issue      `query:"issue" json:"issue,omitempty" doc:"Active listings whose setup lacks something: an owner today (or being inactive), a fee that is charged today, or an opening balance."`
+	ConnectionIDs             page.Refs  `query:"connectionIds" json:"connectionIds,omitempty" doc:"Listings that systems have; null for those that none has."`
 	Parent                    *page.Ref  `query:"parent" json:"parent,omitempty" doc:"Listings of a group; null for those in none."`
 }
 
@@ -52,6 +53,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	narrowByFees(&q, tx, f.ActiveRecurringFeePeriods)
 	q.Whether(opened, f.OpeningBalance)
 	narrowByIssue(&q, tx, f.Issue)
+	q.Refs(ofConnection, f.ConnectionIDs)
 	q.Refs("l.parent_id", f.Parent.List())
 
 	return q

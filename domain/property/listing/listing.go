@@ -52,7 +52,8 @@ type Listing struct {
 	ShortRef                  string           `json:"shortRef"`
 	Name                      string           `json:"name"`
 	UniqueRef                 *string          `json:"uniqueRef"`
-	Source                    *contact.Source  `json:"source" db:"-"`
+	ConnectionID              *id.ID           `json:"connectionId" doc:"The connection whose system has the listing; null for none."`
+	Source                    *contact.Source  `json:"source" doc:"The listing at the system: its id there, and the status of the connection."`
 	Status                    Status           `json:"status"`
 	DefaultCurrency           string           `json:"defaultCurrency" doc:"ISO 4217 code in lower case."`
 	Address                   *contact.Address `json:"address"`

@@ -12,8 +12,13 @@ import (
 )
 
 var (
-	listingColumns = `l.id, l.short_ref, l.name, l.unique_ref, l.status, l.default_currency, l.address,
+	listingColumns = `l.id, ` + ofConnection + ` as connection_id, ` + sourceSQL + ` as source, l.short_ref, l.name, l.unique_ref, l.status, l.default_currency, l.address,
 		` + NameRefSQL("g") + ` as parent, l.created_at, l.updated_at`
+	// ofConnection is the connection with a listing of its system that a listing is, the first if there are several.
+	ofConnection = `(select r.connection_id from listing_connection r where r.team_id = @team and r.listing_id = l.id order by r.created_at, r.id limit 1)`
+	sourceSQL    = `(select jsonb_build_object('id', r.external_id, 'type', 'integration', 'status', c.status, 'appId', c.app_id)
+		from listing_connection r join connection c on c.team_id = @team and c.id = r.connection_id
+		where r.team_id = @team and r.listing_id = l.id order by r.created_at, r.id limit 1)`
 	listingFrom = `listing l left join listing g on g.team_id = l.team_id and g.id = l.parent_id`
 	ownedBy     = `exists (select from listing_ownership_member m join listing_ownership_period p on p.team_id = @team and p.id = m.period_id
 		where m.team_id = @team and m.contact_id = any(?) and p.listing_id = l.id)`
