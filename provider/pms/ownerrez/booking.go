@@ -1,0 +1,237 @@
+package ownerrez
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+
+	"stayledger/platform/day"
+	"stayledger/platform/money"
+	"stayledger/provider/pms"
+)
+
+type wireBooking struct {
+	PropertyID text  `json:"property_id"`
+	Type       text  `json:"type"`
+	Status     text  `json:"status"`
+	IsBlock    *bool `json:"is_block"`
+
+	Arrival   date   `json:"arrival"`
+	Departure date   `json:"departure"`
+	Adults    number `json:"adults"`
+	Children  number `json:"children"`
+	Infants   number `json:"infants"`
+
+	Booked   text `json:"booked_utc"`
+	Created  text `json:"created_utc"`
+	Updated  text `json:"updated_utc"`
+	Canceled text `json:"canceled_utc"`
+
+	ListingSite  text      `json:"listing_site"`
+	PlatformCode text      `json:"platform_reservation_number"`
+	Email        text      `json:"platform_email_address"`
+	Guest        wireGuest `json:"guest"`
+
+	Currency text         `json:"currency_code"`
+	Total    number       `json:"total_amount"`
+	HostFees number       `json:"total_host_fees"`
+	Charges  []wireCharge `json:"charges"`
+}
+
+type wireGuest struct {
+	FirstName text `json:"first_name"`
+	LastName  text `json:"last_name"`
+	Emails    []struct {
+		Address text `json:"address"`
+	} `json:"email_addresses"`
+	Phones []struct {
+		Number text `json:"number"`
+	} `json:"phones"`
+}
+
+// The types of bookings, in one spelling.
+const (
+	guestStay = "booking"
+	ownerStay = "owner"
+)
+
+// blocks are the types that take nights and are no stays. The hold of a channel is a block that becomes a booking under the
+// same id, so that what a row is follows from what it says now, never from what it was.
+var blocks = map[string]bool{"block": true, "quotehold": true, "linkedavailability": true}
+
+// statuses say what the statuses of the system are here.
+var statuses = map[string]pms.Status{
+	"active": pms.Booked, "pending": pms.Pending, "canceled": pms.Canceled, "cancelled": pms.Canceled,
+}
+
+// maxGuests is how many people stay at most.
+const maxGuests = 10_000
+
+// readBooking reads a booking. It fails if it is not of the form.
+func readBooking(id string, content json.RawMessage) (pms.Reservation, error) {
+	var w wireBooking
+	if err := json.Unmarshal(content, &w); err != nil || !w.isSound() {
+		return pms.Reservation{}, errForm
+	}
+
+	kind := w.kind()
+
+	out := pms.Reservation{
+		ID:        id,
+		ListingID: string(w.PropertyID),
+		Status:    statuses[w.Status.word()],
+		OwnerStay: kind == ownerStay,
+		Block:     blocks[kind],
+		CheckIn:   *w.Arrival.Day,
+		CheckOut:  *w.Departure.Day,
+		ChangedAt: instant(w.Updated),
+	}
+
+	// A block has neither guest nor money; one that is canceled is nothing any more.
+	if out.Block {
+		if out.Status == pms.Canceled {
+			out.Status = pms.Inactive
+		}
+
+		return out, nil
+	}
+
+	out.Code = cmp.Or(w.PlatformCode.clean(), "ORB"+id)
+	out.Channel = strings.ToLower(w.ListingSite.clean())
+	out.Guest = w.guest()
+	out.Guests = w.guests()
+	out.BookedAt = dayPart(cmp.Or(w.Booked, w.Created))
+
+	if out.Status == pms.Canceled {
+		out.CanceledAt = dayPart(w.Canceled)
+	}
+
+	if err := w.readMoney(&out); err != nil {
+		return pms.Reservation{}, err
+	}
+
+	return out, nil
+}
+
+// isSound reports whether everything but the money is of the form.
+func (w *wireBooking) isSound() bool {
+	kind := w.kind()
+	if _, known := statuses[w.Status.word()]; !known || (kind != guestStay && kind != ownerStay && !blocks[kind]) {
+		return false
+	}
+
+	return isID(string(w.PropertyID)) && isIn(w.Arrival.Day) && isIn(w.Departure.Day) && w.Departure.After(*w.Arrival.Day)
+}
+
+// isIn reports whether there is a day that is a day of the calendar.
+func isIn(d *day.Day) bool { return d != nil && !d.IsZero() }
+
+// kind returns the type in one spelling. Whatever is said to be a block is one, and a row without a type is a booking.
+func (w *wireBooking) kind() string {
+	kind := w.Type.word()
+
+	switch {
+	case w.IsBlock != nil && *w.IsBlock && !blocks[kind]:
+		return "block"
+	case kind == "":
+		return guestStay
+	default:
+		return kind
+	}
+}
+
+// guest returns who stays.
+func (w *wireBooking) guest() pms.Guest {
+	out := pms.Guest{Name: pms.Text(string(w.Guest.FirstName + " " + w.Guest.LastName)), Email: w.Email.clean()}
+
+	if out.Email == "" && len(w.Guest.Emails) > 0 {
+		out.Email = w.Guest.Emails[0].Address.clean()
+	}
+
+	if len(w.Guest.Phones) > 0 {
+		out.Phone = w.Guest.Phones[0].Number.clean()
+	}
+
+	return out
+}
+
+// guests returns how many people stay, nil if the system does not say.
+func (w *wireBooking) guests() *int64 {
+	var (
+		sum  int64
+		said bool
+	)
+
+	for _, n := range []number{w.Adults, w.Children, w.Infants} {
+		count, ok := n.whole()
+		if ok && count >= 0 && count <= maxGuests {
+			sum += count
+			said = true
+		}
+	}
+
+	if !said {
+		return nil
+	}
+
+	return &sum
+}
+
+// dayPart returns the day of an instant in UTC, nil for none.
+func dayPart(t text) *day.Day {
+	at := instant(t)
+	if at.IsZero() {
+		return nil
+	}
+
+	d := day.Of(at)
+
+	return &d
+}
+
+// readMoney fills in what has an amount. An owner stay has nothing. It fails if an amount is none.
+func (w *wireBooking) readMoney(out *pms.Reservation) error {
+	if out.OwnerStay && w.Currency == "" {
+		return nil
+	}
+
+	currency, err := money.ParseCurrency(strings.ToLower(string(w.Currency)))
+	if err != nil {
+		return errForm
+	}
+
+	out.Currency = string(currency)
+
+	if out.OwnerStay {
+		return nil
+	}
+
+	lines, err := readCharges(w.Charges, currency)
+	if err != nil {
+		return err
+	}
+
+	total, err := w.Total.cents(currency)
+	if err != nil {
+		return err
+	}
+
+	fees, err := w.HostFees.cents(currency)
+	if err != nil {
+		return err
+	}
+
+	// What the channel keeps is positive here.
+	if fees != nil && *fees != 0 {
+		fee := max(*fees, -*fees)
+		out.ChannelFee = &fee
+	}
+
+	if out.Status == pms.Canceled {
+		return retain(out, lines, total)
+	}
+
+	out.Lines, out.Total = lines, total
+
+	return state(out)
+}

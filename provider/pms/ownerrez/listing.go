@@ -1,0 +1,225 @@
+package ownerrez
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stayledger/platform/money"
+	"stayledger/provider/pms"
+)
+
+const propertiesPath = "/properties"
+
+// listingPage is how many listings are asked for at a time: each takes a call of its own for its address.
+const listingPage = 20
+
+type wireListing struct {
+	Name     text          `json:"name"`
+	Active   *bool         `json:"active"`
+	Currency text          `json:"currency_code"`
+	Address  *wireAddress  `json:"address"`
+	All      []wireAddress `json:"addresses"`
+}
+
+type wireAddress struct {
+	Line       text `json:"address"`
+	Street1    text `json:"street1"`
+	Street2    text `json:"street2"`
+	City       text `json:"city"`
+	State      text `json:"state"`
+	Province   text `json:"province"`
+	PostalCode text `json:"postal_code"`
+	Country    text `json:"country"`
+}
+
+// states are the values of the filter of listings, in the order of reading. Without the filter the system leaves out those
+// that are not active.
+var states = []string{"true", "false"}
+
+// Listings gives a page of all listings: first of the active ones, then of the others. It fails with a pms.Error.
+func (c *Client) Listings(ctx context.Context, page string) (*pms.ListingPage, error) {
+	active, rest, _ := strings.Cut(cmp.Or(page, states[0]), "/")
+	if !slices.Contains(states, active) {
+		return nil, &pms.Error{Kind: pms.ErrCursor}
+	}
+
+	at, err := readPlace(rest)
+	if err != nil {
+		return nil, err
+	}
+
+	filters := url.Values{"limit": {strconv.Itoa(listingPage)}, "active": {active}}
+
+	got, err := c.readList(ctx, propertiesPath, filters, at)
+	if err != nil {
+		return nil, err
+	}
+
+	rows, unreadable, err := readRows(got.Items, readListing)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := c.fillAddresses(ctx, rows); err != nil {
+		return nil, err
+	}
+
+	out := &pms.ListingPage{Listings: rows, Unreadable: unreadable}
+
+	switch {
+	case got.behind != nil:
+		out.Next = active + "/" + got.behind.String()
+	case active == states[0]:
+		out.Next = states[1]
+	}
+
+	return out, nil
+}
+
+// fillAddresses asks for the addresses of listings, which lists are without. It fails with a pms.Error.
+func (c *Client) fillAddresses(ctx context.Context, rows []pms.Listing) error {
+	for i := range rows {
+		if rows[i].Address != nil {
+			continue
+		}
+
+		address, err := c.readAddress(ctx, rows[i].ID)
+		if err != nil {
+			return err
+		}
+
+		rows[i].Address = address
+	}
+
+	return nil
+}
+
+// readListing reads a listing. It fails if it is not of the form.
+func readListing(id string, content json.RawMessage) (pms.Listing, error) {
+	var w wireListing
+	if err := json.Unmarshal(content, &w); err != nil {
+		return pms.Listing{}, errForm
+	}
+
+	out := pms.Listing{ID: id, Name: w.Name.clean(), Address: w.address(), Archived: w.Active != nil && !*w.Active}
+	if out.Name == "" {
+		return pms.Listing{}, errForm
+	}
+
+	if w.Currency != "" {
+		currency, err := money.ParseCurrency(strings.ToLower(string(w.Currency)))
+		if err != nil {
+			return pms.Listing{}, errForm
+		}
+
+		out.Currency = string(currency)
+	}
+
+	return out, nil
+}
+
+// readAddress asks for the address of a listing, nil for none. An address that cannot be read is none: the listing is
+// worth more than it. It fails with a pms.Error.
+func (c *Client) readAddress(ctx context.Context, id string) (*pms.Address, error) {
+	var content json.RawMessage
+
+	_, err := c.get(ctx, propertiesPath+"/"+url.PathEscape(id), nil, &content)
+
+	switch {
+	// It was deleted since the list was read.
+	case isAbsent(err):
+		return nil, nil //nolint:nilnil // It has no address.
+	case err != nil:
+		return nil, err
+	}
+
+	if got, err := rowID(content); err != nil || got != id {
+		return nil, pms.BadAnswer("is about another listing")
+	}
+
+	var w wireListing
+
+	_ = json.Unmarshal(content, &w) // What cannot be read is absent.
+
+	return w.address(), nil
+}
+
+// address returns the address, nil if the listing has none.
+func (w *wireListing) address() *pms.Address {
+	a := w.Address
+	if a == nil && len(w.All) > 0 {
+		a = &w.All[0]
+	}
+
+	if a == nil {
+		return nil
+	}
+
+	street := cmp.Or(strings.TrimSpace(string(a.Street1+" "+a.Street2)), string(a.Line))
+
+	out := pms.Address{
+		Street:     pms.Text(street),
+		City:       a.City.clean(),
+		State:      cmp.Or(a.State.clean(), a.Province.clean()),
+		PostalCode: a.PostalCode.clean(),
+		Country:    pms.Country(string(a.Country)),
+	}
+
+	if out == (pms.Address{}) {
+		return nil
+	}
+
+	return &out
+}
+
+// listingIDs asks for the ids of all listings, in the order of their texts. It returns the headers of the first answer,
+// and fails with a pms.Error.
+func (c *Client) listingIDs(ctx context.Context) ([]string, http.Header, error) {
+	var (
+		ids   []string
+		first http.Header
+	)
+
+	for _, active := range states {
+		filters := url.Values{"limit": {strconv.Itoa(pageSize)}, "active": {active}}
+
+		for at := new(place); at != nil; {
+			got, err := c.readList(ctx, propertiesPath, filters, *at)
+			if err != nil {
+				return nil, nil, err
+			}
+
+			if first == nil {
+				first = got.header
+			}
+
+			for _, row := range got.Items {
+				id, err := rowID(row)
+				if err != nil {
+					return nil, nil, err
+				}
+
+				ids = append(ids, id)
+			}
+
+			at = got.behind
+		}
+	}
+
+	slices.Sort(ids)
+
+	return slices.Compact(ids), first, nil
+}
+
+// isAbsent reports whether an error says that there is no such thing.
+func isAbsent(err error) bool {
+	e, is := errors.AsType[*pms.Error](err)
+	return is && e.Status == http.StatusNotFound
+}

@@ -1,0 +1,162 @@
+// Package ownerrez reads accounts at OwnerRez, by version 2 of their API. It is built from the published description, tried
+// against our sandbox (provider/sandbox/ownerrez). The guide docs/guides/ownerrez.md says what is read and how.
+package ownerrez
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"stayledger/platform/outbound"
+	"stayledger/provider/pms"
+)
+
+// PublicURL is where the system is.
+const PublicURL = "https://api.ownerrez.com/v2"
+
+// The bounds of what the system says, and of what a person can enter.
+const (
+	maxID   = 200  // bytes of an identifier
+	maxRows = 1000 // of a page
+	maxText = 4000 // bytes of a setting or a credential
+)
+
+// Client speaks to one account. It is safe for use by many goroutines.
+type Client struct {
+	base *url.URL
+	// email and token are of a person; accessToken is what an account gives to an app, and counts instead of them.
+	email, token, accessToken string
+	caller                    *pms.Caller
+}
+
+var _ pms.Client = (*Client)(nil)
+
+// New returns a client and makes no call. It counts its calls against the limit of the system, unless the options have
+// budgets, of which there can be none. It fails with a pms.SettingsError of baseUrl, email or token.
+func New(settings, credentials json.RawMessage, o pms.Options) (*Client, error) {
+	base, err := readBase(settings, o.AllowPrivate)
+	if err != nil {
+		return nil, err
+	}
+
+	var key struct {
+		Email       string `json:"email"`
+		Token       string `json:"token"`
+		AccessToken string `json:"accessToken"`
+	}
+
+	// Check everything that goes into a request. A colon would end the name in a Basic header.
+	switch err := json.Unmarshal(credentials, &key); {
+	case err != nil:
+		return nil, &pms.SettingsError{Field: "token", Problem: "is not a text"}
+	case outbound.Printable(key.AccessToken, maxText):
+	case !outbound.Printable(key.Email, maxID) || strings.Contains(key.Email, ":") || !strings.Contains(key.Email, "@"):
+		return nil, &pms.SettingsError{Field: "email", Problem: "is not the e-mail address of an account"}
+	case !outbound.Printable(key.Token, maxText):
+		return nil, &pms.SettingsError{Field: "token", Problem: "is missing or holds characters that none has"}
+	}
+
+	if o.Budgets == nil {
+		o.Budgets = []*outbound.Budget{hostBudget(base.Host)}
+	}
+
+	return &Client{
+		base:        base,
+		email:       key.Email,
+		token:       key.Token,
+		accessToken: key.AccessToken,
+		caller:      pms.NewCaller(o),
+	}, nil
+}
+
+// readBase returns where the system is, without a slash at the end. It fails with a pms.SettingsError.
+func readBase(settings json.RawMessage, private bool) (*url.URL, error) {
+	where := struct {
+		BaseURL string `json:"baseUrl"`
+	}{BaseURL: PublicURL}
+
+	wrong := func(problem string) error { return &pms.SettingsError{Field: "baseUrl", Problem: problem} }
+
+	if len(settings) > 0 && json.Unmarshal(settings, &where) != nil {
+		return nil, wrong("is not a text")
+	}
+
+	u, err := url.Parse(where.BaseURL)
+	switch {
+	case err != nil || u.Hostname() == "" || u.Opaque != "" || len(where.BaseURL) > maxText:
+		return nil, wrong("is not an address such as " + PublicURL)
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, wrong("has more than a host and a path")
+	case u.Scheme != "https" && (u.Scheme != "http" || !private):
+		return nil, wrong("does not start with https://")
+	}
+
+	u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/"), ""
+
+	return u, nil
+}
+
+// The limit of the system, which holds for our address, whoever of this process calls.
+const (
+	perHost   = 300
+	limitTime = 5 * time.Minute
+)
+
+// shared are the budgets of hosts. Clients are made anew all the time, so they cannot own them.
+var shared sync.Map
+
+// hostBudget returns the limit that calls to a host count against.
+func hostBudget(host string) *outbound.Budget {
+	b, _ := shared.LoadOrStore(host, outbound.NewBudgetWithin(perHost, limitTime))
+	return b.(*outbound.Budget) //nolint:errcheck,forcetypeassert // Nothing else is stored.
+}
+
+// get asks for a path below the base, with a query that can be nil, and decodes the answer. It returns the headers of the
+// answer, and fails with a pms.Error. The caller adds the name of the app, without which the system refuses every call.
+func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (http.Header, error) {
+	u := c.base.String() + path
+	if len(query) > 0 {
+		u += "?" + query.Encode()
+	}
+
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u, http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("request to the system: %w", err)
+	}
+
+	if c.accessToken != "" {
+		r.Header.Set("Authorization", "Bearer "+c.accessToken)
+	} else {
+		r.SetBasicAuth(c.email, c.token)
+	}
+
+	return c.caller.Do(ctx, r, into) //nolint:wrapcheck // It is a pms.Error.
+}
+
+// Account says whose account it is. It fails with a pms.Error.
+func (c *Client) Account(ctx context.Context) (*pms.Account, error) {
+	var w struct {
+		ID        text `json:"id"`
+		Name      text `json:"name"`
+		FirstName text `json:"first_name"`
+		LastName  text `json:"last_name"`
+		Email     text `json:"email_address"`
+	}
+	if _, err := c.get(ctx, "/users/me", nil, &w); err != nil {
+		return nil, err
+	}
+
+	if !outbound.Printable(string(w.ID), maxID) {
+		return nil, pms.BadAnswer("does not say whose account it is")
+	}
+
+	name := cmp.Or(w.Name.clean(), pms.Text(string(w.FirstName+" "+w.LastName)), w.Email.clean(), pms.Text(c.email))
+
+	return &pms.Account{ID: string(w.ID), Name: name}, nil
+}

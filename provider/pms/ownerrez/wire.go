@@ -1,0 +1,178 @@
+package ownerrez
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stayledger/platform/day"
+	"stayledger/platform/money"
+	"stayledger/platform/outbound"
+	"stayledger/provider/pms"
+)
+
+var errForm = errors.New("not of the form that the system describes")
+
+// number is a number as the text of its digits, empty for none. Numbers as texts are read, too; null and an empty text are
+// none. Money never becomes a float.
+type number string
+
+// UnmarshalJSON reads a number, a text or null. It fails for everything else.
+func (n *number) UnmarshalJSON(content []byte) error {
+	text := string(content)
+
+	switch {
+	case text == "null":
+		text = ""
+	case strings.HasPrefix(text, `"`):
+		if err := json.Unmarshal(content, &text); err != nil {
+			return errForm
+		}
+
+		text = strings.TrimSpace(text)
+	case text[0] != '-' && (text[0] < '0' || text[0] > '9'):
+		return errForm
+	}
+
+	*n = number(text)
+
+	return nil
+}
+
+// whole returns the number if it is an integer.
+func (n number) whole() (int64, bool) {
+	out, err := strconv.ParseInt(string(n), 10, 64)
+	return out, err == nil
+}
+
+// cents returns the number in the smallest unit of a currency, rounded half away from zero; nil for none. It fails for
+// texts that are no amount.
+func (n number) cents(currency money.Currency) (*money.Cents, error) {
+	if n == "" {
+		return nil, nil //nolint:nilnil // None is an amount that the system does not say.
+	}
+
+	cents, _, err := money.ParseDecimal(string(n), currency)
+	if err != nil {
+		return nil, errForm
+	}
+
+	return &cents, nil
+}
+
+// text is a text, empty for null. Numbers are read as their digits: identifiers are numbers.
+type text string
+
+// UnmarshalJSON reads a text, a number or null. It fails for everything else.
+func (t *text) UnmarshalJSON(content []byte) error {
+	if strings.HasPrefix(string(content), `"`) {
+		return json.Unmarshal(content, (*string)(t)) //nolint:wrapcheck // Whoever reads a row sees only that it fails.
+	}
+
+	var n number
+	if err := n.UnmarshalJSON(content); err != nil {
+		return err
+	}
+
+	*t = text(n)
+
+	return nil
+}
+
+// clean returns the text as it is shown.
+func (t text) clean() string { return pms.Text(string(t)) }
+
+// word returns a word of the system in one spelling: its description writes some with and some without underscores.
+func (t text) word() string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(string(t)))
+}
+
+// date is a day, nil for none. A time behind it is not read.
+type date struct{ *day.Day }
+
+// UnmarshalJSON reads a day, an empty text or null. It fails for everything else.
+func (d *date) UnmarshalJSON(content []byte) error {
+	var s string
+	if err := json.Unmarshal(content, &s); err != nil {
+		return errForm
+	}
+
+	if s == "" {
+		return nil
+	}
+
+	parsed, err := day.Parse(s[:min(len(s), len("2006-01-02"))])
+	if err != nil {
+		return errForm
+	}
+
+	d.Day = &parsed
+
+	return nil
+}
+
+// instant returns the time of a text, zero for none. One without a zone is in UTC, as the names of the fields say.
+func instant(t text) time.Time {
+	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05"} {
+		if out, err := time.Parse(form, string(t)); err == nil {
+			return out.UTC()
+		}
+	}
+
+	return time.Time{}
+}
+
+// rowID returns the id of a row. It fails with a pms.Error if it has none: what the row is about cannot be told.
+func rowID(content json.RawMessage) (string, error) {
+	var key struct {
+		ID text `json:"id"`
+	}
+	if json.Unmarshal(content, &key) != nil || !isID(string(key.ID)) {
+		return "", pms.BadAnswer("has a row without an id")
+	}
+
+	return string(key.ID), nil
+}
+
+// isID reports whether a text can be an id: they go into lists with commas between.
+func isID(s string) bool { return outbound.Printable(s, maxID) && !strings.Contains(s, ",") }
+
+// readRows reads the rows of a page, and returns the ids of those that cannot be read. Of rows with the same id the last
+// counts. It fails with a pms.Error.
+func readRows[Row any](list []json.RawMessage, read func(id string, content json.RawMessage) (Row, error)) ([]Row, []string, error) {
+	var (
+		rows       = make([]Row, 0, len(list))
+		unreadable []string
+		seen       = make(map[string]bool, len(list))
+	)
+
+	// From the end, so that the last row of an id is met first.
+	for _, content := range slices.Backward(list) {
+		id, err := rowID(content)
+		if err != nil {
+			return nil, nil, err
+		}
+
+		if seen[id] {
+			continue
+		}
+
+		seen[id] = true
+
+		row, err := read(id, content)
+		if err != nil {
+			unreadable = append(unreadable, id)
+			continue
+		}
+
+		rows = append(rows, row)
+	}
+
+	slices.Reverse(rows)
+	slices.Reverse(unreadable)
+
+	return rows, unreadable, nil
+}
