@@ -14,6 +14,7 @@ import (
 	"stayledger/provider/sandbox"
 	"stayledger/provider/sandbox/bankfeed"
 	"stayledger/provider/sandbox/hostaway"
+	"stayledger/provider/sandbox/ownerrez"
 	"stayledger/provider/sandbox/pms"
 )
 
@@ -29,6 +30,7 @@ type sandboxCmd struct {
 	PMSListings    int           `name:"pms-listings" env:"STAYLEDGER_SANDBOX_PMS_LISTINGS" default:"5" help:"How many listings the PMS begins with."`
 	PMSStays       int           `name:"pms-reservations" env:"STAYLEDGER_SANDBOX_PMS_RESERVATIONS" default:"60" help:"How many reservations the PMS begins with."`
 	HostawayID     string        `name:"hostaway-account-id" env:"STAYLEDGER_SANDBOX_HOSTAWAY_ACCOUNT_ID" default:"10001" help:"Number of the account at the sandbox of Hostaway; its key is the API key, and it begins with as much as the PMS."`
+	OwnerRezEmail  string        `name:"ownerrez-email" env:"STAYLEDGER_SANDBOX_OWNERREZ_EMAIL" default:"sandbox@example.com" help:"E-mail address of the account at the sandbox of OwnerRez; its token is the API key, and it begins with as much as the PMS."`
 	Quiet          bool          `help:"Do not print what happens."`
 }
 
@@ -36,7 +38,8 @@ type sandboxCmd struct {
 func (*sandboxCmd) Help() string {
 	return `At / is a payment provider that moves no money (docs/guides/payment-provider.md). At /plaid is a bank feed that speaks Plaid's protocol
 with banks that do not exist (docs/guides/bank-feeds.md). At /pms is a property-management system without guests that speaks our protocol for such systems
-(docs/guides/pms-protocol.md). At /hostaway/v1 is another one that speaks as Hostaway does (docs/guides/hostaway.md). Everything is forgotten at the end.`
+(docs/guides/pms-protocol.md). At /hostaway/v1 is another one that speaks as Hostaway does (docs/guides/hostaway.md), and at /ownerrez/v2 one that speaks as OwnerRez does
+(docs/guides/ownerrez.md). Everything is forgotten at the end.`
 }
 
 // sandboxes are the servers of the sandbox.
@@ -45,6 +48,7 @@ type sandboxes struct {
 	feed     *bankfeed.Server
 	pms      *pms.Server
 	hostaway *hostaway.Server
+	ownerrez *ownerrez.Server
 }
 
 // close releases the requests that are held open on purpose, and ends what goes on in the background.
@@ -63,6 +67,10 @@ func (s *sandboxes) close() {
 
 	if s.hostaway != nil {
 		s.hostaway.Close()
+	}
+
+	if s.ownerrez != nil {
+		s.ownerrez.Close()
 	}
 }
 
@@ -89,6 +97,7 @@ func (c *sandboxCmd) Run(r *runContext) error {
 	fmt.Fprintln(os.Stderr, "bank-feed sandbox at "+address+plaidPath+"; its banks do not exist")
 	fmt.Fprintln(os.Stderr, "PMS sandbox at "+address+pmsPath+"; it has no guests")
 	fmt.Fprintln(os.Stderr, "Hostaway sandbox at "+address+hostawayPath+"/v1; its account is "+c.HostawayID)
+	fmt.Fprintln(os.Stderr, "OwnerRez sandbox at "+address+ownerrezPath+"/v2; its account is "+c.OwnerRezEmail)
 
 	// All share one address.
 	mux := http.NewServeMux()
@@ -96,6 +105,7 @@ func (c *sandboxCmd) Run(r *runContext) error {
 	mux.Handle(plaidPath+"/", http.StripPrefix(plaidPath, servers.feed))
 	mux.Handle(pmsPath+"/", http.StripPrefix(pmsPath, servers.pms))
 	mux.Handle(hostawayPath+"/", http.StripPrefix(hostawayPath, servers.hostaway))
+	mux.Handle(ownerrezPath+"/", http.StripPrefix(ownerrezPath, servers.ownerrez))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second}
 
 	failed := make(chan error, 1)
@@ -124,6 +134,7 @@ const (
 	plaidPath    = "/plaid"
 	pmsPath      = "/pms"
 	hostawayPath = "/hostaway"
+	ownerrezPath = "/ownerrez"
 )
 
 // open returns the sandboxes, which print each event as a line of JSON. If it fails, those that were opened are returned
@@ -138,6 +149,7 @@ func (c *sandboxCmd) open() (*sandboxes, error) {
 	feed := bankfeed.Config{ClientID: c.PlaidClientID, Secret: c.APIKey, Path: plaidPath, History: c.PlaidHistory}
 	stays := pms.Config{Token: cmp.Or(c.PMSToken, c.APIKey)}
 	away := hostaway.Config{AccountID: c.HostawayID, APIKey: c.APIKey}
+	owner := ownerrez.Config{Email: c.OwnerRezEmail, Token: c.APIKey}
 
 	if !c.Quiet {
 		var mu sync.Mutex // events come from many requests at a time
@@ -153,6 +165,7 @@ func (c *sandboxCmd) open() (*sandboxes, error) {
 		feed.Seen = func(e bankfeed.Event) { emit(e) }
 		stays.Seen = func(e pms.Event) { emit(e) }
 		away.Seen = func(e hostaway.Event) { emit(e) }
+		owner.Seen = func(e ownerrez.Event) { emit(e) }
 	}
 
 	var (
@@ -176,9 +189,17 @@ func (c *sandboxCmd) open() (*sandboxes, error) {
 		return &s, err
 	}
 
+	if s.ownerrez, err = ownerrez.New(owner); err != nil {
+		return &s, err
+	}
+
 	if err := s.pms.Generate(pms.Plan{Listings: c.PMSListings, Reservations: c.PMSStays}); err != nil {
 		return &s, err
 	}
 
-	return &s, s.hostaway.Generate(hostaway.Plan{Listings: c.PMSListings, Reservations: c.PMSStays})
+	if err := s.hostaway.Generate(hostaway.Plan{Listings: c.PMSListings, Reservations: c.PMSStays}); err != nil {
+		return &s, err
+	}
+
+	return &s, s.ownerrez.Generate(ownerrez.Plan{Properties: c.PMSListings, Bookings: c.PMSStays})
 }

@@ -6,6 +6,7 @@ import (
 	"stayledger/domain/tenant/connection"
 	"stayledger/provider/pms"
 	"stayledger/provider/pms/hostaway"
+	"stayledger/provider/pms/ownerrez"
 	"stayledger/provider/pms/protocol"
 )
 
@@ -45,6 +46,24 @@ var known = []app{
 			return client, fieldError(err)
 		},
 		message: hostaway.ReadMessage,
+	},
+	{
+		App: connection.App{
+			AppInfo: connection.AppInfo{ID: "ownerrez", Name: "OwnerRez", Kind: connection.PMS},
+			Settings: []connection.Field{
+				{Name: "baseUrl", Fallback: ownerrez.PublicURL, Min: 1, Max: 500, Address: true},
+			},
+			Credentials: []connection.Field{
+				{Name: "email", Required: true, Min: 3, Max: 200, Check: connection.Token},
+				{Name: "token", Required: true, Min: 1, Max: 500, Check: connection.Token},
+			},
+		},
+		open: func(a connection.Access, o Options) (pms.Client, error) {
+			client, err := ownerrez.New(a.Settings, a.Credentials, pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within})
+
+			return client, fieldError(err)
+		},
+		message: ownerrez.ReadMessage,
 	},
 }
 
