@@ -58,7 +58,7 @@ var known = []app{
 				{Name: "token", Required: true, Min: 1, Max: 500, Check: connection.Token},
 			},
 		},
-		open: func(a connection.Access, o Options) (pms.Client, error) {
+		open: func(a connection.Access, o Options, _ pms.Tokens) (pms.Client, error) {
 			client, err := ownerrez.New(a.Settings, a.Credentials, pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within})
 
 			return client, fieldError(err)
