@@ -75,6 +75,7 @@ func TestFaultsHaveOutcomes(t *testing.T) {
 		"a link to another host":     {fault: sandbox.Fault{Mode: sandbox.ForeignLink}, want: pms.ErrUnavailable},
 		"the same page for ever":     {fault: sandbox.Fault{Mode: sandbox.SamePage, Times: -1}, want: pms.ErrUnavailable},
 		"duplicate ids":              {fault: sandbox.Fault{Mode: sandbox.DuplicateIDs}},
+		"a row changes and moves":    {fault: sandbox.Fault{Mode: sandbox.Shift}},
 		"numbers are texts":          {fault: sandbox.Fault{Mode: sandbox.TextNumbers}},
 		"five decimals":              {fault: sandbox.Fault{Mode: sandbox.FiveDecimals}},
 	} {
@@ -112,8 +113,54 @@ func TestFaultsHaveOutcomes(t *testing.T) {
 				got.rows[r.ID] = r
 			}
 
+			// A row that changed has another stamp.
+			for id, r := range got.rows {
+				r.ChangedAt = want.rows[id].ChangedAt
+				got.rows[id] = r
+			}
+
 			compare(t, got.rows, want.rows)
 		})
+	}
+}
+
+// TestRowsThatMoveAreNotSkipped has more rows of a page deleted than are asked for again: the reading begins anew, since
+// those that were skipped would count as gone.
+func TestRowsThatMoveAreNotSkipped(t *testing.T) {
+	t.Parallel()
+
+	yes, no := true, false
+	for _, links := range []*bool{&yes, &no} {
+		w := newWorld(t)
+		w.fill(1, 35)
+		w.Set(sandbox.Settings{Links: links})
+
+		for _, c := range []struct {
+			deleted int
+			want    error
+		}{{0, nil}, {1, nil}, {4, pms.ErrCursor}} {
+			first, err := w.client.Reservations(t.Context(), &pms.Query{})
+			if err != nil || first.Next == "" {
+				t.Fatal(err)
+			}
+
+			for _, r := range first.Reservations[:c.deleted] {
+				if err := w.DeleteBooking(r.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+
+			left := w.Counts().Bookings + c.deleted - len(first.Reservations)
+
+			got, err := w.read(pms.Query{Page: first.Next})
+			for _, r := range first.Reservations {
+				delete(got.rows, r.ID)
+			}
+
+			if !errors.Is(err, c.want) || (c.want == nil && len(got.rows) != left) {
+				t.Errorf("%d deleted: %d of %d rows, %v", c.deleted, len(got.rows), left, err)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package ownerrez
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -39,12 +40,14 @@ type place struct {
 	query url.Values
 	rows  int    // how many rows the pages before had
 	first string // the first row of the page before, empty for the first page
+	// last is the last row of the page before if this page begins a few rows earlier than it would, empty otherwise.
+	last string
 }
 
 // String returns the text of a place.
 func (p place) String() string {
 	return url.Values{
-		"query": {p.query.Encode()}, "rows": {strconv.Itoa(p.rows)}, "first": {p.first},
+		"query": {p.query.Encode()}, "rows": {strconv.Itoa(p.rows)}, "first": {p.first}, "last": {p.last},
 	}.Encode()
 }
 
@@ -71,7 +74,7 @@ func readPlace(s string) (place, error) {
 		return place{}, lost
 	}
 
-	return place{query, rows, parts.Get("first")}, nil
+	return place{query, rows, parts.Get("first"), parts.Get("last")}, nil
 }
 
 // readList asks for a page of a list. It fails with a pms.Error.
@@ -104,32 +107,29 @@ func (c *Client) readList(ctx context.Context, path string, filters url.Values, 
 }
 
 // next returns the place behind a page, nil for the last one. It fails with a pms.Error if the page is the one before
-// again, or if its link leads elsewhere.
+// again, if rows were skipped, or if its link leads elsewhere.
 func (c *Client) next(path string, l *list, at place) (*place, error) {
-	// An empty page ends the list, whatever it says.
-	if len(l.Items) == 0 {
-		return nil, nil //nolint:nilnil // There is no next page.
-	}
-
-	ids := make(map[string]bool, len(l.Items))
-
-	for _, row := range l.Items {
-		id, err := rowID(row)
-		if err != nil {
-			return nil, err
-		}
-
-		ids[id] = true
-	}
-
-	first, err := rowID(l.Items[0])
+	ids, err := l.ids()
 	if err != nil {
 		return nil, err
 	}
 
-	// Rows that come twice count once: an offset that is too far would skip others.
-	out := place{rows: at.rows + len(ids), first: first}
-	if first == at.first || out.rows > maxOffset {
+	// A row that changes or is deleted moves those behind it, of which one would be skipped. So the last row is asked for
+	// again: if it is not there, the reading begins anew.
+	read := 0
+	if at.last != "" {
+		if read = slices.Index(ids, at.last) + 1; read == 0 && (len(ids) == 0 || ids[0] != at.first) {
+			return nil, &pms.Error{Kind: fmt.Errorf("%w: rows moved while they were read", pms.ErrCursor)}
+		}
+	}
+
+	// A page without new rows ends the list, whatever it says.
+	if len(ids) == 0 || (read == len(ids) && ids[0] != at.first) {
+		return nil, nil //nolint:nilnil // There is no next page.
+	}
+
+	out := place{rows: at.rows + len(ids) - read, first: ids[0]}
+	if out.first == at.first || out.rows > maxOffset {
 		return nil, pms.BadAnswer("has the page before again")
 	}
 
@@ -142,15 +142,50 @@ func (c *Client) next(path string, l *list, at place) (*place, error) {
 		if out.query, err = c.linkQuery(path, link); err != nil {
 			return nil, err
 		}
-
-		return &out, nil
 	case l.ends(out.rows, isLast):
 		return nil, nil //nolint:nilnil // There is no next page.
+	default:
+		out.query = url.Values{"offset": {strconv.Itoa(out.rows)}}
 	}
 
-	out.query = url.Values{"offset": {strconv.Itoa(out.rows)}}
+	return out.stepBack(ids), nil
+}
 
-	return &out, nil
+// back is how many rows of a page are asked for again with the next one, at most: so many can move meanwhile.
+const back = 5
+
+// stepBack returns a place a few rows before itself, behind a page with some ids. A link that does not say which row it
+// begins with is followed as it is.
+func (p place) stepBack(ids []string) *place {
+	offset, err := strconv.Atoi(p.query.Get("offset"))
+	if rows := min(back, len(ids)/4); err == nil && rows > 0 && offset > rows {
+		p.query.Set("offset", strconv.Itoa(offset-rows))
+		p.last = ids[len(ids)-1]
+	}
+
+	return &p
+}
+
+// ids returns the ids of the rows of a page in their order. Those that come twice count once: an offset that is too far
+// would skip others. It fails with a pms.Error.
+func (l *list) ids() ([]string, error) {
+	out := make([]string, 0, len(l.Items))
+	seen := make(map[string]bool, len(l.Items))
+
+	for _, row := range l.Items {
+		id, err := rowID(row)
+		if err != nil {
+			return nil, err
+		}
+
+		if !seen[id] {
+			out = append(out, id)
+		}
+
+		seen[id] = true
+	}
+
+	return out, nil
 }
 
 // link returns the link to the next page, empty for none, and whether the page says that it is the last one. It fails with
