@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/provider/pms"
 )
 
 // messagePath is where systems send messages, before the id of the connection.
@@ -77,14 +78,8 @@ func (s *Systems) takeMessage(ctx context.Context, d *db.DB, scope db.Scope, in 
 	return &api.None{}, nil
 }
 
-// event is what a message names.
-type event struct {
-	ReservationIDs    []string
-	Listings, Revoked bool
-}
-
 // read reads a message with the secrets of its connection. It fails with errMessage.
-func (s *Systems) read(c *connection.Connection, in *messageInput, d *db.DB) (*event, error) {
+func (s *Systems) read(c *connection.Connection, in *messageInput, d *db.DB) (*pms.Event, error) {
 	k := find(c.AppID)
 	if k == nil || k.message == nil {
 		return nil, errMessage
@@ -101,7 +96,7 @@ func (s *Systems) read(c *connection.Connection, in *messageInput, d *db.DB) (*e
 	for _, secret := range s.secrets(c.ID) {
 		got, err := k.message(secret, h, in.Raw, d.Now())
 		if err == nil {
-			return &event{got.ReservationIDs, got.Listings, got.Revoked}, nil
+			return got, nil
 		}
 
 		failures = append(failures, err)
@@ -123,6 +118,7 @@ func hint(ctx context.Context, tx *db.Tx, one id.ID, reservations []string, list
 		return nil
 	}
 
+	// A sync that a message has started looks at named records only, so this one is of the schedule.
 	if listings {
 		n := intake.New{ConnectionID: one, View: intake.Automate, Mode: intake.Incremental, Trigger: intake.Schedule, Kinds: []string{listingKind}}
 		if _, err := intake.Start(ctx, tx, n); err != nil {
