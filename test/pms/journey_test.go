@@ -127,6 +127,28 @@ func (s *scene) followChanges() {
 	}
 }
 
+// Listings of a system that have one name are different listings, on whatever page they come; they are not taken for one
+// that the system has brought before.
+func TestListingsOfOneNameAreNotTakenForEachOther(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	page := 1
+	s.system.Set(sandbox.Settings{PageSize: &page})
+
+	for _, name := range []string{"L1", "L2", "L3"} {
+		s.system.SetListing(sandbox.Listing{ID: name, Name: "Apartment", Currency: "usd"})
+		s.system.SetReservation(booked("r"+name, name, "2026-01-10", "2026-01-13"))
+	}
+
+	s.connect()
+	s.sync("full")
+	s.same([]string{"rL1", "rL2", "rL3"})
+
+	if got := s.Get("/listings?connectionIds=" + s.connection.String()).Want(200); got.Len("data") != 3 {
+		t.Errorf("the listings are %s", got.Body)
+	}
+}
+
 // Nothing that asks a system, or has it asked, can be tried without effect.
 //
 // Proves: DRY-61.

@@ -56,7 +56,7 @@ func (in *Input) amountByName(name string) (sum money.Cents) {
 	// Discounts are negative lines and positive in formulas; of a cancellation adjustments and lines are kept.
 	switch name {
 	case cancellation:
-		return sum + in.sumCredits(in.postableLines(), in.Assigned[account.CancellationRevenue])
+		return sum + in.sumAdjustments(in.Assigned[account.CancellationRevenue]) + in.amountByName(Retained)
 	case discount:
 		return -sum
 	default:

@@ -151,7 +151,7 @@ func matchListings(
 		return nil, err
 	}
 
-	here, err := loadPlaces(ctx, tx)
+	here, err := loadPlaces(ctx, tx, *from.ConnectionID)
 	if err != nil {
 		return nil, err
 	}
@@ -212,10 +212,13 @@ type place struct {
 // places are the listings of a team by their comparable names.
 type places map[string][]place
 
-// loadPlaces loads the active listings of the team.
-func loadPlaces(ctx context.Context, tx *db.Tx) (places, error) {
-	found, err := db.Select[place](ctx, tx, `select id, name, address from listing where team_id = @team and status = 'active' order by id`,
-		db.Args{"team": tx.Team})
+// loadPlaces loads the active listings of the team that no listing of the system is yet.
+func loadPlaces(ctx context.Context, tx *db.Tx, connection id.ID) (places, error) {
+	found, err := db.Select[place](ctx, tx, `
+		select l.id, l.name, l.address from listing l
+		where l.team_id = @team and l.status = 'active' and not exists (
+			select from listing_connection r where r.team_id = @team and r.listing_id = l.id and r.connection_id = @connection)
+		order by l.id`, db.Args{"team": tx.Team, "connection": connection})
 	if err != nil {
 		return nil, fmt.Errorf("read listings: %w", err)
 	}

@@ -71,7 +71,7 @@ func loadMappings(ctx context.Context, tx *db.Tx, connection id.ID) (*Mappings, 
 		return nil, err
 	}
 
-	here, err := loadPlaces(ctx, tx)
+	here, err := loadPlaces(ctx, tx, connection)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +115,7 @@ var errTaken = apierr.New(apierr.CodeConflict, "", "Listing of the system has re
 // putMappings decides which listings here those of a system are. Listings that are not named keep what was decided, and
 // those without a decision become what is suggested: the request confirms all of them.
 func putMappings(ctx context.Context, tx *db.Tx, in *putMappingsInput) (*Mappings, error) {
-	c, err := connection.Hold(ctx, tx, in.ID)
+	c, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func startDue(ctx context.Context, d *db.DB) error {
 
 // startScheduled starts the sync of a connection that is due, if it still is, and sets when the next one is.
 func startScheduled(ctx context.Context, tx *db.Tx, one id.ID) error {
-	c, err := connection.Lock(ctx, tx, one)
+	c, err := lock(ctx, tx, one)
 	if errors.Is(err, apierr.NotFound) {
 		return nil
 	}

@@ -81,7 +81,7 @@ type DateRange struct {
 
 // startSync starts a sync of a connection.
 func startSync(ctx context.Context, tx *db.Tx, in *syncInput) (*operation.Acknowledgement, error) {
-	c, err := connection.Lock(ctx, tx, in.ID)
+	c, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +123,16 @@ func startSync(ctx context.Context, tx *db.Tx, in *syncInput) (*operation.Acknow
 	}
 
 	return intake.Start(ctx, tx, n)
+}
+
+// lock keeps a connection from changing and from being read until the transaction ends, and reads it. Syncs lock their
+// source before the connection, so this does, too.
+func lock(ctx context.Context, tx *db.Tx, one id.ID) (*connection.Connection, error) {
+	if err := intake.Hold(ctx, tx, one); err != nil {
+		return nil, err
+	}
+
+	return connection.Lock(ctx, tx, one)
 }
 
 // checkSyncable fails for a connection over which nothing can be read now.

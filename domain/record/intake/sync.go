@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"stayledger/domain/record/operation"
+	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -203,6 +204,17 @@ func Start(ctx context.Context, tx *db.Tx, n New) (*operation.Acknowledgement, e
 	s.OperationID = ack.OperationID
 
 	return ack, insertSync(ctx, tx, s)
+}
+
+// Hold keeps the syncs of a connection from starting, ending and taking in a page until the transaction ends. Whoever
+// locks the connection as well does so afterwards, as pages do.
+func Hold(ctx context.Context, tx *db.Tx, connection id.ID) error {
+	err := lockSource(ctx, tx, connection, false)
+	if errors.Is(err, apierr.NotFound) {
+		return nil // it was never read
+	}
+
+	return err
 }
 
 // operation describes the operation of a sync.
