@@ -72,7 +72,7 @@ func (c *Client) setNights(ctx context.Context, b *pms.Block, available bool) er
 
 // putBack makes the day after a block what it was. It fails with a pms.Error.
 func (c *Client) putBack(ctx context.Context, b *pms.Block, was night) error {
-	got, err := c.putNights(ctx, b, stretch{b.EndAt, b.EndAt, bool(was.IsAvailable), was.Note.clean()})
+	got, err := c.putNights(ctx, b, stretch{b.EndAt, b.EndAt, bool(was.IsAvailable), was.Note.Clean()})
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func readFinance(fields []wireAmount, currency money.Currency) (*finance, error)
 	for i := range fields {
 		w := &fields[i]
 
-		amount, err := w.Total.cents(currency)
+		amount, err := w.Total.Cents(currency)
 
 		switch {
 		case err != nil:
@@ -117,7 +117,7 @@ func (f *finance) add(w *wireAmount, amount money.Cents) {
 	case refund:
 		f.refund += amount
 	case paidByGuest:
-		line := pms.Line{Type: w.lineType(), Description: cmp.Or(w.Alias.clean(), w.Title.clean(), w.Name.clean()), Amount: amount}
+		line := pms.Line{Type: w.lineType(), Description: cmp.Or(w.Alias.Clean(), w.Title.Clean(), w.Name.Clean()), Amount: amount}
 		if line.Type == pms.Discount {
 			line.Amount = -absolute(amount)
 		}
@@ -180,7 +180,7 @@ func (w *wireAmount) lineType() pms.LineType {
 	case kind == "tax":
 		return pms.Tax
 	default:
-		return cmp.Or(w.Type.clean(), pms.Other)
+		return cmp.Or(w.Type.Clean(), pms.Other)
 	}
 }
 

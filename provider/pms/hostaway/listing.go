@@ -76,7 +76,7 @@ func (c *Client) Listings(ctx context.Context, page string) (*pms.ListingPage, e
 
 	// The count says where the end is; without one it is behind the first page that is empty.
 	offset += len(list)
-	if count, ok := answer.Count.whole(); len(list) > 0 && (!ok || int64(offset) < count) {
+	if count, ok := answer.Count.Whole(); len(list) > 0 && (!ok || int64(offset) < count) {
 		out.Next = strconv.Itoa(offset)
 	}
 
@@ -92,7 +92,7 @@ func readListing(id string, content json.RawMessage) ([]pms.Listing, error) {
 
 	l := pms.Listing{
 		ID:       id,
-		Name:     cmp.Or(w.InternalName.clean(), w.Name.clean()),
+		Name:     cmp.Or(w.InternalName.Clean(), w.Name.Clean()),
 		Address:  w.address(),
 		Archived: strings.EqualFold(string(w.SpecialStatus), "archived"),
 	}
@@ -120,7 +120,7 @@ func readListing(id string, content json.RawMessage) ([]pms.Listing, error) {
 		// Units have the address and the currency of the listing.
 		part := l
 		part.ID, part.ParentID = unitID(id, string(u.ID)), id
-		part.Unit = cmp.Or(u.Name.clean(), u.Number.clean(), string(u.ID))
+		part.Unit = cmp.Or(u.Name.Clean(), u.Number.Clean(), string(u.ID))
 		part.Name = pms.Text(l.Name + ", " + part.Unit)
 		out = append(out, part)
 	}
@@ -132,10 +132,10 @@ func readListing(id string, content json.RawMessage) ([]pms.Listing, error) {
 func (w *wireListing) address() *pms.Address {
 	out := pms.Address{
 		// The street is without a number in places; the whole address is better than none.
-		Street:     cmp.Or(w.Street.clean(), w.Address.clean()),
-		City:       w.City.clean(),
-		State:      w.State.clean(),
-		PostalCode: w.PostalCode.clean(),
+		Street:     cmp.Or(w.Street.Clean(), w.Address.Clean()),
+		City:       w.City.Clean(),
+		State:      w.State.Clean(),
+		PostalCode: w.PostalCode.Clean(),
 		Country:    pms.Country(string(w.Country)),
 	}
 

@@ -80,7 +80,7 @@ func (c *Client) Reservations(ctx context.Context, q *pms.Query) (*pms.Reservati
 
 	if q.Page == "" {
 		out.Mark = mark(header)
-		at.all, _ = answer.Count.whole()
+		at.all, _ = answer.Count.Whole()
 	}
 
 	next, err := at.next(list)

@@ -98,23 +98,23 @@ func readReservation(id string, content json.RawMessage) (pms.Reservation, error
 		return pms.Reservation{}, errForm
 	}
 
-	name := cmp.Or(w.GuestName.clean(), pms.Text(string(w.FirstName+" "+w.LastName)))
+	name := cmp.Or(w.GuestName.Clean(), pms.Text(string(w.FirstName+" "+w.LastName)))
 
 	out := pms.Reservation{
 		ID:        id,
 		ListingID: w.listing(),
 		Status:    statuses[w.Status],
 		OwnerStay: w.Status == ownerStay,
-		Code:      cmp.Or(w.ConfirmationCode.clean(), w.ChannelReservationID.clean(), w.ReservationID.clean()),
-		Channel:   cmp.Or(channels[w.ChannelID], w.ChannelName.clean()),
-		Guest:     pms.Guest{Name: name, Email: w.Email.clean(), Phone: w.Phone.clean()},
+		Code:      cmp.Or(w.ConfirmationCode.Clean(), w.ChannelReservationID.Clean(), w.ReservationID.Clean()),
+		Channel:   cmp.Or(channels[w.ChannelID], w.ChannelName.Clean()),
+		Guest:     pms.Guest{Name: name, Email: w.Email.Clean(), Phone: w.Phone.Clean()},
 		CheckIn:   *w.Arrival.Day,
 		CheckOut:  *w.Departure.Day,
 		BookedAt:  w.BookedAt.Day,
 		ChangedAt: instant(cmp.Or(w.UpdatedOn, w.LatestActivityOn)),
 	}
 
-	if guests, ok := w.Guests.whole(); ok && guests >= 0 && guests <= maxGuests {
+	if guests, ok := w.Guests.Whole(); ok && guests >= 0 && guests <= maxGuests {
 		out.Guests = &guests
 	}
 
@@ -187,7 +187,7 @@ func (w *wireReservation) readMoney(out *pms.Reservation) error {
 		return w.readRetained(out, f, currency)
 	}
 
-	total, err := w.TotalPrice.cents(currency)
+	total, err := w.TotalPrice.Cents(currency)
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,7 @@ func (w *wireReservation) readMoney(out *pms.Reservation) error {
 		out.Total = &all
 	}
 
-	commission, err := w.ChannelCommission.cents(currency)
+	commission, err := w.ChannelCommission.Cents(currency)
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (w *wireReservation) readMoney(out *pms.Reservation) error {
 // guest has paid and did not get back. The lines of the stay say what it would have cost, so none of them stays. It fails
 // if an amount is none.
 func (w *wireReservation) readRetained(out *pms.Reservation, f *finance, currency money.Currency) error {
-	payout, err := w.AirbnbPayout.cents(currency)
+	payout, err := w.AirbnbPayout.Cents(currency)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (c *Client) renew(ctx context.Context, _ pms.Token) (pms.Token, error) {
 
 	// The life is a number of seconds; without one the token is used until it is refused.
 	out := pms.Token{Access: w.AccessToken}
-	if seconds, ok := w.ExpiresIn.whole(); ok && seconds > 0 {
+	if seconds, ok := w.ExpiresIn.Whole(); ok && seconds > 0 {
 		out.ExpiresAt = issued.Add(min(time.Duration(min(seconds, int64(maxLife/time.Second)))*time.Second, maxLife))
 	}
 

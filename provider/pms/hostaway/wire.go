@@ -4,86 +4,22 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"stayledger/platform/day"
-	"stayledger/platform/money"
 	"stayledger/platform/outbound"
 	"stayledger/provider/pms"
+	"stayledger/provider/pms/wire"
 )
 
 var errForm = errors.New("not of the form that the system describes")
 
-// number is a number as the text of its digits, empty for none. The system writes numbers as texts in places, so both
-// are read, and null and an empty text are none. Money never becomes a float.
-type number string
-
-// UnmarshalJSON reads a number, a text or null. It fails for everything else.
-func (n *number) UnmarshalJSON(content []byte) error {
-	text := string(content)
-
-	switch {
-	case text == "null":
-		text = ""
-	case strings.HasPrefix(text, `"`):
-		if err := json.Unmarshal(content, &text); err != nil {
-			return errForm
-		}
-
-		text = strings.TrimSpace(text)
-	case text[0] != '-' && (text[0] < '0' || text[0] > '9'):
-		return errForm
-	}
-
-	*n = number(text)
-
-	return nil
-}
-
-// whole returns the number if it is an integer.
-func (n number) whole() (int64, bool) {
-	out, err := strconv.ParseInt(string(n), 10, 64)
-	return out, err == nil
-}
-
-// cents returns the number in the smallest unit of a currency, rounded half away from zero; nil for none. It fails for
-// texts that are no amount.
-func (n number) cents(currency money.Currency) (*money.Cents, error) {
-	if n == "" {
-		return nil, nil //nolint:nilnil // None is an amount that the system does not say.
-	}
-
-	cents, _, err := money.ParseDecimal(string(n), currency)
-	if err != nil {
-		return nil, errForm
-	}
-
-	return &cents, nil
-}
-
-// text is a text, empty for null. Numbers are read as their digits: some identifiers come as either.
-type text string
-
-// UnmarshalJSON reads a text, a number or null. It fails for everything else.
-func (t *text) UnmarshalJSON(content []byte) error {
-	if strings.HasPrefix(string(content), `"`) {
-		return json.Unmarshal(content, (*string)(t)) //nolint:wrapcheck // Whoever reads a row sees only that it fails.
-	}
-
-	var n number
-	if err := n.UnmarshalJSON(content); err != nil {
-		return err
-	}
-
-	*t = text(n)
-
-	return nil
-}
-
-// clean returns the text as it is shown.
-func (t text) clean() string { return pms.Text(string(t)) }
+// Numbers and texts as the system writes them.
+type (
+	number = wire.Number
+	text   = wire.Text
+)
 
 // flag is a truth: 1 or 0, also as a text, or true or false. Null is false.
 type flag bool

@@ -79,7 +79,7 @@ func readBooking(id string, content json.RawMessage) (pms.Reservation, error) {
 	out := pms.Reservation{
 		ID:        id,
 		ListingID: string(w.PropertyID),
-		Status:    statuses[w.Status.word()],
+		Status:    statuses[word(w.Status)],
 		OwnerStay: kind == ownerStay,
 		Block:     blocks[kind],
 		CheckIn:   *w.Arrival.Day,
@@ -96,8 +96,8 @@ func readBooking(id string, content json.RawMessage) (pms.Reservation, error) {
 		return out, nil
 	}
 
-	out.Code = cmp.Or(w.PlatformCode.clean(), "ORB"+id)
-	out.Channel = strings.ToLower(w.ListingSite.clean())
+	out.Code = cmp.Or(w.PlatformCode.Clean(), "ORB"+id)
+	out.Channel = strings.ToLower(w.ListingSite.Clean())
 	out.Guest = w.guest()
 	out.Guests = w.guests()
 	out.BookedAt = dayPart(cmp.Or(w.Booked, w.Created))
@@ -116,7 +116,7 @@ func readBooking(id string, content json.RawMessage) (pms.Reservation, error) {
 // isSound reports whether everything but the money is of the form.
 func (w *wireBooking) isSound() bool {
 	kind := w.kind()
-	if _, known := statuses[w.Status.word()]; !known || (kind != guestStay && kind != ownerStay && !blocks[kind]) {
+	if _, known := statuses[word(w.Status)]; !known || (kind != guestStay && kind != ownerStay && !blocks[kind]) {
 		return false
 	}
 
@@ -128,7 +128,7 @@ func isIn(d *day.Day) bool { return d != nil && !d.IsZero() }
 
 // kind returns the type in one spelling. Whatever is said to be a block is one, and a row without a type is a booking.
 func (w *wireBooking) kind() string {
-	kind := w.Type.word()
+	kind := word(w.Type)
 
 	switch {
 	case w.IsBlock != nil && *w.IsBlock && !blocks[kind]:
@@ -142,14 +142,14 @@ func (w *wireBooking) kind() string {
 
 // guest returns who stays.
 func (w *wireBooking) guest() pms.Guest {
-	out := pms.Guest{Name: pms.Text(string(w.Guest.FirstName + " " + w.Guest.LastName)), Email: w.Email.clean()}
+	out := pms.Guest{Name: pms.Text(string(w.Guest.FirstName + " " + w.Guest.LastName)), Email: w.Email.Clean()}
 
 	if out.Email == "" && len(w.Guest.Emails) > 0 {
-		out.Email = w.Guest.Emails[0].Address.clean()
+		out.Email = w.Guest.Emails[0].Address.Clean()
 	}
 
 	if len(w.Guest.Phones) > 0 {
-		out.Phone = w.Guest.Phones[0].Number.clean()
+		out.Phone = w.Guest.Phones[0].Number.Clean()
 	}
 
 	return out
@@ -163,7 +163,7 @@ func (w *wireBooking) guests() *int64 {
 	)
 
 	for _, n := range []number{w.Adults, w.Children, w.Infants} {
-		count, ok := n.whole()
+		count, ok := n.Whole()
 		if ok && count >= 0 && count <= maxGuests {
 			sum += count
 			said = true
@@ -211,12 +211,12 @@ func (w *wireBooking) readMoney(out *pms.Reservation) error {
 		return err
 	}
 
-	total, err := w.Total.cents(currency)
+	total, err := w.Total.Cents(currency)
 	if err != nil {
 		return err
 	}
 
-	fees, err := w.HostFees.cents(currency)
+	fees, err := w.HostFees.Cents(currency)
 	if err != nil {
 		return err
 	}

@@ -33,7 +33,7 @@ func readCharges(charges []wireCharge, currency money.Currency) ([]pms.Line, err
 	for i := range charges {
 		w := &charges[i]
 
-		amount, err := w.Amount.cents(currency)
+		amount, err := w.Amount.Cents(currency)
 
 		switch {
 		case err != nil:
@@ -48,11 +48,11 @@ func readCharges(charges []wireCharge, currency money.Currency) ([]pms.Line, err
 }
 
 // name returns what a charge is called.
-func (w *wireCharge) name() string { return cmp.Or(w.Description.clean(), w.Surcharge.Name.clean()) }
+func (w *wireCharge) name() string { return cmp.Or(w.Description.Clean(), w.Surcharge.Name.Clean()) }
 
 // lineType returns the type of the line that a charge is. Discounts come as rent or surcharges below zero.
 func (w *wireCharge) lineType(amount money.Cents) pms.LineType {
-	kind := w.Type.word()
+	kind := word(w.Type)
 	isFee := kind == "surcharge"
 
 	switch {

@@ -108,7 +108,7 @@ func readListing(id string, content json.RawMessage) (pms.Listing, error) {
 		return pms.Listing{}, errForm
 	}
 
-	out := pms.Listing{ID: id, Name: w.Name.clean(), Address: w.address(), Archived: w.Active != nil && !*w.Active}
+	out := pms.Listing{ID: id, Name: w.Name.Clean(), Address: w.address(), Archived: w.Active != nil && !*w.Active}
 	if out.Name == "" {
 		return pms.Listing{}, errForm
 	}
@@ -166,9 +166,9 @@ func (w *wireListing) address() *pms.Address {
 
 	out := pms.Address{
 		Street:     pms.Text(street),
-		City:       a.City.clean(),
-		State:      cmp.Or(a.State.clean(), a.Province.clean()),
-		PostalCode: a.PostalCode.clean(),
+		City:       a.City.Clean(),
+		State:      cmp.Or(a.State.Clean(), a.Province.Clean()),
+		PostalCode: a.PostalCode.Clean(),
 		Country:    pms.Country(string(a.Country)),
 	}
 

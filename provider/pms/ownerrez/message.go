@@ -43,11 +43,11 @@ func ReadMessage(secret string, h http.Header, body []byte, _ time.Time) (*pms.E
 	}
 
 	switch {
-	case w.Action.word() == "applicationauthorizationrevoked":
+	case word(w.Action) == "applicationauthorizationrevoked":
 		return &pms.Event{Revoked: true}, nil
-	case w.EntityType.word() == "property":
+	case word(w.EntityType) == "property":
 		return &pms.Event{Listings: true}, nil
-	case w.EntityType.word() != "booking":
+	case word(w.EntityType) != "booking":
 		// Others, such as those of guests and tests, say nothing that is read here.
 		return &pms.Event{}, nil
 	case !isID(string(w.EntityID)):

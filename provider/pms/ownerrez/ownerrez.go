@@ -156,7 +156,7 @@ func (c *Client) Account(ctx context.Context) (*pms.Account, error) {
 		return nil, pms.BadAnswer("does not say whose account it is")
 	}
 
-	name := cmp.Or(w.Name.clean(), pms.Text(string(w.FirstName+" "+w.LastName)), w.Email.clean(), pms.Text(c.email))
+	name := cmp.Or(w.Name.Clean(), pms.Text(string(w.FirstName+" "+w.LastName)), w.Email.Clean(), pms.Text(c.email))
 
 	return &pms.Account{ID: string(w.ID), Name: name}, nil
 }

@@ -209,12 +209,12 @@ func (l *list) link() (string, bool, error) {
 // ends reports whether a list without a link ends after so many rows. The count decides if there is one, but a page that
 // is full and has no more rows than it can be that of the page.
 func (l *list) ends(rows int, isLast bool) bool {
-	count, counted := l.Count.whole()
+	count, counted := l.Count.Whole()
 	if !counted {
 		return isLast
 	}
 
-	limit, limited := l.Limit.whole()
+	limit, limited := l.Limit.Whole()
 	if !limited || limit <= 0 {
 		limit = pageSize
 	}
