@@ -69,6 +69,11 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 		return nil, fmt.Errorf("secret keys: %w", err)
 	}
 
+	systems, err := c.openSystems(box)
+	if err != nil {
+		return nil, err
+	}
+
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("data folder: %w", err)
 	}
@@ -104,7 +109,7 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 	here, elsewhere := c.regions()
 	a := &App{Config: c, DB: d, Log: log, store: store, traces: spans}
 	a.gate = access.NewGate(access.Config{DB: d, Regions: here, Elsewhere: elsewhere})
-	a.parts = Parts(External{Store: store, Signer: signer, Box: box, Mail: post}, c)
+	a.parts = Parts(External{Store: store, Signer: signer, Box: box, Mail: post, Systems: systems}, c)
 
 	// Metrics are by lane, which handlers declare.
 	lanes := map[string]string{}

@@ -60,6 +60,8 @@ type External struct {
 	Box *seal.Box
 	// Providers opens the payment provider behind a connection; nil for the service's own.
 	Providers payapp.Opener
+	// Systems are the property-management systems; nil for those without registrations.
+	Systems *pms.Systems
 	// Sources opens what gives records over a connection; nil for the service's own.
 	Sources intake.Open
 	Mail    mail.Sender
@@ -72,9 +74,12 @@ func Parts(o External, c Config) parts.Part {
 		o.Providers = payapp.Open(o.Box, pay.AllowPrivate(c.LocalProviders), pay.Within(c.ProviderTimeout))
 	}
 
-	systems := pms.New(o.Box, pms.Options{AllowPrivate: c.LocalProviders, PublicURL: c.PublicURL, Within: c.ProviderTimeout})
+	if o.Systems == nil {
+		o.Systems = pms.New(o.Box, c.systems())
+	}
+
 	if o.Sources == nil {
-		o.Sources = systems.Open
+		o.Sources = o.Systems.Open
 	}
 
 	// Some nouns need connections to the outside or other nouns.
@@ -95,10 +100,10 @@ func Parts(o External, c Config) parts.Part {
 		contact.Part(o.Box),
 		payee.Part(o.Box, o.Providers),
 		connection.Part(connection.Config{
-			Box: o.Box, Private: c.LocalProviders, Journals: journals,
-			Apps: append(payapp.Apps(o.Providers, pay.AllowPrivate(c.LocalProviders)), systems.Apps()...),
+			Box: o.Box, Private: c.LocalProviders, PublicURL: c.PublicURL, Journals: journals,
+			Apps: append(payapp.Apps(o.Providers, pay.AllowPrivate(c.LocalProviders)), o.Systems.Apps()...),
 		}),
-		systems.Part(),
+		o.Systems.Part(),
 		listings.Part(),
 		tax.Part(),
 		fee.Part(),

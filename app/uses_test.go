@@ -52,11 +52,12 @@ var noUses = map[string]map[string]string{
 		"bank_rule_version.bank_rule_id":  "goes with the rule",
 	},
 	"connection": {
-		"audit_event.connection_id":           "history outlives its records",
-		"connection_token.id":                 "goes with the connection",
-		"listing_connection.connection_id":    "goes with the connection",
-		"payment_batch_counter.connection_id": "goes with the connection",
-		"payment_callback.connection_id":      "goes with the connection",
+		"audit_event.connection_id":              "history outlives its records",
+		"connection_authorization.connection_id": "goes with the connection",
+		"connection_token.id":                    "goes with the connection",
+		"listing_connection.connection_id":       "goes with the connection",
+		"payment_batch_counter.connection_id":    "goes with the connection",
+		"payment_callback.connection_id":         "goes with the connection",
 	},
 	"contact": {
 		"access_owner_link.contact_id":    "opens statements, which periods keep",

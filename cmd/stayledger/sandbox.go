@@ -31,6 +31,7 @@ type sandboxCmd struct {
 	PMSStays       int           `name:"pms-reservations" env:"STAYLEDGER_SANDBOX_PMS_RESERVATIONS" default:"60" help:"How many reservations the PMS begins with."`
 	HostawayID     string        `name:"hostaway-account-id" env:"STAYLEDGER_SANDBOX_HOSTAWAY_ACCOUNT_ID" default:"10001" help:"Number of the account at the sandbox of Hostaway; its key is the API key, and it begins with as much as the PMS."`
 	OwnerRezEmail  string        `name:"ownerrez-email" env:"STAYLEDGER_SANDBOX_OWNERREZ_EMAIL" default:"sandbox@example.com" help:"E-mail address of the account at the sandbox of OwnerRez; its token is the API key, and it begins with as much as the PMS."`
+	OwnerRezApp    string        `name:"ownerrez-client-id" env:"STAYLEDGER_SANDBOX_OWNERREZ_CLIENT_ID" default:"sandbox" help:"Id of an app at the sandbox of OwnerRez, to which its account gives access; the app's secret is the API key."`
 	Quiet          bool          `help:"Do not print what happens."`
 }
 
@@ -149,7 +150,7 @@ func (c *sandboxCmd) open() (*sandboxes, error) {
 	feed := bankfeed.Config{ClientID: c.PlaidClientID, Secret: c.APIKey, Path: plaidPath, History: c.PlaidHistory}
 	stays := pms.Config{Token: cmp.Or(c.PMSToken, c.APIKey)}
 	away := hostaway.Config{AccountID: c.HostawayID, APIKey: c.APIKey}
-	owner := ownerrez.Config{Email: c.OwnerRezEmail, Token: c.APIKey}
+	owner := ownerrez.Config{Email: c.OwnerRezEmail, Token: c.APIKey, ClientID: c.OwnerRezApp, ClientSecret: c.APIKey}
 
 	if !c.Quiet {
 		var mu sync.Mutex // events come from many requests at a time

@@ -222,6 +222,16 @@ func Receive[I, K, O any](e Endpoint, r Receiver[I, K, O]) Endpoint {
 	return e
 }
 
+// Await declares an endpoint that asks a provider before it changes something: ask runs outside of any transaction, and
+// settle gets its answer in that of the request. A request whose key was used before is not asked about again.
+func Await[I, K, O any](
+	e Endpoint,
+	ask func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (K, error),
+	settle func(ctx context.Context, tx *db.Tx, in *I, asked K) (*O, error),
+) Endpoint {
+	return Receive(e, Receiver[I, K, O]{Receive: ask, Settle: settle})
+}
+
 // External declares an endpoint that works outside of one transaction: it waits, renders or calls a provider, and
 // opens its own short transactions in the given scope.
 func External[I, O any](e Endpoint, f func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (*O, error)) Endpoint {

@@ -13,6 +13,18 @@ type Token struct {
 	ExpiresAt time.Time
 }
 
+// Grants is our registration at a system, to which account holders give access to their accounts instead of giving us
+// credentials. It is safe for use by many goroutines.
+type Grants interface {
+	// Base is the address that the calls of such accounts go to.
+	Base() string
+	// Address returns where the system asks the account holder, who is sent on to redirectURI with the state and a code.
+	Address(state, redirectURI string) string
+	// Exchange returns the token that the system gives for a code. It fails with an Error: ErrCredentials for a code that
+	// it does not take.
+	Exchange(ctx context.Context, code, redirectURI string) (Token, error)
+}
+
 // Tokens keep the token of a connection.
 type Tokens interface {
 	// Token returns the one that is kept. When there is none, or 90 % of the life of the kept one is over, it calls renew

@@ -14,7 +14,8 @@ import (
 var known = []app{
 	{
 		App: connection.App{
-			AppInfo: connection.AppInfo{ID: "pmsProtocol", Name: "PMS protocol", Kind: connection.PMS},
+			AppInfo:      connection.AppInfo{ID: "pmsProtocol", Name: "PMS protocol", Kind: connection.PMS},
+			Capabilities: []connection.Capability{connection.Webhooks, connection.Incremental, connection.OwnerStays},
 			Settings: []connection.Field{
 				{Name: "baseUrl", Required: true, Min: 1, Max: 500, Address: true},
 			},
@@ -22,8 +23,8 @@ var known = []app{
 				{Name: "token", Required: true, Min: 1, Max: 500, Check: connection.Token},
 			},
 		},
-		open: func(a connection.Access, o Options, _ pms.Tokens) (pms.Client, error) {
-			client, err := protocol.New(a.Settings, a.Credentials, pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within})
+		open: func(a connection.Access, o Options, _ pms.Tokens, _ pms.Grants) (pms.Client, error) {
+			client, err := protocol.New(a.Settings, a.Credentials, o.client())
 
 			return client, fieldError(err)
 		},
@@ -31,7 +32,8 @@ var known = []app{
 	},
 	{
 		App: connection.App{
-			AppInfo: connection.AppInfo{ID: "hostaway", Name: "Hostaway", Kind: connection.PMS},
+			AppInfo:      connection.AppInfo{ID: "hostaway", Name: "Hostaway", Kind: connection.PMS},
+			Capabilities: []connection.Capability{connection.Webhooks, connection.Incremental, connection.OwnerStays},
 			Settings: []connection.Field{
 				{Name: "baseUrl", Fallback: hostaway.PublicURL, Min: 1, Max: 500, Address: true},
 			},
@@ -40,8 +42,8 @@ var known = []app{
 				{Name: "apiKey", Required: true, Min: 1, Max: 500, Check: connection.Token},
 			},
 		},
-		open: func(a connection.Access, o Options, tokens pms.Tokens) (pms.Client, error) {
-			client, err := hostaway.New(a.Settings, a.Credentials, pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within}, tokens)
+		open: func(a connection.Access, o Options, tokens pms.Tokens, _ pms.Grants) (pms.Client, error) {
+			client, err := hostaway.New(a.Settings, a.Credentials, o.client(), tokens)
 
 			return client, fieldError(err)
 		},
@@ -49,7 +51,8 @@ var known = []app{
 	},
 	{
 		App: connection.App{
-			AppInfo: connection.AppInfo{ID: "ownerrez", Name: "OwnerRez", Kind: connection.PMS},
+			AppInfo:      connection.AppInfo{ID: "ownerrez", Name: "OwnerRez", Kind: connection.PMS},
+			Capabilities: []connection.Capability{connection.Incremental, connection.OwnerStays},
 			Settings: []connection.Field{
 				{Name: "baseUrl", Fallback: ownerrez.PublicURL, Min: 1, Max: 500, Address: true},
 			},
@@ -58,13 +61,22 @@ var known = []app{
 				{Name: "token", Required: true, Min: 1, Max: 500, Check: connection.Token},
 			},
 		},
-		open: func(a connection.Access, o Options, _ pms.Tokens) (pms.Client, error) {
-			client, err := ownerrez.New(a.Settings, a.Credentials, pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within})
+		open: func(a connection.Access, o Options, tokens pms.Tokens, registered pms.Grants) (pms.Client, error) {
+			app, _ := registered.(*ownerrez.App)
+			client, err := ownerrez.New(a.Settings, a.Credentials, app, tokens, o.client())
 
 			return client, fieldError(err)
 		},
+		register: func(r Registration, o Options) (pms.Grants, error) {
+			return ownerrez.NewApp(r.ID, r.Secret, r.Address, o.client())
+		},
 		message: ownerrez.ReadMessage,
 	},
+}
+
+// client returns the options of a client.
+func (o Options) client() pms.Options {
+	return pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within}
 }
 
 // fieldError returns the error of a client's settings as connections see it.

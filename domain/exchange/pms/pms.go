@@ -33,12 +33,22 @@ type Options struct {
 	Within time.Duration
 }
 
+// Registration is how a system knows us.
+type Registration struct {
+	ID, Secret string
+	// Address is where the system is, such as a sandbox; empty for the system itself.
+	Address string
+}
+
 // app is a property-management system.
 type app struct {
 	connection.App
 
 	// open makes a client. It fails with a connection.FieldError for settings that the client does not take.
-	open func(a connection.Access, o Options, tokens pms.Tokens) (pms.Client, error)
+	// The registration is nil if there is none.
+	open func(a connection.Access, o Options, tokens pms.Tokens, registered pms.Grants) (pms.Client, error)
+	// register makes our registration at the system; nil for a system where account holders cannot give access.
+	register func(r Registration, o Options) (pms.Grants, error)
 	// message reads a message of the system that is signed with a secret; nil for a system that sends none.
 	message func(secret string, h http.Header, body []byte, now time.Time) (*pms.Event, error)
 }
@@ -58,12 +68,33 @@ var errNoSystem = errors.New("the app of the connection gives no records")
 
 // Systems opens the clients of connections.
 type Systems struct {
-	box     *seal.Box
-	options Options
+	box        *seal.Box
+	options    Options
+	registered map[connection.AppID]pms.Grants
 }
 
 // New returns the systems, with credentials that the box has sealed.
-func New(box *seal.Box, o Options) *Systems { return &Systems{box: box, options: o} }
+func New(box *seal.Box, o Options) *Systems {
+	return &Systems{box: box, options: o, registered: map[connection.AppID]pms.Grants{}}
+}
+
+// Register lets account holders at a system give access to us. It fails for a system where they cannot, and for a
+// registration that cannot be used.
+func (s *Systems) Register(name connection.AppID, r Registration) error {
+	k := find(name)
+	if k == nil || k.register == nil {
+		return fmt.Errorf("account holders at %s cannot give access", name)
+	}
+
+	grants, err := k.register(r, s.options)
+	if err != nil {
+		return fmt.Errorf("registration at %s: %w", name, err)
+	}
+
+	s.registered[name] = grants
+
+	return nil
+}
 
 // open opens the client of a connection, with what keeps its token.
 func (s *Systems) open(c *connection.Connection, tokens pms.Tokens) (pms.Client, error) {
@@ -77,7 +108,7 @@ func (s *Systems) open(c *connection.Connection, tokens pms.Tokens) (pms.Client,
 		return nil, err
 	}
 
-	return k.open(access, s.options, tokens)
+	return k.open(access, s.options, tokens, s.registered[k.ID])
 }
 
 // Apps returns the apps for connections.
@@ -88,9 +119,11 @@ func (s *Systems) Apps() connection.Apps {
 		k := &known[i]
 		out[i] = k.App
 		out[i].Form = func(a connection.Access) error {
-			_, err := k.open(a, s.options, &pms.MemoryTokens{})
+			_, err := k.open(a, s.options, &pms.MemoryTokens{}, s.registered[k.ID])
 			return err
 		}
+		out[i].OAuth = s.oauth(k.ID)
+		out[i].Kinds = (*source)(nil).Kinds()
 		out[i].Check = s.check
 		out[i].Connected = s.readListings
 	}
@@ -99,8 +132,8 @@ func (s *Systems) Apps() connection.Apps {
 }
 
 // check asks the system of a connection whose account the credentials open.
-func (s *Systems) check(ctx context.Context, c *connection.Connection) (*connection.Account, error) {
-	client, err := s.open(c, &pms.MemoryTokens{}) // of credentials that are not known to be good yet
+func (s *Systems) check(ctx context.Context, d *db.DB, scope db.Scope, c *connection.Connection) (*connection.Account, error) {
+	client, err := s.open(c, s.tokens(d, scope, c))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", connection.ErrUnusable, err)
 	}
@@ -115,8 +148,8 @@ func (s *Systems) check(ctx context.Context, c *connection.Connection) (*connect
 
 // readListings reads all listings of a system, so that it can be said which listings here they are before the first
 // sync. Before that it has the system send messages, so that nothing is missed.
-func (s *Systems) readListings(ctx context.Context, c *connection.Connection) (db.Work, error) {
-	client, err := s.open(c, &pms.MemoryTokens{})
+func (s *Systems) readListings(ctx context.Context, d *db.DB, scope db.Scope, c *connection.Connection) (db.Work, error) {
+	client, err := s.open(c, s.tokens(d, scope, c))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", connection.ErrUnusable, err)
 	}
@@ -158,9 +191,20 @@ func checkError(err error) error {
 		return fmt.Errorf("%w: %w", connection.ErrCredentials, err)
 	case errors.Is(err, pms.ErrRefused):
 		return fmt.Errorf("%w: %w", connection.ErrUnusable, err)
+	case errors.Is(err, pms.ErrTimeout):
+		return fmt.Errorf("%w: %w", connection.ErrTimeout, err)
 	}
 
 	return fmt.Errorf("ask a property-management system: %w", err)
+}
+
+// tokens returns what keeps the token of a connection: the database, for credentials that have worked.
+func (s *Systems) tokens(d *db.DB, scope db.Scope, c *connection.Connection) pms.Tokens {
+	if c.ConnectedAt == nil {
+		return &pms.MemoryTokens{}
+	}
+
+	return newTokens(d, scope, s.box, c)
 }
 
 // Open opens the source behind a connection. It is an intake.Open.

@@ -110,7 +110,7 @@ func Apps(open Opener, options ...pay.HTTPOption) connection.Apps {
 
 			return err
 		}
-		out[i].Check = func(ctx context.Context, c *connection.Connection) (*connection.Account, error) {
+		out[i].Check = func(ctx context.Context, _ *db.DB, _ db.Scope, c *connection.Connection) (*connection.Account, error) {
 			return nil, check(ctx, open, c)
 		}
 	}
@@ -131,6 +131,8 @@ func check(ctx context.Context, open Opener, c *connection.Connection) error {
 		return fmt.Errorf("%w: %w", connection.ErrCredentials, err)
 	case errors.Is(err, pay.ErrNotReady), errors.Is(err, pay.ErrRefused):
 		return fmt.Errorf("%w: %w", connection.ErrUnusable, err)
+	case errors.Is(err, pay.ErrTimeout):
+		return fmt.Errorf("%w: %w", connection.ErrTimeout, err)
 	case err != nil:
 		return fmt.Errorf("ask a payment provider: %w", err)
 	}

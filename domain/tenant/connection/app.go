@@ -44,27 +44,64 @@ type App struct {
 
 	// Settings are shown; Credentials are sealed and never leave.
 	Settings, Credentials []Field
+	// OAuth is how a person gives access without credentials; nil for an app where that is not possible.
+	OAuth *OAuth
+	// Kinds are what a sync brings, Extractors the files that can be made, and Capabilities what else it can do.
+	Kinds        []string
+	Extractors   []Extractor
+	Capabilities []Capability
 	// Form returns an error for settings and credentials that the app's client does not take, without a call to the app:
 	// a FieldError when it is one field.
 	Form func(a Access) error
 	// Check asks the app whether the connection works, outside of any transaction. Errors that wrap ErrCredentials or
 	// ErrUnusable are final; after any other it is asked again for a while. It returns the account that the credentials
 	// are of, nil for an app without accounts.
-	Check func(ctx context.Context, c *Connection) (*Account, error)
+	Check func(ctx context.Context, d *db.DB, scope db.Scope, c *Connection) (*Account, error)
 	// Connected is asked after Check, outside of any transaction, for what is kept once the connection works; nil for
 	// nothing. Its errors are those of Check.
-	Connected func(ctx context.Context, c *Connection) (db.Work, error)
+	Connected func(ctx context.Context, d *db.DB, scope db.Scope, c *Connection) (db.Work, error)
+	// Leave ends what the app does for an archived connection, such as sending messages; nil for nothing. It is called
+	// again for a while if it fails.
+	Leave func(ctx context.Context, d *db.DB, scope db.Scope, c *Connection) error
+}
+
+// Extractor is a file that can be made of what an app has.
+type Extractor struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Format    string `json:"format" enum:"csv,json" doc:"Of the file."`
+	DateRange string `json:"dateRange" enum:"required,optional,none" doc:"Whether one can be given."`
+}
+
+// Capability is something that an app can do besides giving records.
+type Capability string
+
+// The capabilities.
+const (
+	// Webhooks: it sends messages about what has changed.
+	Webhooks Capability = "webhooks"
+	// Incremental: it can be asked for what has changed.
+	Incremental Capability = "incremental"
+	// OwnerStays: it says which stays are the owner's own.
+	OwnerStays Capability = "ownerStays"
+)
+
+// Enum lists the capabilities.
+func (Capability) Enum() []string {
+	return []string{string(Webhooks), string(Incremental), string(OwnerStays)}
 }
 
 // Apps are the apps that teams can be connected to.
 type Apps []App
 
-// The final errors of App.Check.
+// The errors of App.Check. The first two are final.
 var (
 	// ErrCredentials says that the app refuses the credentials, which can be replaced.
 	ErrCredentials = errors.New("the app refuses the credentials")
 	// ErrUnusable says that the app answers and cannot be used, such as when it is not set up.
 	ErrUnusable = errors.New("the app cannot be used")
+	// ErrTimeout says that the app did not answer in time.
+	ErrTimeout = errors.New("the app did not answer in time")
 )
 
 // FieldError says that the client of an app does not take the value of a setting or credential.
@@ -95,7 +132,7 @@ func (apps Apps) find(a AppID) *App {
 	return &App{
 		AppInfo: AppInfo{ID: a, Name: string(a)},
 		Form:    func(Access) error { return errUnknown },
-		Check:   func(context.Context, *Connection) (*Account, error) { return nil, ErrUnusable },
+		Check:   func(context.Context, *db.DB, db.Scope, *Connection) (*Account, error) { return nil, ErrUnusable },
 	}
 }
 

@@ -10,8 +10,40 @@ import (
 type AppView struct {
 	AppInfo
 
+	Auth        auth        `json:"auth" doc:"How a person lets us in. Where it is oauth, credentials are taken as well."`
 	Settings    []FieldView `json:"settings" doc:"What a connection to it holds and shows."`
 	Credentials []FieldView `json:"credentials" doc:"They are never returned."`
+
+	Kinds        []string     `json:"kinds" doc:"What a sync brings."`
+	Extractors   []Extractor  `json:"extractors" doc:"Files that can be made of what it has."`
+	Capabilities []Capability `json:"capabilities" doc:"What it can do besides giving records."`
+}
+
+// auth is how a person lets us into an account at an app.
+type auth string
+
+// The ways.
+const (
+	byCredentials auth = "credentials"
+	byOAuth       auth = "oauth"
+	byNothing     auth = "none"
+)
+
+// Enum lists the ways.
+func (auth) Enum() []string {
+	return []string{string(byCredentials), string(byOAuth), string(byNothing)}
+}
+
+// auth returns how a person lets us into an account.
+func (a *App) auth() auth {
+	switch {
+	case a.OAuth != nil:
+		return byOAuth
+	case len(a.Credentials) > 0:
+		return byCredentials
+	}
+
+	return byNothing
 }
 
 // FieldView is a setting or credential of an app.
@@ -35,7 +67,10 @@ func (w writer) listApps(context.Context, *db.Tx, *struct{}) (*AppList, error) {
 
 	for i := range w.Apps {
 		a := &w.Apps[i]
-		out.Data[i] = AppView{AppInfo: a.AppInfo, Settings: viewFields(a.Settings), Credentials: viewFields(a.Credentials)}
+		out.Data[i] = AppView{
+			AppInfo: a.AppInfo, Auth: a.auth(), Settings: viewFields(a.Settings), Credentials: viewFields(a.Credentials),
+			Kinds: orEmpty(a.Kinds), Extractors: orEmpty(a.Extractors), Capabilities: orEmpty(a.Capabilities),
+		}
 	}
 
 	return out, nil
@@ -53,4 +88,13 @@ func viewFields(fields []Field) []FieldView {
 	}
 
 	return out
+}
+
+// orEmpty returns a list, an empty one for nil.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+
+	return list
 }

@@ -92,7 +92,7 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, apps Apps, connection id
 		return nil, operation.FailAs(operation.OperationFailed, errNotConnecting)
 	}
 
-	account, keep, err := apps.find(c.AppID).ask(ctx, c)
+	account, keep, err := apps.find(c.AppID).ask(ctx, d, scope, c)
 
 	switch {
 	case errors.Is(err, ErrCredentials), errors.Is(err, ErrUnusable):
@@ -121,11 +121,11 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, apps Apps, connection id
 }
 
 // ask asks the app of a connection whether it works, for a limited time, and for what is kept when it does.
-func (a *App) ask(ctx context.Context, c *Connection) (account *Account, keep db.Work, err error) {
+func (a *App) ask(ctx context.Context, d *db.DB, scope db.Scope, c *Connection) (account *Account, keep db.Work, err error) {
 	checking, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 
-	if account, err = a.Check(checking, c); err != nil {
+	if account, err = a.Check(checking, d, scope, c); err != nil {
 		return nil, nil, err
 	}
 
@@ -141,7 +141,7 @@ func (a *App) ask(ctx context.Context, c *Connection) (account *Account, keep db
 	reading, cancelReading := context.WithTimeout(ctx, readTime)
 	defer cancelReading()
 
-	keep, err = a.Connected(reading, c)
+	keep, err = a.Connected(reading, d, scope, c)
 
 	return account, keep, err
 }

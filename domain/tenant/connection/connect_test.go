@@ -134,22 +134,66 @@ func TestAConnectionConnectsAgain(t *testing.T) {
 	x.Post(path, object{"credentials": object{"apiKey": goodKey}}).WantError(apierr.CodeBadRequest, "").WantIssue("required", "credentials.callbackSecret")
 	x.Post(path, object{"credentials": object{}}).WantError(apierr.CodeBadRequest, "").WantIssue("required", "credentials.apiKey")
 	x.Post(path, object{"settings": object{}}).WantError(apierr.CodeBadRequest, "").WantIssue("unknownField", "settings")
+
+	// An app that fails leaves everything as it is.
 	x.provider.script(down)
-	x.Post(path, object{}).Want(202)
-	x.Outlast(nil)
-	x.wantStatus(made, "disabled")
-	x.Put("/connections/"+made.String(), object{"status": "active"}).Want(200) // the same credentials have worked
+	x.Post(path, object{}).WantError(apierr.CodeBadGateway, "")
+	x.wantStatus(made, "active")
 	x.provider.script(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) })
 	x.Post(path, object{}).Want(202)
 	x.Work()
 	x.wantStatus(made, "reconnectRequired")
 	x.Put("/connections/"+made.String(), object{"status": "disabled"}).Want(200)
 	x.Put("/connections/"+made.String(), object{"status": "active"}).WantError(apierr.CodeConnectionReconnectRequired, "")
+
+	// So do other credentials, until the app has taken them.
+	x.provider.script(ready)
+	x.Post(path, object{}).Want(202)
+	x.Work()
 	x.provider.script(down)
-	x.Post(path, object{"credentials": object{"apiKey": "untried", "callbackSecret": secret}}).Want(202)
-	x.Outlast(nil)
-	x.wantStatus(made, "disabled")
-	x.Put("/connections/"+made.String(), object{"status": "active"}).WantError(apierr.CodeConnectionReconnectRequired, "")
+	x.Post(path, object{"credentials": object{"apiKey": "untried", "callbackSecret": secret}}).WantError(apierr.CodeBadGateway, "")
+	x.provider.script(ready)
+	x.Post(path, object{}).Want(202)
+	x.Work()
+	x.wantStatus(made, "active")
+}
+
+// Proves: ERR-06, ERR-98, ERR-99.
+func TestAnAppThatFailsIsNoFaultOfTheCaller(t *testing.T) {
+	t.Parallel()
+
+	for code, err := range map[apierr.Code]error{
+		apierr.CodeBadGateway: errors.New("the app says: database of tenant 5 is down"), apierr.CodeGatewayTimeout: pay.ErrTimeout,
+	} {
+		t.Run(string(code), func(t *testing.T) {
+			t.Parallel()
+
+			var fails atomic.Bool
+
+			x := newWorld(t, func(*connection.Connection) (pay.Provider, error) {
+				return scripted{check: func(context.Context) error {
+					if fails.Load() {
+						return err
+					}
+
+					return nil
+				}}, nil
+			})
+			made := x.connect(x.remote(nil))
+			before := x.wantStatus(made, "active").Body
+
+			fails.Store(true)
+
+			answer := x.Post("/connections/"+made.String()+"/connect", nil).WantError(code, "")
+			if answer.Has("context.reason") || bytes.Contains(answer.Body, []byte("tenant 5")) {
+				t.Errorf("the answer is %s", answer.Body)
+			}
+
+			if after := x.get(made).Body; string(after) != string(before) {
+				t.Errorf("the connection was %s and is %s", before, after)
+			}
+		})
+	}
 }
 
 // scripted is a provider that only answers Check.
@@ -301,7 +345,8 @@ func TestCredentialsDoNotFollowAChangedAddress(t *testing.T) {
 	x.Work()
 	x.wantStatus(made, "active")
 
-	if elsewhere.questions() != 1 || x.provider.questions() != 1 {
+	// The new address is asked for the caller and by the operation.
+	if elsewhere.questions() != 2 || x.provider.questions() != 1 {
 		t.Errorf("asked %d and %d times", elsewhere.questions(), x.provider.questions())
 	}
 }

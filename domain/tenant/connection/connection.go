@@ -39,6 +39,7 @@ type Connection struct {
 	NextSyncAt        *day.Instant `json:"nextSyncAt" doc:"When it is read by its schedule; null while it was never read by hand, and for apps without records."`
 	LastSync          *LastSync    `json:"lastSync" doc:"The last sync that has ended."`
 	ConnectedAt       *day.Instant `json:"connectedAt" doc:"When the app last answered with the present credentials; null when it never has."`
+	ExpiresAt         *day.Instant `json:"expiresAt" doc:"When a person has to give access again; null for never, and when that is not known."`
 	CreatedAt         day.Instant  `json:"createdAt"`
 	UpdatedAt         day.Instant  `json:"updatedAt"`
 

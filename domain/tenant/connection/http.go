@@ -25,6 +25,8 @@ type Config struct {
 	// Private allows apps at private addresses, and at plain http ones of this machine. It is the operator's choice and
 	// never a team's.
 	Private bool
+	// PublicURL is our own address, to which a person comes back from an app.
+	PublicURL string
 	// Apps are those that teams can be connected to.
 	Apps Apps
 	// Journals are all nouns with journals: an accounting window decides which reservations have one.
@@ -35,7 +37,7 @@ type Config struct {
 func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 	w := writer{c, used}
 
-	return []api.Endpoint{
+	return append(w.oauthEndpoints(), []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/apps", ID: "listApps", Tag: tag, Summary: "List the apps that can be connected",
 			Scopes: []string{"connections:read"},
@@ -65,13 +67,14 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 				"changes what is in closed books; 409 CONNECTION_RECONNECT_REQUIRED when one that has not worked is made active.",
 			Scopes: []string{"connections:write"},
 		}, w.update),
-		api.Write(api.Endpoint{
+		api.Await(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/{id}/connect", ID: "connectConnection", Tag: tag, Summary: "Connect an app again",
-			Errors: apierr.List{ErrBusy, errArchived},
-			Doc: "Starts an operation as createConnection does, with new credentials or the present ones. Fails with 423 for one that is being " +
-				"connected; 400 for an archived one; 400 for credentials that the app does not take or that are missing.",
+			Errors: apierr.List{ErrBusy, errArchived, apierr.BadGateway},
+			Doc: "Asks the app, and then starts an operation as createConnection does, with new credentials or the present ones. Fails with 423 for one " +
+				"that is being connected; 400 for an archived one; 400 for credentials that the app does not take or that are missing. An app that fails, " +
+				"or does not answer within 25 seconds, leaves the connection as it is.",
 			Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
-		}, w.connect),
+		}, w.askAgain, w.connect),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodDelete, Path: "/connections/{id}", ID: "deleteConnection", Tag: tag, Summary: "Delete or archive a connection",
 			Errors: apierr.List{ErrBusy, errInUse},
@@ -81,7 +84,7 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 		}, w.deleteConnection, func(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
 			return archiveUnused(ctx, tx, used, started.Resource.ID)
 		}),
-	}
+	}...)
 }
 
 // listSort is an order of connections.
@@ -157,9 +160,7 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operat
 		return nil, apierr.BadRequest.At(apierr.IssueEnum.InBody("appId"))
 	}
 
-	c := &Connection{ID: tx.NewID(), UniqueRef: b.UniqueRef, AppID: b.AppID, Name: b.Name, IsSyncEnabled: true}
-	c.connect()
-	c.ShortRef = c.ID.ShortRef()
+	c := newConnection(tx, b.AppID, b.Name, b.UniqueRef)
 
 	// Report bad settings and bad credentials together.
 	_, refused := w.setSettings(c, b.Settings)
@@ -177,11 +178,25 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operat
 		return nil, err
 	}
 
+	return startNew(ctx, tx, c)
+}
+
+// newConnection returns a connection that is to be saved.
+func newConnection(tx *db.Tx, app AppID, name string, uniqueRef *string) *Connection {
+	c := &Connection{ID: tx.NewID(), UniqueRef: uniqueRef, AppID: app, Name: name, IsSyncEnabled: true}
+	c.connect()
+	c.ShortRef = c.ID.ShortRef()
+
+	return c
+}
+
+// startNew saves a connection and starts the operation that asks its app. One transaction does both, so that neither is
+// there without the other.
+func startNew(ctx context.Context, tx *db.Tx, c *Connection) (*operation.Acknowledgement, error) {
 	if err := insert(ctx, tx, c); err != nil {
 		return nil, err
 	}
 
-	// One transaction saves the connection and its operation, so that neither is there without the other.
 	audit.Note(tx, audit.Created, audit.Connection, c.ID, nil, auditView(c))
 
 	return start(ctx, tx, c.ID)
@@ -277,34 +292,72 @@ type connectInput struct {
 	Body Connect `required:"false"`
 }
 
-// connect starts the operation that asks the app again, with new credentials or those that are stored.
-func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput) (*operation.Acknowledgement, error) {
-	c, err := Lock(ctx, tx, in.ID)
+// askAgain asks the app whether the connection would work, with new credentials or those that are stored, for a caller
+// who waits. Nothing is changed, so an app that fails leaves everything as it is. An app that refuses is no failure: the
+// operation says so.
+func (w writer) askAgain(ctx context.Context, d *db.DB, scope db.Scope, in *connectInput) (asked struct{}, err error) {
+	var c *Connection
+
+	err = d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		if c, err = Get(ctx, tx, in.ID); err != nil {
+			return err
+		}
+
+		return w.setAgain(c, in.Body.Credentials)
+	})
 	if err != nil {
-		return nil, err
+		return asked, err
 	}
 
+	err = await(ctx, func(ctx context.Context) error {
+		_, err := w.Apps.find(c.AppID).Check(ctx, d, scope, c)
+		return err
+	})
+	if isFinal(err) {
+		err = nil
+	}
+
+	return asked, err
+}
+
+// setAgain sets the credentials with which a connection is connected again; nil keeps the present ones.
+func (w writer) setAgain(c *Connection, credentials map[string]string) error {
 	if err := c.workable(); err != nil {
+		return err
+	}
+
+	// Without stored credentials this names the ones that are missing.
+	if credentials != nil || c.Credentials == nil {
+		if err := w.setCredentials(c, credentials); err != nil {
+			return err
+		}
+
+		c.ConnectedAt, c.ExpiresAt = nil, nil
+	}
+
+	return w.checkForm(c)
+}
+
+// connect starts the operation that asks the app again, with new credentials or those that are stored.
+func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput, _ struct{}) (*operation.Acknowledgement, error) {
+	c, err := Lock(ctx, tx, in.ID)
+	if err != nil {
 		return nil, err
 	}
 
 	// Keep the old view, because the connection is changed in place.
 	before := audit.See(auditView(c))
 
-	// Without stored credentials this names the ones that are missing.
-	if in.Body.Credentials != nil || c.Credentials == nil {
-		if err := w.setCredentials(c, in.Body.Credentials); err != nil {
-			return nil, err
-		}
-
-		c.ConnectedAt = nil
-	}
-
-	if err := w.checkForm(c); err != nil {
+	if err := w.setAgain(c, in.Body.Credentials); err != nil {
 		return nil, err
 	}
 
-	// Until the operation ends the connection is connecting, and cannot be changed.
+	return startAgain(ctx, tx, c, before)
+}
+
+// startAgain starts the operation that asks the app of a connection again. Until it ends the connection is connecting,
+// and cannot be changed.
+func startAgain(ctx context.Context, tx *db.Tx, c *Connection, before audit.View) (*operation.Acknowledgement, error) {
 	c.connect()
 
 	if err := update(ctx, tx, c); err != nil {

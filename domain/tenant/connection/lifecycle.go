@@ -47,7 +47,9 @@ func (c *Connection) workable() error {
 func (c *Connection) connect() { c.Status = Connecting }
 
 // forget drops the credentials of a connection that has another address now: they were not meant for it.
-func (c *Connection) forget() { c.Credentials, c.ConnectedAt, c.Status = nil, nil, ReconnectRequired }
+func (c *Connection) forget() {
+	c.Credentials, c.ConnectedAt, c.ExpiresAt, c.Status = nil, nil, nil, ReconnectRequired
+}
 
 // setStatus switches a connection off, or on again when it has worked.
 func (c *Connection) setStatus(to Status) error {

@@ -8,7 +8,7 @@ func Part(c Config) parts.Part {
 
 	return parts.Part{
 		Endpoints: endpoints(c, used), Handlers: handlers(c.Apps, used),
-		Tables: parts.Owns("connection"),
+		Tables: parts.Owns("connection", "connection_authorization"),
 		Used:   []*parts.Usage{used},
 	}
 }

@@ -17,7 +17,7 @@ const columns = `c.id, c.short_ref, c.unique_ref, c.app_id, c.name, c.status, c.
 	(select max(y.finished_at) from sync y where y.team_id = c.team_id and y.source_id = c.id and y.status = 'completed') as last_sync_at,
 	(select jsonb_build_object('id', y.id, 'status', y.status, 'finishedAt', y.finished_at) from sync y
 		where y.team_id = c.team_id and y.source_id = c.id and y.finished_at is not null order by y.queued_at desc, y.id limit 1) as last_sync,
-	c.connected_at, c.created_at, c.updated_at`
+	c.connected_at, c.expires_at, c.created_at, c.updated_at`
 
 func query(tx *db.Tx) page.Query {
 	return page.Query{
@@ -53,11 +53,11 @@ func Lock(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error)
 // insert inserts a connection. It fails for a reference that another connection has.
 func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
 	_, err := tx.Exec(ctx, `
-		insert into connection (team_id, id, short_ref, unique_ref, app_id, name, status, settings, credentials, created_at, updated_at)
-		values (@team, @id, @short, @ref, @app, @name, @status, @settings, @credentials, @now, @now)`,
+		insert into connection (team_id, id, short_ref, unique_ref, app_id, name, status, settings, credentials, expires_at, created_at, updated_at)
+		values (@team, @id, @short, @ref, @app, @name, @status, @settings, @credentials, @expires, @now, @now)`,
 		db.Args{
 			"team": tx.Team, "id": c.ID, "short": c.ShortRef, "ref": c.UniqueRef, "app": c.AppID, "name": c.Name, "status": c.Status,
-			"settings": c.Settings, "credentials": c.Credentials, "now": tx.Now,
+			"settings": c.Settings, "credentials": c.Credentials, "expires": c.ExpiresAt, "now": tx.Now,
 		})
 
 	return conflict(err)
@@ -67,11 +67,12 @@ func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
 func update(ctx context.Context, tx *db.Tx, c *Connection) error {
 	_, err := tx.Exec(ctx, `
 		update connection set unique_ref = @ref, name = @name, status = @status, settings = @settings, credentials = @credentials,
-			accounting_start_at = @start::date, accounting_end_at = @end::date, is_sync_enabled = @enabled, connected_at = @connected::timestamptz, updated_at = @now
+			accounting_start_at = @start::date, accounting_end_at = @end::date, is_sync_enabled = @enabled, connected_at = @connected::timestamptz, expires_at = @expires::timestamptz, updated_at = @now
 		where team_id = @team and id = @id`,
 		db.Args{
 			"team": tx.Team, "id": c.ID, "ref": c.UniqueRef, "name": c.Name, "status": c.Status, "settings": c.Settings,
-			"credentials": c.Credentials, "start": c.AccountingStartAt, "end": c.AccountingEndAt, "enabled": c.IsSyncEnabled, "connected": c.ConnectedAt, "now": tx.Now,
+			"credentials": c.Credentials, "start": c.AccountingStartAt, "end": c.AccountingEndAt, "enabled": c.IsSyncEnabled, "connected": c.ConnectedAt,
+			"expires": c.ExpiresAt, "now": tx.Now,
 		})
 
 	return conflict(err)

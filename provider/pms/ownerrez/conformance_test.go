@@ -252,8 +252,7 @@ func TestCredentials(t *testing.T) {
 	for credentials, want := range map[string]error{
 		`{"email":"ada@example.com","token":"pt_other"}`: pms.ErrCredentials,
 		`{"email":"bob@example.com","token":"pt_ours"}`:  pms.ErrCredentials,
-		`{"accessToken":"at_other"}`:                     pms.ErrCredentials,
-		`{"accessToken":"at_ours"}`:                      nil,
+		`{"given":{"Access":"at_other"}}`:                pms.ErrCredentials,
 	} {
 		if _, err := w.open(credentials).Account(t.Context()); !errors.Is(err, want) {
 			t.Errorf("%s: got %v", credentials, err)
@@ -285,7 +284,7 @@ func TestSettingsAreChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			_, err := ownerrez.New(json.RawMessage(c.settings), json.RawMessage(c.credentials), pms.Options{AllowPrivate: c.private})
+			_, err := ownerrez.New(json.RawMessage(c.settings), json.RawMessage(c.credentials), nil, &pms.MemoryTokens{}, pms.Options{AllowPrivate: c.private})
 
 			field := ""
 			if wrong, is := errors.AsType[*pms.SettingsError](err); is {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -30,32 +31,43 @@ const (
 // Client speaks to one account. It is safe for use by many goroutines.
 type Client struct {
 	base *url.URL
-	// email and token are of a person; accessToken is what an account gives to an app, and counts instead of them.
-	email, token, accessToken string
-	caller                    *pms.Caller
+	// The e-mail address and token of a person.
+	email, token string
+	// What an account has given to an app counts instead of them.
+	app    *App
+	given  pms.Token
+	tokens pms.Tokens
+	caller *pms.Caller
 }
 
 var _ pms.Client = (*Client)(nil)
 
-// New returns a client and makes no call. It counts its calls against the limit of the system, unless the options have
-// budgets, of which there can be none. It fails with a pms.SettingsError of baseUrl, email or token.
-func New(settings, credentials json.RawMessage, o pms.Options) (*Client, error) {
+// Credentials are those of a person, or the token that an account has given to an app.
+type Credentials struct {
+	Email string `json:"email,omitempty"`
+	Token string `json:"token,omitempty"`
+	// Given is nil for those of a person.
+	Given *pms.Token `json:"given,omitempty"`
+}
+
+// New returns a client and makes no call. For an account that gave access to an app it needs the app, and keeps tokens
+// that it renews. It counts its calls against the limit of the system, unless the options have budgets, of which there can
+// be none. It fails with a pms.SettingsError of baseUrl, email or token.
+func New(settings, credentials json.RawMessage, app *App, tokens pms.Tokens, o pms.Options) (*Client, error) {
 	base, err := readBase(settings, o.AllowPrivate)
 	if err != nil {
 		return nil, err
 	}
 
-	var key struct {
-		Email       string `json:"email"`
-		Token       string `json:"token"`
-		AccessToken string `json:"accessToken"`
-	}
+	var key Credentials
 
 	// Check everything that goes into a request. A colon would end the name in a Basic header.
 	switch err := json.Unmarshal(credentials, &key); {
 	case err != nil:
 		return nil, &pms.SettingsError{Field: "token", Problem: "is not a text"}
-	case outbound.Printable(key.AccessToken, maxText):
+	case key.Given != nil && app == nil:
+		return nil, errNoRegistration
+	case key.Given != nil:
 	case !outbound.Printable(key.Email, maxID) || strings.Contains(key.Email, ":") || !strings.Contains(key.Email, "@"):
 		return nil, &pms.SettingsError{Field: "email", Problem: "is not the e-mail address of an account"}
 	case !outbound.Printable(key.Token, maxText):
@@ -66,13 +78,12 @@ func New(settings, credentials json.RawMessage, o pms.Options) (*Client, error) 
 		o.Budgets = []*outbound.Budget{hostBudget(base.Host)}
 	}
 
-	return &Client{
-		base:        base,
-		email:       key.Email,
-		token:       key.Token,
-		accessToken: key.AccessToken,
-		caller:      pms.NewCaller(o),
-	}, nil
+	c := &Client{base: base, email: key.Email, token: key.Token, app: app, tokens: tokens, caller: pms.NewCaller(o)}
+	if key.Given != nil {
+		c.given = *key.Given
+	}
+
+	return c, nil
 }
 
 // readBase returns where the system is, without a slash at the end. It fails with a pms.SettingsError.
@@ -125,13 +136,56 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 		u += "?" + query.Encode()
 	}
 
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u, http.NoBody)
+	// A token that is refused is replaced once.
+	for last := c.given.Access == ""; ; last = true {
+		token, err := c.access(ctx)
+		if err != nil {
+			return nil, err
+		}
+
+		header, err := c.send(ctx, u, token, into)
+		if last || !errors.Is(err, pms.ErrCredentials) {
+			return header, err
+		}
+
+		if err := c.tokens.Refused(ctx, token); err != nil {
+			return nil, fmt.Errorf("forget a token: %w", err)
+		}
+	}
+}
+
+// access returns the token of an account that gave access to an app, the zero token for the credentials of a person.
+func (c *Client) access(ctx context.Context) (pms.Token, error) {
+	if c.given.Access == "" {
+		return pms.Token{}, nil
+	}
+
+	return c.tokens.Token(ctx, c.renew) //nolint:wrapcheck // It is a pms.Error, or the keeper's own.
+}
+
+// renew returns the token that was given, the first time, and renews it from then on. It fails with a pms.Error.
+func (c *Client) renew(ctx context.Context, old pms.Token) (pms.Token, error) {
+	if old == (pms.Token{}) && (c.given.ExpiresAt.IsZero() || time.Now().Before(c.given.ExpiresAt)) {
+		return c.given, nil
+	}
+
+	refresh := cmp.Or(old.Refresh, c.given.Refresh)
+	if refresh == "" {
+		return pms.Token{}, &pms.Error{Kind: pms.ErrCredentials}
+	}
+
+	return c.app.refresh(ctx, refresh)
+}
+
+// send sends a request with a token, or else with the credentials of a person. It fails with a pms.Error.
+func (c *Client) send(ctx context.Context, address string, token pms.Token, into any) (http.Header, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("request to the system: %w", err)
 	}
 
-	if c.accessToken != "" {
-		r.Header.Set("Authorization", "Bearer "+c.accessToken)
+	if token.Access != "" {
+		r.Header.Set("Authorization", "Bearer "+token.Access)
 	} else {
 		r.SetBasicAuth(c.email, c.token)
 	}

@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	email       = "ada@example.com"
-	token       = "pt_ours"
-	accessToken = "at_ours"
+	email     = "ada@example.com"
+	token     = "pt_ours"
+	clientID  = "c_ours"
+	clientKey = "s_ours"
 )
 
 // world is a sandbox behind a loopback address, and a client of it.
@@ -28,13 +29,14 @@ type world struct {
 	t      *testing.T
 	url    string
 	client *ownerrez.Client
+	app    *ownerrez.App
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 
 	s, err := sandbox.New(sandbox.Config{
-		Email: email, Token: token, AccessToken: accessToken, AccountID: "77", PageSize: 10, MessageEvery: time.Millisecond,
+		Email: email, Token: token, ClientID: clientID, ClientSecret: clientKey, AccountID: "77", PageSize: 10, MessageEvery: time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -42,6 +44,11 @@ func newWorld(t *testing.T) *world {
 
 	server := httptest.NewServer(s)
 	w := &world{Server: s, t: t, url: server.URL}
+
+	if w.app, err = ownerrez.NewApp(clientID, clientKey, server.URL, pms.Options{AllowPrivate: true}); err != nil {
+		t.Fatal(err)
+	}
+
 	w.client = w.open(`{"email":"` + email + `","token":"` + token + `"}`)
 
 	t.Cleanup(func() {
@@ -57,7 +64,7 @@ func (w *world) open(credentials string) *ownerrez.Client {
 	w.t.Helper()
 
 	client, err := ownerrez.New(json.RawMessage(fmt.Sprintf(`{"baseUrl":%q}`, w.url+"/v2/")), json.RawMessage(credentials),
-		pms.Options{Budgets: []*outbound.Budget{}, AllowPrivate: true})
+		w.app, &pms.MemoryTokens{}, pms.Options{Budgets: []*outbound.Budget{}, AllowPrivate: true})
 	if err != nil {
 		w.t.Fatal(err)
 	}

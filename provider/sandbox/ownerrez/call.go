@@ -51,11 +51,24 @@ func (s *Server) routes() {
 	s.handle("GET /v2/properties/{id}", OnProperty, s.getProperty)
 	s.handle("GET /v2/bookings", OnBookings, s.getBookings)
 	s.handle("GET /v2/bookings/{id}", OnBooking, s.getBooking)
+	s.mux.HandleFunc("GET /oauth/authorize", s.ask)
+	s.serve("POST /oauth/access_token", OnToken, gate{s.isApp, badApp}, s.giveToken)
 }
 
-// handle adds a call that passes the points in order: first every fault that comes before the effect, then the
-// effect, then every fault after it.
+// handle adds a call of an account.
 func (s *Server) handle(pattern string, on On, effect func(*exchange) (Object, *Failure)) {
+	s.serve(pattern, on, gate{s.admits, badToken}, effect)
+}
+
+// gate says whose requests a call takes, and how it refuses others.
+type gate struct {
+	admits  func(*http.Request) bool
+	refusal *Failure
+}
+
+// serve adds a call that passes the points in order: first every fault that comes before the effect, then the effect,
+// then every fault after it.
+func (s *Server) serve(pattern string, on On, callers gate, effect func(*exchange) (Object, *Failure)) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{w: w, r: r, on: on}
 
@@ -71,8 +84,8 @@ func (s *Server) handle(pattern string, on On, effect func(*exchange) (Object, *
 			return
 		}
 
-		if !s.admits(r) {
-			s.fail(x, badToken)
+		if !callers.admits(r) {
+			s.fail(x, callers.refusal)
 			return
 		}
 
@@ -96,7 +109,7 @@ func (s *Server) handle(pattern string, on On, effect func(*exchange) (Object, *
 // admits reports whether a request presents the credentials of a person or of an app.
 func (s *Server) admits(r *http.Request) bool {
 	if token, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); is {
-		return s.config.AccessToken != "" && isEqual(token, s.config.AccessToken)
+		return s.isGiven(token)
 	}
 
 	email, token, _ := r.BasicAuth()
@@ -114,6 +127,11 @@ func isEqual(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []
 
 // fail answers with a failure.
 func (s *Server) fail(x *exchange, f *Failure) {
+	if x.on == OnToken {
+		stage.Write(x.w, f.Status, Object{"error": f.Code})
+		return
+	}
+
 	stage.Write(x.w, f.Status, Object{
 		"messages": []string{f.Message}, "code": f.Code, "doc_url": "", "status": http.StatusText(f.Status), "status_code": f.Status,
 	})

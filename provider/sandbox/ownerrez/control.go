@@ -28,6 +28,8 @@ func (s *Server) control() {
 	s.handleControl("POST /control/messages", s.controlFire)
 	s.handleControl("POST /control/hooks", s.controlHook)
 
+	s.handleControl("POST /control/revoke", func(w http.ResponseWriter, _ *http.Request) { s.Revoke(); stage.Done(w) })
+
 	// Then what the system holds.
 	s.handleControl("POST /control/generate", s.controlGenerate)
 	s.handleControl("PUT /control/properties/{id}", s.controlObject(s.SetProperty))

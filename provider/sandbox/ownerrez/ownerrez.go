@@ -19,8 +19,8 @@ import (
 type Config struct {
 	// Email and Token are what callers present; the token is that of the control, too.
 	Email, Token string
-	// AccessToken is what an app presents instead; none if empty.
-	AccessToken string
+	// ClientID and ClientSecret are of an app to which the account can give access; none if empty.
+	ClientID, ClientSecret string
 	// AccountID is the number of the account; 1 if empty.
 	AccountID string
 	// PageSize is how many rows a page has at most; 100 if 0.
@@ -43,6 +43,8 @@ const (
 	OnBookings   On = "bookings"
 	OnBooking    On = "booking"
 	OnMessage    On = "message"
+	OnAuthorize  On = "authorize" // the account holder is asked
+	OnToken      On = "token"
 )
 
 // Event says that a request, or a message, has reached a point.
@@ -73,6 +75,9 @@ type Server struct {
 	messages   []Message
 	calls      map[On]int
 	lastID     int
+	codes      map[string]grant
+	access     map[string]time.Time // when tokens end, zero for never
+	refresh    map[string]bool
 }
 
 const (
@@ -110,6 +115,9 @@ func New(c Config) (*Server, error) {
 		settings: Settings{PageSize: &c.PageSize},
 		byID:     map[string]*row{},
 		calls:    map[On]int{},
+		codes:    map[string]grant{},
+		access:   map[string]time.Time{},
+		refresh:  map[string]bool{},
 	}
 
 	// The context of the server ends the background work and the held requests, so it comes before the log.
@@ -148,6 +156,12 @@ type Settings struct {
 	Links *bool `json:"links,omitempty"`
 	// Silent keeps changes from sending messages.
 	Silent *bool `json:"silent,omitempty"`
+	// Deny says that the account holder gives no access.
+	Deny *bool `json:"deny,omitempty"`
+	// TokenSeconds is how long tokens last; 0 for ever.
+	TokenSeconds *int `json:"tokenSeconds,omitempty"`
+	// NoRefresh gives no tokens to renew with.
+	NoRefresh *bool `json:"noRefresh,omitempty"`
 }
 
 // Set changes the settings that are present.
@@ -169,6 +183,18 @@ func (s *Server) Set(c Settings) {
 
 	if c.Silent != nil {
 		s.settings.Silent = c.Silent
+	}
+
+	if c.Deny != nil {
+		s.settings.Deny = c.Deny
+	}
+
+	if c.TokenSeconds != nil {
+		s.settings.TokenSeconds = c.TokenSeconds
+	}
+
+	if c.NoRefresh != nil {
+		s.settings.NoRefresh = c.NoRefresh
 	}
 }
 

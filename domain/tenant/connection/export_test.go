@@ -1,0 +1,4 @@
+package connection
+
+// Await is for tests.
+var Await = await
