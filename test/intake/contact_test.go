@@ -12,6 +12,7 @@ import (
 	"stayledger/domain/record/intake"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 // script is a source that gives some changes, once for each sync.
@@ -87,6 +88,40 @@ func TestContactsAreTakenIn(t *testing.T) {
 	// The person's name stays, what was empty is filled.
 	if got := s.Get("/contacts/" + ben.String()).Want(200); got.String("name") != "Ben" || got.String("phone") != "+49 1" {
 		t.Errorf("the contact that was there is %s", got.Body)
+	}
+}
+
+// What is taken in gets the connection and the source's name of it, unless it came from somewhere else. A contact that a
+// caller has written with that name is the record.
+func TestContactsAreGivenTheirSource(t *testing.T) {
+	t.Parallel()
+
+	source := &script{}
+	s := newScene(t, func(o *app.External) {
+		o.Sources = func(context.Context, *db.DB, db.Scope, id.ID) (intake.Source, error) { return source, nil }
+	})
+	elsewhere := fixture.Connection(s.Team, "hostaway")
+
+	post := func(fields object) string { return s.Post("/contacts", fields).Want(201).String("id") }
+	plain := post(object{"type": "owner", "name": "Plain", "email": "plain@example.com"})
+	written := post(object{"type": "owner", "name": "Written", "connectionId": s.connection, "sourceId": "c2"})
+	bound := post(object{"type": "owner", "name": "Bound", "email": "bound@example.com", "connectionId": elsewhere, "sourceId": "b-7"})
+
+	source.give("contact", "c1", object{"phone": "+49 1", "email": "plain@example.com"})
+	source.give("contact", "c2", object{"phone": "+49 2", "email": "plain@example.com"})
+	source.give("contact", "c3", object{"phone": "+49 3", "email": "bound@example.com"})
+	source.give("contact", "c4", object{"type": "owner", "name": "New"})
+	s.sync(intake.Incremental)
+	s.want(map[string]string{"c1": "completed", "c2": "completed", "c3": "completed", "c4": "completed"})
+
+	made := s.Get("/contacts?search=New").Want(200).String("data.0.id")
+	for contact, want := range map[string]object{
+		plain:   {"phone": "+49 1", "connectionId": s.connection, "sourceId": "c1", "source.id": "c1", "source.appId": "nacha"},
+		written: {"phone": "+49 2", "connectionId": s.connection, "sourceId": "c2", "source.id": "c2"},
+		bound:   {"phone": "+49 3", "connectionId": elsewhere, "sourceId": "b-7", "source.id": "b-7"},
+		made:    {"connectionId": s.connection, "sourceId": "c4", "source.id": "c4"},
+	} {
+		s.Get("/contacts/"+contact).Want(200).WantFields("", want)
 	}
 }
 

@@ -48,7 +48,7 @@ var promises = []promise{
 		others: "status mode transactionType search include",
 	},
 	{path: "/connections", ids: "ids", sorts: "name createdAt", others: "appId status search uniqueRefs include", texts: "uniqueRefs", few: true},
-	{path: "/contacts", ids: "ids", sorts: "name email createdAt", others: "type status search uniqueRefs include", texts: "uniqueRefs"},
+	{path: "/contacts", ids: "ids", nullable: "connectionIds", sorts: "name email createdAt", others: "type status search uniqueRefs include", texts: "uniqueRefs"},
 	{path: "/general-ledger/historical", sorts: "createdAt", few: true},
 	{
 		path: "/general-ledger/journals", ids: "ids", refs: "accountIds listingIds contactIds reservationIds", date: "date", sorts: "date total createdAt description",

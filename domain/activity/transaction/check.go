@@ -232,6 +232,7 @@ func (d *draft) unknownReferences(r *references) []apierr.Issue {
 	knownAccount := func(a id.ID) bool { _, ok := r.accounts[a]; return ok }
 	missing(true, knownAccount(d.AccountID), "accountId")
 	missing(d.ContactID != nil, r.contacts[ptr.Value(d.ContactID)], "contactId")
+	missing(d.ConnectionID != nil, r.connections[ptr.Value(d.ConnectionID)], "connectionId")
 	missing(d.RecurringTemplateID != nil, r.templates[ptr.Value(d.RecurringTemplateID)], "recurringTemplateId")
 
 	if p := d.Payment; p != nil {

@@ -16,7 +16,7 @@ import (
 
 var changeFailures = "Failures in order: malformed input; a rule of the type; `requiredAccountMissing`; " +
 	"`beforeStatementStartDate`; unknown references; `notBankAccount`; `statementNotReadyForPayment`; " +
-	"`listingInactive`; `ownershipPeriodMissing`; `duplicateUniqueRef`; the locks " +
+	"`listingInactive`; `ownershipPeriodMissing`; `duplicateUniqueRef`; a sourceId that another of the connection has; the locks " +
 	ledger.LockReasons() + "."
 
 // endpoints returns the routes of transactions.
@@ -40,7 +40,7 @@ func endpoints() []api.Endpoint {
 			ID:      "createTransaction",
 			Tag:     "Transactions",
 			Summary: "Create a transaction",
-			Errors:  apierr.List{Refusals()},
+			Errors:  writeRefusals(),
 			Scopes:  write,
 			DryRun:  true,
 			Status:  http.StatusCreated,
@@ -58,7 +58,7 @@ func endpoints() []api.Endpoint {
 			Timeout: 5 * time.Minute,
 			Doc: "Good items land and bad ones are reported with the codes and reasons of createTransaction; with " +
 				"atomic=true nothing lands when one item is bad. At most 20000 lines altogether (`tooManyLines`). An " +
-				"item with a uniqueRef that exists is refused, so a batch can be sent again.",
+				"item with a uniqueRef that exists is refused, or with the sourceId of another of its connection, so a batch can be sent again.",
 		}, batch),
 		api.Read(api.Endpoint{
 			Method:  http.MethodGet,
@@ -75,7 +75,7 @@ func endpoints() []api.Endpoint {
 			ID:      "updateTransaction",
 			Tag:     "Transactions",
 			Summary: "Change a transaction",
-			Errors:  apierr.List{ErrArchived, errReturned, ErrAttempted, Refusals()},
+			Errors:  apierr.List{ErrArchived, errReturned, ErrAttempted, writeRefusals()},
 			Scopes:  write,
 			DryRun:  true,
 			Doc: "Fields that are present change, null clears. `lines` replaces all lines; `lines_create`, " +

@@ -22,6 +22,8 @@ type Create struct {
 	AccountID        api.Opt[id.ID]        `json:"accountId,omitzero" doc:"Absent: the account assigned to payout_bankAccount, for an expense to accountsPayable."`
 	ContactID        api.Opt[id.ID]        `json:"contactId,omitzero" doc:"Vendor or owner."`
 	Payment          api.Opt[PaymentInput] `json:"payment,omitzero" doc:"Expenses only: the bill was paid on a date of its own."`
+	ConnectionID     api.Opt[id.ID]        `json:"connectionId,omitzero" doc:"The connection that it comes over."`
+	SourceID         api.Opt[string]       `json:"sourceId,omitzero" minLength:"1" maxLength:"200" doc:"The transaction's own key in the app of the connection, unique in the connection."`
 
 	MatchBankAccountLast4 api.Opt[string] `json:"matchBankAccountLast4,omitzero" pattern:"^[0-9]{4}$" doc:"Names the bank account by its last digits, when accountId is absent."`
 	RecurringTemplateID   api.Opt[id.ID]  `json:"recurringTemplateId,omitzero" doc:"Makes the transaction the template's instance of its date."`
@@ -85,6 +87,8 @@ type Update struct {
 	AccountID     api.Opt[id.ID]        `json:"accountId,omitzero"`
 	ContactID     api.Opt[id.ID]        `json:"contactId,omitzero"`
 	Payment       api.Opt[PaymentInput] `json:"payment,omitzero"`
+	ConnectionID  api.Opt[id.ID]        `json:"connectionId,omitzero"`
+	SourceID      api.Opt[string]       `json:"sourceId,omitzero" minLength:"1" maxLength:"200"`
 	AttachmentIDs []id.ID               `json:"attachmentIds,omitempty" maxItems:"50" doc:"The complete desired set."`
 	Lines         []LineInput           `json:"lines,omitempty" minItems:"1" maxItems:"1000" doc:"Replaces all lines; not together with the three below."`
 	LinesCreate   []LineInput           `json:"lines_create,omitempty" maxItems:"1000"`
@@ -136,6 +140,8 @@ func newDraft(c *Create, newID func() id.ID) *draft {
 		IsOpeningBalance:    c.IsOpeningBalance,
 		AccountID:           ptr.Value(c.AccountID.Value),
 		ContactID:           c.ContactID.Value,
+		ConnectionID:        c.ConnectionID.Value,
+		SourceID:            c.SourceID.Value,
 		RecurringTemplateID: c.RecurringTemplateID.Value,
 	}, attach: c.AttachmentIDs, bankLast4: ptr.Value(c.MatchBankAccountLast4.Value)}
 	if d.RecurringTemplateID != nil {
@@ -156,6 +162,8 @@ func newDraft(c *Create, newID func() id.ID) *draft {
 func newUpdateDraft(old *Transaction, u *Update, newID func() id.ID) (*draft, []apierr.Issue) {
 	d := &draft{Transaction: *old, old: old, attach: u.AttachmentIDs}
 	d.UniqueRef, d.Description = u.UniqueRef.Or(old.UniqueRef), u.Description.Or(old.Description)
+
+	d.ConnectionID, d.SourceID = u.ConnectionID.Or(old.ConnectionID), u.SourceID.Or(old.SourceID)
 
 	d.ContactID = u.ContactID.Or(old.ContactID)
 	if u.Status != "" {

@@ -38,7 +38,7 @@ type Filter struct {
 	IDs                  page.IDs     `query:"ids" json:"ids,omitempty" doc:"Only these; an id with a leading ! is left out."`
 	Search               string       `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the description, a reference or the contact's name."`
 	Amount               money.Ranges `query:"amount" json:"amount,omitempty" doc:"Total in cents, or 100...200 with both ends; several are separated by commas."`
-	ConnectionIDs        page.Refs    `query:"connectionIds" json:"connectionIds,omitempty" doc:"null: not written by a connection."`
+	ConnectionIDs        page.Refs    `query:"connectionIds" json:"connectionIds,omitempty" doc:"null selects those of no connection."`
 	ConnectionID         *page.Ref    `query:"connectionId" json:"connectionId,omitempty" deprecated:"true" doc:"Former name of connectionIds."`
 
 	// reader is the user who asks: a soft close that lists him as a poster does not lock for him. Zero in an export.
@@ -59,11 +59,7 @@ type Sort string
 // Enum lists the orders.
 func (Sort) Enum() []string { return Sorts.Enum() }
 
-const (
-	// The connection of a transaction: none is written by one.
-	ofConnection = "null::uuid"
-	anyLine      = "exists (select from transaction_line l where l.team_id = @team and l.transaction_id = t.id and "
-)
+const anyLine = "exists (select from transaction_line l where l.team_id = @team and l.transaction_id = t.id and "
 
 // ListQuery returns the list of transactions that a valid filter selects, in rows of Transaction without their
 // lines. The caller sets the argument team.
@@ -103,8 +99,8 @@ func ListQuery(f Filter) page.Query {
 	q.IDs(ofContact, f.ContactIDs)
 	q.IDs(ofContact, f.ContactID.List())
 	q.IDs(anyLine+"l.listing_id = any(?))", f.ListingIDs)
-	q.Refs(ofConnection, f.ConnectionIDs)
-	q.Refs(ofConnection, f.ConnectionID.List())
+	q.Refs("t.connection_id", f.ConnectionIDs)
+	q.Refs("t.connection_id", f.ConnectionID.List())
 	q.Search(f.Search, "t.description", "t.unique_ref", "t.short_ref", "c.name")
 	q.Narrow(paidStatus+" = any(?)", f.PaidStatus)
 	f.narrowByState(&q)

@@ -16,6 +16,7 @@ type view struct {
 	Account    *struct{}  `json:"account,omitempty"`
 	Contact    *struct{}  `json:"contact,omitempty"`
 	PaidStatus *struct{}  `json:"paidStatus,omitempty"`
+	Source     *struct{}  `json:"source,omitempty"`
 	Lines      []lineView `json:"lines"`
 }
 

@@ -10,6 +10,7 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
 	"stayledger/domain/property/listing"
+	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -63,6 +64,7 @@ func (s idSet) list() []id.ID {
 type references struct {
 	accounts     map[id.ID]accountFact
 	contacts     map[id.ID]bool
+	connections  map[id.ID]bool
 	reservations map[id.ID]id.ID  // the listing of each
 	currencies   map[id.ID]string // of reservations and statements
 	statements   map[id.ID]statementFact
@@ -97,9 +99,11 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 	}
 
 	// Listings come second: lines may only now get theirs from a reservation or a statement.
-	listings, rates := idSet{}, idSet{}
+	listings, rates, connections := idSet{}, idSet{}, idSet{}
 
 	for _, d := range drafts {
+		connections.add(ptr.Value(d.ConnectionID))
+
 		stored := d.storedLines()
 		for i := range d.Lines {
 			l := &d.Lines[i]
@@ -121,12 +125,16 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 		db.LoadBy(&r.listings, lockListings, listings.list()),
 		db.LoadBy(&r.facts.Periods, loadPeriods, listings.list()),
 	}
+	if len(connections) > 0 {
+		works = append(works, db.LoadBy(&r.connections, connection.HoldAll, connections.list()))
+	}
+
 	if len(rates) > 0 {
 		works = append(works, db.LoadBy(&r.rates, tax.ByID, rates.list()))
 	}
 
 	if err := tx.Together(ctx, works...); err != nil {
-		return nil, fmt.Errorf("read listings and tax rates: %w", err)
+		return nil, fmt.Errorf("read listings, connections and tax rates: %w", err)
 	}
 
 	return r, nil

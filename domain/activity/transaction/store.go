@@ -22,7 +22,7 @@ const from = `transaction t left join account a on a.team_id = t.team_id and a.i
 	left join contact c on c.team_id = t.team_id and c.id = t.contact_id`
 
 var head = `t.id, t.short_ref, t.unique_ref, t.type, t.status, t.date, t.description, t.currency, t.is_opening_balance, t.account_id,
-	` + account.RefSQL("t.account_id", "a") + ` as account, t.contact_id, ` + contact.RefSQL("c") + ` as contact,
+	` + account.RefSQL("t.account_id", "a") + ` as account, t.contact_id, ` + contact.RefSQL("c") + ` as contact, t.connection_id, t.source_id, ` + contact.SourceSQL("t") + ` as source,
 	case when t.payment_date is not null then jsonb_build_object('date', t.payment_date, 'accountId', t.payment_account_id) end as payment,
 	` + paidStatus + ` as paid_status, t.total, t.recurring_template_id, t.recurring_at, array(select x.id from transaction_attachment x
 		where x.team_id = t.team_id and x.transaction_id = t.id order by x.position) as attachment_ids, t.created_at, t.updated_at, `
@@ -148,6 +148,8 @@ type headRow struct {
 	IsOpeningBalance bool        `json:"is_opening_balance"`
 	AccountID        id.ID       `json:"account_id"`
 	ContactID        *id.ID      `json:"contact_id"`
+	ConnectionID     *id.ID      `json:"connection_id"`
+	SourceID         *string     `json:"source_id"`
 	Total            money.Cents `json:"total"`
 	TemplateID       *id.ID      `json:"recurring_template_id"`
 	RecurringAt      *day.Day    `json:"recurring_at"`
@@ -185,19 +187,20 @@ type lineRow struct {
 
 const insertHeads = `
 	insert into transaction (team_id, id, short_ref, unique_ref, type, status, date, payment_date, payment_account_id, description, currency,
-		is_opening_balance, account_id, contact_id, total, recurring_template_id, recurring_at, created_at, updated_at)
+		is_opening_balance, account_id, contact_id, connection_id, source_id, total, recurring_template_id, recurring_at, created_at, updated_at)
 	select @team, id, short_ref, unique_ref, type, status, date, payment_date, payment_account_id, description, currency,
-		is_opening_balance, account_id, contact_id, total, recurring_template_id, recurring_at, @now, @now
+		is_opening_balance, account_id, contact_id, connection_id, source_id, total, recurring_template_id, recurring_at, @now, @now
 	from jsonb_to_recordset(@rows::jsonb) as x(id uuid, short_ref text, unique_ref text, type text, status text, date date, payment_date date,
-		payment_account_id uuid, description text, currency text, is_opening_balance boolean, account_id uuid, contact_id uuid, total bigint,
-		recurring_template_id uuid, recurring_at date)`
+		payment_account_id uuid, description text, currency text, is_opening_balance boolean, account_id uuid, contact_id uuid,
+		connection_id uuid, source_id text, total bigint, recurring_template_id uuid, recurring_at date)`
 
 const updateHeads = `
 	update transaction t set unique_ref = x.unique_ref, status = x.status, date = x.date, payment_date = x.payment_date,
 		payment_account_id = x.payment_account_id, description = x.description, currency = x.currency, account_id = x.account_id,
-		contact_id = x.contact_id, total = x.total, updated_at = @now
+		contact_id = x.contact_id, connection_id = x.connection_id, source_id = x.source_id, total = x.total, updated_at = @now
 	from jsonb_to_recordset(@rows::jsonb) as x(id uuid, unique_ref text, status text, date date, payment_date date,
-		payment_account_id uuid, description text, currency text, account_id uuid, contact_id uuid, total bigint)
+		payment_account_id uuid, description text, currency text, account_id uuid, contact_id uuid, connection_id uuid, source_id text,
+		total bigint)
 	where t.team_id = @team and t.id = x.id`
 
 // lineColumns are the columns of a line; lineTypes are their types in a JSON document.
@@ -254,7 +257,7 @@ func lockFollowedStays(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
 }
 
 // saveRows saves drafts: new ones are inserted, others updated and their lines replaced. The stays are those that will
-// be refreshed. It fails with a conflict for a reference or a date of a template that is used already.
+// be refreshed. It fails with a conflict for a reference, a key of a connection or a date of a template that is used already.
 func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 	var (
 		added, changed []headRow
@@ -296,6 +299,8 @@ func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) erro
 	switch db.Constraint(err) {
 	case "transaction_unique_ref":
 		return errDuplicateRef
+	case "transaction_source":
+		return errDuplicateSource.At(apierr.IssueDuplicateUniqueRef.InBody("sourceId"))
 	case "transaction_recurring_once":
 		return errRecurring
 	}
@@ -321,6 +326,8 @@ func (d *draft) row() headRow {
 		IsOpeningBalance: d.IsOpeningBalance,
 		AccountID:        d.AccountID,
 		ContactID:        d.ContactID,
+		ConnectionID:     d.ConnectionID,
+		SourceID:         d.SourceID,
 		Total:            d.Total,
 		TemplateID:       d.RecurringTemplateID,
 		RecurringAt:      d.RecurringAt,

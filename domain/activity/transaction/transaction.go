@@ -106,6 +106,8 @@ type Transaction struct {
 	PaidStatus       PaidStatus   `json:"paidStatus" doc:"unpaid for a bill without a payment, and for a bill or payout when a payment provider did not move the money, gave it back or does not answer for it; underpaid for a payout when a part came back. A payment pays a bill in full."`
 	Total            money.Cents  `json:"total" doc:"Cents that move through the account: into it for a deposit, out of it otherwise."`
 	AttachmentIDs    []id.ID      `json:"attachmentIds"`
+	ConnectionID     *id.ID       `json:"connectionId" doc:"The connection that it came over; null for none."`
+	SourceID         *string      `json:"sourceId" doc:"The transaction's own key in the app of the connection."`
 	Issues           []Issue      `json:"issues" db:"-"`
 	Lines            []Line       `json:"lines,omitzero" doc:"Left out of lists unless includeLines is true."`
 	CreatedAt        day.Instant  `json:"createdAt"`
@@ -113,6 +115,8 @@ type Transaction struct {
 
 	RecurringTemplateID *id.ID   `json:"recurringTemplateId" doc:"The template that the transaction is an instance of."`
 	RecurringAt         *day.Day `json:"recurringAt" doc:"The date of the template that the transaction is for."`
+
+	Source *contact.Source `json:"source" doc:"The transaction at the app, and the status of the connection; null unless both connectionId and sourceId are there."`
 
 	Lock          ledger.Lock          `json:"lock" db:"-"`
 	JournalStatus ledger.JournalStatus `json:"journalStatus" db:"-"`
@@ -248,6 +252,9 @@ var (
 	errDuplicateRef = apierr.New(
 		apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A transaction with this reference already exists",
 	)
+	errDuplicateSource = apierr.New(
+		apierr.CodeConflict, "", "A transaction with this key of the connection already exists",
+	)
 	errInUse     = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The transaction is still referenced")
 	errLinked    = apierr.New(apierr.CodeConflict, "", "The attachment is linked to another transaction")
 	errRecurring = apierr.New(
@@ -265,6 +272,11 @@ var DraftRefusals = apierr.List{
 	errLinked,
 	errRecurring,
 	errDuplicateRef,
+}
+
+// writeRefusals are the conditions of the routes that take the key of a connection, in the same order.
+func writeRefusals() apierr.List {
+	return apierr.List{DraftRefusals, errDuplicateSource, ledger.Refusals}
 }
 
 // Refusals returns the conditions that a new transaction can fail with, in the order in which they are checked.

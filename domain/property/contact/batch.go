@@ -13,8 +13,11 @@ import (
 
 // BatchItem is one contact of a batch.
 type BatchItem struct {
-	ID *id.ID `json:"id,omitempty" doc:"The contact to change; without it the reference decides."`
+	ID *id.ID `json:"id,omitempty" doc:"The contact to change; without it the reference decides, then connectionId with sourceId."`
 	Update
+
+	// from is the key that the item was taken in by, see takeIn.
+	from sourceKey
 }
 
 // Batch is many contacts at once.
@@ -41,26 +44,27 @@ func (e edge) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcom
 // everything that the items name in two statements, decides item by item in memory, and writes the good ones. With
 // vendorsOnly contacts of other types are refused.
 func (e edge) save(ctx context.Context, tx *db.Tx, items []BatchItem, vendorsOnly bool) ([]api.Attempt, error) {
-	var (
-		ids  []id.ID
-		refs []string
-	)
+	var n names
 
 	// First, collect everything that the items name.
 	changes := make([]*Update, len(items))
 	for i := range items {
 		changes[i] = &items[i].Update
 		if items[i].ID != nil {
-			ids = append(ids, *items[i].ID)
+			n.ids = append(n.ids, *items[i].ID)
 		}
 
 		if ref := items[i].UniqueRef.Value; ref != nil {
-			refs = append(refs, *ref)
+			n.refs = append(n.refs, *ref)
+		}
+
+		if k := items[i].key(); k != (sourceKey{}) {
+			n.keys = append(n.keys, k)
 		}
 	}
 
-	// Lock the contacts that the items name by id or by reference.
-	found, err := lock(ctx, tx, ids, refs)
+	// Lock the contacts that the items name by id, reference or key.
+	found, err := lock(ctx, tx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -75,6 +79,10 @@ func (e edge) save(ctx context.Context, tx *db.Tx, items []BatchItem, vendorsOnl
 
 	// Decide in the order of the items, because later ones can refer to earlier ones.
 	b := newBatcher(tx, w, found)
+	if err := b.loadMixed(ctx, items); err != nil {
+		return nil, err
+	}
+
 	for i := range items {
 		b.add(&items[i])
 	}
@@ -100,19 +108,24 @@ type batcher struct {
 	writer writer
 	byID   map[id.ID]*stored
 	byRef  map[string]id.ID
+	byKey  map[sourceKey]id.ID
 	done   map[id.ID]bool
 	writes []db.Stmt
 	notes  []func()
 	out    []api.Attempt
 }
 
-// newBatcher returns a batcher over the contacts that the items name by id or reference.
+// newBatcher returns a batcher over the contacts that the items name by id, reference or key.
 func newBatcher(tx *db.Tx, w writer, found []stored) *batcher {
-	b := &batcher{tx: tx, writer: w, byID: map[id.ID]*stored{}, byRef: map[string]id.ID{}, done: map[id.ID]bool{}}
+	b := &batcher{tx: tx, writer: w, byID: map[id.ID]*stored{}, byRef: map[string]id.ID{}, byKey: map[sourceKey]id.ID{}, done: map[id.ID]bool{}}
 	for i := range found {
 		b.byID[found[i].ID] = &found[i]
 		if ref := found[i].UniqueRef; ref != nil {
 			b.byRef[*ref] = found[i].ID
+		}
+
+		if k := found[i].key(); k != (sourceKey{}) {
+			b.byKey[k] = found[i].ID
 		}
 	}
 
@@ -127,21 +140,34 @@ func (b *batcher) add(item *BatchItem) {
 		return
 	}
 
-	// The item is good. From here on its contact and its reference count for later items.
+	// The item is good. From here on its contact and the names of that count for later items.
 	b.done[c.ID] = true
 
 	old := b.byID[c.ID]
+	b.rename(old, c)
+
+	b.writes = append(b.writes, b.writer.save(b.tx, c, &item.Update, isNew))
+	b.notes = append(b.notes, func() { note(b.tx, old, c, &item.Update) })
+	b.out = append(b.out, api.Attempt{ID: c.ID, UniqueRef: c.UniqueRef})
+}
+
+// rename has later items find a contact by its new reference and key, and not by the old ones.
+func (b *batcher) rename(old *stored, c *Contact) {
 	if old != nil && old.UniqueRef != nil {
 		delete(b.byRef, *old.UniqueRef)
+	}
+
+	if old != nil {
+		delete(b.byKey, old.key())
 	}
 
 	if c.UniqueRef != nil {
 		b.byRef[*c.UniqueRef] = c.ID
 	}
 
-	b.writes = append(b.writes, b.writer.save(b.tx, c, &item.Update, isNew))
-	b.notes = append(b.notes, func() { note(b.tx, old, c, &item.Update) })
-	b.out = append(b.out, api.Attempt{ID: c.ID, UniqueRef: c.UniqueRef})
+	if k := c.key(); k != (sourceKey{}) {
+		b.byKey[k] = c.ID
+	}
 }
 
 // decide returns the contact that an item makes or changes, or the reason of its refusal.
@@ -166,11 +192,20 @@ func (b *batcher) decide(item *BatchItem) (c *Contact, isNew bool, err error) {
 		fill(b.tx, c)
 	}
 
-	// Earlier items of the batch hold their references too.
+	// Earlier items of the batch hold their references and keys too.
 	if c.UniqueRef != nil {
 		if holder, taken := b.byRef[*c.UniqueRef]; taken && holder != c.ID {
 			return nil, false, errDuplicateUniqueRef
 		}
+	}
+
+	if holder, taken := b.byKey[c.key()]; taken && holder != c.ID {
+		return nil, false, errDuplicateSource.At(apierr.IssueDuplicateUniqueRef.InBody("sourceId"))
+	}
+
+	// What was taken in gets its key, unless the contact has one or another contact has this one.
+	if _, taken := b.byKey[item.from]; !taken && item.from != (sourceKey{}) && c.ConnectionID == nil && c.SourceID == nil {
+		c.ConnectionID, c.SourceID = &item.from.Connection, &item.from.Source
 	}
 
 	return c, old == nil, nil
@@ -180,14 +215,17 @@ func (b *batcher) decide(item *BatchItem) (c *Contact, isNew bool, err error) {
 // unknown id, and if the batch has written the contact already.
 func (b *batcher) target(item *BatchItem) (*stored, error) {
 	var target id.ID
+	if ref := item.UniqueRef.Value; ref != nil {
+		target = b.byRef[*ref]
+	}
 
 	switch {
 	case item.ID != nil:
 		if target = *item.ID; b.byID[target] == nil {
 			return nil, apierr.NotFound
 		}
-	case item.UniqueRef.Value != nil:
-		target = b.byRef[*item.UniqueRef.Value]
+	case target.IsZero():
+		target = b.byKey[newKey(item.ConnectionID.Value, item.SourceID.Value)]
 	}
 
 	// Two items that change one contact would depend on their order.

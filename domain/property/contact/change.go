@@ -10,6 +10,8 @@ import (
 // Optional are the fields that a contact can go without.
 type Optional struct {
 	UniqueRef       api.Opt[string]      `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200" doc:"The caller's own reference, unique in the team."`
+	ConnectionID    api.Opt[id.ID]       `json:"connectionId,omitzero" doc:"The connection that it comes over."`
+	SourceID        api.Opt[string]      `json:"sourceId,omitzero" minLength:"1" maxLength:"200" doc:"The contact's own key in the app of the connection, unique in the connection."`
 	Status          *Status              `json:"status,omitempty"`
 	FirstName       api.Opt[string]      `json:"firstName,omitzero" minLength:"1" maxLength:"200"`
 	Email           api.Opt[string]      `json:"email,omitzero" format:"email" maxLength:"254"`
@@ -34,12 +36,14 @@ type Update struct {
 	Optional
 }
 
-// writer has what decisions need to know: the rights of the caller and the accounts of the team.
+// writer has what decisions need to know: the rights of the caller, and the accounts and connections of the team.
 type writer struct {
 	box         *seal.Box
 	vendorsOnly bool
 	// accounts are the accounts named as payout accounts: true for bank accounts.
 	accounts map[id.ID]bool
+	// connections are those of the named connections that the team has.
+	connections map[id.ID]bool
 }
 
 // stored is a contact as read from the database. Owned says that it is or was the member of an ownership period.
@@ -49,7 +53,7 @@ type stored struct {
 }
 
 // decide returns the contact as it will be, or refuses: a missing scope for an owner (AUTH-53), a type that cannot
-// change, an unknown payout account. A new contact has no old one.
+// change, an unknown connection or payout account. A new contact has no old one.
 func (w writer) decide(old *stored, in *Update) (*Contact, error) {
 	var c Contact
 	if old != nil {
@@ -66,6 +70,10 @@ func (w writer) decide(old *stored, in *Update) (*Contact, error) {
 	// Statements of the past name this contact as an owner.
 	if old != nil && old.Owned && c.Type != Owner {
 		return nil, errTypeLocked.At(apierr.IssueContactTypeLocked.InBody("type"))
+	}
+
+	if v := in.ConnectionID.Value; v != nil && !w.connections[*v] {
+		return nil, apierr.BadRequest.At(apierr.IssueNotFound.InBody("connectionId"))
 	}
 
 	if in.PayoutAccountID.Value == nil {
@@ -100,6 +108,8 @@ func (in *Update) apply(c *Contact) {
 
 	// These can also be cleared: null sets them to nothing, and an absent field leaves them.
 	c.UniqueRef = in.UniqueRef.Or(c.UniqueRef)
+	c.ConnectionID = in.ConnectionID.Or(c.ConnectionID)
+	c.SourceID = in.SourceID.Or(c.SourceID)
 	c.FirstName = in.FirstName.Or(c.FirstName)
 	c.Email = in.Email.Or(c.Email)
 	c.Phone = in.Phone.Or(c.Phone)

@@ -66,21 +66,14 @@ type Address struct {
 	CountryCode string `json:"countryCode,omitempty" maxLength:"2" doc:"ISO 3166-1 alpha-2."`
 }
 
-// Source is where a contact, or another record, was synced from.
-type Source struct {
-	ID      string  `json:"id"`
-	Type    string  `json:"type"`
-	Status  string  `json:"status"`
-	AppID   string  `json:"appId"`
-	AppIcon *string `json:"appIcon"`
-}
-
 // Contact is an owner or a vendor.
 type Contact struct {
 	ID              id.ID        `json:"id"`
 	ShortRef        string       `json:"shortRef"`
 	UniqueRef       *string      `json:"uniqueRef"`
-	Source          *Source      `json:"source" db:"-"`
+	ConnectionID    *id.ID       `json:"connectionId" doc:"The connection that it came over; null for none."`
+	SourceID        *string      `json:"sourceId" doc:"The contact's own key in the app of the connection."`
+	Source          *Source      `json:"source" doc:"The contact at the app, and the status of the connection; null unless both connectionId and sourceId are there."`
 	Type            Type         `json:"type"`
 	Status          Status       `json:"status"`
 	Name            string       `json:"name"`
@@ -115,6 +108,7 @@ type Detail struct {
 // What can be wrong with a change to a contact.
 var (
 	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A contact with this reference already exists")
+	errDuplicateSource    = apierr.New(apierr.CodeConflict, "", "A contact with this key of the connection already exists")
 	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Contact is still in use")
 	errTypeLocked         = apierr.New(apierr.CodeBadRequest, "", "An owner of a listing stays an owner")
 	errNotBank            = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Payout account is not a bank account")

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"stayledger/domain/record/audit"
+	"stayledger/domain/tenant/connection"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -32,13 +33,13 @@ func endpoints(box *seal.Box, used *parts.Usage) []api.Endpoint {
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/contacts", ID: "createContact", Tag: tag, Summary: "Create an owner or vendor",
-			Errors: apierr.List{errNotBank, errDuplicateUniqueRef},
+			Errors: apierr.List{errNotBank, errDuplicateUniqueRef, errDuplicateSource},
 			Doc:    "Fails with 403 for an owner when the credential may write vendors only.",
 			Scopes: []string{writeScope}, DryRun: true, Status: http.StatusCreated,
 		}, e.create),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/contacts/batch", ID: "batchContacts", Tag: tag, Summary: "Create and change many contacts",
-			Doc: "An item with the id or the reference of a contact changes it; any other creates one. Good items land and bad ones are reported" +
+			Doc: "An item with the id or the reference of a contact changes it, as does one with its connectionId and sourceId; any other creates one. Good items land and bad ones are reported" +
 				" with the codes and reasons of the single routes; with atomic=true nothing lands when one item is bad.",
 			Scopes: []string{writeScope}, DryRun: true, MaxBody: batchBytes,
 		}, e.batch),
@@ -48,9 +49,9 @@ func endpoints(box *seal.Box, used *parts.Usage) []api.Endpoint {
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/contacts/{id}", ID: "updateContact", Tag: tag, Summary: "Change a contact",
-			Errors: apierr.List{errTypeLocked, errNotBank, errDuplicateUniqueRef},
+			Errors: apierr.List{errTypeLocked, errNotBank, errDuplicateUniqueRef, errDuplicateSource},
 			Doc: "Fields that are present change; null clears. Fails with 403 for an owner when the credential may write vendors only; 400 when an " +
-				"owner of a listing would become a vendor (issue contactTypeLocked); 400 for an unknown payout account.",
+				"owner of a listing would become a vendor (issue contactTypeLocked); 400 for an unknown connection or payout account.",
 			Scopes: []string{writeScope}, DryRun: true,
 		}, e.update),
 		api.Write(api.Endpoint{
@@ -102,7 +103,7 @@ type putInput struct {
 
 // update changes a contact. It fails with 404 for one that does not exist.
 func (e edge) update(ctx context.Context, tx *db.Tx, in *putInput) (*Detail, error) {
-	found, err := lock(ctx, tx, []id.ID{in.ID}, nil)
+	found, err := lock(ctx, tx, names{ids: []id.ID{in.ID}})
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func (e edge) write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*D
 		fill(tx, c)
 	}
 
-	// The unique index decides about a reference that two requests use at once.
+	// The unique indexes decide about a reference or key that two requests use at once.
 	if err := tx.Pipeline(ctx, w.save(tx, c, in, old == nil)); err != nil {
 		return nil, conflict(err)
 	}
@@ -145,7 +146,7 @@ func (e edge) write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*D
 // compared.
 func note(tx *db.Tx, old *stored, c *Contact, in *Update) {
 	if old == nil {
-		audit.Note(tx, audit.Created, audit.Contact, c.ID, nil, c)
+		audit.Note(tx, audit.Created, audit.Contact, c.ID, nil, view{Contact: c})
 		return
 	}
 
@@ -154,7 +155,13 @@ func note(tx *db.Tx, old *stored, c *Contact, in *Update) {
 		before.TaxIdentifier = new(string)
 	}
 
-	audit.Note(tx, audit.Updated, audit.Contact, c.ID, before, c)
+	audit.Note(tx, audit.Updated, audit.Contact, c.ID, view{Contact: &before}, view{Contact: c})
+}
+
+// view is a contact as audit events show it: without the fields that are computed from other records.
+type view struct {
+	*Contact
+	Source *struct{} `json:"source,omitempty"`
 }
 
 // fill sets the fields of a new contact that only the service decides.
@@ -165,20 +172,25 @@ func fill(tx *db.Tx, c *Contact) {
 	}
 }
 
-// writer returns what a request needs to write contacts: the payout accounts that changes name, and whether the
-// caller may write vendors only.
+// writer returns what a request needs to write contacts: the payout accounts and connections that changes name, and
+// whether the caller may write vendors only.
 func (e edge) writer(ctx context.Context, tx *db.Tx, changes []*Update) (writer, error) {
-	var named []id.ID
+	var accounts, connections []id.ID
 
 	for _, c := range changes {
 		if v := c.PayoutAccountID.Value; v != nil {
-			named = append(named, *v)
+			accounts = append(accounts, *v)
+		}
+
+		if v := c.ConnectionID.Value; v != nil {
+			connections = append(connections, *v)
 		}
 	}
 
-	known, err := loadAccounts(ctx, tx, named)
+	w := writer{box: e.box, vendorsOnly: !tx.Actor.Has("contacts:write")}
+	err := tx.Together(ctx, db.LoadBy(&w.accounts, loadAccounts, accounts), db.LoadBy(&w.connections, connection.HoldAll, connections))
 
-	return writer{box: e.box, vendorsOnly: !tx.Actor.Has("contacts:write"), accounts: known}, err
+	return w, err
 }
 
 type deleteInput struct {
@@ -190,7 +202,7 @@ type deleteInput struct {
 // refuses otherwise.
 func (e edge) deleteContact(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	// The lock keeps new references away while the old ones are counted.
-	found, err := lock(ctx, tx, []id.ID{in.ID}, nil)
+	found, err := lock(ctx, tx, names{ids: []id.ID{in.ID}})
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ func Intake(box *seal.Box) intake.Kind {
 	door := &intake.Door[BatchItem]{
 		Form: api.NewForm[BatchItem](),
 		Name: func(item *BatchItem, of *id.ID) { item.ID = of },
+		From: (*BatchItem).takeIn,
 		// Whoever has asked for the sync, its contacts are of all types.
 		Save: func(ctx context.Context, tx *db.Tx, _ intake.Origin, items []BatchItem) ([]api.Attempt, error) {
 			return edge{box: box}.save(ctx, tx, items, false)
@@ -26,11 +27,12 @@ func Intake(box *seal.Box) intake.Kind {
 	return intake.Kind{Name: "contact", Match: matchIntake, Current: currentValues, Save: door.Write}
 }
 
-// matchIntake finds the contacts with the same e-mail address. Names are never enough, and several of one address are
-// ambiguous.
-func matchIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
-	emails := make([]string, len(unknown))
+// matchIntake finds the contacts that have the key of the record, else those with the same e-mail address. Names are
+// never enough, and several of one address are ambiguous.
+func matchIntake(ctx context.Context, tx *db.Tx, from intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
+	emails, keys := make([]string, len(unknown)), make([]sourceKey, len(unknown))
 	for i := range unknown {
+		keys[i] = newKey(from.ConnectionID, &unknown[i].ExternalID)
 		// Values that do not fit are refused when they are saved.
 		_ = json.Unmarshal(unknown[i].Values["email"], &emails[i])
 	}
@@ -49,9 +51,21 @@ func matchIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, unknown []inta
 		return nil, fmt.Errorf("match contacts: %w", err)
 	}
 
+	holders, err := loadHolders(ctx, tx, keys)
+	if err != nil {
+		return nil, err
+	}
+
 	out := make([]intake.Match, len(unknown))
 	for _, r := range found {
 		out[r.N-1] = intake.Match{ID: &r.IDs[0], Ambiguous: len(r.IDs) > 1}
+	}
+
+	// What a caller has written with the record's key needs no guess.
+	for i, holder := range holders {
+		if holder != nil {
+			out[i] = intake.Match{ID: holder}
+		}
 	}
 
 	return out, nil
@@ -59,7 +73,7 @@ func matchIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, unknown []inta
 
 // currentValues locks contacts and returns their values.
 func currentValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Values, error) {
-	found, err := lock(ctx, tx, ids, nil)
+	found, err := lock(ctx, tx, names{ids: ids})
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,8 @@ type Filter struct {
 	Status     Status   `query:"status" json:"status,omitempty"`
 	Search     string   `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the name, first name or e-mail address."`
 	UniqueRefs []string `query:"uniqueRefs" json:"uniqueRefs,omitempty"`
+
+	ConnectionIDs page.Refs `query:"connectionIds" json:"connectionIds,omitempty" doc:"null selects those of no connection."`
 }
 
 // ListQuery returns the query of contacts c that a valid filter selects, in rows of Contact.
@@ -30,6 +32,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	q.Narrow("c.status = ?", f.Status)
 	q.Search(f.Search, "c.name", "c.first_name", "c.email")
 	q.Narrow("c.unique_ref = any(?)", f.UniqueRefs)
+	q.Refs("c.connection_id", f.ConnectionIDs)
 
 	return q
 }

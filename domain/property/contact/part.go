@@ -15,6 +15,7 @@ func Part(box *seal.Box) parts.Part {
 		Tables:    parts.Owns("contact"),
 		Uses: []parts.Use{
 			{Of: "account", Reason: "payoutAccounts", Columns: []string{"contact.payout_account_id"}, Holds: true},
+			{Of: "connection", Reason: "contacts", Columns: []string{"contact.connection_id"}},
 		},
 		Used:    []*parts.Usage{used},
 		Exports: []parts.Export{export.Declare(contactsCSV())},

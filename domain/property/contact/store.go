@@ -12,11 +12,10 @@ import (
 	"stayledger/platform/id"
 )
 
-const (
-	columns = `c.id, c.short_ref, c.unique_ref, c.type, c.status, c.name, c.first_name, c.email, c.phone, c.address, c.company_type,
-		'***' || c.tax_identifier_last4 as tax_identifier, c.payout_account_id, c.created_at, c.updated_at`
-	owned = `exists (select from listing_ownership_member m where m.team_id = c.team_id and m.contact_id = c.id) as owned`
-)
+var columns = `c.id, c.short_ref, c.unique_ref, c.connection_id, c.source_id, ` + SourceSQL("c") + ` as source, c.type, c.status, c.name, c.first_name, c.email, c.phone, c.address, c.company_type,
+	'***' || c.tax_identifier_last4 as tax_identifier, c.payout_account_id, c.created_at, c.updated_at`
+
+const owned = `exists (select from listing_ownership_member m where m.team_id = c.team_id and m.contact_id = c.id) as owned`
 
 // loadDetail returns a contact with the listings it owns today. It fails with apierr.NotFound.
 func loadDetail(ctx context.Context, tx *db.Tx, contact id.ID) (*Detail, error) {
@@ -34,11 +33,23 @@ func loadDetail(ctx context.Context, tx *db.Tx, contact id.ID) (*Detail, error) 
 	return &found, nil
 }
 
-// lock reads contacts by id or reference and keeps them from changing until the transaction ends.
-func lock(ctx context.Context, tx *db.Tx, ids []id.ID, refs []string) ([]stored, error) {
+// names are what a request calls contacts by: ids, references, and keys of connections.
+type names struct {
+	ids  []id.ID
+	refs []string
+	keys []sourceKey
+}
+
+// lock reads contacts by their names and keeps them from changing until the transaction ends.
+func lock(ctx context.Context, tx *db.Tx, n names) ([]stored, error) {
+	args, byKey := db.Args{"team": tx.Team, "ids": n.ids, "refs": n.refs}, ""
+	if len(n.keys) > 0 {
+		args["keys"] = n.keys
+		byKey = ` or c.id = any(array(` + holdersSQL("h.id") + `))`
+	}
+
 	rows, err := db.Select[stored](ctx, tx, `select `+columns+`, `+owned+` from contact c
-		where c.team_id = @team and (c.id = any(@ids::uuid[]) or c.unique_ref = any(@refs::text[])) order by c.id for update of c`,
-		db.Args{"team": tx.Team, "ids": ids, "refs": refs})
+		where c.team_id = @team and (c.id = any(@ids::uuid[]) or c.unique_ref = any(@refs::text[])`+byKey+`) order by c.id for update of c`, args)
 	if err != nil {
 		return nil, fmt.Errorf("lock contacts: %w", err)
 	}
@@ -90,12 +101,12 @@ func (w writer) save(tx *db.Tx, c *Contact, in *Update, isNew bool) db.Stmt {
 	}
 
 	s := db.Stmt{
-		SQL: `update contact set unique_ref = @ref, type = @type, status = @status, name = @name, first_name = @first, email = @email,
+		SQL: `update contact set unique_ref = @ref, connection_id = @connection, source_id = @source, type = @type, status = @status, name = @name, first_name = @first, email = @email,
 			phone = @phone, address = @address, company_type = @company, tax_identifier_last4 = @last4, payout_account_id = @account,
 			tax_identifier = case when @named::boolean then @sealed::bytea else tax_identifier end, updated_at = @now
 			where team_id = @team and id = @id`,
 		Args: db.Args{
-			"team": tx.Team, "id": c.ID, "ref": c.UniqueRef, "type": c.Type, "status": c.Status, "name": c.Name, "first": c.FirstName,
+			"team": tx.Team, "id": c.ID, "ref": c.UniqueRef, "connection": c.ConnectionID, "source": c.SourceID, "type": c.Type, "status": c.Status, "name": c.Name, "first": c.FirstName,
 			"email": c.Email, "phone": c.Phone, "address": c.Address, "company": c.CompanyType, "last4": last4,
 			"account": c.PayoutAccountID, "sealed": sealed, "now": tx.Now,
 		},
@@ -106,17 +117,20 @@ func (w writer) save(tx *db.Tx, c *Contact, in *Update, isNew bool) db.Stmt {
 	}
 
 	// A new contact also gets its short reference, which never changes.
-	s.SQL = `insert into contact (team_id, id, short_ref, unique_ref, type, status, name, first_name, email, phone, address, company_type,
+	s.SQL = `insert into contact (team_id, id, short_ref, unique_ref, connection_id, source_id, type, status, name, first_name, email, phone, address, company_type,
 			tax_identifier_last4, tax_identifier, payout_account_id, created_at, updated_at)
-		values (@team, @id, @short, @ref, @type, @status, @name, @first, @email, @phone, @address, @company, @last4, @sealed, @account, @now, @now)`
+		values (@team, @id, @short, @ref, @connection, @source, @type, @status, @name, @first, @email, @phone, @address, @company, @last4, @sealed, @account, @now, @now)`
 	s.Args["short"] = c.ID.ShortRef()
 
 	return s
 }
 
 func conflict(err error) error {
-	if db.Constraint(err) == "contact_unique_ref" {
+	switch db.Constraint(err) {
+	case "contact_unique_ref":
 		return errDuplicateUniqueRef.Because(err)
+	case "contact_source":
+		return errDuplicateSource.At(apierr.IssueDuplicateUniqueRef.InBody("sourceId")).Because(err)
 	}
 
 	return err
@@ -133,7 +147,7 @@ func remove(ctx context.Context, tx *db.Tx, c *Contact) error {
 		return fmt.Errorf("delete contact: %w", err)
 	}
 
-	audit.Note(tx, audit.Deleted, audit.Contact, c.ID, c, nil)
+	audit.Note(tx, audit.Deleted, audit.Contact, c.ID, view{Contact: c}, nil)
 
 	for _, method := range gone {
 		audit.Note(tx, audit.Deleted, audit.PaymentMethod, method, map[string]id.ID{"contactId": c.ID}, nil, audit.Ref(audit.RoleOwner, audit.Contact, c.ID))
@@ -147,7 +161,7 @@ func archive(ctx context.Context, tx *db.Tx, c *Contact) error {
 		db.Args{"team": tx.Team, "id": c.ID, "now": tx.Now})
 	archived := *c
 	archived.Status = Inactive
-	audit.Note(tx, audit.Updated, audit.Contact, c.ID, c, archived)
+	audit.Note(tx, audit.Updated, audit.Contact, c.ID, view{Contact: c}, view{Contact: &archived})
 
 	return err
 }

@@ -230,6 +230,8 @@ type Door[T any] struct {
 	Form *api.Form[T]
 	// Name says which record an item changes; nil is a new one.
 	Name func(item *T, of *id.ID)
+	// From tells an item where it comes from, with its external id; nil for nouns that keep no such key.
+	From func(item *T, from Origin, externalID string)
 	Save func(ctx context.Context, tx *db.Tx, from Origin, items []T) ([]api.Attempt, error)
 	// Locked says which refusals are those of locks; nil for none.
 	Locked func(error) bool
@@ -252,6 +254,11 @@ func (d *Door[T]) Write(ctx context.Context, tx *db.Tx, from Origin, writes []Wr
 		}
 
 		d.Name(&item, writes[i].ID)
+
+		if d.From != nil {
+			d.From(&item, from, writes[i].ExternalID)
+		}
+
 		items, places = append(items, item), append(places, i)
 	}
 

@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 )
 
 func TestSettingsAndCredentialsAreStrict(t *testing.T) {
@@ -193,6 +194,35 @@ func TestChangesOfAConnection(t *testing.T) {
 		{object{"settings": object{"companyName": "X"}}, "required", "settings.odfiRouting"},
 	} {
 		x.Put(path, test.body).WantError(apierr.CodeBadRequest, "").WantIssue(test.code, test.path)
+	}
+}
+
+// A connection is deleted only while nothing came over it.
+func TestAConnectionThatBroughtRecordsIsArchived(t *testing.T) {
+	t.Parallel()
+	x := newWorld(t)
+	fixture.StandardChart(x.Team)
+
+	vendors, bills := x.connect(nacha(nil)), x.connect(nacha(nil))
+	vendor := x.Post("/contacts", object{"type": "vendor", "name": "Fix-It", "connectionId": vendors}).Want(201)
+	bill := x.Post("/transactions", object{
+		"type": "payout", "date": "2026-03-01", "connectionId": bills, "sourceId": "b-1", "lines": []object{{"amount": 100, "party": "manager"}},
+	}).Want(201)
+
+	for c, reason := range map[id.ID]string{vendors: "contacts", bills: "transactions"} {
+		path := "/connections/" + c.String()
+		if r := x.Delete(path+"?outcome=delete").WantError(apierr.CodeBadRequest, apierr.ReasonInUse); r.String("context.lockReasons") != `["`+reason+`"]` {
+			t.Errorf("refused with %s, want %s", r.Body, reason)
+		}
+	}
+
+	// What it brought can go, or leave it, and then so can the connection.
+	x.Put("/contacts/"+vendor.String("id"), object{"connectionId": nil}).Want(200)
+	x.Delete("/transactions/" + bill.String("id")).Want(204)
+	x.Delete("/connections/" + vendors.String()).Want(204)
+
+	if r := x.Delete("/connections/" + bills.String() + "?outcome=archive").Want(202); r.String("type") != "connection-archive" {
+		t.Errorf("archived with %s", r.Body)
 	}
 }
 

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/banking/accountconnection"
 	"stayledger/domain/banking/rule"
 	"stayledger/domain/books/bank"
+	"stayledger/domain/property/contact"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/settlement/payment"
@@ -114,7 +116,7 @@ func newWorld(t *testing.T, open ...payapp.Opener) *world {
 	own := connection.Part(connection.Config{Box: box, Private: true, Apps: payapp.Apps(open[0], pay.AllowPrivate(true))})
 
 	return &world{t: t, box: box, provider: newProvider(t), Team: apitest.New(t, apitest.Config{
-		Endpoints: parts.Join(own, operation.Part(time.Hour), accountconnection.Part(), bank.Part(rule.OfBank), (&payment.Gateway{}).Part()).Endpoints,
+		Endpoints: parts.Join(own, operation.Part(time.Hour), accountconnection.Part(), bank.Part(rule.OfBank), contact.Part(box), transaction.Part(), (&payment.Gateway{}).Part()).Endpoints,
 		Handlers:  own.Handlers,
 	})}
 }

@@ -45,6 +45,27 @@ func Hold(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error)
 	return read(ctx, tx, connection, "for share")
 }
 
+// HoldAll keeps connections from being deleted until the transaction ends, and returns those of the ids that are
+// connections of the team.
+func HoldAll(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]bool, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+
+	found, err := db.Select[id.ID](ctx, tx, `select id from connection where team_id = @team and id = any(@ids::uuid[]) order by id for key share`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("hold connections: %w", err)
+	}
+
+	out := make(map[id.ID]bool, len(found))
+	for _, one := range found {
+		out[one] = true
+	}
+
+	return out, nil
+}
+
 // Lock reads a connection and keeps it from changing, and from being referred to anew, until the transaction ends.
 func Lock(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) {
 	return read(ctx, tx, connection, "for update")
@@ -111,10 +132,10 @@ func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	return nil
 }
 
-// newUsage returns the usage of connections: any payment or account connection keeps one from being deleted, a payment
-// under way from being archived.
+// newUsage returns the usage of connections: any record that came over one keeps it from being deleted, as
+// payments and account connections do, and a payment under way from being archived.
 func newUsage() *parts.Usage {
-	return parts.NewUsage("connection", "payments", "paymentsUnderWay", "accountConnections", "bankRecords", "reservations", "syncs")
+	return parts.NewUsage("connection", "payments", "paymentsUnderWay", "accountConnections", "bankRecords", "reservations", "contacts", "transactions", "syncs")
 }
 
 // checkIdle refuses what must not happen while a payment is under way.
