@@ -89,6 +89,8 @@ func (c *crowd) complete() {
 	for _, sql := range []string{
 		`insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)
 			values (@team, @connection, 'c', 'nacha', 'Bank', 'active', now(), now())`,
+		`update contact set connection_id = @connection, source_id = 'o' where team_id = @team and id = @owner`,
+		`update transaction set connection_id = @connection, source_id = 't' where team_id = @team and id = @expense`,
 		`insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, created_at, updated_at)
 			values (@team, @method, @owner, 'verified', 'Ann', 'checking', '1234', '1234', '', now(), current_timestamp, now())`,
 		`insert into payment_approval (team_id, id, connection_id, funding_account_id, allow_overdraft, requested_by, created_at)

@@ -180,7 +180,7 @@ var walking = []struct {
 		/bank-records ids accountIds /general-ledger/journals ids shortRefs accountIds
 		/payments connectionIds contactIds transactionIds approvalIds /reservations ids listingIds shortRefs
 		/reports/journal-entries reservationIds ownershipPeriodIds accountIds categoryIds listingIds
-		/transactions ids accountIds contactIds listingIds shortRefs`},
+		/transactions ids accountIds contactIds listingIds connectionIds shortRefs`},
 	{"an account shows how many of its bank records are open", walk, `/accounts categoryIds assignment single`},
 	{"a draft is derived from all entries of its ownership period", walk, `
 		/statements page sort=startAt sort=listing sort=status statementIds periodIds ownershipPeriodIds listingIds recurringFeeIds year search single`},
