@@ -112,6 +112,9 @@ func newSecrets(t *testing.T, b *seal.Box) secrets {
 		db.Args{"id": s.connection, "ref": s.connection.ShortRef(), "sealed": b.Seal([]byte(`{"apiKey":"k"}`), "connection:"+s.connection.String())})
 	x.Exec(`insert into connection_token (team_id, id, token, credentials_sum) values (@team, @id, @sealed, 'x')`,
 		db.Args{"id": s.connection, "sealed": b.Seal([]byte(`{"Access":"a"}`), "connection-token:"+s.connection.String())})
+	x.Exec(`insert into connection_authorization (team_id, id, hash, user_id, app_id, redirect_uri, code, created_at)
+		values (@team, @id, '', @id, 'ownerrez', '', @sealed, now())`,
+		db.Args{"id": s.connection, "sealed": b.Seal([]byte("code"), "connection-authorization:"+s.connection.String())})
 	x.Exec(`insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, is_default, chosen_at, created_at, updated_at)
 		values (@team, @id, @contact, 'verified', 'Ann', 'checking', '6789', '0021', @sealed, true, @now, @now, @now)`,
 		db.Args{"now": x.DB.Now(), "id": s.method, "contact": s.contact, "sealed": b.Seal([]byte(`{"routing":"021000021","account":"123456789"}`), "payee_method:"+s.method.String())})
@@ -134,6 +137,7 @@ func (s secrets) open(t *testing.T, b *seal.Box) {
 		for _, c := range []struct{ sql, label, want string }{
 			{`select credentials from connection where team_id = @team`, "connection:" + s.connection.String(), `{"apiKey":"k"}`},
 			{`select token from connection_token where team_id = @team`, "connection-token:" + s.connection.String(), `{"Access":"a"}`},
+			{`select code from connection_authorization where team_id = @team`, "connection-authorization:" + s.connection.String(), "code"},
 			{`select numbers from payee_method where team_id = @team`, "payee_method:" + s.method.String(), `{"routing":"021000021","account":"123456789"}`},
 			{`select token from delivery_email where team_id = @team`, "delivery_email:" + s.message.String(), "token"},
 		} {
@@ -207,7 +211,7 @@ func TestSecretsMoveToTheNewKey(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for column, want := range map[string][2]int{"contact.tax_identifier": {0, 1302}, "connection.credentials": {2, 0}, "connection_token.token": {2, 0}, "payee_method.numbers": {2, 0}, "delivery_email.token": {2, 0}} {
+	for column, want := range map[string][2]int{"contact.tax_identifier": {0, 1302}, "connection.credentials": {2, 0}, "connection_token.token": {2, 0}, "connection_authorization.code": {2, 0}, "payee_method.numbers": {2, 0}, "delivery_email.token": {2, 0}} {
 		if n := counts[column]; n.Resealed != want[0] || n.Current != want[1] || len(n.Lost) != 0 {
 			t.Errorf("%s: %+v", column, n)
 		}
@@ -235,7 +239,7 @@ func columnsAreKnown(t *testing.T, d *db.DB, counts map[string]app.Resealed) {
 	t.Helper()
 
 	plain := []string{ // hashes, and content that is no secret of ours
-		"access_key.hash", "access_token.hash", "access_owner_link.hash", "access_owner_session.hash", "external_record.hash", "connection_token.credentials_sum", "api_idempotency.request_hash", "api_idempotency.body",
+		"access_key.hash", "access_token.hash", "access_owner_link.hash", "access_owner_session.hash", "external_record.hash", "connection_token.credentials_sum", "connection_authorization.hash", "api_idempotency.request_hash", "api_idempotency.body",
 		"file.sha256", "historical_txn.content", "team_logo.content", "team_logo.sha256",
 	}
 
