@@ -103,7 +103,6 @@ var documents = map[string]string{
 	"bank_rule_version.rule":          "history outlives its records",
 	"connection.settings":             "the funding account is looked up for each payment",
 	"contact.address":                 "has no records",
-	"external_record.conflicts":       "what a source said of fields",
 	"external_record.refs":            "names of records at a source",
 	"external_record.taken":           "what a source said last; it is compared with what is here",
 	"external_record.waiting":         "checked when it is taken in",

@@ -122,6 +122,7 @@ var derived = map[string]string{
 	"sync_item":                "what became of records that were read",
 	"sync_source":              "what syncs take turns on",
 	"team_books_closing":       "the history of how far the books were closed, which the team's event tells too",
+	"sync_conflict":            "a question; what is settled is told of the record that it changes",
 }
 
 // The triggers keep, for each transaction, what it did to each record: a sum over the texts of rows that were added

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
@@ -23,8 +24,8 @@ func Intake() intake.Kind {
 	}
 
 	return intake.Kind{
-		Name: "reservation", Lists: map[string][]string{"lines": {"type", "description"}},
-		Match: matchIntake, Current: currentValues, Save: door.Write,
+		Name: "reservation", Entity: audit.Reservation, Lists: map[string][]string{"lines": {"type", "description"}},
+		Match: matchIntake, Current: currentValues, Show: loadValues, Save: door.Write,
 		Remove: door.Deactivate,
 	}
 }
@@ -73,6 +74,11 @@ func currentValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intak
 		return nil, err
 	}
 
+	return loadValues(ctx, tx, ids)
+}
+
+// loadValues returns the values of reservations.
+func loadValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Values, error) {
 	found, err := loadReservations(ctx, tx, ids)
 	if err != nil {
 		return nil, err

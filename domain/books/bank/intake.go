@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
@@ -31,7 +32,7 @@ func Intake(rules Rules) intake.Kind {
 	}
 
 	return intake.Kind{
-		Name: "bankRecord", Match: intake.MatchByRef("bank_record"), Current: currentValues, Save: door.Write,
+		Name: "bankRecord", Entity: audit.BankRecord, Match: intake.MatchByRef("bank_record"), Current: currentValues, Show: loadValues, Save: door.Write,
 		// What the bank takes back counts no more, and stays readable.
 		Present: intake.Values{"status": json.RawMessage(`"active"`)}, Remove: door.Deactivate,
 	}
@@ -44,6 +45,21 @@ func currentValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intak
 		return nil, err
 	}
 
+	return encodeValues(found)
+}
+
+// loadValues returns the values of bank records.
+func loadValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Values, error) {
+	found, err := loadWithState(ctx, tx, ids, "")
+	if err != nil {
+		return nil, err
+	}
+
+	return encodeValues(found)
+}
+
+// encodeValues returns the values of bank records by id.
+func encodeValues(found map[id.ID]*lockedRecord) (_ map[id.ID]intake.Values, err error) {
 	out := make(map[id.ID]intake.Values, len(found))
 
 	for v, h := range found {

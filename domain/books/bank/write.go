@@ -301,14 +301,19 @@ func lockToChange(
 // lockAndLoad locks records and loads them. Their state is loaded by a statement of its own, which sees everything that
 // was done to them until they were locked.
 func lockAndLoad(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*lockedRecord, error) {
+	return loadWithState(ctx, tx, ids, " order by r.id for update of r")
+}
+
+// loadWithState loads records with their state. Hold is SQL that locks them, empty for none.
+func loadWithState(ctx context.Context, tx *db.Tx, ids []id.ID, hold string) (map[id.ID]*lockedRecord, error) {
 	args := db.Args{"team": tx.Team, "ids": ids}
 
 	found, err := db.Select[storedRecord](ctx, tx, `
 		select r.id, r.unique_ref, r.date, r.status, r.description, r.account_id, r.source, r.type, r.amount, r.balance, `+Currency+` as currency
 		from bank_record r join team k on k.team_id = r.team_id left join account a on a.team_id = r.team_id and a.id = r.account_id
-		where r.team_id = @team and r.id = any(@ids) order by r.id for update of r`, args)
+		where r.team_id = @team and r.id = any(@ids)`+hold, args)
 	if err != nil {
-		return nil, fmt.Errorf("hold bank records: %w", err)
+		return nil, fmt.Errorf("read bank records: %w", err)
 	}
 
 	type row struct {

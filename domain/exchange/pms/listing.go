@@ -30,15 +30,16 @@ type ref struct {
 // or the mapping says they are. A listing that could be one here waits until a person decides.
 func Listings(door *intake.Kind) intake.Kind {
 	k := *door
-	k.See = see
+	k.See, k.Apart = see, []string{"parentId", "unit"}
 	k.Match = func(ctx context.Context, tx *db.Tx, from intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
 		return matchListings(ctx, tx, door, from, unknown)
 	}
 	k.Save = func(ctx context.Context, tx *db.Tx, from intake.Origin, writes []intake.Write) ([]intake.Saved, error) {
 		// What is kept beside the listing is no field of it.
 		for i := range writes {
-			delete(writes[i].Fields, "parentId")
-			delete(writes[i].Fields, "unit")
+			for _, field := range k.Apart {
+				delete(writes[i].Fields, field)
+			}
 		}
 
 		saved, err := door.Save(ctx, tx, from, writes)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
@@ -24,7 +25,10 @@ func Intake(box *seal.Box) intake.Kind {
 		},
 	}
 
-	return intake.Kind{Name: "contact", Match: matchIntake, Current: currentValues, Save: door.Write}
+	return intake.Kind{
+		Name: "contact", Entity: audit.Contact, Match: matchIntake, Current: currentValues, Show: loadValues, Save: door.Write,
+		Secret: []string{"taxIdentifier"},
+	}
 }
 
 // matchIntake finds the contacts that have the key of the record, else those with the same e-mail address. Names are
@@ -78,6 +82,22 @@ func currentValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intak
 		return nil, err
 	}
 
+	return encodeValues(found)
+}
+
+// loadValues returns the values of contacts.
+func loadValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Values, error) {
+	found, err := db.Select[stored](ctx, tx, `select `+columns+`, `+owned+` from contact c where c.team_id = @team and c.id = any(@ids::uuid[])`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read contacts: %w", err)
+	}
+
+	return encodeValues(found)
+}
+
+// encodeValues returns the values of contacts by id.
+func encodeValues(found []stored) (_ map[id.ID]intake.Values, err error) {
 	out := make(map[id.ID]intake.Values, len(found))
 
 	for i := range found {

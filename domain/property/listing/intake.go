@@ -3,6 +3,7 @@ package listing
 import (
 	"context"
 
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
@@ -21,7 +22,9 @@ func (h Listings) Intake() intake.Kind {
 
 	// Names are never enough to know a listing by. One that its source has no more stays as it is: its guests and books stay too, and only people say that it is
 	// not managed any more.
-	return intake.Kind{Name: "listing", Match: intake.MatchByRef("listing"), Current: currentValues, Save: door.Write}
+	return intake.Kind{
+		Name: "listing", Entity: audit.Listing, Match: intake.MatchByRef("listing"), Current: currentValues, Show: loadValues, Save: door.Write,
+	}
 }
 
 // currentValues locks listings and returns their values.
@@ -35,6 +38,24 @@ func currentValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intak
 
 	for v, l := range found {
 		if out[v], err = intake.Encode(l); err != nil {
+			return nil, err
+		}
+	}
+
+	return out, nil
+}
+
+// loadValues returns the values of listings.
+func loadValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Values, error) {
+	found, err := ByID(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+
+	out := make(map[id.ID]intake.Values, len(found))
+
+	for v, l := range found {
+		if out[v], err = intake.Encode(&l); err != nil {
 			return nil, err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"time"
 
+	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -72,8 +73,9 @@ type Origin struct {
 // Kind says how the records of one noun are taken in. The functions run in the transaction of a page, and get all of its
 // records at once.
 type Kind struct {
-	// Name is what counts and items call the kind, such as reservation.
-	Name string
+	// Name is what counts and items call the kind, such as reservation; Entity the type of its records here.
+	Name   string
+	Entity audit.Entity
 	// Lists are the fields that are lists, with the members by which an item of one is known, such as the type and
 	// description of a line. Items that have them in common are told apart by their order.
 	Lists map[string][]string
@@ -85,6 +87,13 @@ type Kind struct {
 	// Current locks records and returns their values as they are here, in the form of Change.Values; fields that no
 	// source fills may be left out. A record that is gone here is left out of the map.
 	Current func(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Values, error)
+	// Show returns the same values without locking the records.
+	Show func(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Values, error)
+	// Apart are fields that are no values of the record here: they are not compared with it, and Save knows what they are
+	// for.
+	Apart []string
+	// Secret are fields of which people see a part only: what a source says of them is not shown.
+	Secret []string
 	// Save creates records or changes the given fields, each by itself: one that is refused keeps no other from being
 	// saved. It returns an outcome for each, in the order given.
 	Save func(ctx context.Context, tx *db.Tx, from Origin, writes []Write) ([]Saved, error)

@@ -246,9 +246,10 @@ var errText = errors.New("a text cannot be stored")
 
 // Conflict is a field that was changed here and at the source since it was last taken over.
 type Conflict struct {
-	Field    string          `json:"field" doc:"Such as checkIn, or lines[rent].amount."`
-	Here     json.RawMessage `json:"here" doc:"What the record has; it was kept."`
-	Incoming json.RawMessage `json:"incoming" doc:"What the source says."`
+	// Field is the path of a slot, such as checkIn, or lines[rent].amount.
+	Field string
+	// Here is what the record has, which is kept; Incoming what the source says.
+	Here, Incoming json.RawMessage
 }
 
 // outcome is what a merge decides.
@@ -256,8 +257,9 @@ type outcome struct {
 	// fields are those to write.
 	fields    Values
 	conflicts []Conflict
-	// agreed are the slots in which the record and its source say the same.
-	agreed map[string]bool
+	// stays are the slots in which the record goes on to differ from what its source said before and says again: a
+	// conflict about one of them is still open.
+	stays map[string]bool
 }
 
 // merge returns the fields to write so that a record follows its source where nobody has changed it here. Of each slot
@@ -276,7 +278,7 @@ func merge(taken, here, incoming Values, lists map[string][]string) (*outcome, e
 
 	last, now, next := all[0], all[1], all[2]
 	merged := &slots{values: map[slot]string{}, items: map[string][]slot{}}
-	changed, out := map[string]bool{}, &outcome{fields: Values{}, agreed: map[string]bool{}}
+	changed, out := map[string]bool{}, &outcome{fields: Values{}, stays: map[string]bool{}}
 
 	edited := findEdited(last, now)
 
@@ -287,12 +289,10 @@ func merge(taken, here, incoming Values, lists map[string][]string) (*outcome, e
 		// An item that somebody has edited here stays, with all of its members, when the source drops it.
 		dropped := edited[k.of()] && next.at(k.of()) == null && last.at(k.of()) == there
 
-		if comes == is {
-			out.agreed[k.String()] = true
-		}
-
 		switch {
-		case comes == is || comes == was || dropped && k.member != exists:
+		case comes == is || dropped && k.member != exists:
+		case comes == was:
+			out.stays[k.String()] = true
 		case is == was && !dropped:
 			merged.values[k] = comes
 			changed[k.field] = true
@@ -392,4 +392,80 @@ func (s *slots) list(field string, first, then []slot) (json.RawMessage, error) 
 	}
 
 	return out, nil
+}
+
+// pathField returns the field of the path of a slot.
+func pathField(path string) string {
+	field, _, _ := strings.Cut(path, "[")
+	return field
+}
+
+// byPath returns the values of a record by the path of their slot. It fails for values that split refuses.
+func byPath(v Values, lists map[string][]string) (map[string]json.RawMessage, error) {
+	all, err := split(v, lists)
+	if err != nil {
+		return nil, err
+	}
+
+	out := make(map[string]json.RawMessage, len(all.values))
+	for k, text := range all.values {
+		out[k.String()] = json.RawMessage(text)
+	}
+
+	return out, nil
+}
+
+// takeTheirs returns the fields to write so that a record has in some slots, named by their paths, what was last taken
+// over from its source. An item of a list that is not here any more comes back as the source has it. It fails for values
+// that split refuses.
+func takeTheirs(taken, here Values, paths map[string]bool, lists map[string][]string) (Values, error) {
+	last, err := split(taken, lists)
+	if err != nil {
+		return nil, err
+	}
+
+	now, err := split(here, lists)
+	if err != nil {
+		return nil, err
+	}
+
+	changed := map[string]bool{}
+
+	for _, k := range mergeOrder(taken, last, now) {
+		says := last.at(k)
+		if !paths[k.String()] || now.at(k) == says {
+			continue
+		}
+
+		changed[k.field], now.values[k] = true, says
+
+		if item := k.of(); k.item != "" && says != null && now.at(item) != there || k == item && k.item != "" && says == there {
+			now.restore(last, item)
+		}
+	}
+
+	// A list is written as a whole, with what else is here.
+	out := Values{}
+
+	for field := range changed {
+		if _, isList := lists[field]; !isList {
+			out[field] = json.RawMessage(now.at(slot{field: field}))
+			continue
+		}
+
+		if out[field], err = now.list(field, last.items[field], now.items[field]); err != nil {
+			return nil, err
+		}
+	}
+
+	return out, nil
+}
+
+// restore sets an item of a list to what it was.
+func (s *slots) restore(from *slots, item slot) {
+	for k, text := range from.values {
+		if k.of() == item {
+			s.values[k] = text
+		}
+	}
 }

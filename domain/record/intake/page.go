@@ -78,10 +78,16 @@ type memory struct {
 	Taken      Values
 	Refs       map[string]Reference
 	Waiting    Values
-	Conflicts  []Conflict
+	Conflicts  []openConflict
 	ChangedAt  *time.Time
 	Day        *day.Day
 	State      string
+}
+
+// openConflict is a conflict about a field of a record that nobody has settled.
+type openConflict struct {
+	ID    id.ID  `json:"id"`
+	Field string `json:"field"`
 }
 
 // key names a record of a source.
@@ -120,10 +126,12 @@ type keepRow struct {
 	Waiting    Values               `json:"waiting"`
 	// Locked says that what waits is held by a lock.
 	Locked    bool       `json:"locked"`
-	Conflicts []Conflict `json:"conflicts"`
 	ChangedAt *time.Time `json:"changed_at"`
 	Day       *day.Day   `json:"day"`
 	State     string     `json:"state"`
+
+	// conflicts are the open ones, had those that were open before.
+	conflicts, had []openConflict
 }
 
 // take takes in changes: it skips what is known already, and has the kinds save the rest. The outcomes are in items.
@@ -278,6 +286,15 @@ func (m *memory) entity() *id.ID {
 	}
 
 	return m.EntityID
+}
+
+// open returns the open conflicts of an external record.
+func (m *memory) open() []openConflict {
+	if m == nil {
+		return nil
+	}
+
+	return m.Conflicts
 }
 
 // note adds what became of a change.
@@ -463,7 +480,7 @@ func (in *intake) plan(ctx context.Context, tx *db.Tx, k *Kind, found []*pending
 			continue
 		}
 
-		if err := p.merge(current, k.Lists); err != nil {
+		if err := p.merge(tx, current, k); err != nil {
 			in.note(p.change, p.write.ID, Rejected, Malformed)
 			continue
 		}
@@ -595,6 +612,6 @@ func follow(taken, before, after Values) Values {
 func (m *memory) row(state string, waiting Values) keepRow {
 	return keepRow{
 		Kind: m.Kind, ExternalID: m.ExternalID, Ordinal: m.Ordinal, EntityID: m.EntityID, Hash: []byte{}, Taken: m.Taken,
-		Refs: m.Refs, Waiting: waiting, Conflicts: m.Conflicts, ChangedAt: m.ChangedAt, Day: m.Day, State: state,
+		Refs: m.Refs, Waiting: waiting, conflicts: m.Conflicts, had: m.Conflicts, ChangedAt: m.ChangedAt, Day: m.Day, State: state,
 	}
 }

@@ -18,7 +18,7 @@ type Config struct {
 	Open Open
 	// Refused is told of a connection whose app refuses the credentials.
 	Refused func(ctx context.Context, tx *db.Tx, connection id.ID) error
-	// Kinds are those of the nouns.
+	// Kinds are those of the nouns, in the order in which sources give them: a stay comes after its listing.
 	Kinds []Kind
 }
 
@@ -27,10 +27,11 @@ func Part(c Config) parts.Part {
 	r := &runner{open: c.Open, refused: c.Refused, kinds: map[string]*Kind{}}
 	for i := range c.Kinds {
 		r.kinds[c.Kinds[i].Name] = &c.Kinds[i]
+		r.order = append(r.order, c.Kinds[i].Name)
 	}
 
 	return parts.Part{
-		Endpoints: endpoints(),
+		Endpoints: append(endpoints(), r.conflictEndpoints()...),
 		Handlers:  map[job.Kind]job.Handler{taskKind: r.handler(), retryKind: {Do: retry}},
 		Every: []job.Every{{
 			Name: "sync-item-purge", Interval: time.Hour,
@@ -39,7 +40,7 @@ func Part(c Config) parts.Part {
 		// The connection is archived once it was synced, and its memory stays.
 		Uses: []parts.Use{{Of: "connection", Reason: "syncs", Columns: []string{"sync_source.connection_id"}}},
 		Tables: parts.Owns(
-			"sync_source", "sync_cursor", "sync", "sync_item", "sync_day", "external_record", "sync_hint",
+			"sync_source", "sync_cursor", "sync", "sync_item", "sync_day", "external_record", "sync_conflict", "sync_hint",
 		),
 	}
 }

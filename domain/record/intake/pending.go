@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 
+	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
 
@@ -13,7 +14,7 @@ type pending struct {
 	values    Values
 	was       *memory
 	write     Write
-	conflicts []Conflict
+	conflicts []openConflict
 	// asks says that this change has brought a conflict.
 	asks bool
 }
@@ -44,8 +45,8 @@ func (p *pending) resolve(entities map[Reference]id.ID, present Values) bool {
 	return true
 }
 
-// merge sets what the change writes into a record that has some values.
-func (p *pending) merge(here Values, lists map[string][]string) (err error) {
+// merge sets what the change writes into a record that has some values. It fails for values that split refuses.
+func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
 	taken := Values{}
 	if p.was != nil {
 		taken, p.conflicts = p.was.Taken, p.was.Conflicts
@@ -54,18 +55,28 @@ func (p *pending) merge(here Values, lists map[string][]string) (err error) {
 	// A new record gets everything that the source says.
 	if p.write.ID == nil {
 		p.write.Fields = maps.Clone(p.values)
-		_, err = split(p.values, lists)
+		_, err = split(p.values, k.Lists)
 
 		return err
 	}
 
-	out, err := merge(taken, here, p.values, lists)
+	compared := maps.Clone(p.values)
+	for _, field := range k.Apart {
+		delete(compared, field)
+	}
+
+	out, err := merge(taken, here, compared, k.Lists)
 	if err != nil {
 		return err
 	}
 
 	p.write.Fields, p.asks = out.fields, len(out.conflicts) > 0
-	p.conflicts = replaceConflicts(p.conflicts, out.conflicts, out.agreed)
+	p.conflicts = stillOpen(p.conflicts, p.values, out)
+
+	// Each is another one than there was about its field: whoever has seen that one has not seen what the source says now.
+	for _, c := range out.conflicts {
+		p.conflicts = append(p.conflicts, openConflict{ID: tx.NewID(), Field: c.Field})
+	}
 
 	return nil
 }
@@ -79,35 +90,26 @@ func (p *pending) reason() Reason {
 	return ""
 }
 
-// replaceConflicts returns the conflicts of a record after a merge: a new one takes the place of the one of its field,
-// and one whose field says the same on both sides is over.
-func replaceConflicts(old, found []Conflict, agreed map[string]bool) []Conflict {
-	fresh := map[string]bool{}
-	for _, c := range found {
-		fresh[c.Field] = true
-	}
-
-	out := []Conflict{}
+// stillOpen returns the conflicts of a record that a merge leaves open: those about fields of which the source says
+// nothing, and those in which the record goes on to differ from what the source says again.
+func stillOpen(old []openConflict, incoming Values, out *outcome) []openConflict {
+	var open []openConflict
 
 	for _, c := range old {
-		if !fresh[c.Field] && !agreed[c.Field] {
-			out = append(out, c)
+		if _, comes := incoming[pathField(c.Field)]; !comes || out.stays[c.Field] {
+			open = append(open, c)
 		}
 	}
 
-	return append(out, found...)
+	return open
 }
 
 // row returns the external record of a change that was taken in.
 func (p *pending) row(entity *id.ID) keepRow {
 	c := p.change
 	row := keepRow{
-		Kind: c.Kind, ExternalID: c.ExternalID, Ordinal: c.Ordinal, EntityID: entity, Taken: p.values, Refs: c.Refs,
-		Conflicts: p.conflicts, Day: c.At, State: active,
-	}
-
-	if row.Conflicts == nil {
-		row.Conflicts = []Conflict{}
+		Kind: c.Kind, ExternalID: c.ExternalID, Ordinal: c.Ordinal, EntityID: entity, Taken: p.taken(), Refs: c.Refs,
+		conflicts: p.conflicts, had: p.was.open(), Day: c.At, State: active,
 	}
 
 	if row.Refs == nil {
@@ -118,19 +120,38 @@ func (p *pending) row(entity *id.ID) keepRow {
 		row.ChangedAt = &c.ChangedAt
 	}
 
-	row.Hash = c.sum
+	// A record with a conflict is looked at whenever the source gives it: people may have ended the conflict meanwhile.
+	if row.Hash = c.sum; len(p.conflicts) > 0 {
+		row.Hash = []byte{}
+	}
 
 	return row
+}
+
+// taken returns what is taken over now: what the source says, and what it said before of fields of which it says nothing.
+func (p *pending) taken() Values {
+	if p.was == nil {
+		return p.values
+	}
+
+	out := maps.Clone(p.was.Taken)
+	if out == nil {
+		out = Values{}
+	}
+
+	maps.Copy(out, p.values)
+
+	return out
 }
 
 // wait returns the external record of a change that waits, beside what was taken over last. It has no hash: it is not
 // the same as what was taken in.
 func (p *pending) wait() keepRow {
 	row := p.row(p.write.ID)
-	row.Waiting, row.Hash, row.Taken, row.Conflicts = p.change.Values, []byte{}, Values{}, []Conflict{}
+	row.Waiting, row.Hash, row.Taken, row.conflicts = p.change.Values, []byte{}, Values{}, row.had
 
 	if p.was != nil {
-		row.Taken, row.Conflicts = p.was.Taken, p.was.Conflicts
+		row.Taken = p.was.Taken
 	}
 
 	return row

@@ -39,6 +39,7 @@ type runner struct {
 	open    Open
 	refused func(ctx context.Context, tx *db.Tx, connection id.ID) error
 	kinds   map[string]*Kind
+	order   []string // the names of the kinds
 }
 
 // handler returns the handler of the job that takes in pages.

@@ -29,7 +29,10 @@ const recallSQL = `
 		where (@complete or k.newer) and r.team_id = @team and r.source_id = @source and r.kind = k.kind and r.external_id = k.external_id
 			and r.ordinal = k.ordinal)
 	select kind, external_id, ordinal, entity_id, case when same then '' else hash end as hash, case when same then '{}' else taken end as taken,
-		refs, waiting, case when same then '[]' else conflicts end as conflicts, changed_at, day, state, same
+		refs, waiting, changed_at, day, state, same, case when same then '[]' else coalesce((
+			select jsonb_agg(jsonb_build_object('id', c.id, 'field', c.field) order by c.field) from sync_conflict c
+			where c.team_id = @team and c.source_id = @source and c.kind = known.kind and c.external_id = known.external_id and c.ordinal = known.ordinal
+			), '[]') end as conflicts
 	from known`
 
 // recall loads what a source said of records before, by record, and notes that a complete reading has seen them. Those
@@ -161,21 +164,21 @@ func remember(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error
 	}
 
 	_, err := tx.Exec(ctx, `
-		insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, conflicts, changed_at, day, state,
+		insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, changed_at, day, state,
 			seen_reading_id)
-		select @team, @source, kind, external_id, ordinal, entity_id, decode(hash, 'base64'), taken, refs, waiting, locked, conflicts, changed_at, day, state,
+		select @team, @source, kind, external_id, ordinal, entity_id, decode(hash, 'base64'), taken, refs, waiting, locked, changed_at, day, state,
 			@reading
 		from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, entity_id uuid, hash text, taken jsonb, refs jsonb, waiting jsonb,
-			locked boolean, conflicts jsonb, changed_at timestamptz, day date, state text)
+			locked boolean, changed_at timestamptz, day date, state text)
 		on conflict (team_id, source_id, kind, external_id, ordinal) do update set entity_id = excluded.entity_id, hash = excluded.hash,
-			taken = excluded.taken, refs = excluded.refs, waiting = excluded.waiting, locked = excluded.locked, conflicts = excluded.conflicts, changed_at = excluded.changed_at, day = excluded.day,
+			taken = excluded.taken, refs = excluded.refs, waiting = excluded.waiting, locked = excluded.locked, changed_at = excluded.changed_at, day = excluded.day,
 			state = excluded.state, seen_reading_id = excluded.seen_reading_id`,
 		db.Args{"team": tx.Team, "source": from.SourceID, "reading": from.reading, "rows": rows})
 	if err != nil {
 		return fmt.Errorf("save external records: %w", err)
 	}
 
-	return nil
+	return saveConflicts(ctx, tx, from, rows)
 }
 
 // listUnseen returns the external ids of records that a complete reading did not have, and how many were taken in at all.
@@ -217,7 +220,7 @@ const place = `(kind || ' ' || external_id || ' ' || lpad(ordinal::text, 10, '0'
 // name.
 func loadWaiting(ctx context.Context, tx *db.Tx, from Origin, after string, most int) ([]Change, error) {
 	rows, err := db.Select[memory](ctx, tx, `
-		select kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, conflicts, changed_at, day, state
+		select kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, '[]'::jsonb as conflicts, changed_at, day, state
 		from external_record
 		where team_id = @team and source_id = @source and waiting is not null and `+place+` > @after order by `+place+` limit @most`,
 		db.Args{"team": tx.Team, "source": from.SourceID, "after": after, "most": most})

@@ -1,0 +1,146 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+var conflictSorts = page.Sorts{{Name: "at", Expr: "c.at"}}
+
+// recordJoin joins to conflicts what is known of their records.
+const recordJoin = ` join external_record r on r.team_id = c.team_id and r.source_id = c.source_id and r.kind = c.kind and r.external_id = c.external_id
+		and r.ordinal = c.ordinal
+	join sync_source o on o.team_id = c.team_id and o.id = c.source_id`
+
+// conflictQuery returns the query of the team's open conflicts.
+func conflictQuery(tx *db.Tx) page.Query {
+	q := page.Query{
+		Columns: "c.id, o.connection_id, c.kind, c.external_id, r.entity_id, c.field, r.taken, c.at", From: "sync_conflict c" + recordJoin,
+		Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team}, Rows: "sync_conflict c", Joined: "r o",
+		Sorts: conflictSorts, Default: "-at", ID: "c.id",
+	}
+	q.CountedAs("sync_conflict")
+
+	return q
+}
+
+// recordKey names a record of any source.
+type recordKey struct {
+	SourceID   id.ID
+	Kind       string
+	ExternalID string
+	Ordinal    int
+}
+
+// heldConflict is a conflict while nothing else can settle it.
+type heldConflict struct {
+	recordKey
+
+	ID           id.ID
+	ConnectionID *id.ID
+	EntityID     id.ID
+	Field        string
+	Taken        Values
+}
+
+// lockConflicts locks the sources of conflicts in the order of their ids, so that no sync and nobody else settles them
+// until the transaction ends, and loads those that are still there.
+func lockConflicts(ctx context.Context, tx *db.Tx, all []Choice) (map[id.ID]*heldConflict, error) {
+	ids := make([]id.ID, len(all))
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+
+	args := db.Args{"team": tx.Team, "ids": ids}
+
+	if _, err := db.Select[id.ID](ctx, tx, `
+		select id from sync_source where team_id = @team and id in (select source_id from sync_conflict where team_id = @team and id = any(@ids))
+		order by id for update`, args); err != nil {
+		return nil, fmt.Errorf("lock the sources of conflicts: %w", err)
+	}
+
+	found, err := db.Select[heldConflict](ctx, tx, `
+		select c.id, c.source_id, c.kind, c.external_id, c.ordinal, c.field, o.connection_id, r.entity_id, r.taken
+		from sync_conflict c`+recordJoin+` where c.team_id = @team and c.id = any(@ids)`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read conflicts: %w", err)
+	}
+
+	out := make(map[id.ID]*heldConflict, len(found))
+	for i := range found {
+		out[found[i].ID] = &found[i]
+	}
+
+	return out, nil
+}
+
+// deleteConflicts deletes conflicts that are settled.
+func deleteConflicts(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+
+	_, err := tx.Exec(ctx, `delete from sync_conflict where team_id = @team and id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return fmt.Errorf("delete conflicts: %w", err)
+	}
+
+	return nil
+}
+
+// saveConflicts saves which conflicts of external records are open.
+func saveConflicts(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error {
+	type row struct {
+		ID         id.ID  `json:"id"`
+		Kind       string `json:"kind"`
+		ExternalID string `json:"external_id"`
+		Ordinal    int    `json:"ordinal"`
+		Field      string `json:"field"`
+	}
+
+	var (
+		over []id.ID
+		anew []row
+	)
+
+	for i := range rows {
+		r := &rows[i]
+		had := map[id.ID]bool{}
+
+		for _, c := range r.had {
+			had[c.ID] = true
+		}
+
+		for _, c := range r.conflicts {
+			if !had[c.ID] {
+				anew = append(anew, row{c.ID, r.Kind, r.ExternalID, r.Ordinal, c.Field})
+			}
+
+			delete(had, c.ID)
+		}
+
+		for v := range had {
+			over = append(over, v)
+		}
+	}
+
+	// A new conflict takes the place of the one of its field.
+	if err := deleteConflicts(ctx, tx, over); err != nil || len(anew) == 0 {
+		return err
+	}
+
+	_, err := tx.Exec(ctx, `
+		insert into sync_conflict (team_id, id, source_id, kind, external_id, ordinal, field, at)
+		select @team, id, @source, kind, external_id, ordinal, field, @now
+		from jsonb_to_recordset(@rows) as c (id uuid, kind text, external_id text, ordinal integer, field text)`,
+		db.Args{"team": tx.Team, "source": from.SourceID, "rows": anew, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("save conflicts: %w", err)
+	}
+
+	return nil
+}
