@@ -93,7 +93,7 @@ func Parts(o External, c Config) parts.Part {
 	nouns := []parts.Part{
 		operation.Part(c.KeepOperations),
 		intake.Part(intake.Config{
-			Open: o.Sources, Refused: connection.RequireReconnect,
+			Open: o.Sources, Refused: connection.RequireReconnect, MakeFile: o.Systems.Extracts(o.Store),
 			Kinds: []intake.Kind{pms.Listings(&listingDoor), contact.Intake(o.Box), reservation.Intake(), bank.Intake(rule.OfBank)},
 		}),
 		account.Part(journals),

@@ -127,6 +127,34 @@ func (s *scene) followChanges() {
 	}
 }
 
+// What is not certain is decided by a person before anything is read.
+//
+// Proves: RSN-29, RSN-30.
+func TestMappingsThatHaveToBeDecided(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	ada := s.Contact("owner", "Ada")
+	one, other := s.Listing("House 1", ada), s.Listing("House 1", ada)
+	s.system.SetListing(sandbox.Listing{ID: "L1", Name: "House 1", Currency: "usd"})
+	s.connect()
+
+	asked := s.Get(s.path("/listing-mappings")).Want(200)
+	if asked.Len("data") != 1 || asked.String("data.0.status") != "ambiguous" {
+		t.Errorf("the mappings are %s", asked.Body)
+	}
+
+	s.Put(s.path("/listing-mappings"), object{"data": array{}}).WantError("CONFLICT", "listingMappingAmbiguous")
+	s.Post(s.path("/sync"), nil).WantError("CONFLICT", "listingMappingRequired")
+	s.Put(s.path("/listing-mappings"), object{"data": array{object{
+		"targetListingConnectionId": asked.String("data.0.targetListingConnectionId"), "listingId": other.ID,
+	}}}).Want(200)
+	s.sync("full")
+
+	if got := s.Get("/listings?connectionIds=" + s.connection.String()).Want(200); got.Len("data") != 1 || got.ID("data.0.id") != other.ID {
+		t.Errorf("the listing of the system is %s, not %s or %s", got.Body, one.ID, other.ID)
+	}
+}
+
 // Listings of a system that have one name are different listings, on whatever page they come; they are not taken for one
 // that the system has brought before.
 func TestListingsOfOneNameAreNotTakenForEachOther(t *testing.T) {

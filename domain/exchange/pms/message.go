@@ -108,7 +108,7 @@ func (s *Systems) read(c *connection.Connection, in *messageInput, d *db.DB) (*p
 // hint has reservations looked at, and the listings read if some of them have changed. A connection that was never read
 // waits for its first sync, which reads everything.
 func hint(ctx context.Context, tx *db.Tx, one id.ID, reservations []string, listings bool) error {
-	read, err := db.Get[bool](ctx, tx, `select exists (select from sync where team_id = @team and source_id = @source)`,
+	read, err := db.Get[bool](ctx, tx, `select exists (select from sync where team_id = @team and source_id = @source and view = 'automate')`,
 		db.Args{"team": tx.Team, "source": one})
 	if err != nil {
 		return fmt.Errorf("find out whether a source was read: %w", err)

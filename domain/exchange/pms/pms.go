@@ -124,8 +124,10 @@ func (s *Systems) Apps() connection.Apps {
 		}
 		out[i].OAuth = s.oauth(k.ID)
 		out[i].Kinds = (*source)(nil).Kinds()
+		out[i].Extractors = infos()
 		out[i].Check = s.check
 		out[i].Connected = s.readListings
+		out[i].Leave = s.unsubscribe
 	}
 
 	return out
@@ -184,6 +186,25 @@ func (s *Systems) readListings(ctx context.Context, d *db.DB, scope db.Scope, c 
 	}, nil
 }
 
+// unsubscribe has a system send no more messages for a connection.
+func (s *Systems) unsubscribe(ctx context.Context, d *db.DB, scope db.Scope, c *connection.Connection) error {
+	client, err := s.open(c, s.tokens(d, scope, c))
+	if err != nil {
+		return fmt.Errorf("%w: %w", connection.ErrUnusable, err)
+	}
+
+	hooks, is := client.(pms.Hooks)
+	if !is {
+		return nil
+	}
+
+	if err := hooks.Unsubscribe(ctx); err != nil {
+		return checkError(err)
+	}
+
+	return nil
+}
+
 // checkError returns the error of a call as connections see it.
 func checkError(err error) error {
 	switch {
@@ -209,6 +230,16 @@ func (s *Systems) tokens(d *db.DB, scope db.Scope, c *connection.Connection) pms
 
 // Open opens the source behind a connection. It is an intake.Open.
 func (s *Systems) Open(ctx context.Context, d *db.DB, scope db.Scope, connectionID id.ID) (intake.Source, error) {
+	c, client, err := s.openActive(ctx, d, scope, connectionID)
+	if err != nil {
+		return nil, err
+	}
+
+	return &source{client: client, app: string(c.AppID)}, nil
+}
+
+// openActive opens the client of an active connection. It fails with intake.ErrRefused for one that cannot be read.
+func (s *Systems) openActive(ctx context.Context, d *db.DB, scope db.Scope, connectionID id.ID) (*connection.Connection, pms.Client, error) {
 	var c *connection.Connection
 
 	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -216,18 +247,18 @@ func (s *Systems) Open(ctx context.Context, d *db.DB, scope db.Scope, connection
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the connection of a source: %w", err)
+		return nil, nil, fmt.Errorf("read the connection of a source: %w", err)
 	}
 
 	// Nothing is read over a connection that was switched off or has to be connected again.
 	if c.Status != connection.Active {
-		return nil, intake.ErrRefused
+		return nil, nil, intake.ErrRefused
 	}
 
 	client, err := s.open(c, newTokens(d, scope, s.box, c))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", intake.ErrRefused, err)
+		return nil, nil, fmt.Errorf("%w: %w", intake.ErrRefused, err)
 	}
 
-	return &source{client: client, app: string(c.AppID)}, nil
+	return c, client, nil
 }

@@ -69,7 +69,7 @@ func startScheduled(ctx context.Context, tx *db.Tx, one id.ID) error {
 	}
 
 	read, err := db.Get[bool](ctx, tx, `
-		select exists (select from sync where team_id = @team and source_id = @source and mode = 'full' and status <> 'failed' and queued_at > @since)`,
+		select exists (select from sync where team_id = @team and source_id = @source and view = 'automate' and mode = 'full' and status <> 'failed' and queued_at > @since)`,
 		db.Args{"team": tx.Team, "source": one, "since": tx.Now.Add(-completely)})
 	if err != nil {
 		return fmt.Errorf("find out when a source was last read completely: %w", err)

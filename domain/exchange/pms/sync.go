@@ -37,6 +37,13 @@ func (s *Systems) Part() parts.Part {
 					"request over. The first sync of a connection in a team with listings needs listing mappings.",
 				Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
 			}, startSync),
+			api.Write(api.Endpoint{
+				Method: http.MethodPost, Path: "/connections/extract", ID: "extractFromConnection", Tag: tag, Summary: "Make a file of what a system has",
+				Errors: apierr.List{connection.ErrBusy, connection.ErrReconnect, errInactive, apierr.NotImplemented},
+				Doc: "Starts an operation that reads the system and makes a file, the result of the operation. Nothing is taken into the books. The app of the " +
+					"connection says which extractors it has. Fails with 501 for one that it lacks.",
+				Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
+			}, startExtract),
 			api.Read(api.Endpoint{
 				Method: http.MethodGet, Path: "/connections/{id}/listing-mappings", ID: "getListingMappings", Tag: tag,
 				Summary: "Read which listings those of a system are", Errors: apierr.List{apierr.NotImplemented}, Scopes: []string{"connections:read"},
@@ -79,6 +86,19 @@ type DateRange struct {
 	EndAt   *day.Day `json:"endAt,omitempty"`
 }
 
+// bound sets the days that are read. It fails for a range that ends before it starts.
+func (r *DateRange) bound(n *intake.New) error {
+	if r == nil {
+		return nil
+	}
+
+	if n.From, n.To = r.StartAt, r.EndAt; n.From != nil && n.To != nil && n.To.Before(*n.From) {
+		return apierr.BadRequest.At(apierr.IssueDateOrder.InBody("dateRange", "endAt"))
+	}
+
+	return nil
+}
+
 // startSync starts a sync of a connection.
 func startSync(ctx context.Context, tx *db.Tx, in *syncInput) (*operation.Acknowledgement, error) {
 	c, err := lock(ctx, tx, in.ID)
@@ -102,10 +122,8 @@ func startSync(ctx context.Context, tx *db.Tx, in *syncInput) (*operation.Acknow
 		}
 	}
 
-	if r := in.Body.DateRange; r != nil {
-		if n.From, n.To = r.StartAt, r.EndAt; n.From != nil && n.To != nil && n.To.Before(*n.From) {
-			return nil, apierr.BadRequest.At(apierr.IssueDateOrder.InBody("dateRange", "endAt"))
-		}
+	if err := in.Body.DateRange.bound(&n); err != nil {
+		return nil, err
 	}
 
 	waits, err := needsMapping(ctx, tx, in.ID)
@@ -156,7 +174,7 @@ func checkSyncable(c *connection.Connection) error {
 func needsMapping(ctx context.Context, tx *db.Tx, connection id.ID) (bool, error) {
 	waits, err := db.Get[bool](ctx, tx, `
 		select exists (select from listing where team_id = @team)
-			and not exists (select from sync where team_id = @team and source_id = @connection)
+			and not exists (select from sync where team_id = @team and source_id = @connection and view = 'automate')
 			and exists (select from listing_connection where team_id = @team and connection_id = @connection and not is_decided)`,
 		db.Args{"team": tx.Team, "connection": connection})
 	if err != nil {

@@ -195,7 +195,7 @@ func requeue(ctx context.Context, tx *db.Tx, s *Sync) error {
 		return err
 	}
 
-	if other != nil {
+	if other != nil && s.View == Automate {
 		return errOtherWaits
 	}
 

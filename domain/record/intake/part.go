@@ -18,13 +18,15 @@ type Config struct {
 	Open Open
 	// Refused is told of a connection whose app refuses the credentials.
 	Refused func(ctx context.Context, tx *db.Tx, connection id.ID) error
+	// MakeFile makes the files of extracts.
+	MakeFile MakeFile
 	// Kinds are those of the nouns, in the order in which sources give them: a stay comes after its listing.
 	Kinds []Kind
 }
 
 // Part returns the endpoints, the jobs and the tables of the intake.
 func Part(c Config) parts.Part {
-	r := &runner{open: c.Open, refused: c.Refused, kinds: map[string]*Kind{}}
+	r := &runner{open: c.Open, refused: c.Refused, makeFile: c.MakeFile, kinds: map[string]*Kind{}}
 	for i := range c.Kinds {
 		r.kinds[c.Kinds[i].Name] = &c.Kinds[i]
 		r.order = append(r.order, c.Kinds[i].Name)
@@ -32,7 +34,7 @@ func Part(c Config) parts.Part {
 
 	return parts.Part{
 		Endpoints: append(endpoints(), r.conflictEndpoints()...),
-		Handlers:  map[job.Kind]job.Handler{taskKind: r.handler(), retryKind: {Do: retry}},
+		Handlers:  map[job.Kind]job.Handler{taskKind: r.handler(), retryKind: {Do: retry}, extractKind: r.extractor()},
 		Every: []job.Every{{
 			Name: "sync-item-purge", Interval: time.Hour,
 			Do: func(ctx context.Context, d *db.DB) error { return Purge(ctx, d, keepItems) },

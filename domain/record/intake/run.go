@@ -36,10 +36,11 @@ type Open func(ctx context.Context, d *db.DB, scope db.Scope, connection id.ID) 
 
 // runner takes in pages.
 type runner struct {
-	open    Open
-	refused func(ctx context.Context, tx *db.Tx, connection id.ID) error
-	kinds   map[string]*Kind
-	order   []string // the names of the kinds
+	open     Open
+	refused  func(ctx context.Context, tx *db.Tx, connection id.ID) error
+	makeFile MakeFile
+	kinds    map[string]*Kind
+	order    []string // the names of the kinds
 }
 
 // handler returns the handler of the job that takes in pages.

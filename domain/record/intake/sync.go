@@ -88,6 +88,7 @@ type Sync struct {
 	View         View         `json:"view" doc:"Whether records are written or a file is made."`
 	Mode         Mode         `json:"mode" doc:"What has changed since the last sync, or everything."`
 	Trigger      Trigger      `json:"trigger" doc:"Why it was started: by hand, by its schedule, by a webhook, by connecting, by a cutover, or because a lock is gone that records waited for."`
+	Extractor    *string      `json:"extractor" doc:"Which file is made; null where records are written."`
 	Kinds        []string     `json:"kinds" doc:"Kinds of records that were asked for; empty for all that the connection has."`
 	DateRange    *Range       `json:"dateRange" db:"-" doc:"Days that were asked for; null for all."`
 	Status       Status       `json:"status"`
@@ -191,11 +192,19 @@ func Start(ctx context.Context, tx *db.Tx, n New) (*operation.Acknowledgement, e
 		return acknowledge(ctx, tx, waiting)
 	}
 
-	s := &Sync{
+	return n.sync(tx).insert(ctx, tx)
+}
+
+// sync returns the sync that is to start.
+func (n *New) sync(tx *db.Tx) *Sync {
+	return &Sync{
 		ID: tx.NewID(), SourceID: n.ConnectionID, View: n.View, Mode: n.Mode, Trigger: n.Trigger, Kinds: n.Kinds,
 		RangeStart: n.From, RangeEnd: n.To, Status: Queued,
 	}
+}
 
+// insert inserts a sync that waits, and starts its operation.
+func (s *Sync) insert(ctx context.Context, tx *db.Tx) (*operation.Acknowledgement, error) {
 	ack, err := operation.Start(ctx, tx, s.operation())
 	if err != nil {
 		return nil, err
@@ -221,14 +230,14 @@ func Hold(ctx context.Context, tx *db.Tx, connection id.ID) error {
 func (s *Sync) operation() operation.New {
 	of := operation.Resource{Type: operation.Connection, ID: s.SourceID, Role: operation.Source}
 
-	typ := operation.ConnectionSync
+	typ, kind := operation.ConnectionSync, taskKind
 	if s.View == Extract {
-		typ = operation.ConnectionExtract
+		typ, kind = operation.ConnectionExtract, extractKind
 	}
 
 	return operation.New{
 		Type: typ, Primary: &of, Resources: []operation.Resource{of},
-		Tasks: []operation.Task{{Kind: taskKind, Args: taskArgs{s.ID}}},
+		Tasks: []operation.Task{{Kind: kind, Args: taskArgs{s.ID}}},
 	}
 }
 
@@ -279,7 +288,7 @@ func (s *Sync) join(n *New) {
 // finish ends a sync, and lets the one that waits for it begin.
 func finish(ctx context.Context, tx *db.Tx, s *Sync, to Status, code *FaultCode) error {
 	s.Status, s.Code = to, code
-	if err := endSync(ctx, tx, s); err != nil {
+	if err := endSync(ctx, tx, s); err != nil || s.View == Extract {
 		return err
 	}
 

@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/page"
 )
 
-const syncColumns = `s.id, s.source_id, o.connection_id, s.operation_id, s.view, s.mode, s.trigger, s.kinds, s.range_start, s.range_end, s.status,
+const syncColumns = `s.id, s.source_id, o.connection_id, s.operation_id, s.view, s.mode, s.trigger, s.extractor, s.kinds, s.range_start, s.range_end, s.status,
 	s.error as code, s.progress, s.counts, s.items, s.queued_at, s.started_at, s.finished_at`
 
 const syncTables = `sync s join sync_source o on o.team_id = s.team_id and o.id = s.source_id`
@@ -79,10 +79,11 @@ func load(ctx context.Context, tx *db.Tx, sync id.ID) (*Sync, error) {
 	return &s, nil
 }
 
-// findBySource returns the sync of a source that has a status, nil for none: at most one waits and one runs.
+// findBySource returns the sync of a source that writes records and has a status, nil for none: at most one waits and one
+// runs.
 func findBySource(ctx context.Context, tx *db.Tx, source id.ID, status Status) (*Sync, error) {
 	q := query(tx)
-	q.And("s.source_id = @source and s.status = @status", db.Args{"source": source, "status": status})
+	q.And("s.source_id = @source and s.status = @status and s.view = 'automate'", db.Args{"source": source, "status": status})
 
 	s, err := db.Maybe[Sync](ctx, tx, q.SQL(""), q.Args)
 	if err != nil {
@@ -99,11 +100,11 @@ func insertSync(ctx context.Context, tx *db.Tx, s *Sync) error {
 	}
 
 	_, err := tx.Exec(ctx, `
-		insert into sync (team_id, id, source_id, operation_id, view, mode, trigger, kinds, range_start, range_end, status, queued_at)
-		values (@team, @id, @source, @operation, @view, @mode, @trigger, @kinds, @from, @to, 'queued', @now)`,
+		insert into sync (team_id, id, source_id, operation_id, view, mode, trigger, extractor, kinds, range_start, range_end, status, queued_at)
+		values (@team, @id, @source, @operation, @view, @mode, @trigger, @extractor, @kinds, @from, @to, 'queued', @now)`,
 		db.Args{
 			"team": tx.Team, "id": s.ID, "source": s.SourceID, "operation": s.OperationID, "view": s.View, "mode": s.Mode,
-			"trigger": s.Trigger, "kinds": s.Kinds, "from": s.RangeStart, "to": s.RangeEnd, "now": tx.Now,
+			"trigger": s.Trigger, "extractor": s.Extractor, "kinds": s.Kinds, "from": s.RangeStart, "to": s.RangeEnd, "now": tx.Now,
 		})
 	if err != nil {
 		return fmt.Errorf("insert a sync: %w", err)
@@ -165,23 +166,17 @@ func savePage(ctx context.Context, tx *db.Tx, s *Sync, items []item) error {
 		Reason     Reason  `json:"reason"`
 	}
 
-	type count struct {
-		Kind    string  `json:"kind"`
-		Outcome Outcome `json:"outcome"`
-		Items   int64   `json:"items"`
-	}
-
 	if s.Counts == nil {
 		s.Counts = Counts{}
 	}
 
 	// What has not changed is counted and not listed: a source that is read every night says it of nearly everything.
-	rows, page := []row{}, map[string]map[Outcome]int64{}
+	rows, page := []row{}, Counts{}
 
 	for i := range items {
 		it := &items[i]
 
-		for _, counts := range []map[string]map[Outcome]int64{s.Counts, page} {
+		for _, counts := range []Counts{s.Counts, page} {
 			if counts[it.change.Kind] == nil {
 				counts[it.change.Kind] = map[Outcome]int64{}
 			}
@@ -194,21 +189,7 @@ func savePage(ctx context.Context, tx *db.Tx, s *Sync, items []item) error {
 		}
 	}
 
-	counts := []count{}
-
-	for kind, of := range page {
-		for outcome, n := range of {
-			counts = append(counts, count{kind, outcome, n})
-		}
-	}
-
-	stmts := []db.Stmt{{
-		SQL: `update sync set progress = @progress, counts = @counts, items = @items where team_id = @team and id = @id`,
-		Args: db.Args{
-			"team": tx.Team, "id": s.ID, "progress": s.Progress, "counts": s.Counts, "items": s.Items + int64(len(items)),
-		},
-	}}
-
+	stmts := saveCounts(tx, s, int64(len(items)), page)
 	if len(rows) > 0 {
 		stmts = append(stmts, db.Stmt{
 			SQL: `
@@ -219,19 +200,6 @@ func savePage(ctx context.Context, tx *db.Tx, s *Sync, items []item) error {
 		})
 	}
 
-	if len(counts) > 0 {
-		stmts = append(stmts, db.Stmt{
-			SQL: `
-			insert into sync_day (team_id, source_id, view, day, kind, outcome, items)
-			select @team, @source, @view::text, @day::date, kind, outcome, items
-			from jsonb_to_recordset(@counts) as c (kind text, outcome text, items bigint) order by kind, outcome
-			on conflict (team_id, source_id, view, day, kind, outcome) do update set items = sync_day.items + excluded.items`,
-			Args: db.Args{
-				"team": tx.Team, "source": s.SourceID, "view": s.View, "day": tx.Now.UTC().Format(time.DateOnly), "counts": counts,
-			},
-		})
-	}
-
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return fmt.Errorf("save a page of a sync: %w", err)
 	}
@@ -239,6 +207,43 @@ func savePage(ctx context.Context, tx *db.Tx, s *Sync, items []item) error {
 	s.Items += int64(len(items))
 
 	return nil
+}
+
+// saveCounts returns the statements that save how far a sync is and what it has counted, in all and by day.
+func saveCounts(tx *db.Tx, s *Sync, items int64, added Counts) []db.Stmt {
+	type count struct {
+		Kind    string  `json:"kind"`
+		Outcome Outcome `json:"outcome"`
+		Items   int64   `json:"items"`
+	}
+
+	stmts := []db.Stmt{{
+		SQL:  `update sync set progress = @progress, counts = @counts, items = @items where team_id = @team and id = @id`,
+		Args: db.Args{"team": tx.Team, "id": s.ID, "progress": s.Progress, "counts": s.Counts, "items": s.Items + items},
+	}}
+
+	counts := []count{}
+
+	for kind, of := range added {
+		for outcome, n := range of {
+			counts = append(counts, count{kind, outcome, n})
+		}
+	}
+
+	if len(counts) == 0 {
+		return stmts
+	}
+
+	return append(stmts, db.Stmt{
+		SQL: `
+		insert into sync_day (team_id, source_id, view, day, kind, outcome, items)
+		select @team, @source, @view::text, @day::date, kind, outcome, items
+		from jsonb_to_recordset(@counts) as c (kind text, outcome text, items bigint) order by kind, outcome
+		on conflict (team_id, source_id, view, day, kind, outcome) do update set items = sync_day.items + excluded.items`,
+		Args: db.Args{
+			"team": tx.Team, "source": s.SourceID, "view": s.View, "day": tx.Now.UTC().Format(time.DateOnly), "counts": counts,
+		},
+	})
 }
 
 // loadWatermark returns how far a kind of a source was read, empty for not at all.

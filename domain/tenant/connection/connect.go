@@ -18,6 +18,7 @@ import (
 var (
 	connectKind = job.NewKind("connection.connect")
 	archiveKind = job.NewKind("connection.archive")
+	leaveKind   = job.NewKind("connection.leave")
 )
 
 // connectFor is how long an app that is out of reach is tried: long enough to outlast a restart. A connection cannot be
@@ -68,9 +69,43 @@ func handlers(apps Apps, used *parts.Usage) map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
 		connectKind: connect,
 		archiveKind: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, args jobArgs) error {
-			return archiveUnused(ctx, tx, used, args.ConnectionID)
+			if err := archiveUnused(ctx, tx, used, args.ConnectionID); err != nil {
+				return err
+			}
+
+			return job.Insert(ctx, tx, job.New{Kind: leaveKind, Args: args})
 		}),
+		leaveKind: {Timeout: checkTime, TryFor: job.OutsideTime, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+			return leave(ctx, d, j, apps)
+		}},
 	}
+}
+
+// leave has the app of an archived connection end what it does for it. An app that cannot be reached for a day goes on, and
+// what it sends is refused.
+func leave(ctx context.Context, d *db.DB, j job.Job, apps Apps) error {
+	var args jobArgs
+	if err := json.Unmarshal(j.Args, &args); err != nil {
+		return job.Permanent(fmt.Errorf("decode task arguments: %w", err))
+	}
+
+	var c *Connection
+
+	err := d.ReadOne(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
+		c, err = Get(ctx, tx, args.ConnectionID)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+
+	if a := apps.find(c.AppID); a.Leave != nil {
+		if err := a.Leave(ctx, d, j.Scope(), c); err != nil && !isFinal(err) {
+			return fmt.Errorf("leave an app: %w", err)
+		}
+	}
+
+	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
 }
 
 // try asks the app whether it would work, outside any transaction. Asking twice does no harm. Refused credentials

@@ -1,0 +1,359 @@
+package pms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"stayledger/domain/record/file"
+	"stayledger/domain/record/intake"
+	"stayledger/domain/record/operation"
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/apierr"
+	"stayledger/platform/blob"
+	"stayledger/platform/csv"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/provider/pms"
+)
+
+// extractor is a file of what a system has.
+type extractor struct {
+	connection.Extractor
+
+	columns []csv.Column
+	// listing or reservation writes the rows of a record; the other one is nil.
+	listing     func(w *csv.Writer, l *pms.Listing) error
+	reservation func(w *csv.Writer, r *pms.Reservation) error
+}
+
+// What Extractor.DateRange says.
+const (
+	noRange       = "none"
+	optionalRange = "optional"
+)
+
+// extractors are those of every system.
+var extractors = []extractor{
+	{
+		Extractor: connection.Extractor{ID: "listings", Name: "Listings", Format: "csv", DateRange: noRange},
+		columns: []csv.Column{
+			{Name: "id", Kind: csv.ID},
+			{Name: "name", Kind: csv.Text},
+			{Name: "street", Kind: csv.Text},
+			{Name: "city", Kind: csv.Text},
+			{Name: "state", Kind: csv.Text},
+			{Name: "postalCode", Kind: csv.Text},
+			{Name: "country", Kind: csv.Text},
+			{Name: "defaultCurrency", Kind: csv.Currency},
+			{Name: "parentId", Kind: csv.ID},
+			{Name: "unit", Kind: csv.Text},
+			{Name: "archived", Kind: csv.Bool},
+		},
+		listing: func(w *csv.Writer, l *pms.Listing) error {
+			a := l.Address
+			if a == nil {
+				a = &pms.Address{}
+			}
+
+			return w.Row(l.ID, l.Name, a.Street, a.City, a.State, a.PostalCode, a.Country, orNull(l.Currency), orNull(l.ParentID), orNull(l.Unit), l.Archived)
+		},
+	},
+	{
+		Extractor: connection.Extractor{ID: "reservations", Name: "Reservations", Format: "csv", DateRange: optionalRange},
+		columns: []csv.Column{
+			{Name: "id", Kind: csv.ID},
+			{Name: "listingId", Kind: csv.ID},
+			{Name: "status", Kind: csv.Text},
+			{Name: "type", Kind: csv.Text},
+			{Name: "confirmationCode", Kind: csv.ID},
+			{Name: "channel", Kind: csv.Text},
+			{Name: "guestName", Kind: csv.Text},
+			{Name: "guestEmail", Kind: csv.Text},
+			{Name: "guestPhone", Kind: csv.Text},
+			{Name: "guests", Kind: csv.Integer},
+			{Name: "checkIn", Kind: csv.Date},
+			{Name: "checkOut", Kind: csv.Date},
+			{Name: "bookedAt", Kind: csv.Date},
+			{Name: "canceledAt", Kind: csv.Date},
+			{Name: "currency", Kind: csv.Currency},
+			{Name: "statedTotal", Kind: csv.Amount},
+			{Name: "lineTotal", Kind: csv.Amount},
+			{Name: "channelFee", Kind: csv.Amount},
+			{Name: "processingFee", Kind: csv.Amount},
+		},
+		reservation: func(w *csv.Writer, r *pms.Reservation) error {
+			var sum money.Cents
+			for _, l := range r.Lines {
+				sum += l.Amount
+			}
+
+			return w.Row(r.ID, r.ListingID, string(r.Status), stayType(r), orNull(r.Code), orNull(r.Channel), orNull(r.Guest.Name), orNull(r.Guest.Email),
+				orNull(r.Guest.Phone), r.Guests, r.CheckIn, r.CheckOut, r.BookedAt, r.CanceledAt, r.Currency, r.Total, sum, r.ChannelFee, r.ProcessingFee)
+		},
+	},
+	{
+		Extractor: connection.Extractor{ID: "reservationLines", Name: "Lines of reservations", Format: "csv", DateRange: optionalRange},
+		columns: []csv.Column{
+			{Name: "reservationId", Kind: csv.ID},
+			{Name: "listingId", Kind: csv.ID},
+			{Name: "status", Kind: csv.Text},
+			{Name: "checkIn", Kind: csv.Date},
+			{Name: "checkOut", Kind: csv.Date},
+			{Name: "type", Kind: csv.Text},
+			{Name: "description", Kind: csv.Text},
+			{Name: "currency", Kind: csv.Currency},
+			{Name: "amount", Kind: csv.Amount},
+		},
+		reservation: func(w *csv.Writer, r *pms.Reservation) error {
+			for _, l := range r.Lines {
+				if err := w.Row(r.ID, r.ListingID, string(r.Status), r.CheckIn, r.CheckOut, l.Type, orNull(l.Description), r.Currency, l.Amount); err != nil {
+					return err
+				}
+			}
+
+			return nil
+		},
+	},
+}
+
+// stayType says what a reservation is.
+func stayType(r *pms.Reservation) string {
+	switch {
+	case r.Block:
+		return "block"
+	case r.OwnerStay:
+		return "ownerStay"
+	}
+
+	return "guest"
+}
+
+// infos lists the extractors as apps show them.
+func infos() []connection.Extractor {
+	out := make([]connection.Extractor, len(extractors))
+	for i := range extractors {
+		out[i] = extractors[i].Extractor
+	}
+
+	return out
+}
+
+// findExtractor returns an extractor, nil for none.
+func findExtractor(name string) *extractor {
+	i := slices.IndexFunc(extractors, func(x extractor) bool { return x.ID == name })
+	if i < 0 {
+		return nil
+	}
+
+	return &extractors[i]
+}
+
+type extractInput struct {
+	Body struct {
+		ConnectionID id.ID      `json:"connectionId"`
+		Extractor    string     `json:"extractor" minLength:"1" maxLength:"50" doc:"One of those that the app has."`
+		DateRange    *DateRange `json:"dateRange,omitempty" doc:"Nights of the reservations; all when absent."`
+	}
+}
+
+// startExtract starts the making of a file.
+func startExtract(ctx context.Context, tx *db.Tx, in *extractInput) (*operation.Acknowledgement, error) {
+	b := &in.Body
+
+	c, err := lock(ctx, tx, b.ConnectionID)
+	if errors.Is(err, apierr.NotFound) {
+		return nil, apierr.BadRequest.At(apierr.IssueNotFound.InBody("connectionId"))
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	if err := checkSyncable(c); err != nil {
+		return nil, err
+	}
+
+	x := findExtractor(b.Extractor)
+	if x == nil {
+		return nil, apierr.NotImplemented
+	}
+
+	if b.DateRange != nil && x.DateRange == noRange {
+		return nil, apierr.BadRequest.At(apierr.IssueContradiction.InBody("dateRange"))
+	}
+
+	n := intake.New{ConnectionID: b.ConnectionID, View: intake.Extract, Mode: intake.Full, Trigger: intake.Manual, Kinds: []string{x.kind()}}
+	if err := b.DateRange.bound(&n); err != nil {
+		return nil, err
+	}
+
+	return intake.StartExtract(ctx, tx, n, x.ID)
+}
+
+// kind returns the kind of records that a file has.
+func (x *extractor) kind() string {
+	if x.listing != nil {
+		return listingKind
+	}
+
+	return reservationKind
+}
+
+// Extracts returns what makes the files of extracts in a store.
+func (s *Systems) Extracts(store blob.Store) intake.MakeFile {
+	return func(ctx context.Context, d *db.DB, scope db.Scope, sync *intake.Sync) (*intake.Extracted, error) {
+		x := findExtractor(*sync.Extractor)
+		if x == nil {
+			return nil, fmt.Errorf("%w: no extractor %s", intake.ErrRefused, *sync.Extractor)
+		}
+
+		c, client, err := s.openActive(ctx, d, scope, sync.SourceID)
+		if err != nil {
+			return nil, err
+		}
+
+		e := &extraction{extractor: x, client: client, from: sync.RangeStart, to: sync.RangeEnd}
+
+		kept, err := file.Keep(ctx, d, scope, store, func(w io.Writer) error { return e.write(ctx, w) })
+		if err != nil {
+			return nil, err
+		}
+
+		now := d.Now()
+
+		return &intake.Extracted{
+			File: file.New{
+				Stored: kept, Kind: file.Export, ContentType: "text/csv; charset=utf-8", PurgeAt: now.Add(file.KeepExports),
+				Filename: string(c.AppID) + "-" + x.ID + "-" + day.Of(now).String() + ".csv",
+			},
+			Counts: intake.Counts{x.kind(): e.counts()},
+		}, nil
+	}
+}
+
+// extraction is the making of one file.
+type extraction struct {
+	*extractor
+
+	client   pms.Client
+	from, to *day.Day // nights, nil for no bound
+
+	// seen are the records that are in the file: pages can have one twice.
+	seen       map[string]bool
+	unreadable map[string]bool
+}
+
+// counts returns what became of the records. Those that cannot be read are not in the file.
+func (e *extraction) counts() map[intake.Outcome]int64 {
+	return map[intake.Outcome]int64{intake.Done: int64(len(e.seen)), intake.Rejected: int64(len(e.unreadable))}
+}
+
+// write reads all pages and writes the file.
+func (e *extraction) write(ctx context.Context, to io.Writer) error {
+	e.seen, e.unreadable = map[string]bool{}, map[string]bool{}
+	w := csv.NewWriter(to, e.columns)
+
+	for page, more := "", true; more; {
+		next, err := e.page(ctx, w, page)
+
+		// A system that takes no calls for a moment is waited for: what was read need not be read again.
+		if waitShortly(ctx, err) {
+			continue
+		}
+
+		if err != nil {
+			return err
+		}
+
+		page, more = next, next != ""
+	}
+
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("write an extract: %w", err)
+	}
+
+	return nil
+}
+
+// longestPause is how long a system is waited for while a file is made.
+const longestPause = time.Minute
+
+// waitShortly waits until a system takes calls again, and returns true. It returns false at once for an error that does
+// not say when, for a longer time, and when the context ends.
+func waitShortly(ctx context.Context, err error) bool {
+	limited, is := errors.AsType[*intake.LimitedError](err)
+	if !is || time.Until(limited.Until) > longestPause {
+		return false
+	}
+
+	select {
+	case <-time.After(time.Until(limited.Until)):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// page reads a page and writes its rows. It returns the next page, empty after the last one.
+func (e *extraction) page(ctx context.Context, w *csv.Writer, page string) (next string, err error) {
+	var unreadable []string
+
+	if e.listing != nil {
+		var got *pms.ListingPage
+		if got, err = e.client.Listings(ctx, page); err != nil {
+			return "", sourceError(err)
+		}
+
+		next, unreadable = got.Next, got.Unreadable
+
+		for i := range got.Listings {
+			if l := &got.Listings[i]; e.isNew(l.ID) && err == nil {
+				err = e.listing(w, l)
+			}
+		}
+	} else {
+		var got *pms.ReservationPage
+		if got, err = e.client.Reservations(ctx, &pms.Query{Page: page, From: e.from, To: e.to}); err != nil {
+			return "", sourceError(err)
+		}
+
+		next, unreadable = got.Next, got.Unreadable
+
+		for i := range got.Reservations {
+			r := &got.Reservations[i]
+
+			switch {
+			case err != nil || !e.isAsked(r):
+			case r.Currency == "":
+				unreadable = append(unreadable, r.ID) // its amounts mean nothing
+			case e.isNew(r.ID):
+				err = e.reservation(w, r)
+			}
+		}
+	}
+
+	for _, name := range unreadable {
+		e.unreadable[name] = true
+	}
+
+	return next, err
+}
+
+// isNew returns true for a record that is not in the file yet, and notes that it is.
+func (e *extraction) isNew(name string) bool {
+	was := e.seen[name]
+	e.seen[name] = true
+
+	return !was
+}
+
+// isAsked returns true for a reservation with a night in the range. Systems can give others.
+func (e *extraction) isAsked(r *pms.Reservation) bool {
+	return !r.Gone && (e.from == nil || e.from.Before(r.CheckOut)) && (e.to == nil || !e.to.Before(r.CheckIn))
+}
