@@ -27,6 +27,7 @@ import (
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/reporting/metric"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/summary"
 	"stayledger/domain/reporting/trust"
@@ -128,6 +129,7 @@ func Parts(o External, c Config) parts.Part {
 		trust.Part(),
 		report.Part(o.Box),
 		summary.Part(),
+		metric.Part(),
 	}
 
 	// Exports of all nouns are served in one place, since their callers take turns.

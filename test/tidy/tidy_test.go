@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // folders are those of domain/ with their packages, in import order: each package may import those before it and none
 // after it (ARCHITECTURE.md).
 var folders = []struct{ name, nouns string }{
-	{"record", "audit operation intake file export paper"},
+	{"record", "audit operation file intake export paper"},
 	{"books", "ledger bank account tax trial"},
 	{"tenant", "team access connection"},
 	{"property", "contact listing"},
@@ -40,7 +40,7 @@ var folders = []struct{ name, nouns string }{
 	{"banking", "match rule accountconnection reconciliation"},
 	{"settlement", "layout chain statement historic delivery payapp payee payment payout"},
 	{"exchange", "pms"},
-	{"reporting", "report trust summary"},
+	{"reporting", "report trust summary metric"},
 	{"setup", "demo"},
 }
 

@@ -1,0 +1,333 @@
+// Package metric tells how things went over time: what became of the records of syncs, how many nights were occupied, and
+// what listings have earned. A metric has a row for each step of its range, also for those without anything.
+//
+// The page docs/decisions/metric.md says what the contract leaves open and how it is answered here.
+package metric
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/intake"
+	"stayledger/domain/reporting/report"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/page"
+	"stayledger/platform/parts"
+)
+
+const tag = "Metrics"
+
+// Part returns the endpoints of the metrics.
+func Part() parts.Part {
+	return parts.Part{Endpoints: []api.Endpoint{
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/metrics/sync-by-status", ID: "getSyncsByStatus", Tag: tag, Summary: "What became of the records of syncs",
+			Errors: apierr.List{apierr.NotFound},
+			Doc:    "Counts of the records of a connection by outcome and kind. Without `dateRange` of the last twelve months.",
+			Scopes: []string{"connections:read"},
+		}, countSyncs),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/metrics/occupancy-rate-over-time", ID: "getOccupancy", Tag: tag, Summary: "Occupied and available nights",
+			Doc: "Nights of the listings that are active now. A night of an owner's own stay is not available, and one with several reservations is " +
+				"occupied once.",
+			Scopes: []string{"reports:read"},
+		}, countNights),
+		api.Read(api.Endpoint{
+			Method: http.MethodGet, Path: "/metrics/listing-revenue", ID: "getListingRevenue", Tag: tag, Summary: "Revenue that is locked and that can still change",
+			Doc: "Revenue of the live ledgers by party and currency. Locked is what is in a statement that is no draft, or dated before the first open day " +
+				"of the books.",
+			Scopes: []string{"reports:read"},
+		}, addRevenue),
+	}}
+}
+
+type syncInput struct {
+	page.Dates
+	Dimension    Dimension   `query:"dimension" default:"month"`
+	ConnectionID id.ID       `query:"connectionId" required:"true"`
+	View         intake.View `query:"view" required:"true" doc:"Syncs that write records, or that make files."`
+}
+
+// Resolve refuses a range of too many steps.
+func (in *syncInput) Resolve() []apierr.Issue {
+	if in.DateRange.IsZero() {
+		return nil
+	}
+
+	return in.Dimension.check(in.DateRange.Range(in.IsDateRangeEndInclusive), "dateRange")
+}
+
+// SyncRow is what became of the records of syncs in a step.
+type SyncRow struct {
+	Date    string  `json:"date" doc:"YYYY, YYYY-MM, YYYY-Www or YYYY-MM-DD."`
+	Total   int64   `json:"total" doc:"Records of all outcomes."`
+	Changes Changes `json:"changes" doc:"Records by outcome and kind."`
+}
+
+// Changes are counts of records by kind.
+type Changes struct {
+	Completed map[string]int64 `json:"completed" doc:"Taken in."`
+	Skipped   map[string]int64 `json:"skipped" doc:"Left out, such as those that have not changed."`
+	Failed    map[string]int64 `json:"failed" doc:"Refused."`
+	Queued    map[string]int64 `json:"queued" doc:"Waiting."`
+}
+
+// SyncRows are the rows of the metric.
+type SyncRows struct {
+	Data []SyncRow `json:"data"`
+}
+
+// months is how many months the metric of syncs has without a range, the present one among them.
+const months = 12
+
+// countSyncs answers with what became of the records of a connection, from the counts that are kept by day.
+func countSyncs(ctx context.Context, tx *db.Tx, in *syncInput) (*SyncRows, error) {
+	if _, err := db.One[bool](ctx, tx, apierr.NotFound, `select true from connection where team_id = @team and id = @connection`,
+		db.Args{"team": tx.Team, "connection": in.ConnectionID}); err != nil {
+		return nil, fmt.Errorf("find the connection of a metric: %w", err)
+	}
+
+	within := in.DateRange.Range(in.IsDateRangeEndInclusive)
+	if in.DateRange.IsZero() {
+		within = lastMonths(day.Of(tx.Now))
+	}
+
+	type row struct {
+		Day     day.Day
+		Kind    string
+		Outcome intake.Outcome
+		Items   int64
+	}
+
+	rows, err := db.Select[row](ctx, tx, `
+		select day, kind, outcome, items from sync_day
+		where team_id = @team and source_id = @connection and view = @view and day >= @from and day < @to`,
+		db.Args{"team": tx.Team, "connection": in.ConnectionID, "view": in.View, "from": within.From, "to": within.To})
+	if err != nil {
+		return nil, fmt.Errorf("read the counts of syncs: %w", err)
+	}
+
+	byDay := map[day.Day][]row{}
+	for _, r := range rows {
+		byDay[r.Day] = append(byDay[r.Day], r)
+	}
+
+	steps := in.Dimension.steps(within)
+
+	out := &SyncRows{Data: make([]SyncRow, len(steps))}
+	for i, s := range steps {
+		out.Data[i] = SyncRow{s.name, 0, Changes{map[string]int64{}, map[string]int64{}, map[string]int64{}, map[string]int64{}}}
+	}
+
+	fold(steps, byDay, func(i int, rows []row) {
+		to := &out.Data[i]
+		kinds := map[intake.Outcome]map[string]int64{
+			intake.Done: to.Changes.Completed, intake.Skipped: to.Changes.Skipped, intake.Rejected: to.Changes.Failed, intake.Waits: to.Changes.Queued,
+		}
+
+		for _, r := range rows {
+			to.Total += r.Items
+			kinds[r.Outcome][r.Kind] += r.Items
+		}
+	})
+
+	return out, nil
+}
+
+// lastMonths returns the months that end with that of today.
+func lastMonths(today day.Day) day.Range {
+	first := today.Month()
+	for range months - 1 {
+		first = first.Prev()
+	}
+
+	return day.Range{From: first.First(), To: today.AddDays(1)}
+}
+
+type periodInput struct {
+	report.Period
+	Dimension  Dimension `query:"dimension" default:"month"`
+	ListingIDs page.IDs  `query:"listingIds" doc:"Only these; an id with a leading ! is left out."`
+}
+
+// Resolve refuses a period that ends before it starts, and one of too many steps.
+func (in *periodInput) Resolve() []apierr.Issue {
+	if issues := in.Check(); issues != nil {
+		return issues
+	}
+
+	return in.Dimension.check(in.days(), "endDate")
+}
+
+// days returns the days of the period.
+func (in *periodInput) days() day.Range {
+	return day.Range{From: in.StartDate.Day, To: in.EndDate.AddDays(1)}
+}
+
+// listings returns the chosen listings of the team that meet a condition.
+func (in *periodInput) listings(ctx context.Context, tx *db.Tx, condition string) ([]id.ID, error) {
+	q := page.Query{
+		Columns: "l.id", From: "listing l", Where: []string{"l.team_id = @team", condition}, Args: db.Args{"team": tx.Team},
+		Sorts: page.Sorts{{Name: "id", Expr: "l.id"}}, Default: "id", ID: "l.id",
+	}
+	q.IDs("l.id = any(?)", in.ListingIDs)
+
+	found, err := db.Select[id.ID](ctx, tx, q.SQL(""), q.Args)
+	if err != nil {
+		return nil, fmt.Errorf("read the listings of a metric: %w", err)
+	}
+
+	return found, nil
+}
+
+// NightRow is the occupancy of a step.
+type NightRow struct {
+	Date            string  `json:"date" doc:"YYYY, YYYY-MM, YYYY-Www or YYYY-MM-DD."`
+	OccupiedNights  int64   `json:"occupiedNights" doc:"Nights with a guest."`
+	AvailableNights int64   `json:"availableNights" doc:"Nights that guests have or could have had."`
+	OccupancyRate   float64 `json:"occupancyRate" doc:"The one over the other, with four decimals; 0 where nothing is available."`
+}
+
+// NightRows are the rows of the metric.
+type NightRows struct {
+	Data []NightRow `json:"data"`
+}
+
+// countNights answers with the occupied and available nights of the active listings.
+func countNights(ctx context.Context, tx *db.Tx, in *periodInput) (*NightRows, error) {
+	within := in.days()
+
+	listings, err := in.listings(ctx, tx, "l.status = 'active'")
+	if err != nil {
+		return nil, err
+	}
+
+	type row struct {
+		Day              day.Day
+		Occupied, Closed int64
+	}
+
+	// Each night of a listing counts once: for the guest if there is one.
+	rows, err := db.Select[row](ctx, tx, `
+		select day, count(*) filter (where guest) as occupied, count(*) filter (where not guest) as closed
+		from (
+			select g.day::date as day, r.listing_id, bool_or(r.type = 'guest') as guest
+			from reservation r cross join lateral generate_series(greatest(r.check_in, @from::date), least(r.check_out, @to::date) - 1, interval '1 day') as g (day)
+			where r.team_id = @team and r.listing_id = any(@listings) and r.status = 'booked' and r.check_in < @to::date and r.check_out > @from::date
+			group by 1, 2) n
+		group by day`, db.Args{"team": tx.Team, "listings": listings, "from": within.From, "to": within.To})
+	if err != nil {
+		return nil, fmt.Errorf("count nights: %w", err)
+	}
+
+	byDay := map[day.Day]row{}
+	for _, r := range rows {
+		byDay[r.Day] = r
+	}
+
+	steps := in.Dimension.steps(within)
+
+	out := &NightRows{Data: make([]NightRow, len(steps))}
+	for i, s := range steps {
+		out.Data[i] = NightRow{Date: s.name, AvailableNights: int64(len(listings)) * int64(s.days.Days())}
+	}
+
+	fold(steps, byDay, func(i int, r row) {
+		out.Data[i].OccupiedNights += r.Occupied
+		out.Data[i].AvailableNights -= r.Closed
+	})
+
+	for i := range out.Data {
+		out.Data[i].OccupancyRate = rate(out.Data[i].OccupiedNights, out.Data[i].AvailableNights)
+	}
+
+	return out, nil
+}
+
+// RevenueRow is the revenue of a step, of a party in a currency.
+type RevenueRow struct {
+	Date            string         `json:"date" doc:"YYYY, YYYY-MM, YYYY-Www or YYYY-MM-DD."`
+	Party           *ledger.Party  `json:"party" doc:"owners or manager; null for revenue of no party."`
+	Currency        money.Currency `json:"currency"`
+	LockedRevenue   money.Cents    `json:"lockedRevenue" doc:"Cents that cannot change any more."`
+	UnlockedRevenue money.Cents    `json:"unlockedRevenue" doc:"Cents that can."`
+}
+
+// RevenueRows are the rows of the metric.
+type RevenueRows struct {
+	Data []RevenueRow `json:"data"`
+}
+
+// addRevenue answers with the revenue of listings. Steps without revenue have no row: there is no party and no currency
+// to show.
+func addRevenue(ctx context.Context, tx *db.Tx, in *periodInput) (*RevenueRows, error) {
+	within := in.days()
+
+	books, err := ledger.LoadClosing(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+
+	listings, err := in.listings(ctx, tx, "true")
+	if err != nil {
+		return nil, err
+	}
+
+	type row struct {
+		Day      day.Day
+		Party    *ledger.Party
+		Currency money.Currency
+		Locked   bool
+		Total    money.Cents
+	}
+
+	rows, err := db.Select[row](ctx, tx, `
+		select e.txn_at as day, e.party, e.currency, -sum(e.cent_total)::bigint as total,
+			coalesce(s.status <> 'draft', false) or coalesce(e.txn_at < @closed::date, false) as locked
+		from ledger_entry e join account a on a.team_id = @team and a.id = e.account_id
+		join account_category c on c.team_id = @team and c.id = a.category_id and c.classification = 'revenue'
+		left join statement s on s.team_id = @team and s.id = e.statement_id
+		where e.team_id = @team and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at >= @from and e.txn_at < @to
+			and e.listing_id = any(@listings)
+		group by e.txn_at, e.party, e.currency, locked order by e.txn_at, e.party nulls last, e.currency`,
+		db.Args{"team": tx.Team, "closed": books.BooksClosedAt, "from": within.From, "to": within.To, "listings": listings})
+	if err != nil {
+		return nil, fmt.Errorf("add up revenue: %w", err)
+	}
+
+	type key struct {
+		name     string
+		party    ledger.Party
+		currency money.Currency
+	}
+
+	out, at := &RevenueRows{Data: []RevenueRow{}}, map[key]int{}
+
+	for _, r := range rows {
+		k := key{in.Dimension.label(r.Day), "", r.Currency}
+		if r.Party != nil {
+			k.party = *r.Party
+		}
+
+		i, there := at[k]
+		if !there {
+			i = len(out.Data)
+			at[k], out.Data = i, append(out.Data, RevenueRow{Date: k.name, Party: r.Party, Currency: r.Currency})
+		}
+
+		if r.Locked {
+			out.Data[i].LockedRevenue += r.Total
+		} else {
+			out.Data[i].UnlockedRevenue += r.Total
+		}
+	}
+
+	return out, nil
+}
