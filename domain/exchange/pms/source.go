@@ -152,7 +152,7 @@ func listingChange(l *pms.Listing) intake.Change {
 	}
 
 	if a := l.Address; a != nil {
-		values["address"] = encode(map[string]any{"a": listingAddress(a)})["a"]
+		values["address"] = encodeValue(listingAddress(a))
 	}
 
 	// The parent and the unit are no fields of a listing here; they are kept beside it.
@@ -217,10 +217,17 @@ func (s *source) reservation(r *pms.Reservation) intake.Change {
 	return c
 }
 
+// line is a line in the form of the API.
+type line struct {
+	Amount      money.Cents  `json:"amount"`
+	Description string       `json:"description,omitempty"`
+	Type        pms.LineType `json:"type"`
+}
+
 // lines returns the lines of a reservation in the form of the API. An owner stay has none that the guest pays. What the
 // lines lack of the stated total, or have beyond it, is a line of its own.
-func lines(r *pms.Reservation) []map[string]any {
-	out := []map[string]any{}
+func lines(r *pms.Reservation) []line {
+	out := []line{}
 	if r.OwnerStay || r.Block {
 		return out
 	}
@@ -229,17 +236,11 @@ func lines(r *pms.Reservation) []map[string]any {
 
 	for _, l := range r.Lines {
 		sum += l.Amount
-
-		line := map[string]any{"type": l.Type, "amount": l.Amount}
-		if l.Description != "" {
-			line["description"] = l.Description
-		}
-
-		out = append(out, line)
+		out = append(out, line{Amount: l.Amount, Description: l.Description, Type: l.Type})
 	}
 
 	if r.Total != nil && *r.Total != sum {
-		out = append(out, map[string]any{"type": pms.Other, "description": "Difference to the stated total", "amount": *r.Total - sum})
+		out = append(out, line{Amount: *r.Total - sum, Description: "Difference to the stated total", Type: pms.Other})
 	}
 
 	return out
@@ -255,20 +256,24 @@ func orNull(s string) *string {
 }
 
 // text returns a text as JSON.
-func text(s string) json.RawMessage { return encode(map[string]any{"s": s})["s"] }
+func text(s string) json.RawMessage { return encodeValue(s) }
 
 // encode returns values as JSON. They are texts, numbers and days, which can always be encoded.
 func encode(fields map[string]any) intake.Values {
-	out := intake.Values{}
-
+	out := make(intake.Values, len(fields))
 	for name, v := range fields {
-		raw, err := json.Marshal(v)
-		if err != nil {
-			panic(fmt.Sprintf("pms: encode %s: %v", name, err))
-		}
-
-		out[name] = raw
+		out[name] = encodeValue(v)
 	}
 
 	return out
+}
+
+// encodeValue returns a value as JSON.
+func encodeValue(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("pms: encode a value: %v", err))
+	}
+
+	return raw
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -137,6 +138,18 @@ func (s *slots) splitList(field string, raw json.RawMessage, known []string) err
 	return nil
 }
 
+// checkLists fails for a list field that is no list of objects. The values are JSON, since they have a hash.
+func checkLists(v Values, lists map[string][]string) error {
+	for field := range lists {
+		var items []struct{}
+		if raw := v[field]; len(raw) > 0 && json.Unmarshal(raw, &items) != nil {
+			return fmt.Errorf("field %s is no list of objects", field)
+		}
+	}
+
+	return nil
+}
+
 // canonical returns JSON with sorted members, without white space and without members that are null.
 func canonical(raw json.RawMessage) (string, error) {
 	if len(raw) == 0 {
@@ -192,7 +205,7 @@ func (c *Change) hash() ([]byte, error) {
 	var text bytes.Buffer
 
 	for _, field := range slices.Sorted(maps.Keys(c.Values)) {
-		fmt.Fprintf(&text, "%q:", field)
+		text.Write(append(strconv.AppendQuote(text.AvailableBuffer(), field), ':'))
 
 		value := c.Values[field]
 		if len(value) == 0 {

@@ -105,6 +105,17 @@ func TestMergeRefusesWhatIsNoList(t *testing.T) {
 		if _, _, err := intake.Merge(nil, intake.Values{}, values(t, text), lists); err == nil {
 			t.Errorf("%s was merged", text)
 		}
+
+		// A new record is not compared with anything.
+		if intake.CheckLists(values(t, text), lists) == nil {
+			t.Errorf("%s was taken", text)
+		}
+	}
+
+	for _, text := range []string{`{}`, `{"lines":[]}`, `{"lines":[{"type":"rent","amount":1}]}`, `{"name":[1]}`} {
+		if err := intake.CheckLists(values(t, text), lists); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

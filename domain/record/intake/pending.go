@@ -55,9 +55,8 @@ func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
 	// A new record gets everything that the source says.
 	if p.write.ID == nil {
 		p.write.Fields = maps.Clone(p.values)
-		_, err = split(p.values, k.Lists)
 
-		return err
+		return checkLists(p.values, k.Lists)
 	}
 
 	compared := maps.Clone(p.values)

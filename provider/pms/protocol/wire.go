@@ -176,9 +176,10 @@ func (w *wireReservations) read() ([]pms.Reservation, []string, error) {
 	return readRows(w.Reservations, readReservation)
 }
 
-// readRows reads rows, and returns the ids of those that cannot be read. Of rows with the same id the last counts. It
-// fails with a pms.Error if there is no list, or a row without an id: what it is about cannot be told.
-func readRows[Row any](list *[]json.RawMessage, read func(json.RawMessage) (Row, error)) ([]Row, []string, error) {
+// readRows reads rows, and returns the ids of those that cannot be read; read returns the id of a row in any case. Of
+// rows with the same id the last counts. It fails with a pms.Error if there is no list, or a row without an id: what it
+// is about cannot be told.
+func readRows[Row any](list *[]json.RawMessage, read func(json.RawMessage) (Row, string, error)) ([]Row, []string, error) {
 	if list == nil {
 		return nil, nil, pms.BadAnswer("has no list")
 	}
@@ -195,26 +196,19 @@ func readRows[Row any](list *[]json.RawMessage, read func(json.RawMessage) (Row,
 
 	// From the end, so that the last row of an id is met first.
 	for _, content := range slices.Backward(*list) {
-		var key struct {
-			ID string `json:"id"`
-		}
-		if json.Unmarshal(content, &key) != nil || !outbound.Printable(key.ID, maxID) {
+		row, id, err := read(content)
+
+		switch {
+		case !outbound.Printable(id, maxID):
 			return nil, nil, pms.BadAnswer("has a row without an id")
+		case seen[id]:
+		case err != nil:
+			unreadable = append(unreadable, id)
+		default:
+			rows = append(rows, row)
 		}
 
-		if seen[key.ID] {
-			continue
-		}
-
-		seen[key.ID] = true
-
-		row, err := read(content)
-		if err != nil {
-			unreadable = append(unreadable, key.ID)
-			continue
-		}
-
-		rows = append(rows, row)
+		seen[id] = true
 	}
 
 	slices.Reverse(rows)
@@ -223,13 +217,32 @@ func readRows[Row any](list *[]json.RawMessage, read func(json.RawMessage) (Row,
 	return rows, unreadable, nil
 }
 
-// readListing reads a listing. It fails if it is not of the protocol.
-func readListing(content json.RawMessage) (pms.Listing, error) {
-	var w wireListing
-	if err := json.Unmarshal(content, &w); err != nil {
-		return pms.Listing{}, errForm
+// readID returns the id of a row that is not of the protocol otherwise; empty if it has none.
+func readID(content json.RawMessage) string {
+	var key struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(content, &key) != nil {
+		return ""
 	}
 
+	return key.ID
+}
+
+// readListing reads a listing, and returns its id in any case. It fails if it is not of the protocol.
+func readListing(content json.RawMessage) (pms.Listing, string, error) {
+	var w wireListing
+	if err := json.Unmarshal(content, &w); err != nil {
+		return pms.Listing{}, readID(content), errForm
+	}
+
+	l, err := w.listing()
+
+	return l, w.ID, err
+}
+
+// listing returns the listing. It fails if it is not of the protocol.
+func (w *wireListing) listing() (pms.Listing, error) {
 	l := pms.Listing{
 		ID: w.ID, Name: pms.Text(w.Name), ParentID: w.ParentID, Unit: pms.Text(w.Unit), Archived: w.Archived,
 	}
@@ -260,19 +273,40 @@ func readListing(content json.RawMessage) (pms.Listing, error) {
 	return l, nil
 }
 
-// readReservation reads a reservation. It fails if it is not of the protocol.
-func readReservation(content json.RawMessage) (pms.Reservation, error) {
-	// A reservation that is gone has nothing else.
-	var key struct {
-		ID   string `json:"id"`
-		Gone bool   `json:"gone"`
-	}
-	if json.Unmarshal(content, &key) == nil && key.Gone {
-		return pms.Reservation{ID: key.ID, Gone: true}, nil
+// readReservation reads a reservation, and returns its id in any case. It fails if it is not of the protocol.
+func readReservation(content json.RawMessage) (pms.Reservation, string, error) {
+	var w wireReservation
+
+	err := json.Unmarshal(content, &w)
+	if err != nil {
+		w = wireReservation{ID: readID(content), Gone: isGone(content)}
 	}
 
-	var w wireReservation
-	if err := json.Unmarshal(content, &w); err != nil || !w.isSound() {
+	// A reservation that is gone has nothing else.
+	switch {
+	case w.Gone:
+		return pms.Reservation{ID: w.ID, Gone: true}, w.ID, nil
+	case err != nil:
+		return pms.Reservation{}, w.ID, errForm
+	}
+
+	r, err := w.reservation()
+
+	return r, w.ID, err
+}
+
+// isGone reports whether a row says that it is gone, whatever else it has.
+func isGone(content json.RawMessage) bool {
+	var key struct {
+		Gone bool `json:"gone"`
+	}
+
+	return json.Unmarshal(content, &key) == nil && key.Gone
+}
+
+// reservation returns the reservation. It fails if it is not of the protocol.
+func (w *wireReservation) reservation() (pms.Reservation, error) {
+	if !w.isSound() {
 		return pms.Reservation{}, errForm
 	}
 

@@ -84,6 +84,7 @@ func TestReservationsThatCannotBeRead(t *testing.T) {
 		"half a guest":                 {`"id":"r"`, `"id":"r","guests":1.5`},
 		"a stamp that is none":         {`"id":"r"`, `"id":"r","changedAt":"yesterday"`},
 		"a guest that is a text":       {`"id":"r"`, `"id":"r","guest":"Anna"`},
+		"neither there nor gone":       {`"id":"r"`, `"id":"r","gone":5`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,6 +101,16 @@ func TestReservationsThatCannotBeRead(t *testing.T) {
 				t.Errorf("%+v", p)
 			}
 		})
+	}
+}
+
+// What is gone is gone, whatever else its row has.
+func TestARowThatIsGoneNeedsNothingElse(t *testing.T) {
+	t.Parallel()
+
+	p, err := protocol.ReadPage([]byte(`{"reservations":[{"id":"a","checkIn":"never","gone":true,"lines":7}]}`))
+	if err != nil || len(p.Reservations) != 1 || p.Reservations[0].ID != "a" || !p.Reservations[0].Gone {
+		t.Errorf("%+v, %v", p, err)
 	}
 }
 
