@@ -22,10 +22,12 @@ import (
 
 	"stayledger/app"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/exchange/pms"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/tenant/access"
+	"stayledger/domain/tenant/connection"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/blob"
@@ -67,7 +69,7 @@ type bed struct {
 	teams    map[string]tenant // of the seed, by name
 	large    tenant            // has many operations
 	small    tenant            // has few
-	source   intake.Source     // what connections give
+	source   intake.Source     // what connections give; nil for what their apps do
 	ours     string            // address of the service
 	bareHTTP string            // address of the bare server
 	parts    parts.Part        // of the whole service
@@ -145,6 +147,9 @@ func newTenant(ctx context.Context, d *db.DB, rows int) (t tenant, err error) {
 // keep is how long operations are kept: longer than any run.
 const keep = 9600 * time.Hour
 
+// publicURL is the address that the service says is its own.
+const publicURL = "http://127.0.0.1"
+
 // serve starts the worker and both servers, wired as package app does.
 func (b *bed) serve(ctx context.Context) (err error) {
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -214,21 +219,31 @@ func (b *bed) assemble() error {
 		return err
 	}
 
+	// The systems of the section sync are on this machine.
+	systems := pms.New(box, pms.Options{AllowPrivate: true, PublicURL: publicURL})
 	b.parts = app.Parts(app.External{
-		Store:  store,
-		Signer: signer,
-		Box:    box,
-		Sources: func(context.Context, *db.DB, db.Scope, id.ID) (intake.Source, error) {
+		Store:   store,
+		Signer:  signer,
+		Box:     box,
+		Systems: systems,
+		Sources: func(ctx context.Context, d *db.DB, scope db.Scope, one id.ID) (intake.Source, error) {
+			if b.source == nil {
+				return systems.Open(ctx, d, scope, one)
+			}
+
 			return b.source, nil
 		},
-	}, app.Config{PublicURL: "http://127.0.0.1", KeepOperations: keep})
+	}, app.Config{PublicURL: publicURL, LocalProviders: true, KeepOperations: keep})
 
 	return nil
 }
 
+// protocolApp returns the app of systems that speak our own protocol, the first one.
+func protocolApp() connection.AppID { return pms.New(nil, pms.Options{}).Apps()[0].ID }
+
 // listenAsService serves the service on the connections of d until the context ends, wired as package app does.
 func (b *bed) listenAsService(ctx context.Context, d *db.DB) (address string, err error) {
-	gate := access.NewGate(access.Config{DB: d, Regions: map[access.Region]string{"us": "http://127.0.0.1"}})
+	gate := access.NewGate(access.Config{DB: d, Regions: map[access.Region]string{"us": publicURL}})
 
 	b.closed.Go(func() { gate.Watch(ctx) })
 
@@ -245,7 +260,7 @@ func (b *bed) listenAsService(ctx context.Context, d *db.DB) (address string, er
 		Authenticate: gate.Authenticate,
 		Audit:        audit.Record,
 		CursorKey:    key,
-		PublicURL:    "http://127.0.0.1",
+		PublicURL:    publicURL,
 		Observe: func(endpoint string, status int, took time.Duration) {
 			requests.WithLabelValues(endpoint, strconv.Itoa(status)).Observe(took.Seconds())
 		},

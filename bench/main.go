@@ -19,7 +19,7 @@
 // rows. -only daily measures all of them, -only daily-pages one; -daily-only takes parts of the names of what they
 // measure, -daily-rows how many rows the teams have.
 //
-// Every section is meant to take two minutes at most with its usual sizes. -large takes a million rows and more, and hours.
+// Every section is meant to take two minutes at most with its usual sizes, sync three. -large takes a million rows and more, and hours.
 package main
 
 import (
@@ -76,6 +76,7 @@ func sections() []section {
 		{"exports", ledgers, exports},
 		{"documents", func(s sizes) *seed { return ownersSeed(s.papers/10, s.papers) }, documents},
 		{"intake", func(sizes) *seed { return intakeSeed() }, intakes},
+		{"sync", func(sizes) *seed { return syncSeed() }, syncs},
 	}, dailySections())
 }
 
@@ -87,21 +88,22 @@ type sizes struct {
 	periods    int   // whose statements are published
 	papers     int   // statements of the larger archive
 	taken      int   // records that are taken in from outside
+	synced     int   // reservations of a property-management system
 	daily      []int // rows of a noun, the fewest first
 	landlords  int   // listings of the team with statements
 	// turn is how long each side of a comparison of daily requests has at a time.
 	turn time.Duration
 }
 
-// usual are the sizes with which every section takes at most two minutes; large are those of a million rows and more.
+// usual are the sizes with which every section takes at most two minutes, sync three; large are those of a million rows and more.
 var (
 	usual = sizes{
 		operations: 100_000, entries: 300_000, stays: 20_000, periods: 2_000, papers: 2_000, taken: 5_000,
-		daily: []int{2_000, 20_000}, landlords: 250, turn: 200 * time.Millisecond,
+		synced: 20_000, daily: []int{2_000, 20_000}, landlords: 250, turn: 200 * time.Millisecond,
 	}
 	large = sizes{
 		operations: 1_000_000, entries: 10_000_000, stays: 200_000, periods: 30_000, papers: 5_000, taken: 200_000,
-		daily: []int{10_000, 1_000_000}, landlords: 1_000, turn: 500 * time.Millisecond,
+		synced: 200_000, daily: []int{10_000, 1_000_000}, landlords: 1_000, turn: 500 * time.Millisecond,
 	}
 )
 
@@ -110,7 +112,8 @@ type options struct {
 	out, only, profiles      string
 	dir, log                 string
 	rows, entries            int
-	stays, taken             int
+	stays, taken, synced     int
+	system                   int
 	daily, dailyOnly         string
 	mixedFor                 time.Duration
 	large, fresh, timed, all bool
@@ -130,6 +133,9 @@ func main() {
 	flag.IntVar(&o.entries, "entries", 0, "journal entries of the largest ledger")
 	flag.IntVar(&o.stays, "stays", 0, "reservations whose journals are refreshed")
 	flag.IntVar(&o.taken, "taken", 0, "records that are taken in from outside")
+	flag.IntVar(&o.synced, "synced", 0, "reservations of the property-management system that is read by syncs")
+	flag.IntVar(&o.system, "system", 0, "serve a property-management system with so many reservations and measure nothing, as "+
+		"the section sync has it")
 	flag.StringVar(&o.daily, "daily-rows", "", "rows of a noun that the requests of a day are measured with, the fewest first")
 	flag.StringVar(&o.dailyOnly, "daily-only", "", "of the sections daily-… measure only requests with one of these in "+
 		"their names, such as transactions,reservation_put,crowds")
@@ -142,7 +148,13 @@ func main() {
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, o)
+
+	var err error
+	if o.system > 0 {
+		err = serveSystem(ctx, o.system)
+	} else {
+		err = run(ctx, o)
+	}
 
 	stop()
 
@@ -168,7 +180,7 @@ func (o *options) chosenSizes() (s sizes, err error) {
 		s = large
 	}
 
-	for _, given := range []struct{ n, to *int }{{&o.rows, &s.operations}, {&o.entries, &s.entries}, {&o.stays, &s.stays}, {&o.taken, &s.taken}} {
+	for _, given := range []struct{ n, to *int }{{&o.rows, &s.operations}, {&o.entries, &s.entries}, {&o.stays, &s.stays}, {&o.taken, &s.taken}, {&o.synced, &s.synced}} {
 		if *given.n != 0 {
 			*given.to = *given.n
 		}
