@@ -4,6 +4,7 @@ package pms_test
 
 import (
 	"net/http/httptest"
+	"os"
 	"testing"
 
 	"stayledger/platform/apitest"
@@ -12,7 +13,14 @@ import (
 	"stayledger/test/world"
 )
 
-func TestMain(m *testing.M) { apitest.Main(m) }
+func TestMain(m *testing.M) {
+	// The kill test runs this program as a worker.
+	if url := os.Getenv(workerDatabase); url != "" {
+		work(url)
+	}
+
+	apitest.Main(m)
+}
 
 type (
 	object = world.Object
