@@ -177,6 +177,24 @@ func TestListingsOfOneNameAreNotTakenForEachOther(t *testing.T) {
 	}
 }
 
+// Listings that come twice while a team is connected, on one page or on pages that overlap, are there once, as they came
+// last.
+func TestListingsThatComeTwiceAreThereOnce(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+
+	for _, name := range []string{"L1", "L2"} {
+		s.system.SetListing(sandbox.Listing{ID: name, Name: "House " + name, Currency: "usd"})
+	}
+
+	s.system.Break(sandbox.Fault{Mode: sandbox.DuplicateIDs, On: sandbox.OnListings})
+	s.connect()
+
+	if got := s.Get(s.path("/listing-mappings")).Want(200); got.Len("data") != 2 || got.String("data.1.name") != "House L2" {
+		t.Errorf("the listings are %s", got.Body)
+	}
+}
+
 // Nothing that asks a system, or has it asked, can be tried without effect.
 //
 // Proves: DRY-61.

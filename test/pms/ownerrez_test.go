@@ -87,3 +87,37 @@ func TestOwnerRezIsReadIntoTheBooks(t *testing.T) {
 		t.Errorf("the canceled stay is %s", one.Body)
 	}
 }
+
+// OwnerRez gives addresses one by one, so its listings come 20 at a time, on pages that overlap.
+func TestManyListingsOfOwnerRezAreConnected(t *testing.T) {
+	t.Parallel()
+
+	const many = 45
+
+	system, err := ownerrez.New(ownerrez.Config{Email: "ada@example.com", Token: "pt_ours"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	server := httptest.NewServer(system)
+
+	t.Cleanup(func() {
+		system.Close()
+		server.Close()
+	})
+
+	if err := system.Generate(ownerrez.Plan{Properties: many}); err != nil {
+		t.Fatal(err)
+	}
+
+	s := &scene{World: world.New(t)}
+	s.connection = s.Post("/connections", object{
+		"appId": "ownerrez", "name": "Rentals", "settings": object{"baseUrl": server.URL + "/v2"},
+		"credentials": object{"email": "ada@example.com", "token": "pt_ours"},
+	}).Want(202).ID("resource.id")
+	s.Outlast(nil)
+
+	if got := s.Get(s.path("/listing-mappings")).Want(200); got.Len("data") != many {
+		t.Errorf("%d listings are connected: %s", got.Len("data"), got.Body)
+	}
+}

@@ -76,7 +76,7 @@ var known = []app{
 
 // client returns the options of a client.
 func (o Options) client() pms.Options {
-	return pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within}
+	return pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within, Budgets: o.Budgets}
 }
 
 // fieldError returns the error of a client's settings as connections see it.

@@ -19,6 +19,7 @@ import (
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/outbound"
 	"stayledger/platform/seal"
 	"stayledger/provider/pms"
 )
@@ -31,6 +32,8 @@ type Options struct {
 	PublicURL string
 	// Within shortens the time that a call may take, 0 does not.
 	Within time.Duration
+	// Budgets are the limits of calls in place of those of each system, nil for these.
+	Budgets []*outbound.Budget
 }
 
 // Registration is how a system knows us.
@@ -182,7 +185,7 @@ func (s *Systems) readListings(ctx context.Context, d *db.DB, scope db.Scope, c 
 	}
 
 	return func(ctx context.Context, tx *db.Tx) error {
-		return see(ctx, tx, intake.Origin{ConnectionID: &c.ID}, changes)
+		return see(ctx, tx, intake.Origin{ConnectionID: &c.ID}, keepLast(changes))
 	}, nil
 }
 
@@ -203,6 +206,23 @@ func (s *Systems) unsubscribe(ctx context.Context, d *db.DB, scope db.Scope, c *
 	}
 
 	return nil
+}
+
+// keepLast returns each record of changes once, as it came last: pages can overlap.
+func keepLast(changes []*intake.Change) []*intake.Change {
+	out, at := []*intake.Change{}, map[string]int{}
+
+	for _, c := range changes {
+		if i, twice := at[c.ExternalID]; twice {
+			out[i] = c
+			continue
+		}
+
+		at[c.ExternalID] = len(out)
+		out = append(out, c)
+	}
+
+	return out
 }
 
 // checkError returns the error of a call as connections see it.
