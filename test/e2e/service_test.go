@@ -212,6 +212,8 @@ type client struct {
 	t    *testing.T
 	base string
 	key  string
+	// bearer says that the key is a bearer token whatever it begins with.
+	bearer bool
 }
 
 type answer struct {
@@ -249,7 +251,7 @@ func (c *client) call(method, path string, body any) *answer {
 	req.Header.Set("Content-Type", "application/json")
 
 	switch {
-	case strings.HasPrefix(c.key, "ut_"):
+	case strings.HasPrefix(c.key, "ut_"), c.bearer:
 		req.Header.Set("Authorization", "Bearer "+c.key)
 	case c.key != "":
 		req.Header.Set("x-api-key", c.key)
