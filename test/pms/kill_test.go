@@ -149,6 +149,7 @@ func twins(t *testing.T) (url string, one, other *scene) {
 
 	one = &scene{World: world.In(t, d), system: system, url: server.URL}
 	other = &scene{World: world.In(t, d), system: system, url: server.URL}
+
 	one.connect()
 	other.connect()
 
