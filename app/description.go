@@ -58,6 +58,7 @@ func withDescription(c api.Config) api.Config {
 		{Name: "Payouts", Doc: "What owners and the manager are paid."},
 		{Name: "Payments", Doc: "Payments through providers, their approval and their limits."},
 		{Name: "Reports", Doc: "Figures of the books, each with the entries that it adds up."},
+		{Name: "Metrics", Doc: "How syncs, occupancy and revenue went over time."},
 		{Name: "Operations", Doc: "Work that goes on after the answer."},
 		{Name: "Files", Doc: "Stored files and links to them."},
 	}

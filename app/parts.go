@@ -104,7 +104,7 @@ func Parts(o External, c Config) parts.Part {
 			Box: o.Box, Private: c.LocalProviders, PublicURL: c.PublicURL, Journals: journals,
 			Apps: append(payapp.Apps(o.Providers, pay.AllowPrivate(c.LocalProviders)), o.Systems.Apps()...),
 		}),
-		o.Systems.Part(),
+		o.Systems.Part(listingDoor),
 		listings.Part(),
 		tax.Part(),
 		fee.Part(),

@@ -251,10 +251,16 @@ func decide(ctx context.Context, tx *db.Tx, connection id.ID, ids []id.ID, listi
 		return errTaken
 	}
 
+	return setListings(ctx, tx, connection, ids, listings)
+}
+
+// setListings saves which listings here those of a system are.
+func setListings(ctx context.Context, tx *db.Tx, connection id.ID, ids []id.ID, listings []*id.ID) error {
 	if _, err := tx.Exec(ctx, `
 		update listing_connection r set listing_id = g.listing, is_decided = true
 		from unnest(@ids::uuid[], @listings::uuid[]) g (id, listing)
-		where r.team_id = @team and r.connection_id = @connection and r.id = g.id`, args); err != nil {
+		where r.team_id = @team and r.connection_id = @connection and r.id = g.id`,
+		db.Args{"team": tx.Team, "connection": connection, "ids": ids, "listings": listings}); err != nil {
 		return fmt.Errorf("save the mappings of a connection: %w", err)
 	}
 

@@ -74,6 +74,7 @@ type Systems struct {
 	box        *seal.Box
 	options    Options
 	registered map[connection.AppID]pms.Grants
+	listings   intake.Kind // the door of listings
 }
 
 // New returns the systems, with credentials that the box has sealed.

@@ -26,10 +26,12 @@ var (
 	errInactive        = apierr.New(apierr.CodeBadRequest, "", "Connection is not active")
 )
 
-// Part returns the endpoints and tables of property-management systems.
-func (s *Systems) Part() parts.Part {
+// Part returns the endpoints and tables of property-management systems. Listings are changed through their door.
+func (s *Systems) Part(listings intake.Kind) parts.Part {
+	s.listings = listings
+
 	return parts.Part{
-		Endpoints: []api.Endpoint{
+		Endpoints: append(s.cutoverEndpoints(), []api.Endpoint{
 			api.Write(api.Endpoint{
 				Method: http.MethodPost, Path: "/connections/{id}/sync", ID: "syncConnection", Tag: tag, Summary: "Read the records of a connection",
 				Errors: apierr.List{connection.ErrBusy, connection.ErrReconnect, errInactive, errMappingRequired, apierr.NotImplemented},
@@ -63,7 +65,7 @@ func (s *Systems) Part() parts.Part {
 					"A message is a hint only: what it names is read from the system. Fails with 401 for an unknown connection and for a message that is " +
 					"not to be believed.",
 			}, s.takeMessage),
-		},
+		}...),
 		Tables: parts.Owns("listing_connection", "connection_token"), Every: periodicTasks(),
 	}
 }

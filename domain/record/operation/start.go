@@ -205,6 +205,26 @@ func GiveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 // do it themselves.
 func Settle(tx *db.Tx, j job.Job) { settle(tx, j) }
 
+// Record records an operation whose work was done in the request, so it has no task.
+func Record(ctx context.Context, tx *db.Tx, n New) (*Acknowledgement, error) {
+	ack := &Acknowledgement{OperationID: tx.NewID(), Type: n.Type, Status: Completed, Resource: n.Primary}
+
+	_, err := tx.Exec(ctx, `
+		insert into operation (team_id, id, type, status, initiated_by, action_id, resource_type, resource_id, resource_role, tasks_open, created_at, started_at, finished_at)
+		values (@team, @id, @type, 'completed', @user, @action, @rtype, @rid, @rrole, 0, @now, @now, @now)`,
+		db.Args{
+			"team": tx.Team, "id": ack.OperationID, "type": string(n.Type), "user": tx.Actor.User, "action": tx.Action, "now": tx.Now,
+			"rtype": string(n.Primary.Type), "rid": n.Primary.ID, "rrole": string(n.Primary.Role),
+		})
+	if err != nil {
+		return nil, fmt.Errorf("record an operation: %w", err)
+	}
+
+	tx.AtEnd(insertResources(tx, ack.OperationID, n.Resources))
+
+	return ack, nil
+}
+
 // End settles an operation as completed, or as failed without a failure (OPEN-78), whatever its tasks do. One that has
 // settled stays as it is. A task that still runs is refused when it settles.
 func End(ctx context.Context, tx *db.Tx, operation id.ID, status Status) error {

@@ -121,6 +121,19 @@ func (apps Apps) has(a AppID) bool {
 	return slices.ContainsFunc(apps, func(k App) bool { return k.ID == a })
 }
 
+// kind lists the apps of a kind.
+func (apps Apps) kind(k Kind) []AppID {
+	out := []AppID{}
+
+	for i := range apps {
+		if apps[i].Kind == k {
+			out = append(out, apps[i].ID)
+		}
+	}
+
+	return out
+}
+
 // find returns an app. One that is there no more has old connections, and cannot be used.
 func (apps Apps) find(a AppID) *App {
 	for i := range apps {

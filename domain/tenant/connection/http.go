@@ -60,7 +60,7 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 		}, w.get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/connections/{id}", ID: "updateConnection", Tag: tag, Summary: "Change a connection",
-			Errors: apierr.List{ErrBusy, errArchived, errInUse, ErrReconnect, errNotBank, errDuplicateUniqueRef, errWindowClosed},
+			Errors: apierr.List{ErrBusy, errArchived, errInUse, ErrReconnect, errNotBank, errDuplicateUniqueRef, errWindowClosed, errSource},
 			Doc: "Settings replace all settings. A changed address forgets the credentials, so that none reaches an address it was not meant for: " +
 				"the connection is then reconnectRequired. Fails with 423 for one that is being connected; 400 for an archived one; 400 for " +
 				"settings that the app does not take; 400 for an accounting window of another kind of app, one that ends before it starts, and one that " +
@@ -77,7 +77,7 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 		}, w.askAgain, w.connect),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodDelete, Path: "/connections/{id}", ID: "deleteConnection", Tag: tag, Summary: "Delete or archive a connection",
-			Errors: apierr.List{ErrBusy, errInUse},
+			Errors: apierr.List{ErrBusy, errSource, errInUse},
 			Doc: "Without an outcome a connection over which payments were made, or that reads accounts at banks, is archived, and any other is deleted. " +
 				"Archiving is an operation. Fails with 423 for one that is being connected.",
 			Scopes: []string{"connections:delete"},
@@ -242,6 +242,12 @@ func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput) (*Connectio
 
 	// The status comes after the settings, because these can require a reconnect.
 	if in.Body.Status != nil {
+		if Status(*in.Body.Status) == Disabled {
+			if err := w.checkSource(ctx, tx, c); err != nil {
+				return nil, err
+			}
+		}
+
 		if err := c.setStatus(Status(*in.Body.Status)); err != nil {
 			return nil, err
 		}
@@ -384,6 +390,10 @@ func (w writer) deleteConnection(ctx context.Context, tx *db.Tx, in *deleteInput
 
 	if c.Status == Connecting {
 		return nil, nil, ErrBusy
+	}
+
+	if err := w.checkSource(ctx, tx, c); err != nil {
+		return nil, nil, err
 	}
 
 	// What refers to the connection decides between deleting and archiving.

@@ -71,6 +71,18 @@ func Lock(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error)
 	return read(ctx, tx, connection, "for update")
 }
 
+// LockAll keeps connections from changing, and from being referred to anew, until the transaction ends. Those that are
+// not there are left out.
+func LockAll(ctx context.Context, tx *db.Tx, connections []id.ID) error {
+	_, err := db.Select[id.ID](ctx, tx, `select id from connection where team_id = @team and id = any(@ids) order by id for update`,
+		db.Args{"team": tx.Team, "ids": connections})
+	if err != nil {
+		return fmt.Errorf("lock connections: %w", err)
+	}
+
+	return nil
+}
+
 // insert inserts a connection. It fails for a reference that another connection has.
 func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
 	_, err := tx.Exec(ctx, `

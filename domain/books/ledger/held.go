@@ -1,0 +1,36 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Held counts the sources with posted entries that must not change.
+type Held struct {
+	// Attached are in a statement that is no draft, Closed dated before the first open day of the books; Sources counts
+	// those with either.
+	Attached, Closed, Sources int64
+}
+
+// CountHeld counts the sources among some with active entries that a statement or closed books hold. With listings only
+// entries on these count; nil for all.
+func CountHeld(ctx context.Context, tx *db.Tx, sources, listings []id.ID) (Held, error) {
+	out, err := db.Get[Held](ctx, tx, `
+		select count(*) filter (where attached) as attached, count(*) filter (where closed) as closed, count(*) as sources
+		from (
+			select e.source_id, bool_or(coalesce(s.status <> 'draft', false)) as attached, bool_or(coalesce(e.txn_at < t.books_closed_at, false)) as closed
+			from ledger_entry e join team t on t.id = e.team_id
+			left join statement s on s.team_id = e.team_id and s.id = e.statement_id
+			where e.team_id = @team and e.source_id = any(@sources) and e.status = 'active' and e.ledger <> 'historical'
+				and (@listings::uuid[] is null or e.listing_id = any(@listings))
+			group by e.source_id) h
+		where attached or closed`, db.Args{"team": tx.Team, "sources": sources, "listings": listings})
+	if err != nil {
+		return out, fmt.Errorf("count journals that are held: %w", err)
+	}
+
+	return out, nil
+}
