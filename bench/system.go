@@ -120,26 +120,29 @@ func (s *system) client() (pms.Client, error) {
 	return client, nil
 }
 
-// relay passes the calls of a sync on to a system. It is told of a page when the next one is asked for: then the page
-// has been taken in.
+// relay passes the calls of a sync on to a system. A page has been taken in when the next one is asked for, or if that
+// was asked for ahead, when the sync goes on at it.
 type relay struct {
 	to http.Handler
-	// taken is called with each page that has been taken in, before the next one is answered; nil for nothing.
-	taken func(page string) error
+	// reached is called with the page that is asked for and returns when the sync goes on at it; then taken is called
+	// with the page that has been taken in, before the next one is answered. Nil for nothing.
+	reached, taken func(page string) error
 
 	mu   sync.Mutex
 	page string    // that was asked for last
 	at   time.Time // when it was passed on; zero for none
-	// took is seconds of each page: from its request until the next one's. away is how long the calls of taken have
-	// kept the sync waiting, and failed their first error.
+	// took is seconds of each page: from when its request was passed on until it has been taken in. away is how long the
+	// calls of taken have kept the sync waiting, and failed the first error of the calls.
 	took   []float64
 	away   time.Duration
 	failed error
 }
 
 // newRelay returns a relay to a system.
-func newRelay(s *system, taken func(page string) error) *relay {
-	return &relay{to: httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: s.address}), taken: taken}
+func newRelay(s *system, reached, taken func(page string) error) *relay {
+	return &relay{
+		to: httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: s.address}), reached: reached, taken: taken,
+	}
 }
 
 // ServeHTTP passes a call on.
@@ -149,6 +152,10 @@ func (r *relay) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 
 		r.mu.Lock()
 		if page != r.page {
+			if r.reached != nil && r.failed == nil {
+				r.failed = r.reached(page)
+			}
+
 			r.end()
 		}
 
