@@ -202,8 +202,12 @@ func (in *intake) check(changes []Change) []Change {
 	for i := range changes {
 		c := &changes[i]
 
-		sum, err := c.hash()
-		if c.sum = sum; err == nil && in.kinds[c.Kind] != nil && isName(c.ExternalID) {
+		var err error
+		if c.sum == nil {
+			c.sum, err = c.hash()
+		}
+
+		if err == nil && in.kinds[c.Kind] != nil && isName(c.ExternalID) {
 			out = append(out, *c)
 			continue
 		}

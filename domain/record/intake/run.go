@@ -80,38 +80,26 @@ func (r *runner) do(ctx context.Context, d *db.DB, j job.Job) error {
 		end()
 	}
 
-	for s != nil && err == nil {
-		s, err = r.step(ctx, d, &turn{job: j, sync: s, over: over.Done()})
+	t := &turn{job: j, sync: s, over: over.Done()}
+	t.ends, _ = over.Deadline()
+
+	defer t.drop()
+
+	for t.sync != nil && err == nil {
+		t.sync, err = r.step(ctx, d, t)
 	}
 
 	return err
-}
-
-// turn is a part of a sync that one job takes in.
-type turn struct {
-	job  job.Job
-	sync *Sync
-	over <-chan struct{} // closed when others have their turn
-}
-
-// isOver returns true when others have their turn.
-func (t *turn) isOver() bool {
-	select {
-	case <-t.over:
-		return true
-	default:
-		return false
-	}
 }
 
 // step takes in one page. The transaction that takes it in also says where the sync goes on, so that each page is taken
 // in once, whenever the worker dies. It returns the sync as it is then; nil when the job has ended, with another one
 // that goes on or without.
 func (r *runner) step(ctx context.Context, d *db.DB, t *turn) (*Sync, error) {
-	s := t.sync
+	s, end := t.sync, t.clock()
 
 	// The call outside, with no transaction open.
-	next, err := r.fetch(ctx, d, t.job.Scope(), s)
+	next, err := r.get(ctx, d, t)
 	if errors.Is(err, ErrCursorLost) && s.Progress.forget(next.kind) {
 		return nil, r.commitProgress(ctx, d, t.job, s)
 	}
@@ -124,10 +112,15 @@ func (r *runner) step(ctx context.Context, d *db.DB, t *turn) (*Sync, error) {
 		return nil, sourceError(err)
 	}
 
+	// The call of the next step goes on during the transaction of this one.
+	r.pullAhead(ctx, d, t, next)
+
 	err = d.Write(ctx, t.job.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
 		s, err = r.commit(ctx, tx, t, next)
 		return err
 	})
+
+	end(next.kind)
 
 	return s, err
 }
@@ -285,11 +278,12 @@ func (r *runner) fetch(ctx context.Context, d *db.DB, scope db.Scope, s *Sync) (
 		return out, fmt.Errorf("%w: %d records", errPage, len(out.page.Changes))
 	}
 
-	// A source may give what belongs to the records of a kind with them, but names the kind of each.
+	// A source may give what belongs to the records of a kind with them, but names the kind of each. What cannot have a
+	// hash is refused when it is taken in.
 	for i := range out.page.Changes {
-		if c := &out.page.Changes[i]; c.Kind == "" {
-			c.Kind = ask.Kind
-		}
+		c := &out.page.Changes[i]
+		c.Kind = cmp.Or(c.Kind, ask.Kind)
+		c.sum, _ = c.hash()
 	}
 
 	return out, nil
