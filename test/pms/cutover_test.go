@@ -183,7 +183,23 @@ func TestATeamMovesToAnotherSystem(t *testing.T) {
 	code, guest, lost := c.of(c.connection, "C-code"), c.of(c.connection, "C-guest"), c.of(c.connection, "C-lost")
 	deposits := []string{c.pay(code, 1000), c.pay(guest, 2000), c.pay(lost, 3000)}
 
+	// Lines of the listing that will be merged: of an expense and of a deposit.
+	merged := c.of(c.target, "C-code").String("listingId")
+	c.Post("/listings/ownership-periods", object{
+		"listingId": merged, "startAt": "2026-01-01", "members": array{object{"contactId": c.Contact("owner", "Bob"), "split": 100_000}},
+	}).Want(202)
+	c.Outlast(nil)
+
+	lines := []string{c.pay(c.of(c.target, "C-code"), 500), c.Post("/transactions", object{
+		"type": "expense", "date": "2026-02-15", "accountId": c.Account("1000"),
+		"lines": array{object{"accountId": c.Account("5200"), "amount": 700, "listingId": merged}},
+	}).Want(201).String("id")}
+
 	preview := c.Post(previewPath, c.ask(nil)).Want(200)
+	if preview.Int("listingContinuity.transactionLineCount") != 1 || preview.Int("listingContinuity.paymentLineCount") != 1 {
+		t.Errorf("the lines that move are %s", preview.Body)
+	}
+
 	if preview.String("type") != "pms-cutover-preview" || preview.String("status") != "completed" || preview.Int("impactedReservations.sourceCount") != 3 ||
 		preview.Int("impactedReservations.targetCount") != 3 || preview.Int("impactedReservations.lockedCount") != 0 ||
 		preview.Int("impactedReservations.journalRefreshCount") != 7 || preview.Int("listingContinuity.targetReservationCount") != 2 ||
@@ -205,6 +221,17 @@ func TestATeamMovesToAnotherSystem(t *testing.T) {
 
 	c.Outlast(nil)
 	c.after(deposits)
+
+	for _, line := range lines {
+		if got := c.Get("/transactions/" + line).Want(200); got.String("lines.0.listingId") != c.home.ID.String() {
+			t.Errorf("the line is %s", got.Body)
+		}
+
+		// Its journal followed.
+		if got := c.Get("/reports/journal-entries?startDate=2025&endDate=2027&listingIds=" + merged + "&transactionIds=" + line).Want(200); got.Len("data") != 0 {
+			t.Errorf("entries of the line are on the old listing: %s", got.Body)
+		}
+	}
 
 	// The next sync of the target goes on where its listings and stays are now.
 	c.Post("/connections/"+c.target.String()+"/sync", object{"mode": "full"}).Want(202)

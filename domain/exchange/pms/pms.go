@@ -1,5 +1,7 @@
 // Package pms brings listings and reservations of property-management systems into the books: the apps that teams can
-// be connected to, the sources that syncs read, and which listing here each listing of a system is.
+// be connected to, the sources that syncs read, and which listing here each listing of a system is. A team moves from one
+// system to another by a cutover: cutover_plan.go finds out what it would change and what keeps it from being done,
+// cutover_apply.go does it.
 //
 // To add a system, write its client below provider/pms and add a literal to known. No other code asks for the name of a
 // system.
