@@ -45,6 +45,7 @@ func TestACursorBelongsToOneListOfOneTeam(t *testing.T) {
 	x, other := newTeam(t), newTeam(t)
 	plain := x.Get("/rooms/a").Want(200).String("nextCursor")
 	filtered := x.Get("/rooms/a?kind=owner").Want(200).String("nextCursor")
+
 	another := "A" // letter than the first
 	if plain[0] == 'A' {
 		another = "B"

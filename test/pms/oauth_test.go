@@ -113,7 +113,7 @@ func (c *consent) age(by string) {
 	c.Exec(`update connection_authorization set created_at = created_at - @by::text::interval where team_id = @team`, db.Args{"by": by})
 }
 
-// Proves: INIT-10, LIM-12, LIM-13.
+// Proves: INIT-10, LIM-12.
 func TestAnAccountHolderGivesAccessToASystem(t *testing.T) {
 	t.Parallel()
 	c := newConsent(t)
@@ -247,7 +247,9 @@ func TestAuthorizationsThatAreRefused(t *testing.T) {
 	c.finish(state).Want(202)
 }
 
-// A system that fails while it is asked for a token is no fault of the caller.
+// A system that fails while it is asked for a token is no fault of the caller. The authorization is used up all the same.
+//
+// Proves: LIM-13.
 func TestASystemThatFailsGivesNoAccess(t *testing.T) {
 	t.Parallel()
 	c := newConsent(t)
