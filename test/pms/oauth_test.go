@@ -270,6 +270,21 @@ func TestASystemThatFailsGivesNoAccess(t *testing.T) {
 	}
 }
 
+// A request that is repeated with its key gets the first answer, and uses nothing up.
+func TestAnAuthorizationIsFinishedAgainByItsKey(t *testing.T) {
+	t.Parallel()
+	c := newConsent(t)
+	state, back := c.start(nil)
+	c.comeBack(back).Want(200)
+
+	body := object{"appId": "ownerrez", "authorizationState": state}
+	first := c.Post("/connections/connect", body, "Idempotency-Key", "one").Want(202)
+
+	if again := c.Post("/connections/connect", body, "Idempotency-Key", "one").Want(202); again.String("operationId") != first.String("operationId") {
+		t.Errorf("answered %s and then %s", first.Body, again.Body)
+	}
+}
+
 // Many finish one authorization at once: one connection comes of it.
 func TestAnAuthorizationIsUsedOnce(t *testing.T) {
 	t.Parallel()
