@@ -24,15 +24,15 @@ type Stay struct {
 	GuestName        *string
 	CheckIn          day.Day
 	CheckOut         day.Day
-	// IsAfter says that its accounting date is on or after the day that was asked for.
-	IsAfter bool
+	// OnOrAfter says that its accounting date is on or after the day that was asked for.
+	OnOrAfter bool
 }
 
 // ListStays loads the reservations of a connection that are not inactive, by whether their accounting date is before a
 // day (CUT-14..CUT-17).
 func ListStays(ctx context.Context, tx *db.Tx, connection id.ID, at day.Day) ([]Stay, error) {
 	found, err := db.Select[Stay](ctx, tx, `
-		select r.id, r.listing_id, r.confirmation_code, r.guest_name, r.check_in, r.check_out, `+accountingDateSQL+` >= @at as is_after
+		select r.id, r.listing_id, r.confirmation_code, r.guest_name, r.check_in, r.check_out, `+accountingDateSQL+` >= @at as on_or_after
 		from reservation r join team t on t.id = r.team_id
 		where r.team_id = @team and r.connection_id = @connection and r.status <> 'inactive' order by r.id`,
 		db.Args{"team": tx.Team, "connection": connection, "at": at})

@@ -150,7 +150,7 @@ func (s *Systems) plan(ctx context.Context, tx *db.Tx, c *Cutover) (*plan, error
 	}
 
 	for _, r := range before {
-		if r.IsAfter {
+		if r.OnOrAfter {
 			p.retired = append(p.retired, r)
 		}
 	}
@@ -389,7 +389,7 @@ func (p *plan) count(ctx context.Context, tx *db.Tx) error {
 	leaving := ids(p.retired)
 
 	for _, r := range p.arriving {
-		if r.IsAfter {
+		if r.OnOrAfter {
 			p.stays.TargetCount++
 		} else {
 			leaving = append(leaving, r.ID) // before the window of the target, which has had none

@@ -2,7 +2,7 @@ package metric
 
 import (
 	"fmt"
-	"strconv"
+	"math"
 	"time"
 
 	"stayledger/platform/apierr"
@@ -95,10 +95,5 @@ func rate(part, whole int64) float64 {
 		return 0
 	}
 
-	out, err := strconv.ParseFloat(strconv.FormatFloat(float64(part)/float64(whole), 'f', 4, 64), 64)
-	if err != nil {
-		return 0
-	}
-
-	return out
+	return math.Round(float64(part)/float64(whole)*10_000) / 10_000
 }

@@ -69,7 +69,7 @@ func (w writer) listApps(context.Context, *db.Tx, *struct{}) (*AppList, error) {
 		a := &w.Apps[i]
 		out.Data[i] = AppView{
 			AppInfo: a.AppInfo, Auth: a.auth(), Settings: viewFields(a.Settings), Credentials: viewFields(a.Credentials),
-			Kinds: orEmpty(a.Kinds), Extractors: orEmpty(a.Extractors), Capabilities: orEmpty(a.Capabilities),
+			Kinds: append([]string{}, a.Kinds...), Extractors: append([]Extractor{}, a.Extractors...), Capabilities: append([]Capability{}, a.Capabilities...),
 		}
 	}
 
@@ -88,13 +88,4 @@ func viewFields(fields []Field) []FieldView {
 	}
 
 	return out
-}
-
-// orEmpty returns a list, an empty one for nil.
-func orEmpty[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-
-	return list
 }

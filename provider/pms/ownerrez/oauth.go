@@ -44,12 +44,7 @@ func NewApp(id, secret, address string, o pms.Options) (*App, error) {
 	a := &App{base: PublicURL, id: id, secret: secret, authorize: authorizeURL, tokens: tokenURL, caller: pms.NewCaller(o)}
 
 	if address != "" {
-		settings, err := json.Marshal(map[string]string{"baseUrl": address})
-		if err != nil {
-			return nil, fmt.Errorf("encode an address: %w", err)
-		}
-
-		base, err := readBase(settings, o.AllowPrivate)
+		base, err := parseBase(address, o.AllowPrivate)
 		if err != nil {
 			return nil, err
 		}

@@ -92,15 +92,20 @@ func readBase(settings json.RawMessage, private bool) (*url.URL, error) {
 		BaseURL string `json:"baseUrl"`
 	}{BaseURL: PublicURL}
 
-	wrong := func(problem string) error { return &pms.SettingsError{Field: "baseUrl", Problem: problem} }
-
 	if len(settings) > 0 && json.Unmarshal(settings, &where) != nil {
-		return nil, wrong("is not a text")
+		return nil, &pms.SettingsError{Field: "baseUrl", Problem: "is not a text"}
 	}
 
-	u, err := url.Parse(where.BaseURL)
+	return parseBase(where.BaseURL, private)
+}
+
+// parseBase parses the address of the system, without a slash at the end. It fails with a pms.SettingsError.
+func parseBase(address string, private bool) (*url.URL, error) {
+	wrong := func(problem string) error { return &pms.SettingsError{Field: "baseUrl", Problem: problem} }
+
+	u, err := url.Parse(address)
 	switch {
-	case err != nil || u.Hostname() == "" || u.Opaque != "" || len(where.BaseURL) > maxText:
+	case err != nil || u.Hostname() == "" || u.Opaque != "" || len(address) > maxText:
 		return nil, wrong("is not an address such as " + PublicURL)
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, wrong("has more than a host and a path")
