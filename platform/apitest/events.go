@@ -117,6 +117,7 @@ var derived = map[string]string{
 	"statement_version":        "figures of a statement that was reopened, whose event tells of it",
 	"sync":                     "a reading of a source, which its operation tells of",
 	"sync_cursor":              "how far a source was read",
+	"sync_seen":                "which records a reading of a source had",
 	"sync_day":                 "counts of what was read",
 	"sync_hint":                "what is to be looked at",
 	"sync_item":                "what became of records that were read",

@@ -357,3 +357,12 @@ func (e *extraction) isNew(name string) bool {
 func (e *extraction) isAsked(r *pms.Reservation) bool {
 	return !r.Gone && (e.from == nil || e.from.Before(r.CheckOut)) && (e.to == nil || !e.to.Before(r.CheckIn))
 }
+
+// orNull returns a text, nil for an empty one.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+
+	return &s
+}

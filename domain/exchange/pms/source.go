@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"stayledger/domain/record/intake"
+	"stayledger/platform/day"
 	"stayledger/platform/money"
 	"stayledger/provider/pms"
 )
@@ -145,14 +147,14 @@ func unreadable(kind, name string) intake.Change {
 
 // listingChange returns what a system says of a listing.
 func listingChange(l *pms.Listing) intake.Change {
-	values := encode(map[string]any{"name": l.Name})
+	values := intake.Values{"name": text(l.Name)}
 
 	if l.Currency != "" {
 		values["defaultCurrency"] = text(l.Currency)
 	}
 
 	if a := l.Address; a != nil {
-		values["address"] = encodeValue(listingAddress(a))
+		values["address"] = encode(listingAddress(a))
 	}
 
 	// The parent and the unit are no fields of a listing here; they are kept beside it.
@@ -187,11 +189,11 @@ func (s *source) reservation(r *pms.Reservation) intake.Change {
 
 	c.At = &r.CheckIn
 	c.Refs = map[string]intake.Reference{"listingId": {Kind: listingKind, ExternalID: r.ListingID}}
-	c.Values = encode(map[string]any{
-		"appId": s.app, "sourceId": r.ID, "type": "guest", "guestName": orNull(r.Guest.Name), "guests": r.Guests,
-		"confirmationCode": orNull(r.Code), "pmsReferenceCode": r.ID, "checkIn": r.CheckIn, "checkOut": r.CheckOut, "bookedAt": r.BookedAt,
-		"bookingPlatform": orNull(r.Channel), "status": "booked", "lines": lines(r),
-	})
+	c.Values = intake.Values{
+		"appId": text(s.app), "sourceId": text(r.ID), "type": text("guest"), "guestName": textOrNull(r.Guest.Name), "guests": encode(r.Guests),
+		"confirmationCode": textOrNull(r.Code), "pmsReferenceCode": text(r.ID), "checkIn": text(r.CheckIn.String()), "checkOut": text(r.CheckOut.String()),
+		"bookedAt": dayOrNull(r.BookedAt), "bookingPlatform": textOrNull(r.Channel), "status": text("booked"), "lines": encode(lines(r)),
+	}
 
 	if r.Currency != "" {
 		c.Values["currency"] = text(r.Currency)
@@ -246,30 +248,37 @@ func lines(r *pms.Reservation) []line {
 	return out
 }
 
-// orNull returns a text, nil for an empty one.
-func orNull(s string) *string {
+// textOrNull returns a text as JSON, null for an empty one.
+func textOrNull(s string) json.RawMessage {
 	if s == "" {
-		return nil
+		return json.RawMessage("null")
 	}
 
-	return &s
+	return text(s)
 }
 
-// text returns a text as JSON.
-func text(s string) json.RawMessage { return encodeValue(s) }
-
-// encode returns values as JSON. They are texts, numbers and days, which can always be encoded.
-func encode(fields map[string]any) intake.Values {
-	out := make(intake.Values, len(fields))
-	for name, v := range fields {
-		out[name] = encodeValue(v)
+// dayOrNull returns a day as JSON, null for none.
+func dayOrNull(d *day.Day) json.RawMessage {
+	if d == nil {
+		return json.RawMessage("null")
 	}
 
-	return out
+	return text(d.String())
 }
 
-// encodeValue returns a value as JSON.
-func encodeValue(v any) json.RawMessage {
+// text returns a text as JSON. A page has thousands of texts, and hardly one of them needs an escape.
+func text(s string) json.RawMessage {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {
+			return encode(s)
+		}
+	}
+
+	return json.RawMessage(`"` + s + `"`)
+}
+
+// encode returns a value as JSON. Texts, numbers and days can always be encoded.
+func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		panic(fmt.Sprintf("pms: encode a value: %v", err))

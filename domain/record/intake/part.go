@@ -42,7 +42,7 @@ func Part(c Config) parts.Part {
 		// The connection is archived once it was synced, and its memory stays.
 		Uses: []parts.Use{{Of: "connection", Reason: "syncs", Columns: []string{"sync_source.connection_id"}}},
 		Tables: parts.Owns(
-			"sync_source", "sync_cursor", "sync", "sync_item", "sync_day", "external_record", "sync_conflict", "sync_hint",
+			"sync_source", "sync_cursor", "sync", "sync_item", "sync_day", "sync_seen", "external_record", "sync_conflict", "sync_hint",
 		),
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // recallSQL selects what was known of records: only the entity of those that say the same. A complete reading also notes
-// which records it has seen.
+// which records its pages had, and forgets those of readings before it.
 const recallSQL = `
 	with given as materialized (
 		select * from unnest(@kinds::text[], @ids::text[], @ordinals::integer[], @hashes::bytea[], @stamps::timestamptz[])
@@ -22,12 +22,14 @@ const recallSQL = `
 		cross join lateral (
 			select * from external_record e where e.team_id = @team and e.source_id = @source and e.kind = g.kind and e.external_id = g.external_id
 				and e.ordinal = g.ordinal` + db.Fence + `) r
+	), newer as (
+		update external_record r set changed_at = k.stamp from known k
+		where k.newer and r.team_id = @team and r.source_id = @source and r.kind = k.kind and r.external_id = k.external_id and r.ordinal = k.ordinal
+	), before as (
+		delete from sync_seen where @complete and team_id = @team and source_id = @source and reading_id <> @reading
 	), seen as (
-		update external_record r set seen_reading_id = case when @complete then @reading else r.seen_reading_id end,
-			changed_at = case when k.newer then k.stamp else r.changed_at end
-		from known k
-		where (@complete or k.newer) and r.team_id = @team and r.source_id = @source and r.kind = k.kind and r.external_id = k.external_id
-			and r.ordinal = k.ordinal)
+		insert into sync_seen (team_id, source_id, reading_id, kind, external_ids, ordinals)
+		select @team, @source, @reading, kind, array_agg(external_id), array_agg(ordinal) from given where @complete group by kind)
 	select kind, external_id, ordinal, entity_id, case when same then '' else hash end as hash, case when same then '{}' else taken end as taken,
 		refs, waiting, changed_at, day, state, same, case when same then '[]' else coalesce((
 			select jsonb_agg(jsonb_build_object('id', c.id, 'field', c.field) order by c.field) from sync_conflict c
@@ -164,16 +166,14 @@ func remember(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error
 	}
 
 	_, err := tx.Exec(ctx, `
-		insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, changed_at, day, state,
-			seen_reading_id)
-		select @team, @source, kind, external_id, ordinal, entity_id, decode(hash, 'base64'), taken, refs, waiting, locked, changed_at, day, state,
-			@reading
+		insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, changed_at, day, state)
+		select @team, @source, kind, external_id, ordinal, entity_id, decode(hash, 'base64'), taken, refs, waiting, locked, changed_at, day, state
 		from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, entity_id uuid, hash text, taken jsonb, refs jsonb, waiting jsonb,
 			locked boolean, changed_at timestamptz, day date, state text)
 		on conflict (team_id, source_id, kind, external_id, ordinal) do update set entity_id = excluded.entity_id, hash = excluded.hash,
 			taken = excluded.taken, refs = excluded.refs, waiting = excluded.waiting, locked = excluded.locked, changed_at = excluded.changed_at, day = excluded.day,
-			state = excluded.state, seen_reading_id = excluded.seen_reading_id`,
-		db.Args{"team": tx.Team, "source": from.SourceID, "reading": from.reading, "rows": rows})
+			state = excluded.state`,
+		db.Args{"team": tx.Team, "source": from.SourceID, "rows": rows})
 	if err != nil {
 		return fmt.Errorf("save external records: %w", err)
 	}
@@ -181,7 +181,8 @@ func remember(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error
 	return saveConflicts(ctx, tx, from, rows)
 }
 
-// listUnseen returns the external ids of records that a complete reading did not have, and how many were taken in at all.
+// listUnseen returns the external ids of records of a kind that a complete reading did not have, and how many were taken
+// in at all. It forgets which ones the reading had.
 func listUnseen(ctx context.Context, tx *db.Tx, from Origin, kind string, w *Window) (unseen []string, all int64, err error) {
 	args := db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind, "reading": from.reading}
 	within := ""
@@ -192,15 +193,22 @@ func listUnseen(ctx context.Context, tx *db.Tx, from Origin, kind string, w *Win
 		within = ` and day >= coalesce(@from::date, '-infinity') and day <= coalesce(@to::date, 'infinity')`
 	}
 
-	records := ` from external_record where team_id = @team and source_id = @source and kind = @kind and state = 'active' and entity_id is not null` + within
-
 	type row struct {
 		ExternalID string
 		Total      int64
 	}
 
 	rows, err := db.Select[row](ctx, tx, `
-		select distinct external_id, (select count(*)`+records+`) as total`+records+` and seen_reading_id <> @reading order by external_id`, args)
+		with seen as materialized (
+			select distinct g.external_id, g.ordinal from sync_seen s cross join lateral unnest(s.external_ids, s.ordinals) g (external_id, ordinal)
+			where s.team_id = @team and s.source_id = @source and s.kind = @kind and s.reading_id = @reading
+		), known as materialized (
+			select external_id, ordinal from external_record
+			where team_id = @team and source_id = @source and kind = @kind and state = 'active' and entity_id is not null`+within+`
+		), ended as (
+			delete from sync_seen where team_id = @team and source_id = @source and kind = @kind)
+		select distinct external_id, (select count(*) from known) as total from (select * from known except select * from seen) unseen
+		order by external_id`, args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("find records that are gone: %w", err)
 	}
