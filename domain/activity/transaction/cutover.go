@@ -30,6 +30,21 @@ func ListByListing(ctx context.Context, tx *db.Tx, listings []id.ID) ([]id.ID, e
 	return loadIDsByListing(ctx, tx, listings)
 }
 
+// ListByPlace loads the active transactions with a line on some listings or reservations.
+func ListByPlace(ctx context.Context, tx *db.Tx, listings, reservations []id.ID) ([]id.ID, error) {
+	found, err := db.Select[id.ID](ctx, tx, `
+		select t.id from transaction t where t.team_id = @team and t.status = 'active' and t.id in (
+			select l.transaction_id from transaction_line l where l.team_id = @team and l.listing_id = any(@listings)
+			union all
+			select l.transaction_id from transaction_line l where l.team_id = @team and l.reservation_id = any(@reservations)) order by t.id`,
+		db.Args{"team": tx.Team, "listings": listings, "reservations": reservations})
+	if err != nil {
+		return nil, fmt.Errorf("read the transactions of listings and reservations: %w", err)
+	}
+
+	return found, nil
+}
+
 // Move moves the lines of some listings to others, from[i] to to[i]. It returns the transactions, whose journals are then
 // to be derived again.
 func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID, error) {

@@ -135,8 +135,8 @@ type Unmatched struct {
 	Reason        apierr.Reason `json:"reason" doc:"reservationUnmatched"`
 }
 
-// CutoverPreview is what a cutover would do.
-type CutoverPreview struct {
+// CutoverPlan is what a cutover does.
+type CutoverPlan struct {
 	operation.Acknowledgement
 
 	ImpactedReservations  ImpactedReservations `json:"impactedReservations" doc:"Reservations that leave the books or come into them."`
@@ -144,9 +144,16 @@ type CutoverPreview struct {
 	UnmatchedReservations []Unmatched          `json:"unmatchedReservations" doc:"Lines that name them are detached."`
 }
 
+// CutoverPreview is what a cutover would do.
+type CutoverPreview struct {
+	CutoverPlan
+
+	JournalChanges *[]JournalChange `json:"journalChanges" doc:"How the books would differ then, by account and month. null while something blocks the cutover, and if it touches more than 5000 reservations and transactions."`
+}
+
 // CutoverDone is what a cutover has done.
 type CutoverDone struct {
-	CutoverPreview
+	CutoverPlan
 
 	Applied                       bool    `json:"applied" doc:"Always true."`
 	QueuedReservationRefreshCount int64   `json:"queuedReservationRefreshCount" doc:"Reservations whose journals are being derived again."`
@@ -157,7 +164,16 @@ type cutoverInput struct{ Body Cutover }
 
 // previewCutover answers with what a cutover would do.
 func (s *Systems) previewCutover(ctx context.Context, tx *db.Tx, in *cutoverInput) (*CutoverPreview, error) {
+	if err := holdBoth(ctx, tx, in.Body.SourceConnectionID, in.Body.TargetConnectionID); err != nil {
+		return nil, err
+	}
+
 	p, err := s.plan(ctx, tx, &in.Body)
+	if err != nil {
+		return nil, err
+	}
+
+	changes, err := s.compareBooks(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +183,7 @@ func (s *Systems) previewCutover(ctx context.Context, tx *db.Tx, in *cutoverInpu
 		return nil, err
 	}
 
-	return p.preview(ack), nil
+	return &CutoverPreview{CutoverPlan: *p.view(ack), JournalChanges: changes}, nil
 }
 
 // operation describes the operation of a cutover.
@@ -178,9 +194,9 @@ func (p *plan) operation(typ operation.Type) operation.New {
 	return operation.New{Type: typ, Primary: &target, Resources: []operation.Resource{target, source}}
 }
 
-// preview returns the plan as callers see it.
-func (p *plan) preview(ack *operation.Acknowledgement) *CutoverPreview {
-	out := &CutoverPreview{Acknowledgement: *ack, ImpactedReservations: p.stays, ListingContinuity: p.listings, UnmatchedReservations: []Unmatched{}}
+// view returns the plan as callers see it.
+func (p *plan) view(ack *operation.Acknowledgement) *CutoverPlan {
+	out := &CutoverPlan{Acknowledgement: *ack, ImpactedReservations: p.stays, ListingContinuity: p.listings, UnmatchedReservations: []Unmatched{}}
 	for _, r := range p.retired {
 		if p.matches[r.ID] == nil {
 			out.UnmatchedReservations = append(out.UnmatchedReservations, Unmatched{r.ID, apierr.ReasonReservationUnmatched})
@@ -205,6 +221,9 @@ func (p *plan) blocker() error {
 
 	return nil
 }
+
+// isBlocked returns true if something keeps a plan from being applied.
+func (p *plan) isBlocked() bool { return p.blocker() != nil }
 
 // ids returns the ids of stays.
 func ids(stays []reservation.Stay) []id.ID {

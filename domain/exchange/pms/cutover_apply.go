@@ -31,16 +31,8 @@ func (s *Systems) applyCutover(ctx context.Context, tx *db.Tx, in *cutoverInput)
 		return nil, err
 	}
 
-	if err := connection.Cut(ctx, tx, p.source, p.target, p.request.CutoverAt); err != nil {
-		return nil, err
-	}
-
-	touched, err := p.move(ctx, tx)
+	touched, err := s.carryOut(ctx, tx, p)
 	if err != nil {
-		return nil, err
-	}
-
-	if err := s.bindMerged(ctx, tx, p); err != nil {
 		return nil, err
 	}
 
@@ -49,7 +41,7 @@ func (s *Systems) applyCutover(ctx context.Context, tx *db.Tx, in *cutoverInput)
 		return nil, err
 	}
 
-	out := &CutoverDone{CutoverPreview: *p.preview(ack), Applied: true, OperationIDs: []id.ID{}}
+	out := &CutoverDone{CutoverPlan: *p.view(ack), Applied: true, OperationIDs: []id.ID{}}
 	out.QueuedReservationRefreshCount = p.stays.JournalRefreshCount
 
 	// Last, journals: those of the reservations and of the transactions that were touched.
@@ -70,6 +62,21 @@ func (s *Systems) applyCutover(ctx context.Context, tx *db.Tx, in *cutoverInput)
 	}
 
 	return out, nil
+}
+
+// carryOut sets the windows of the connections, moves what is to be moved and says which listings those of the target are.
+// It returns the transactions that were touched. The journals of what it touched have to be derived then.
+func (s *Systems) carryOut(ctx context.Context, tx *db.Tx, p *plan) ([]id.ID, error) {
+	if err := connection.Cut(ctx, tx, p.source, p.target, p.request.CutoverAt); err != nil {
+		return nil, err
+	}
+
+	touched, err := p.move(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+
+	return touched, s.bindMerged(ctx, tx, p)
 }
 
 // holdBoth keeps two connections from changing and from being read until the transaction ends, in the order of their ids:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
@@ -117,6 +118,7 @@ type plan struct {
 	retired  []reservation.Stay
 	matches  map[id.ID]*id.ID
 	arriving []reservation.Stay // all of the target
+	moved    []id.ID            // those on listings that become others, of whatever origin
 
 	stays    ImpactedReservations
 	listings ListingContinuity
@@ -408,7 +410,7 @@ func (p *plan) count(ctx context.Context, tx *db.Tx) error {
 
 	from, _ := p.moves()
 
-	moved, err := db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and listing_id = any(@from)`,
+	p.moved, err = db.Select[id.ID](ctx, tx, `select id from reservation where team_id = @team and listing_id = any(@from)`,
 		db.Args{"team": tx.Team, "from": from})
 	if err != nil {
 		return fmt.Errorf("find reservations to move: %w", err)
@@ -424,8 +426,8 @@ func (p *plan) count(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
-	p.listings.TargetReservationCount, p.listings.PaymentLineCount, p.listings.TransactionLineCount = int64(len(moved)), lines.Payments, lines.Others
-	p.held, err = ledger.CountHeld(ctx, tx, append(moved, touched...), from)
+	p.listings.TargetReservationCount, p.listings.PaymentLineCount, p.listings.TransactionLineCount = int64(len(p.moved)), lines.Payments, lines.Others
+	p.held, err = ledger.CountHeld(ctx, tx, slices.Concat(p.moved, touched), from)
 	p.listings.LockedCount = p.held.Sources
 
 	return err

@@ -1,0 +1,215 @@
+package pms
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"stayledger/domain/activity/reservation"
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// mostCompared is the number of reservations and transactions up to which a preview tries the cutover out.
+const mostCompared = 5000
+
+// mostNamed is how many reservations a change of an account names.
+const mostNamed = 100
+
+// JournalChange is what a cutover changes of an account in a month. Amounts are debits, credits are negative.
+type JournalChange struct {
+	AccountID        id.ID           `json:"accountId"`
+	AccountName      string          `json:"accountName"`
+	AccountCode      *string         `json:"accountCode"`
+	Currency         string          `json:"currency"`
+	Month            day.Month       `json:"month"`
+	Before           money.Cents     `json:"before" doc:"Sum of the entries of all that the cutover touches, before it; credits are negative."`
+	After            money.Cents     `json:"after" doc:"Their sum after it."`
+	ReservationCount int64           `json:"reservationCount" doc:"Reservations with another sum."`
+	Reservations     []StayOfJournal `json:"reservations" doc:"At most 100 of them, the largest differences first."`
+
+	order string // the code of the account
+}
+
+// StayOfJournal is what a cutover changes of a reservation in an account and a month.
+type StayOfJournal struct {
+	ReservationID *id.ID      `json:"reservationId" doc:"null for entries that name no reservation."`
+	Before        money.Cents `json:"before"`
+	After         money.Cents `json:"after"`
+}
+
+// errTriedOut undoes a cutover that was only tried out.
+var errTriedOut = errors.New("a cutover was tried out")
+
+// compareBooks tries a cutover out, derives the journals of all that it touches, and returns how the books then differ,
+// with nothing changed. It returns nil for a cutover that something blocks, and for one of more than mostCompared
+// reservations and transactions.
+func (s *Systems) compareBooks(ctx context.Context, tx *db.Tx, p *plan) (*[]JournalChange, error) {
+	from, _ := p.moves()
+
+	touched, err := transaction.ListByPlace(ctx, tx, from, ids(p.retired))
+	if err != nil {
+		return nil, err
+	}
+
+	stays := id.Distinct(slices.Concat(ids(p.retired), ids(p.arriving), p.moved))
+	if p.isBlocked() || len(stays)+len(touched) > mostCompared {
+		return nil, nil //nolint:nilnil // Nothing is compared.
+	}
+
+	sources := slices.Concat(stays, touched)
+
+	before, err := ledger.SumMonths(ctx, tx, sources)
+	if err != nil {
+		return nil, err
+	}
+
+	var after map[ledger.MonthKey]money.Cents
+
+	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := s.carryOut(ctx, tx, p); err != nil {
+			return err
+		}
+
+		// Transactions come first: that is the order of their locks.
+		for _, book := range []struct {
+			source *ledger.Source
+			ids    []id.ID
+		}{{transaction.Source(), touched}, {reservation.Source(), stays}} {
+			if _, err := book.source.Book(ctx, tx, book.ids, ledger.Lenience{SkipLocked: true}); err != nil {
+				return err
+			}
+		}
+
+		if after, err = ledger.SumMonths(ctx, tx, sources); err != nil {
+			return err
+		}
+
+		return errTriedOut
+	})
+	if !errors.Is(err, errTriedOut) {
+		return nil, err
+	}
+
+	return listChanges(ctx, tx, before, after)
+}
+
+// listChanges returns the accounts and months with a reservation of which the sum differs, in their order.
+func listChanges(ctx context.Context, tx *db.Tx, before, after map[ledger.MonthKey]money.Cents) (*[]JournalChange, error) {
+	found := map[ledger.MonthKey]*JournalChange{}
+
+	all := maps.Clone(before)
+	maps.Copy(all, after)
+
+	for k := range all {
+		of := k
+		of.ReservationID = id.ID{}
+
+		c := found[of]
+		if c == nil {
+			c = &JournalChange{AccountID: k.AccountID, Currency: k.Currency, Month: k.Month.Month()}
+			found[of] = c
+		}
+
+		c.Before, c.After = c.Before+before[k], c.After+after[k]
+		if before[k] != after[k] {
+			c.Reservations = append(c.Reservations, StayOfJournal{named(k.ReservationID), before[k], after[k]})
+		}
+	}
+
+	maps.DeleteFunc(found, func(_ ledger.MonthKey, c *JournalChange) bool { return c.Reservations == nil })
+
+	if err := nameAccounts(ctx, tx, found); err != nil {
+		return nil, err
+	}
+
+	out := make([]JournalChange, 0, len(found))
+	for _, c := range found {
+		c.cut()
+		out = append(out, *c)
+	}
+
+	slices.SortFunc(out, func(a, b JournalChange) int {
+		return cmp.Or(cmp.Compare(a.order, b.order), a.AccountID.Compare(b.AccountID), cmp.Compare(a.Currency, b.Currency),
+			a.Month.First().Compare(b.Month.First()))
+	})
+
+	return &out, nil
+}
+
+// cut counts the reservations of a change and keeps those with the largest differences.
+func (c *JournalChange) cut() {
+	for i := range c.Reservations {
+		if c.Reservations[i].ReservationID != nil {
+			c.ReservationCount++
+		}
+	}
+
+	slices.SortFunc(c.Reservations, func(a, b StayOfJournal) int {
+		return cmp.Or(cmp.Compare(b.size(), a.size()), cmp.Compare(a.name(), b.name()))
+	})
+
+	c.Reservations = c.Reservations[:min(len(c.Reservations), mostNamed)]
+}
+
+// size returns how far the sums are apart.
+func (s *StayOfJournal) size() money.Cents { return max(s.After-s.Before, s.Before-s.After) }
+
+// name returns the id of the reservation as text, empty for none.
+func (s *StayOfJournal) name() string {
+	if s.ReservationID == nil {
+		return ""
+	}
+
+	return s.ReservationID.String()
+}
+
+// named returns the id of a reservation, nil for that of none.
+func named(v id.ID) *id.ID {
+	if v.IsZero() {
+		return nil
+	}
+
+	return &v
+}
+
+// nameAccounts fills in the names of the accounts that change.
+func nameAccounts(ctx context.Context, tx *db.Tx, changes map[ledger.MonthKey]*JournalChange) error {
+	type row struct {
+		ID   id.ID
+		Name string
+		Code *string
+	}
+
+	var accounts []id.ID
+	for k := range changes {
+		accounts = append(accounts, k.AccountID)
+	}
+
+	rows, err := db.Select[row](ctx, tx, `select id, name, code from account where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": id.Distinct(accounts)})
+	if err != nil {
+		return fmt.Errorf("read the accounts that a cutover changes: %w", err)
+	}
+
+	names := map[id.ID]*row{}
+	for i := range rows {
+		names[rows[i].ID] = &rows[i]
+	}
+
+	for _, c := range changes {
+		a := names[c.AccountID]
+		if c.AccountName, c.AccountCode = a.Name, a.Code; a.Code != nil {
+			c.order = *a.Code
+		}
+	}
+
+	return nil
+}
