@@ -89,7 +89,7 @@ func Parts(o External, c Config) parts.Part {
 		return file.Link(o.Signer, c.PublicURL, team, attachment, expires)
 	}
 	journals := journal.Sources()
-	listings := listing.New(journals)
+	listings := listing.New(journals, fee.EndPeriods)
 	listingDoor := listings.Intake()
 	nouns := []parts.Part{
 		operation.Part(c.KeepOperations),

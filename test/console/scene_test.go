@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,7 +10,10 @@ import (
 
 // scene is what the examples speak of, made for an office: its identifiers take the place of those of the examples,
 // by the path before an identifier, or by its name in the examples.
-type scene struct{ paths, ids map[string]string }
+type scene struct {
+	paths, ids map[string]string // apart has records that one operation alone changes, by its id: they would be in the way of the others.
+	apart      map[string]string
+}
 
 // scene makes what the examples speak of. What they change or delete is not what they refer to, so that one does not
 // take away what another needs.
@@ -81,7 +85,10 @@ func (o *office) scene() scene {
 		return found("/listings/ownership-periods?listingIds="+listing, "listingId", listing)
 	}
 
+	flat := post("/listings", object{"name": "Flat"})
+
 	return scene{
+		apart: map[string]string{"setListingParent": flat, "removeListingParent": flat},
 		paths: map[string]string{
 			"/account-categories": found("/account-categories", "name", "Property expenses"), "/accounts": account("1010"),
 			"/account-connections": atBank(object{"name": "Checking", "type": "checking"}), "/bank-records": record, "/bank-rules": hardware, "/connections": bank, "/contacts": ben,
@@ -99,7 +106,7 @@ func (o *office) scene() scene {
 		},
 		ids: map[string]string{
 			"accountId": account("5200"), "offsetAccountId": account("2200"), "creditAccountId": account("4100"), "debitAccountId": account("5100"), "taxableLineIds": account("4000"),
-			"categoryId": found("/account-categories", "name", "Property expenses"), "contactId": ann, "listingId": house, "reservationId": kept, "recurringFeeId": management,
+			"categoryId": found("/account-categories", "name", "Property expenses"), "contactId": ann, "listingId": house, "parentId": house, "reservationId": kept, "recurringFeeId": management,
 			"statementId": found("/statements?month=2026-01&listingIds="+house, "status", "draft"), "transactionId": post("/transactions", bill), "connectionId": bank, "chartBankAccountId": account("1000"),
 			"bankAccountId": atBank(object{"name": "Operating", "accountId": account("1010")}),
 		},
@@ -113,7 +120,7 @@ func (s scene) of(op *reference.Operation) example {
 	path, template := strings.Split(r.Path, "/"), strings.Split(op.Path, "/")
 	for i, part := range template {
 		if actual, is := s.paths[strings.Join(template[:i], "/")]; is && strings.HasPrefix(part, "{") {
-			path[i] = actual
+			path[i] = cmp.Or(s.apart[op.ID], actual)
 		}
 	}
 

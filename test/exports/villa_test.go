@@ -73,7 +73,7 @@ func newVillaTeamWith(t testing.TB, c export.Config) *villaTeam {
 	c.Store, c.Signer, c.PublicURL = store, signer, address
 
 	declared := parts.Exports(
-		account.Part(nil), bank.Part(rule.OfBank), contact.Part(nil), listing.New(nil).Part(), mapping.Part(), reservation.Part(), transaction.Part(),
+		account.Part(nil), bank.Part(rule.OfBank), contact.Part(nil), listing.New(nil, nil).Part(), mapping.Part(), reservation.Part(), transaction.Part(),
 		statement.Part(), report.Part(nil), trust.Part(),
 	)
 	served := export.New(c, declared...).Part()

@@ -123,6 +123,42 @@ func (c *change) checkTax(ctx context.Context, tx *db.Tx) ([]apierr.Issue, error
 	return nil, nil
 }
 
+// checkGroups fails with listing.ErrInGroup if subscriptions would charge a member of a group itself. Those that it had
+// before it joined may stay as they are.
+func checkGroups(ctx context.Context, tx *db.Tx, subscriptions []ListingSubscription, before []Period) error {
+	now := newPeriods(subscriptions)
+	had := map[string]bool{}
+
+	for i := range before {
+		had[before[i].terms()] = true
+	}
+
+	var added []id.ID
+
+	for i := range now {
+		if !had[now[i].terms()] {
+			added = append(added, now[i].ListingID)
+		}
+	}
+
+	if added == nil {
+		return nil
+	}
+
+	listings, err := listing.ByID(ctx, tx, added)
+	if err != nil {
+		return err
+	}
+
+	for i := range now {
+		if l := listings[now[i].ListingID]; l.Parent != nil {
+			return listing.ErrInGroup.At(apierr.IssueContradiction.InBody("listingSubscriptions", i, "listingId"))
+		}
+	}
+
+	return nil
+}
+
 // checkListings returns an issue for each listing that the team does not have.
 func checkListings(ctx context.Context, tx *db.Tx, subscriptions []ListingSubscription) ([]apierr.Issue, error) {
 	if len(subscriptions) == 0 {

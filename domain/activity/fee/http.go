@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/listing"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -36,14 +37,14 @@ func endpoints(used *parts.Usage) []api.Endpoint {
 			ID:        "createRecurringFee",
 			Tag:       tag,
 			Summary:   "Create a recurring fee",
-			Errors:    apierr.List{errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
+			Errors:    apierr.List{listing.ErrInGroup, errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
 			Scopes:    writes,
 			DryRun:    true,
 			Status:    201,
 			Exclusive: true,
 			Doc: "Fails with 400 for an unknown account or listing, a formula that cannot be read (context.position " +
 				"counts characters from 1) and overlapping listingSubscriptions; 409 for a name or uniqueRef that " +
-				"exists. Journals of the listings' reservations follow in an operation of type " +
+				"exists; 400 for members of groups (reason listingInGroup). Journals of the listings' reservations follow in an operation of type " +
 				"reservation-journal-refresh, save those a lock holds; see journalStatus.",
 		}, create),
 		api.Read(api.Endpoint{
@@ -61,7 +62,7 @@ func endpoints(used *parts.Usage) []api.Endpoint {
 			ID:        "updateRecurringFee",
 			Tag:       tag,
 			Summary:   "Change a recurring fee",
-			Errors:    apierr.List{errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
+			Errors:    apierr.List{listing.ErrInGroup, errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
 			Scopes:    writes,
 			DryRun:    true,
 			Exclusive: true,
@@ -96,14 +97,14 @@ func endpoints(used *parts.Usage) []api.Endpoint {
 			ID:        "createRecurringFeeListingPeriod",
 			Tag:       tag,
 			Summary:   "Charge a listing a fee",
-			Errors:    apierr.List{account.ErrRequiredMissing},
+			Errors:    apierr.List{listing.ErrInGroup, account.ErrRequiredMissing},
 			Scopes:    writes,
 			Exclusive: true,
 			DryRun:    true,
 			Status:    201,
 			Doc: "Fails with 400 for an unknown fee or listing, and for a period that " +
 				"is empty or overlaps another of the same fee and listing, unless onConflict=truncate can end that " +
-				"one.",
+				"one. A member of a group is charged the fees of the group: it is refused (reason listingInGroup).",
 		}, createPeriod),
 		api.Write(api.Endpoint{
 			Method:    "PUT",
@@ -111,7 +112,7 @@ func endpoints(used *parts.Usage) []api.Endpoint {
 			ID:        "updateRecurringFeeListingPeriod",
 			Tag:       tag,
 			Summary:   "Change a listing period",
-			Errors:    apierr.List{account.ErrRequiredMissing},
+			Errors:    apierr.List{listing.ErrInGroup, account.ErrRequiredMissing},
 			Exclusive: true,
 			Scopes:    writes,
 			DryRun:    true,
@@ -149,7 +150,7 @@ type listInput struct {
 	Status     string   `query:"status" enum:"active,inactive"`
 	Types      []Type   `query:"type"`
 	RateType   string   `query:"rateType" enum:"flat,percentage"`
-	ListingIDs page.IDs `query:"listingIds" doc:"Fees with a listing period on one of the listings."`
+	ListingIDs page.IDs `query:"listingIds" doc:"Fees with a listing period on one of the listings, or on its group."`
 	AccountIDs page.IDs `query:"accountIds" doc:"Fees that one of the accounts earns or bears."`
 	Search     string   `query:"search" maxLength:"200" doc:"Part of the name or uniqueRef."`
 }
@@ -172,8 +173,8 @@ func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], e
 	q.Narrow("f.status = ?", in.Status)
 	q.Narrow("f.type = any(?)", in.Types)
 	q.Narrow("f.rate_type = ?", in.RateType)
-	q.IDs(`exists (select from fee_listing_period p
-		where p.team_id = f.team_id and p.fee_id = f.id and p.listing_id = any(?))`, in.ListingIDs)
+	q.IDs(`exists (select from fee_listing_period p where p.team_id = f.team_id and p.fee_id = f.id and (p.listing_id = any(?)
+		or p.listing_id in (select k.parent_id from listing k where k.team_id = @team and k.id = any(?))))`, in.ListingIDs)
 	q.IDs("f.credit_account_id = any(?) or f.debit_account_id = any(?)", in.AccountIDs)
 	q.Search(in.Search, "f.name", "f.unique_ref")
 

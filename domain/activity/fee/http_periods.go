@@ -78,12 +78,16 @@ func createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodInput) (*Perio
 		return nil, err
 	}
 
-	if _, known := listings[b.ListingID]; !known {
+	l, known := listings[b.ListingID]
+	if !known {
 		issues = append(issues, apierr.IssueNotFound.InBody("listingId"))
 	}
 
-	if len(issues) > 0 {
+	switch {
+	case len(issues) > 0:
 		return nil, apierr.BadRequest.At(issues...)
+	case l.Parent != nil:
+		return nil, listing.ErrInGroup
 	}
 
 	return savePeriod(ctx, tx, &periodChange{fee: &f, onConflict: b.OnConflict, after: &Period{
@@ -111,11 +115,22 @@ type updatePeriodInput struct {
 	Body UpdatePeriod
 }
 
-// updatePeriod changes a listing period. It fails with 404 for an unknown one.
+// updatePeriod changes a listing period. It fails with 404 for an unknown one, and with listing.ErrInGroup for one of
+// a member of a group.
 func updatePeriod(ctx context.Context, tx *db.Tx, in *updatePeriodInput) (*Period, error) {
 	f, before, err := loadPeriodAndFee(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
+	}
+
+	// What a member of a group was charged before it joined stays as it was.
+	listings, err := listing.ByID(ctx, tx, []id.ID{before.ListingID})
+	if err != nil {
+		return nil, err
+	}
+
+	if l := listings[before.ListingID]; l.Parent != nil {
+		return nil, listing.ErrInGroup
 	}
 
 	p, b := *before, &in.Body

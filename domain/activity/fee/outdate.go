@@ -99,30 +99,31 @@ func (f *Fee) chargesLike(other *Fee) bool {
 
 // diffPeriods returns the listing periods that only one of two states has.
 func diffPeriods(old, now []Period) []Period {
-	terms := func(p *Period) string {
-		return fmt.Sprint(p.ListingID, text(p.StartAt), text(p.EndAt), p.Rate == nil, ptr.Value(p.Rate))
-	}
-
 	// Periods are compared by their terms, because replacing them gives them new ids.
 	count := map[string]int{}
 	for i := range old {
-		count[terms(&old[i])]++
+		count[old[i].terms()]++
 	}
 
 	// Terms that both states have cancel out.
 	for i := range now {
-		count[terms(&now[i])]--
+		count[now[i].terms()]--
 	}
 
 	var out []Period
 
 	for _, p := range slices.Concat(old, now) {
-		if count[terms(&p)] != 0 {
+		if count[p.terms()] != 0 {
 			out = append(out, p)
 		}
 	}
 
 	return out
+}
+
+// terms returns what a listing period says, as text: all but its id, fee and times.
+func (p *Period) terms() string {
+	return fmt.Sprint(p.ListingID, text(p.StartAt), text(p.EndAt), p.Rate == nil, ptr.Value(p.Rate))
 }
 
 // text returns a day as text, "-" for none.
@@ -143,8 +144,8 @@ type chargeable struct {
 	Statuses []string
 }
 
-// loadChargeable loads the reservations, in the order of their ids, that the fee may be charged on. A stay is
-// recognised on some day between the first and the last date that it names.
+// loadChargeable loads the reservations, in the order of their ids, that the fee may be charged on: those on the listings
+// of the periods, and on the members of groups. A stay is recognised on some day between the first and the last date that it names.
 func loadChargeable(ctx context.Context, tx *db.Tx, c chargeable) ([]id.ID, error) {
 	listings := make([]id.ID, len(c.Periods))
 
@@ -158,7 +159,9 @@ func loadChargeable(ctx context.Context, tx *db.Tx, c chargeable) ([]id.ID, erro
 	found, err := db.Select[id.ID](ctx, tx, `
 		select id from (
 			select r.id from unnest(@listings::uuid[], @from::date[], @to::date[]) as p (listing_id, start_at, end_at)
-				join reservation r on r.team_id = @team and r.listing_id = p.listing_id
+				cross join lateral (select p.listing_id as id union all
+					select k.id from listing k where k.team_id = @team and k.parent_id = p.listing_id) charged
+				join reservation r on r.team_id = @team and r.listing_id = charged.id
 			where r.general_ledger_status = 'active' and r.status = any(@statuses)
 				and least(r.check_in, r.booked_at, r.cancelled_at, r.general_ledger_posting_at) < coalesce(p.end_at, 'infinity')
 				and greatest(r.check_out, r.booked_at, r.cancelled_at, r.general_ledger_posting_at) >= coalesce(p.start_at, '-infinity')

@@ -80,24 +80,12 @@ func loadTruncatable(ctx context.Context, tx *db.Tx, p *Period) ([]Period, error
 }
 
 // ListSubscriptions loads the active fees of listings with their listing periods, by listing, in the order in which the
-// fees were made.
+// fees were made. A member of a group has those of the group on the days that no period of its own, of fees or of
+// owners, covers.
 func ListSubscriptions(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Subscription, error) {
-	type row struct {
-		Period
-		ListingCurrency string
-	}
-
-	rows, err := db.Select[row](ctx, tx, `select `+periodColumns+`, l.default_currency as listing_currency from `+periodTables+`
-		join listing l on l.team_id = p.team_id and l.id = p.listing_id
-		where p.team_id = @team and p.listing_id = any(@listings) and f.status = 'active'
-		order by p.fee_id, p.start_at nulls first, p.id`, db.Args{"team": tx.Team, "listings": listingIDs})
-	if err != nil {
-		return nil, fmt.Errorf("read subscriptions: %w", err)
-	}
-
-	out := map[id.ID][]Subscription{}
-	if len(rows) == 0 {
-		return out, nil
+	rows, err := loadCharged(ctx, tx, listingIDs)
+	if err != nil || len(rows) == 0 {
+		return map[id.ID][]Subscription{}, err
 	}
 
 	// First the periods, then each fee once, however many periods it has.
@@ -128,6 +116,8 @@ func ListSubscriptions(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[
 		byID[fees[i].ID] = parsed{&fees[i], formula}
 	}
 
+	out := map[id.ID][]Subscription{}
+
 	for i := range periods {
 		f := byID[periods[i].FeeID]
 		if f.fee == nil {
@@ -137,7 +127,7 @@ func ListSubscriptions(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[
 		// The rate's amounts are in the currency of the listing.
 		s := subscription(*f.fee, f.formula, periods[i])
 		s.Currency = rows[i].ListingCurrency
-		out[periods[i].ListingID] = append(out[periods[i].ListingID], s)
+		out[rows[i].ForListing] = append(out[rows[i].ForListing], s)
 	}
 
 	return out, nil

@@ -219,6 +219,10 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 		return nil, err
 	}
 
+	if err := checkGroups(ctx, tx, c.subscriptions, before); err != nil {
+		return nil, err
+	}
+
 	stmts := feeStatements(tx, f)
 
 	// Given subscriptions replace all listing periods, with an event for each.

@@ -81,8 +81,9 @@ func narrowByFields(q *page.Query, f *Filter) {
 	q.Narrow(`r.booking_platform collate "case_insensitive" = any(?)`, f.BookingChannel)
 
 	// The business model is that of the ownership period which covers the check-in.
-	q.Narrow(`exists (select from listing_ownership_period p where p.team_id = @team and p.listing_id = r.listing_id and p.business_model = any(?)
-		and (p.start_at is null or p.start_at <= r.check_in) and (p.end_at is null or p.end_at > r.check_in))`, f.BusinessModel)
+	q.Narrow(`exists (select from listing k cross join lateral (`+listing.OwnerSourceSQL("k", "r.check_in")+`) h
+		join listing_ownership_period p on p.team_id = @team and p.listing_id = h.id and daterange(p.start_at, p.end_at) @> r.check_in
+		where k.team_id = @team and k.id = r.listing_id and p.business_model = any(?))`, f.BusinessModel)
 	q.Narrow(`exists (select from reservation_line l
 		where l.team_id = @team and l.reservation_id = r.id and l.type = any(?))`, f.LineType)
 }

@@ -84,11 +84,16 @@ func LoadFeeStatuses(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Jo
 	return loadStatuses(ctx, tx, fees, `select s.cause_id as id, s.cause_id, s.reason, s.status, s.since from `+OutstandingSQL()+` s where s.team_id = @team and s.cause_id = any(@ids)`, "")
 }
 
-// LoadListingStatuses loads the statuses of all journals on listings, which an owner statement depends on. A journal
-// without a listing affects none of them; one that follows a stay to another listing affects both.
+// heldListings are the listings @ids, with themselves and the members of a group as the places that their statements
+// depend on.
+const heldListings = `(select v as id, v as place from unnest(@ids::uuid[]) v
+	union all select l.parent_id, l.id from listing l where l.team_id = @team and l.parent_id = any(@ids::uuid[]))`
+
+// LoadListingStatuses loads the statuses of all journals on listings, which an owner statement depends on, and for a
+// group those on its members. A journal without a listing affects none of them; one that follows a stay to another listing affects both.
 func LoadListingStatuses(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]JournalStatus, error) {
 	return loadStatuses(ctx, tx, listings, `
-		select * from (
+		select k.id, s.cause_id, s.reason, s.status, s.since from (
 			select r.listing_id as id, s.cause_id, s.reason, s.status, s.since from `+OutstandingSQL()+` s
 				join reservation r on r.team_id = s.team_id and r.id = s.source_id
 				where s.team_id = @team and s.source = 'reservation'
@@ -102,8 +107,8 @@ func LoadListingStatuses(ctx context.Context, tx *db.Tx, listings []id.ID) (map[
 			select l.listing_id, s.cause_id, s.reason, s.status, s.since from `+OutstandingSQL()+` s cross join lateral (
 				select distinct n.listing_id from journal_line n where n.team_id = s.team_id and n.journal_id = s.source_id) l
 				where s.team_id = @team and s.source = 'journal'
-		) s where s.id = any(@ids)`,
-		`select r.listing_id from reservation r where r.team_id = @team and r.id = p.touched and r.listing_id = any(@ids)`)
+		) s join `+heldListings+` k on k.place = s.id`,
+		`select k.id from reservation r join `+heldListings+` k on k.place = r.listing_id where r.team_id = @team and r.id = p.touched`)
 }
 
 // loadStatuses loads the journal statuses of resources. The argument outstanding is the SQL of the outstanding changes

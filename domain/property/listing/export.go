@@ -55,9 +55,9 @@ var exportColumns = slices.Concat([]export.SQLColumn{
 
 // exportTables joins today's ownership and its owners to the listings l and their groups g. A split of 33333 is
 // written as 33.333%.
-const exportTables = `
-	left join listing_ownership_period owned on owned.team_id = l.team_id and owned.listing_id = l.id
-		and daterange(owned.start_at, owned.end_at) @> @today_owned::date
+var exportTables = `
+	left join lateral (select p.* from (` + ownerSource + `) h join listing_ownership_period p
+		on ` + coversToday + ` and p.listing_id = h.id) owned on true
 	left join lateral (
 		select string_agg(c.name || ' ' || trim_scale(m.split / 1000.0) || '%', '; ' order by m.position) as names
 		from listing_ownership_member m join contact c on c.team_id = m.team_id and c.id = m.contact_id
@@ -78,7 +78,7 @@ func listingsCSV() export.Declaration[exportSelection] {
 			// The joins are added here and not in Count, since a listing has at most one ownership period on a day.
 			q := ListQuery(tx, &s.Filter)
 			q.From += exportTables
-			q.Args["today_owned"] = day.Of(tx.Now)
+			q.Args["today"] = day.Of(tx.Now)
 
 			return export.RowList{
 				Columns: export.SelectColumns(exportColumns, s.Columns),

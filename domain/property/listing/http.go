@@ -16,8 +16,8 @@ const tag = "Listings"
 
 // endpoints returns the routes of listings and their ownership periods.
 func (h Listings) endpoints() []api.Endpoint {
-	// The routes of ownership periods are under /listings too, and have a file of their own.
-	return append(h.periodEndpoints(),
+	// The routes of ownership periods and of groups are under /listings too, and have files of their own.
+	return append(append(h.periodEndpoints(), h.groupEndpoints()...),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings", ID: "listListings", Tag: tag, Summary: "List listings", Scopes: []string{"listings:read"},
 		}, list),

@@ -14,6 +14,7 @@ import (
 // Listings serves listings and their owners. It knows the journals that follow the owners, and what uses a listing.
 type Listings struct {
 	journals ledger.Sources
+	endFees  EndFees
 	listings *parts.Usage
 	periods  *parts.Usage
 }
@@ -30,7 +31,7 @@ func (h Listings) answerSaved(ctx context.Context, tx *db.Tx, p *Period) (*Perio
 	return saved, n, err
 }
 
-// follow brings the journals of a listing up to date with its owners. In a team with a general ledger it returns
+// follow brings the journals of a listing, and of all listings of a group, up to date with their owners. In a team with a general ledger it returns
 // the operation that will do this. Other teams have next to no journals, and those follow at once (INIT-41 …
 // INIT-46).
 func (h Listings) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*operation.New, error) {
@@ -39,7 +40,11 @@ func (h Listings) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*oper
 		return nil, fmt.Errorf("read the team: %w", err)
 	}
 
-	changed := ledger.Basis{Listings: []id.ID{listingID}}
+	changed, err := basis(ctx, tx, listingID)
+	if err != nil {
+		return nil, err
+	}
+
 	if !kept {
 		return nil, h.journals.Follow(ctx, tx, changed)
 	}
@@ -49,7 +54,18 @@ func (h Listings) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*oper
 	})
 }
 
-// work derives the journals of the listing that the operation names.
+// basis returns the listings that have the owners of a listing: itself, and those of the group that it may be.
+func basis(ctx context.Context, tx *db.Tx, listingID id.ID) (ledger.Basis, error) {
+	members, err := lockMembers(ctx, tx, listingID)
+	return ledger.Basis{Listings: append([]id.ID{listingID}, members...)}, err
+}
+
+// work derives the journals of the listing that the operation names, and of the members of a group.
 func (h Listings) work(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
-	return h.journals.Follow(ctx, tx, ledger.Basis{Listings: []id.ID{started.Resource.ID}})
+	changed, err := basis(ctx, tx, started.Resource.ID)
+	if err != nil {
+		return err
+	}
+
+	return h.journals.Follow(ctx, tx, changed)
 }

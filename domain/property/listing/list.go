@@ -79,23 +79,18 @@ func narrowByFees(q *page.Query, tx *db.Tx, wanted string) {
 	fee, err := id.Parse(wanted)
 	switch {
 	case wanted == "active":
-		q.And(chargedToday+")", db.Args{"today": args["today"]})
+		q.And(chargedToday(""), db.Args{"today": args["today"]})
 	case wanted == "inactive":
-		q.And("not "+chargedToday+")", db.Args{"today": args["today"]})
+		q.And("not "+chargedToday(""), db.Args{"today": args["today"]})
 	case err == nil:
 		args["fee"] = fee
-		q.And(chargedToday+" and f.id = @fee)", args)
+		q.And(chargedToday(" and f.id = @fee"), args)
 	case without:
-		q.And("not "+chargedToday+" and f.type = @fee)", args)
+		q.And("not "+chargedToday(" and f.type = @fee"), args)
 	default:
-		q.And(chargedToday+" and f.type = @fee)", args)
+		q.And(chargedToday(" and f.type = @fee"), args)
 	}
 }
-
-// chargedToday is the beginning of a condition, without its closing parenthesis, that listing l is charged a fee f today:
-// a fee counts if it is active and its period includes today.
-const chargedToday = `exists (select from fee_listing_period p join fee f on f.team_id = @team and f.id = p.fee_id
-	where p.team_id = @team and p.listing_id = l.id and f.status = 'active' and daterange(p.start_at, p.end_at) @> @today::date`
 
 // Issue is something that the setup of an active listing lacks, or a word for several of them.
 type Issue string
@@ -118,7 +113,7 @@ func (Issue) Enum() []string {
 // narrowByIssue narrows the list to active listings with an issue; empty does not narrow it.
 func narrowByIssue(q *page.Query, tx *db.Tx, wanted Issue) {
 	lacks := map[Issue]string{
-		MissingOwnership: "not " + ownedToday, MissingFees: "not " + chargedToday + ")", MissingOpeningBalance: "not " + opened,
+		MissingOwnership: "not " + ownedToday, MissingFees: "not " + chargedToday(""), MissingOpeningBalance: "not " + opened,
 	}
 	all := []string{lacks[MissingOwnership], lacks[MissingFees], lacks[MissingOpeningBalance]}
 	args := db.Args{"today": day.Of(tx.Now)}

@@ -40,7 +40,7 @@ func newTeam(t *testing.T) *apitest.Team {
 func newLedgerTeam(t *testing.T) *apitest.Team {
 	t.Helper()
 
-	all := parts.Join(fee.Part(), ledger.Part(), statement.Part(), listing.New(journal.Sources()).Part(), contact.Part(nil), operation.Part(time.Hour), reservation.Part(), transaction.Part(), journal.Part())
+	all := parts.Join(fee.Part(), ledger.Part(), statement.Part(), listing.New(journal.Sources(), fee.EndPeriods).Part(), contact.Part(nil), operation.Part(time.Hour), reservation.Part(), transaction.Part(), journal.Part())
 
 	return apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 }

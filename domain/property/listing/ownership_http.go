@@ -32,11 +32,12 @@ func (h Listings) periodEndpoints() []api.Endpoint {
 		}, listPeriods),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodPost, Path: "/listings/ownership-periods", ID: "createOwnershipPeriod", Tag: tag, Summary: "Create an ownership period",
-			Errors:    apierr.List{errPeriodConflict, errPeriodLocked, account.ErrRequiredMissing},
+			Errors:    apierr.List{ErrInGroup, errPeriodConflict, errPeriodLocked, account.ErrRequiredMissing},
 			Exclusive: true,
 			Doc: "Fails with 400 for an unknown listing, for members that are no owners or whose splits do not sum to 100000, and for a period that" +
 				" ends before it starts; with 409 for an overlap (context.conflictingPeriodIds), unless onConflict=truncate can end the earlier" +
-				" open period where this one starts; with 403 when an owner statement holds that earlier period (reason statementAttachment)." + follows,
+				" open period where this one starts; with 403 when an owner statement holds that earlier period (reason statementAttachment)." +
+				" A member of a group has the owners of the group: it is refused with 400 (reason listingInGroup)." + follows,
 			Scopes: []string{"listings:write"}, DryRun: true, Status: http.StatusCreated,
 		}, h.createPeriod, h.work),
 		api.Read(api.Endpoint{
@@ -45,10 +46,11 @@ func (h Listings) periodEndpoints() []api.Endpoint {
 		}, getPeriod),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodPut, Path: "/listings/ownership-periods/{id}", ID: "updateOwnershipPeriod", Tag: tag, Summary: "Change an ownership period",
-			Errors:    apierr.List{errPeriodConflict, errPeriodLocked, account.ErrRequiredMissing},
+			Errors:    apierr.List{ErrInGroup, errPeriodConflict, errPeriodLocked, account.ErrRequiredMissing},
 			Exclusive: true,
 			Doc: "Fields that are present change; null clears. Fails with 404 for an unknown period, as creating does, and with 403 for other members," +
-				" another business model or lost days under an owner statement (reason statementAttachment)." + follows,
+				" another business model or lost days under an owner statement (reason statementAttachment)." +
+				" Periods of a member of a group stay as they are: 400 (reason listingInGroup)." + follows,
 			Scopes: []string{"listings:write"}, DryRun: true,
 		}, h.updatePeriod, h.work),
 		operation.QueueOr(api.Endpoint{
@@ -162,10 +164,14 @@ func (h Listings) createPeriod(ctx context.Context, tx *db.Tx, in *createPeriodI
 	}
 
 	// The listing must exist, and write expects that it is locked.
-	if _, err := lock(ctx, tx, in.Body.ListingID); errors.Is(err, apierr.NotFound) {
+	l, err := lock(ctx, tx, in.Body.ListingID)
+	switch {
+	case errors.Is(err, apierr.NotFound):
 		return nil, nil, apierr.BadRequest.At(apierr.IssueNotFound.InBody("listingId"))
-	} else if err != nil {
+	case err != nil:
 		return nil, nil, err
+	case l.Parent != nil:
+		return nil, nil, ErrInGroup
 	}
 
 	p := newPeriod(tx, in.Body.ListingID, &in.Body.CreatedTerms)
@@ -190,6 +196,13 @@ func (h Listings) updatePeriod(ctx context.Context, tx *db.Tx, in *putPeriodInpu
 	old, err := lockPeriod(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err
+	}
+
+	// What a member of a group had before it joined stays as it was.
+	if l, err := lock(ctx, tx, old.ListingID); err != nil {
+		return nil, nil, err
+	} else if l.Parent != nil {
+		return nil, nil, ErrInGroup
 	}
 
 	// Change a copy: the checks compare the period before and after.
@@ -235,7 +248,7 @@ func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
 	}
 
 	// Then what the books say: statements keep the owners that they were saved with.
-	byListing, err := Periods(ctx, tx, []id.ID{p.ListingID})
+	byListing, err := OwnPeriods(ctx, tx, []id.ID{p.ListingID})
 	if err != nil {
 		return err
 	}
@@ -303,7 +316,7 @@ func (h Listings) deletePeriod(ctx context.Context, tx *db.Tx, in *delPeriodInpu
 		return nil, nil, err
 	}
 
-	byListing, err := Periods(ctx, tx, []id.ID{p.ListingID})
+	byListing, err := OwnPeriods(ctx, tx, []id.ID{p.ListingID})
 	if err != nil {
 		return nil, nil, err
 	}

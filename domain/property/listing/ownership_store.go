@@ -19,29 +19,6 @@ const periodColumns = `p.id, p.listing_id, p.start_at, p.end_at, p.business_mode
 		from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id) as members,
 	p.created_at, p.updated_at`
 
-// Periods returns the ownership periods by listing, each list in the order of the days. With listingIDs nil it
-// returns those of all listings. The locks of these periods are not filled in.
-func Periods(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Period, error) {
-	// Without a list the condition has no ids, because an empty array selects nothing.
-	condition, args := "p.team_id = @team", db.Args{"team": tx.Team}
-	if listingIDs != nil {
-		condition += " and p.listing_id = any(@listings::uuid[])"
-		args["listings"] = listingIDs
-	}
-
-	rows, err := selectPeriods(ctx, tx, condition, args)
-	if err != nil {
-		return nil, err
-	}
-
-	out := map[id.ID][]Period{}
-	for i := range rows {
-		out[rows[i].ListingID] = append(out[rows[i].ListingID], rows[i])
-	}
-
-	return out, nil
-}
-
 func selectPeriods(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Period, error) {
 	rows, err := db.Select[Period](ctx, tx, `select `+periodColumns+` from listing_ownership_period p where `+condition+
 		` order by p.listing_id, p.start_at nulls first`, args)
@@ -202,10 +179,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 
 	var stmts []db.Stmt
 	if ended != nil {
-		stmts = append(stmts, db.Stmt{
-			SQL:  `update listing_ownership_period set end_at = @end, updated_at = @now where team_id = @team and id = @id`,
-			Args: db.Args{"team": tx.Team, "id": ended.ID, "end": ended.EndAt, "now": tx.Now},
-		})
+		stmts = append(stmts, endPeriodSQL(tx, ended))
 	}
 
 	// A change never moves a period to another listing.
@@ -254,6 +228,14 @@ func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 	notePeriod(tx, what, old, p)
 
 	return nil
+}
+
+// endPeriodSQL returns the statement that saves the end of a period.
+func endPeriodSQL(tx *db.Tx, p *Period) db.Stmt {
+	return db.Stmt{
+		SQL:  `update listing_ownership_period set end_at = @end, updated_at = @now where team_id = @team and id = @id`,
+		Args: db.Args{"team": tx.Team, "id": p.ID, "end": p.EndAt, "now": tx.Now},
+	}
 }
 
 // noteEnd notes that a period ends on another day now.

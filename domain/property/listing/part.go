@@ -6,10 +6,11 @@ import (
 	"stayledger/platform/parts"
 )
 
-// New returns what serves listings, with the journals that follow their owners.
-func New(journals ledger.Sources) Listings {
+// New returns what serves listings, with the journals that follow their owners, and how fees of a listing end.
+func New(journals ledger.Sources, endFees EndFees) Listings {
 	return Listings{
 		journals: journals,
+		endFees:  endFees,
 		listings: parts.NewUsage(
 			"listing", "reservations", "transactions", "journalEntries", "ownerStatements", "recurringFees", "groupedListings",
 		),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -20,10 +21,6 @@ var (
 		from listing_connection r join connection c on c.team_id = @team and c.id = r.connection_id
 		where r.team_id = @team and r.listing_id = l.id order by r.created_at, r.id limit 1)`
 	listingFrom = `listing l left join listing g on g.team_id = l.team_id and g.id = l.parent_id`
-	ownedBy     = `exists (select from listing_ownership_member m join listing_ownership_period p on p.team_id = @team and p.id = m.period_id
-		where m.team_id = @team and m.contact_id = any(?) and p.listing_id = l.id)`
-	ownedToday = `exists (select from listing_ownership_period p where p.team_id = @team and p.listing_id = l.id
-		and daterange(p.start_at, p.end_at) @> @today::date)`
 )
 
 // ByID returns listings of the team by id; ids of no listing are absent. Ownership and fees are not filled in.
@@ -46,7 +43,7 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Listing, error
 func load(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
 	var (
 		found map[id.ID]Listing
-		b     today
+		b     todays
 	)
 
 	ids := []id.ID{listing}
@@ -84,36 +81,63 @@ func complete(ctx context.Context, tx *db.Tx, listings []Listing) error {
 	return err
 }
 
-// today has what listings show besides their own rows: the ownership periods that cover today, with their locks, and
+// todays has what listings show besides their own rows: the ownership periods that cover today, with their locks, and
 // the fees that are charged today.
-type today struct {
-	owned []Period
+type todays struct {
+	owned []owned
 	fees  []charged
 }
 
+// owned is the ownership period of today for a listing: its own, or that of its group.
+type owned struct {
+	Period
+	ForListing id.ID
+}
+
+// charged is a fee that a listing is charged today.
 type charged struct {
 	FeePeriod
-	ListingID id.ID
+	ForListing id.ID
 }
 
 // loadToday loads the ownership periods and recurring fees of today for all listings of a page at once.
-func loadToday(ctx context.Context, tx *db.Tx, listings []id.ID) (b today, err error) {
+func loadToday(ctx context.Context, tx *db.Tx, listings []id.ID) (b todays, err error) {
 	args := db.Args{"team": tx.Team, "ids": listings, "today": day.Of(tx.Now)}
 
 	// Two independent reads share a round trip.
 	err = tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
-		b.owned, err = selectPeriods(ctx, tx, `p.team_id = @team and p.listing_id = any(@ids::uuid[]) and daterange(p.start_at, p.end_at) @> @today::date`, args)
+		b.owned, err = db.Select[owned](ctx, tx, `
+			select `+periodColumns+`, l.id as for_listing from listing l cross join lateral (`+ownerSource+`) h
+				join listing_ownership_period p on `+coversToday+` and p.listing_id = h.id
+			where l.team_id = @team and l.id = any(@ids::uuid[]) order by l.id`, args)
 		if err != nil {
-			return err
+			return fmt.Errorf("read ownership periods of today: %w", err)
 		}
 
-		return fillLocks(ctx, tx, b.owned)
+		if len(b.owned) == 0 {
+			return nil
+		}
+
+		// Members of a group share a period, so its lock is loaded once.
+		ids := make([]id.ID, len(b.owned))
+		for i := range b.owned {
+			ids[i] = b.owned[i].ID
+		}
+
+		locks, err := ledger.LoadPeriodLocks(ctx, tx, id.Distinct(ids))
+		for i := range b.owned {
+			b.owned[i].Lock = locks[b.owned[i].ID]
+		}
+
+		return err
 	}, func(ctx context.Context, tx *db.Tx) (err error) {
 		b.fees, err = db.Select[charged](ctx, tx, `
-			select p.id, p.start_at, p.end_at, p.rate, p.listing_id, jsonb_build_object('id', f.id, 'name', f.name, 'type', f.type,
+			select p.id, p.start_at, p.end_at, p.rate, l.id as for_listing, jsonb_build_object('id', f.id, 'name', f.name, 'type', f.type,
 				'rateType', f.rate_type, 'defaultRate', f.default_rate) as recurring_fee
-			from fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id
-			where p.team_id = @team and p.listing_id = any(@ids::uuid[]) and f.status = 'active' and daterange(p.start_at, p.end_at) @> @today::date
+			from listing l cross join lateral (`+feeSource+`) h
+				join fee_listing_period p on `+coversToday+` and p.listing_id = h.id
+				join fee f on f.team_id = p.team_id and f.id = p.fee_id and f.status = 'active'
+			where l.team_id = @team and l.id = any(@ids::uuid[])
 			order by f.id, p.id`, args)
 		if err != nil {
 			return fmt.Errorf("read recurring fees of listings: %w", err)
@@ -126,7 +150,7 @@ func loadToday(ctx context.Context, tx *db.Tx, listings []id.ID) (b today, err e
 }
 
 // fill sets the ownership and the fees of each listing. Listings without fees get an empty list.
-func (b *today) fill(listings []Listing) {
+func (b *todays) fill(listings []Listing) {
 	// Index the listings first, so that each row finds its own.
 	at := make(map[id.ID]*Listing, len(listings))
 	for i := range listings {
@@ -135,11 +159,11 @@ func (b *today) fill(listings []Listing) {
 	}
 
 	for i := range b.owned {
-		at[b.owned[i].ListingID].ActiveOwnership = &b.owned[i]
+		at[b.owned[i].ForListing].ActiveOwnership = &b.owned[i].Period
 	}
 
 	for i := range b.fees {
-		l := at[b.fees[i].ListingID]
+		l := at[b.fees[i].ForListing]
 		l.ActiveRecurringFeePeriods = append(l.ActiveRecurringFeePeriods, b.fees[i].FeePeriod)
 	}
 }
@@ -186,7 +210,7 @@ func conflict(err error) error {
 // remove deletes a listing with its ownership periods.
 func remove(ctx context.Context, tx *db.Tx, l *Listing) error {
 	// Read what goes with the listing, for the events.
-	periods, err := Periods(ctx, tx, []id.ID{l.ID})
+	periods, err := OwnPeriods(ctx, tx, []id.ID{l.ID})
 	if err != nil {
 		return err
 	}

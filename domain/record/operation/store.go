@@ -153,11 +153,16 @@ func ownerMay() string {
 
 // ownerHas returns the condition that the owner @owner has access to a resource: the contact itself, or a
 // reservation with a night in an ownership period that the contact is a member of. Members of earlier and later
-// periods of a listing do not see each other's reservations.
+// periods of a listing do not see each other's reservations. A member of a group has the periods of the group on nights
+// that none of its own covers.
 func ownerHas(typ, resource string) string {
 	return `(` + typ + ` = 'contact' and ` + resource + ` = @owner or ` + typ + ` = 'reservation' and exists (
 		select from reservation v
-		join listing_ownership_period p on p.team_id = v.team_id and p.listing_id = v.listing_id
+		join listing y on y.team_id = v.team_id and y.id = v.listing_id
+		join listing_ownership_period p on p.team_id = v.team_id and (p.listing_id = y.id or p.listing_id = y.parent_id
+				and not daterange(v.check_in, v.check_out) * daterange(p.start_at, p.end_at) <@ (
+					select coalesce(range_agg(daterange(o.start_at, o.end_at)), '{}') from listing_ownership_period o
+					where o.team_id = v.team_id and o.listing_id = y.id))
 			and v.check_in < coalesce(p.end_at, 'infinity') and v.check_out > coalesce(p.start_at, '-infinity')
 		join listing_ownership_member m on m.team_id = p.team_id and m.period_id = p.id
 		where v.team_id = @team and v.id = ` + resource + ` and m.contact_id = @owner))`

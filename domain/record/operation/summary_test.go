@@ -30,7 +30,7 @@ var embedding = map[string]operation.ResourceType{
 func newLists(t *testing.T) (*toy, house) {
 	t.Helper()
 
-	all := slices.Concat(endpoints(), contact.Part(nil).Endpoints, listing.New(nil).Part().Endpoints, reservation.Part().Endpoints,
+	all := slices.Concat(endpoints(), contact.Part(nil).Endpoints, listing.New(nil, nil).Part().Endpoints, reservation.Part().Endpoints,
 		transaction.Part().Endpoints, statement.Part().Endpoints, rule.Part().Endpoints)
 	x := &toy{Team: apitest.New(t, apitest.Config{Endpoints: all, Handlers: handlers(), Undescribed: []string{"startToy"}}), t: t}
 	h := x.house()

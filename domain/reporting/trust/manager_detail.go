@@ -292,7 +292,7 @@ func (p *position) sumDeficits(owners []OwnerListing) Figure {
 			}
 
 			sum += of.CentTotal
-			periods, listings = append(periods, ptr.Value(of.ID)), append(listings, ptr.Value(owners[i].ID))
+			periods, listings = append(periods, ptr.Value(of.ID)), append(listings, owners[i].places...)
 		}
 	}
 

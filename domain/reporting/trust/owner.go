@@ -31,6 +31,8 @@ type OwnerListing struct {
 	Name *string `json:"name"`
 	Figure
 	Periods []OwnerPeriod `json:"periods"`
+	// places are the listings with entries in the balance: itself, and the members of a group.
+	places []id.ID
 }
 
 // OwnerPeriod is the money of the owners of one period. Without an id it belongs to the time in which the listing
@@ -63,6 +65,9 @@ type OwnerTotal struct {
 
 // ownerFacts is the data that owner balances are divided with.
 type ownerFacts struct {
+	// groups are the groups of listings, by member, and members the listings of a group.
+	groups   map[id.ID]id.ID
+	members  map[id.ID][]id.ID
 	listings map[id.ID]string
 	periods  map[id.ID][]listing.Period
 	contacts map[id.ID]string
@@ -114,7 +119,8 @@ func loadOwnerTotals(ctx context.Context, tx *db.Tx, p *position) (map[id.ID]mon
 	return totals, nil
 }
 
-// loadOwners loads the owners' balances of all listings with their periods and shares, by name.
+// loadOwners loads the owners' balances of all listings with their periods and shares, by name. A group is one row with
+// all its members: they have the same owners, and payouts are booked on the group.
 func loadOwners(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, error) {
 	totals, err := loadOwnerTotals(ctx, tx, p)
 	if err != nil {
@@ -126,13 +132,15 @@ func loadOwners(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, er
 		return nil, err
 	}
 
+	totals = facts.joinGroups(totals)
 	out := []OwnerListing{}
 
 	// Listings with nothing open in total or in a period are left out.
 	for listingID, total := range totals {
 		l := OwnerListing{
-			Figure:  p.ownerFigure(total, &listingID, nil),
+			Figure:  p.ownerFigure(total, facts.places(listingID), nil),
 			Periods: facts.splitByPeriod(p, listingID, total),
+			places:  facts.places(listingID),
 		}
 		if name, ok := facts.listings[listingID]; ok {
 			l.ID, l.Name = &listingID, &name
@@ -148,12 +156,10 @@ func loadOwners(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, er
 	return out, nil
 }
 
-// ownerFigure returns an owners' balance with the entries of a listing, and of one period of it.
-func (p *position) ownerFigure(cents money.Cents, listingID, period *id.ID) Figure {
+// ownerFigure returns an owners' balance with the entries of a listing or of a group with its members, and of one period.
+func (p *position) ownerFigure(cents money.Cents, listings []id.ID, period *id.ID) Figure {
 	behind := p.drilldownFilter()
-	if listingID != nil {
-		behind.ListingIDs = page.RefsTo(*listingID)
-	}
+	behind.ListingIDs = page.RefsTo(listings...)
 
 	if period != nil {
 		behind.OwnershipPeriodIDs = page.RefsTo(*period)
@@ -165,6 +171,7 @@ func (p *position) ownerFigure(cents money.Cents, listingID, period *id.ID) Figu
 // loadOwnerFacts loads the data that the owners' balances of listings are divided with.
 func loadOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.ID]money.Cents) (*ownerFacts, error) {
 	f := &ownerFacts{
+		periods:   map[id.ID][]listing.Period{},
 		sums:      map[ownerKey]money.Cents{},
 		ownerless: map[id.ID][]ownerSum{},
 		paid:      map[paidKey]money.Cents{},
@@ -180,13 +187,30 @@ func loadOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.I
 
 	slices.SortFunc(listings, id.ID.Compare)
 
+	if err := f.loadGroups(ctx, tx); err != nil {
+		return nil, err
+	}
+
+	// The group of a member has the balances, even if it has no entries of its own.
+	for _, v := range listings {
+		listings = append(listings, f.place(v))
+	}
+
 	var err error
+
+	listings = id.Distinct(listings)
 	if f.listings, err = loadListingNames(ctx, tx, listings); err != nil {
 		return nil, err
 	}
 
-	if f.periods, err = listing.Periods(ctx, tx, listings); err != nil {
+	own, err := listing.OwnPeriods(ctx, tx, listings)
+	if err != nil {
 		return nil, err
+	}
+
+	// A group has the periods that its members had before they joined, too.
+	for _, v := range listings {
+		f.periods[f.place(v)] = append(f.periods[f.place(v)], own[v]...)
 	}
 
 	// Entries name their period, balances do not. If a listing has had only one period, everything except the entries
@@ -215,6 +239,46 @@ func loadOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.I
 	}
 
 	return f, f.loadPaid(ctx, tx, p)
+}
+
+// loadGroups loads which listings are in which groups.
+func (f *ownerFacts) loadGroups(ctx context.Context, tx *db.Tx) error {
+	type member struct{ ID, ParentID id.ID }
+
+	rows, err := db.Select[member](ctx, tx, `select id, parent_id from listing where team_id = @team and parent_id is not null order by id`,
+		db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("read groups of listings: %w", err)
+	}
+
+	f.groups, f.members = make(map[id.ID]id.ID, len(rows)), map[id.ID][]id.ID{}
+	for _, r := range rows {
+		f.groups[r.ID], f.members[r.ParentID] = r.ParentID, append(f.members[r.ParentID], r.ID)
+	}
+
+	return nil
+}
+
+// place returns the listing that has the balances of one: its group, or itself.
+func (f *ownerFacts) place(v id.ID) id.ID {
+	if group, is := f.groups[v]; is {
+		return group
+	}
+
+	return v
+}
+
+// places returns the listings with entries in the balances of one: itself, and the members of a group.
+func (f *ownerFacts) places(v id.ID) []id.ID { return append([]id.ID{v}, f.members[v]...) }
+
+// joinGroups adds the balances of members to those of their groups.
+func (f *ownerFacts) joinGroups(totals map[id.ID]money.Cents) map[id.ID]money.Cents {
+	out := make(map[id.ID]money.Cents, len(totals))
+	for v, total := range totals {
+		out[f.place(v)] += total
+	}
+
+	return out
 }
 
 type ownerSum struct {
@@ -254,9 +318,11 @@ func (f *ownerFacts) loadPeriods(ctx context.Context, tx *db.Tx, p *position, pe
 	}
 
 	for _, r := range rows {
-		f.sums[ownerKey{r.ListingID, r.OwnershipPeriodID}] += r.Total
+		place := f.place(r.ListingID)
+
+		f.sums[ownerKey{place, r.OwnershipPeriodID}] += r.Total
 		if r.OwnershipPeriodID.IsZero() && r.Total != 0 {
-			f.ownerless[r.ListingID] = append(f.ownerless[r.ListingID], r)
+			f.ownerless[place] = append(f.ownerless[place], r)
 		}
 	}
 
@@ -277,7 +343,7 @@ func (f *ownerFacts) loadPaid(ctx context.Context, tx *db.Tx, p *position) error
 	}
 
 	for _, r := range rows {
-		f.paid[paidKey{ownerKey{r.ListingID, r.OwnershipPeriodID}, r.ContactID}] = r.Total
+		f.paid[paidKey{ownerKey{f.place(r.ListingID), r.OwnershipPeriodID}, r.ContactID}] += r.Total
 	}
 
 	return nil
@@ -310,14 +376,14 @@ func (f *ownerFacts) splitByPeriod(p *position, listingID id.ID, total money.Cen
 			ID:      &of.ID,
 			StartAt: of.StartAt,
 			EndAt:   of.EndAt,
-			Figure:  p.ownerFigure(cents, &listingID, &of.ID),
+			Figure:  p.ownerFigure(cents, f.places(listingID), &of.ID),
 			Shares:  shares,
 		})
 	}
 
 	// The rest belongs to a time without owners.
 	if rest != 0 || len(f.ownerless[listingID]) > 0 {
-		nobodys := OwnerPeriod{Figure: p.ownerFigure(rest, &listingID, &id.Zero), Shares: []OwnerShare{}}
+		nobodys := OwnerPeriod{Figure: p.ownerFigure(rest, f.places(listingID), &id.Zero), Shares: []OwnerShare{}}
 		for _, o := range f.ownerless[listingID] {
 			nobodys.ownerless = append(nobodys.ownerless, p.renderOwnerless(&o))
 		}

@@ -36,7 +36,7 @@ func newBooks(t *testing.T) *books {
 	t.Helper()
 
 	all := parts.Join(opening.Part(rule.OfBank), trial.Part(), account.Part(journal.Sources()), team.Part(journal.Sources(), nouns...),
-		listing.New(journal.Sources()).Part(), reservation.Part(), transaction.Part(), operation.Part(time.Hour))
+		listing.New(journal.Sources(), nil).Part(), reservation.Part(), transaction.Part(), operation.Part(time.Hour))
 	x := apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 	x.Tx(account.InstallStandard)
 	x.Tx(mapping.InstallStandard)

@@ -19,12 +19,13 @@ foreign_currency as (
 	select distinct k.currency from booked k
 	where exists (select from listing o where o.team_id = @team and o.default_currency <> k.currency)
 ),
--- The listings with balances of owners in a currency that is not their own. Balances by month are far fewer than
--- entries. The exists names no column of the balances, so PostgreSQL evaluates it once, before it reads any.
+-- The listings with balances of owners in a currency that is not their own, on themselves or on a member of their
+-- group. Balances by month are far fewer than entries. The exists names no column of the balances, so PostgreSQL evaluates it once, before it reads any.
 foreign_balance as (
-	select distinct b.listing_id, b.currency
+	select distinct l.id as listing_id, b.currency
 	from ledger_balance b
-	join listing l on l.team_id = b.team_id and l.id = b.listing_id
+	join listing k on k.team_id = b.team_id and k.id = b.listing_id
+	join listing l on l.team_id = k.team_id and l.id in (k.id, k.parent_id)
 	where exists (select from foreign_currency) and b.team_id = @team and b.party = 'owners'
 		and b.currency <> l.default_currency and b.currency in (select f.currency from foreign_currency f)
 ),
