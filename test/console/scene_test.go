@@ -11,8 +11,9 @@ import (
 // scene is what the examples speak of, made for an office: its identifiers take the place of those of the examples,
 // by the path before an identifier, or by its name in the examples.
 type scene struct {
-	paths, ids map[string]string // apart has records that one operation alone changes, by its id: they would be in the way of the others.
-	apart      map[string]string
+	paths, ids map[string]string
+	// apart has records that one operation alone changes, by its id: they would be in the way of the others.
+	apart map[string]string
 }
 
 // scene makes what the examples speak of. What they change or delete is not what they refer to, so that one does not
