@@ -7,6 +7,7 @@ package pms
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"stayledger/platform/day"
@@ -40,20 +41,39 @@ type Hooks interface {
 
 // Blocker is a client of a system whose calendar can be blocked.
 type Blocker interface {
-	// Block keeps nights from being sold. A block with the same ID is replaced.
-	Block(ctx context.Context, b *Block) error
-	// Unblock takes a block away. It succeeds if there is none.
-	Unblock(ctx context.Context, id string) error
+	// Block keeps nights from being sold, and returns the id that the system gave the block, empty for a system that gives
+	// none. A block that is there already, under the same ID, stays the only one. It fails with an ErrRefused when the
+	// nights are taken, or the listing cannot be blocked.
+	Block(ctx context.Context, b *Block) (remoteID string, err error)
+	// Unblock lets the nights of a block be sold again, and no others. It succeeds if there is none.
+	Unblock(ctx context.Context, b *Block) error
 }
 
 // Block keeps the nights of a listing from being sold.
 type Block struct {
 	// ID is ours, and stays the same when the block is sent again.
-	ID        string
+	ID string
+	// RemoteID is what the system calls it, empty for none and while that is not known.
+	RemoteID  string
 	ListingID string
 	// StartAt is the first day, EndAt the day on which the listing is free again.
 	StartAt, EndAt day.Day
 	Note           string
+	// MadeAt is when it was made here: no system has had it before.
+	MadeAt time.Time
+}
+
+// Mark returns the text by which a block is found again in systems that know no ids of ours.
+func (b *Block) Mark() string { return "[stayledger " + b.ID + "]" }
+
+// MarkedNote returns the note with the mark at its end, within the bounds of texts.
+func (b *Block) MarkedNote() string {
+	note := []rune(Text(b.Note))
+	if room := MaxText - len(b.Mark()) - 1; len(note) > room {
+		note = note[:room]
+	}
+
+	return strings.TrimSpace(string(note) + " " + b.Mark())
 }
 
 // Account is an account at a system.

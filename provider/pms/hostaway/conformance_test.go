@@ -413,10 +413,10 @@ func TestNightsAreClosedAndFreed(t *testing.T) {
 			do   func() error
 			want []string
 		}{
-			{func() error { return w.client.Block(t.Context(), block) }, closed},
-			{func() error { return w.client.Block(t.Context(), next) }, append(slices.Clone(closed), "2026-05-04")},
-			{func() error { return w.client.Free(t.Context(), block) }, []string{"2026-05-04"}},
-			{func() error { return w.client.Free(t.Context(), block) }, []string{"2026-05-04"}},
+			{func() error { return w.block(block) }, closed},
+			{func() error { return w.block(next) }, append(slices.Clone(closed), "2026-05-04")},
+			{func() error { return w.client.Unblock(t.Context(), block) }, []string{"2026-05-04"}},
+			{func() error { return w.client.Unblock(t.Context(), block) }, []string{"2026-05-04"}},
 		} {
 			// The fault is of the change, which is the second call of a step.
 			if fault != "" {
@@ -438,11 +438,11 @@ func TestNightsAreClosedAndFreed(t *testing.T) {
 	w := newWorld(t)
 	w.SetListing(sandbox.Object{"id": 40160, "name": "House", "specialStatus": "archived"})
 
-	if err := w.client.Block(t.Context(), block); !errors.Is(err, pms.ErrRefused) {
+	if err := w.block(block); !errors.Is(err, pms.ErrRefused) {
 		t.Errorf("archived: %v", err)
 	}
 
-	if err := w.client.Block(t.Context(), &pms.Block{ListingID: "40160:7", StartAt: start, EndAt: block.EndAt}); !errors.Is(err, pms.ErrRefused) {
+	if err := w.block(&pms.Block{ListingID: "40160:7", StartAt: start, EndAt: block.EndAt}); !errors.Is(err, pms.ErrRefused) {
 		t.Errorf("a unit: %v", err)
 	}
 }

@@ -39,8 +39,9 @@ type Client struct {
 }
 
 var (
-	_ pms.Client = (*Client)(nil)
-	_ pms.Hooks  = (*Client)(nil)
+	_ pms.Client  = (*Client)(nil)
+	_ pms.Hooks   = (*Client)(nil)
+	_ pms.Blocker = (*Client)(nil)
 )
 
 // New returns a client and makes no call. It counts its calls against the limits of the system, unless the options have

@@ -3,6 +3,7 @@
 package ownerrez
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -40,7 +41,10 @@ type Client struct {
 	caller *pms.Caller
 }
 
-var _ pms.Client = (*Client)(nil)
+var (
+	_ pms.Client  = (*Client)(nil)
+	_ pms.Blocker = (*Client)(nil)
+)
 
 // Credentials are those of a person, or the token that an account has given to an app.
 type Credentials struct {
@@ -133,14 +137,22 @@ func hostBudget(host string) *outbound.Budget {
 	return b.(*outbound.Budget) //nolint:errcheck,forcetypeassert // Nothing else is stored.
 }
 
-// get asks for a path below the base, with a query that can be nil, and decodes the answer. It returns the headers of the
-// answer, and fails with a pms.Error. The caller adds the name of the app, without which the system refuses every call.
-func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (http.Header, error) {
-	u := c.base.String() + path
-	if len(query) > 0 {
-		u += "?" + query.Encode()
-	}
+// request is a call of a path below the base, with a query and a body that can be nil.
+type request struct {
+	method, path string
+	query        url.Values
+	body         []byte
+}
 
+// get asks for a path below the base, with a query that can be nil, and decodes the answer. It returns the headers of the
+// answer, and fails with a pms.Error.
+func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (http.Header, error) {
+	return c.call(ctx, request{method: http.MethodGet, path: path, query: query}, into)
+}
+
+// call sends a request and decodes its answer, unless into is nil. It returns the headers of the answer, and fails with a
+// pms.Error. The caller adds the name of the app, without which the system refuses every call.
+func (c *Client) call(ctx context.Context, r request, into any) (http.Header, error) {
 	// A token that is refused is replaced once.
 	for last := c.given.Access == ""; ; last = true {
 		token, err := c.access(ctx)
@@ -148,7 +160,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 			return nil, err
 		}
 
-		header, err := c.send(ctx, u, token, into)
+		header, err := c.send(ctx, r, token, into)
 		if last || !errors.Is(err, pms.ErrCredentials) {
 			return header, err
 		}
@@ -183,10 +195,19 @@ func (c *Client) renew(ctx context.Context, old pms.Token) (pms.Token, error) {
 }
 
 // send sends a request with a token, or else with the credentials of a person. It fails with a pms.Error.
-func (c *Client) send(ctx context.Context, address string, token pms.Token, into any) (http.Header, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+func (c *Client) send(ctx context.Context, q request, token pms.Token, into any) (http.Header, error) {
+	address := c.base.String() + q.path
+	if len(q.query) > 0 {
+		address += "?" + q.query.Encode()
+	}
+
+	r, err := http.NewRequestWithContext(ctx, q.method, address, bytes.NewReader(q.body))
 	if err != nil {
 		return nil, fmt.Errorf("request to the system: %w", err)
+	}
+
+	if q.body != nil {
+		r.Header.Set("Content-Type", "application/json")
 	}
 
 	if token.Access != "" {

@@ -48,7 +48,9 @@ var calls = []struct {
 		return c.Subscribe(ctx, "http://127.0.0.1:1/messages/of/a/connection", secret)
 	}},
 	{sandbox.OnBlocks, true, func(ctx context.Context, c *protocol.Client) error {
-		return c.Block(ctx, &pms.Block{ID: blockID, ListingID: "lst_1_000001", StartAt: date("2026-03-01"), EndAt: date("2026-03-04")})
+		_, err := c.Block(ctx, &pms.Block{ID: blockID, ListingID: "lst_1_000001", StartAt: date("2026-03-01"), EndAt: date("2026-03-04")})
+
+		return err
 	}},
 }
 
@@ -413,7 +415,7 @@ func TestBlocks(t *testing.T) {
 
 	b := pms.Block{ID: blockID, ListingID: "lst_1_000001", StartAt: date("2026-03-01"), EndAt: date("2026-03-04"), Note: "Roof"}
 	for range 2 {
-		if err := w.client.Block(t.Context(), &b); err != nil {
+		if _, err := w.client.Block(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -423,7 +425,7 @@ func TestBlocks(t *testing.T) {
 	}
 
 	for range 2 {
-		if err := w.client.Unblock(t.Context(), blockID); err != nil {
+		if err := w.client.Unblock(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -432,8 +434,27 @@ func TestBlocks(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
+	// Nights that a guest or another block has are refused, and so is a listing that there is not.
+	w.SetReservation(sandbox.Reservation{
+		ID: "r", ListingID: b.ListingID, Status: "booked", CheckIn: "2026-03-03", CheckOut: "2026-03-05", Currency: "usd",
+	})
+
+	_, err := w.client.Block(t.Context(), &b)
+	w.wantFailure("nights of a guest", err, pms.ErrRefused, "status 422")
+
+	first, second := b, b
+	first.EndAt, second.ID, second.EndAt = date("2026-03-02"), "another", date("2026-03-03")
+
+	if _, err := w.client.Block(t.Context(), &first); err != nil {
+		t.Fatal(err)
+	}
+
+	_, err = w.client.Block(t.Context(), &second)
+	w.wantFailure("nights of another block", err, pms.ErrRefused, "status 422")
+
 	b.ListingID = "lst_none"
-	w.wantFailure("a listing that there is not", w.client.Block(t.Context(), &b), pms.ErrRefused, "status 422")
+	_, err = w.client.Block(t.Context(), &b)
+	w.wantFailure("a listing that there is not", err, pms.ErrRefused, "status 422")
 }
 
 // The pause that the system asks for is kept.
@@ -462,7 +483,8 @@ func TestABlockThatWasGivenUpTakesEffect(t *testing.T) {
 	ended := make(chan error, 1)
 
 	go func() {
-		ended <- w.client.Block(ctx, &pms.Block{ID: blockID, ListingID: "lst_1_000001", StartAt: date("2026-03-01"), EndAt: date("2026-03-04")})
+		_, err := w.client.Block(ctx, &pms.Block{ID: blockID, ListingID: "lst_1_000001", StartAt: date("2026-03-01"), EndAt: date("2026-03-04")})
+		ended <- err
 	}()
 
 	if _, err := w.Await(t.Context(), stage.HeldBefore, 0); err != nil {

@@ -213,17 +213,20 @@ func (c *Client) Unsubscribe(ctx context.Context) error {
 	return absent(c.call(ctx, http.MethodDelete, "/webhook", nil, nil))
 }
 
-// Block keeps nights from being sold. It fails with a pms.Error.
-func (c *Client) Block(ctx context.Context, b *pms.Block) error {
-	return c.call(ctx, http.MethodPut, "/blocks/"+url.PathEscape(b.ID), map[string]string{
+// Block keeps nights from being sold. The system knows a block by our id, so it gives none. It fails with a pms.Error.
+func (c *Client) Block(ctx context.Context, b *pms.Block) (string, error) {
+	return "", c.call(ctx, http.MethodPut, blockPath(b), map[string]string{
 		"listingId": b.ListingID, "startAt": b.StartAt.String(), "endAt": b.EndAt.String(), "note": b.Note,
 	}, nil)
 }
 
 // Unblock takes a block away. It fails with a pms.Error.
-func (c *Client) Unblock(ctx context.Context, id string) error {
-	return absent(c.call(ctx, http.MethodDelete, "/blocks/"+url.PathEscape(id), nil, nil))
+func (c *Client) Unblock(ctx context.Context, b *pms.Block) error {
+	return absent(c.call(ctx, http.MethodDelete, blockPath(b), nil, nil))
 }
+
+// blockPath returns the path of a block.
+func blockPath(b *pms.Block) string { return "/blocks/" + url.PathEscape(b.ID) }
 
 // absent returns nil for the failure that there is nothing to delete, and every other error as it is.
 func absent(err error) error {

@@ -1,8 +1,10 @@
 package ownerrez
 
 import (
+	"bytes"
 	"crypto/subtle"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 
@@ -21,8 +23,13 @@ var (
 	badToken   = &Failure{http.StatusUnauthorized, "unauthorized", "The credentials are not valid."}
 	badRequest = &Failure{http.StatusBadRequest, "bad_request", "The request is not valid."}
 	noAgent    = &Failure{http.StatusBadRequest, "bad_request", "A User-Agent header that names the application is required."}
+	notAllowed = &Failure{http.StatusBadRequest, "bad_request", "You can't change blocks via API."}
+	taken      = &Failure{http.StatusBadRequest, "bad_request", "The dates are not available."}
 	unknown    = &Failure{http.StatusNotFound, "not_found", "The resource was not found."}
 )
+
+// maxBody is how many bytes a request can have.
+const maxBody = 1 << 20
 
 // exchange is a call with the fault that it meets.
 type exchange struct {
@@ -51,6 +58,8 @@ func (s *Server) routes() {
 	s.handle("GET /v2/properties/{id}", OnProperty, s.getProperty)
 	s.handle("GET /v2/bookings", OnBookings, s.getBookings)
 	s.handle("GET /v2/bookings/{id}", OnBooking, s.getBooking)
+	s.handle("POST /v2/bookings", OnBlocks, s.postBlock)
+	s.handle("DELETE /v2/bookings/{id}", OnBlocks, s.deleteBlock)
 	s.mux.HandleFunc("GET /oauth/authorize", s.ask)
 	s.serve("POST /oauth/access_token", OnToken, gate{s.isApp, badApp}, s.giveToken)
 }
@@ -71,6 +80,15 @@ type gate struct {
 func (s *Server) serve(pattern string, on On, callers gate, effect func(*exchange) (Object, *Failure)) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{w: w, r: r, on: on}
+
+		// All of the request is read first: what follows can outlast its sender.
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+		if err != nil {
+			s.fail(x, badRequest)
+			return
+		}
+
+		r.Body = io.NopCloser(bytes.NewReader(body))
 
 		// Counts include calls with bad tokens and calls that meet a fault.
 		s.mu.Lock()

@@ -33,6 +33,7 @@ const (
 	TooMany     Mode = "tooMany"    // 429
 	Refused     Mode = "refused"    // 401
 	NoAgent     Mode = "noAgent"    // 400, as for a call that does not name the app
+	NotAllowed  Mode = "notAllowed" // 400, as for an account that may not make or delete blocks
 	DropBefore  Mode = "dropBefore" // the connection is reset, without effect
 	DropAfter   Mode = "dropAfter"  // it takes effect, the connection is reset
 	SlowBody    Mode = Mode(stage.SlowBody)
@@ -67,7 +68,7 @@ const (
 // Enum lists the modes.
 func (Mode) Enum() []string {
 	return []string{
-		string(HangBefore), string(HangAfter), string(Page500), string(TooMany), string(Refused), string(NoAgent),
+		string(HangBefore), string(HangAfter), string(Page500), string(TooMany), string(Refused), string(NoAgent), string(NotAllowed),
 		string(DropBefore), string(DropAfter), string(SlowBody), string(HugeBody), string(WrongType), string(InvalidUTF8),
 		string(GzipBomb), string(Truncated), string(Redirect), string(DuplicateIDs), string(SamePage), string(Unreadable),
 		string(Shift), string(Convert), string(ForeignLink), string(TextNumbers), string(FiveDecimals), string(Forged),
@@ -112,6 +113,8 @@ func (s *Server) answerFault(x *exchange) bool {
 		s.fail(x, badToken)
 	case NoAgent:
 		s.fail(x, noAgent)
+	case NotAllowed:
+		s.fail(x, notAllowed)
 	case Redirect:
 		stage.Mislead(x.w, x.r)
 	default:

@@ -42,6 +42,7 @@ const (
 	OnProperty   On = "property"
 	OnBookings   On = "bookings"
 	OnBooking    On = "booking"
+	OnBlocks     On = "blocks" // bookings are made and deleted
 	OnMessage    On = "message"
 	OnAuthorize  On = "authorize" // the account holder is asked
 	OnToken      On = "token"
@@ -75,6 +76,7 @@ type Server struct {
 	messages   []Message
 	calls      map[On]int
 	lastID     int
+	lastBlock  int
 	codes      map[string]grant
 	access     map[string]time.Time // when tokens end, zero for never
 	refresh    map[string]bool

@@ -286,9 +286,31 @@ func (s *Server) putBlock(x *exchange) (answer, *Failure) {
 		return nil, &Failure{Status: http.StatusUnprocessableEntity, Code: "listingUnknown"}
 	}
 
+	if s.isTaken(x.r.PathValue("id"), &b) {
+		return nil, &Failure{Status: http.StatusUnprocessableEntity, Code: "nightsTaken"}
+	}
+
 	s.blocks[x.r.PathValue("id")] = b
 
 	return answer{"id": x.r.PathValue("id")}, nil
+}
+
+// isTaken reports whether a guest or another block than the one with an id has nights of a block. The caller has the lock.
+func (s *Server) isTaken(id string, b *Block) bool {
+	for other, o := range s.blocks {
+		if other != id && o.ListingID == b.ListingID && o.StartAt < b.EndAt && b.StartAt < o.EndAt {
+			return true
+		}
+	}
+
+	for _, r := range s.reservations.byID {
+		o := &r.Reservation
+		if !r.gone && o.Status == "booked" && o.ListingID == b.ListingID && o.CheckIn < b.EndAt && b.StartAt < o.CheckOut {
+			return true
+		}
+	}
+
+	return false
 }
 
 // deleteBlock removes a block.

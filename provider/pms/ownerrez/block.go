@@ -1,0 +1,181 @@
+package ownerrez
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"stayledger/provider/pms"
+)
+
+// backward is how far before it was made a block is looked for: the clock of the system can be behind.
+const backward = 24 * time.Hour
+
+// wireBlock is what is read of a booking to see whether it is a block of ours.
+type wireBlock struct {
+	ID      text  `json:"id"`
+	Type    text  `json:"type"`
+	IsBlock *bool `json:"is_block"`
+	Status  text  `json:"status"`
+	Notes   text  `json:"notes"`
+}
+
+// isClosed reports whether it is a block that closes nights. The hold of a channel that has become a booking is none.
+func (w *wireBlock) isClosed() bool {
+	b := wireBooking{Type: w.Type, IsBlock: w.IsBlock}
+
+	return b.kind() == "block" && statuses[word(w.Status)] != pms.Canceled
+}
+
+// Block makes a booking that is a block. The system knows no ids of ours, so one with the mark of the block in its notes is
+// looked for first: what an earlier request has made counts. It fails with a pms.Error, which is an ErrRefused for nights
+// that are taken.
+func (c *Client) Block(ctx context.Context, b *pms.Block) (string, error) {
+	property, err := strconv.ParseInt(b.ListingID, 10, 64)
+	if err != nil || !b.EndAt.After(b.StartAt) {
+		return "", &pms.Error{Kind: pms.ErrRefused}
+	}
+
+	found, err := c.findBlocks(ctx, b)
+	if err != nil {
+		return "", err
+	}
+
+	if len(found) > 0 {
+		return found[0], nil
+	}
+
+	body, err := json.Marshal(map[string]any{
+		"property_id": property, "arrival": b.StartAt.String(), "departure": b.EndAt.String(), "is_block": true,
+		"title": "Blocked", "notes": b.MarkedNote(),
+	})
+	if err != nil {
+		return "", errForm
+	}
+
+	var made wireBlock
+
+	_, err = c.call(ctx, request{method: http.MethodPost, path: bookingsPath, body: body}, &made)
+
+	// An earlier request can have taken effect since it was looked for: then it is what takes the nights.
+	if errors.Is(err, pms.ErrRefused) {
+		if found, again := c.findBlocks(ctx, b); again == nil && len(found) > 0 {
+			return found[0], nil
+		}
+	}
+
+	if err != nil {
+		return "", err
+	}
+
+	if !isID(string(made.ID)) {
+		return "", pms.BadAnswer("has a row without an id")
+	}
+
+	return string(made.ID), nil
+}
+
+// Unblock deletes the bookings that are the block: the one that the system named, and all with its mark. It fails with a
+// pms.Error, which is an ErrRefused for an account that may not delete blocks.
+func (c *Client) Unblock(ctx context.Context, b *pms.Block) error {
+	found, err := c.findBlocks(ctx, b)
+	if err != nil {
+		return err
+	}
+
+	// A person can have changed the notes. What has become a booking is not ours any more.
+	if b.RemoteID != "" && len(found) == 0 {
+		w, err := c.getBlock(ctx, b.RemoteID)
+		if err != nil {
+			return err
+		}
+
+		if w != nil && w.isClosed() {
+			found = append(found, b.RemoteID)
+		}
+	}
+
+	for _, id := range found {
+		if err := c.deleteBlock(ctx, id); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// findBlocks returns the ids of the bookings that have the mark of a block and close nights. It fails with a pms.Error.
+func (c *Client) findBlocks(ctx context.Context, b *pms.Block) ([]string, error) {
+	filters := url.Values{"property_ids": {b.ListingID}, "limit": {strconv.Itoa(pageSize)}}
+	if !b.MadeAt.IsZero() {
+		filters.Set("since_utc", b.MadeAt.Add(-backward).UTC().Format(time.RFC3339))
+	}
+
+	var (
+		out  []string
+		seen = map[string]bool{}
+	)
+
+	for at := (&place{query: url.Values{}}); at != nil; {
+		got, err := c.readList(ctx, bookingsPath, filters, *at)
+		if err != nil {
+			return nil, err
+		}
+
+		for _, content := range got.Items {
+			id, err := rowID(content)
+			if err != nil {
+				return nil, err
+			}
+
+			var w wireBlock
+			if json.Unmarshal(content, &w) != nil || seen[id] || !w.isClosed() || !strings.Contains(string(w.Notes), b.Mark()) {
+				continue
+			}
+
+			seen[id] = true
+			out = append(out, id)
+		}
+
+		at = got.behind
+	}
+
+	return out, nil
+}
+
+// getBlock returns a booking, nil for one that is not there. It fails with a pms.Error.
+func (c *Client) getBlock(ctx context.Context, id string) (*wireBlock, error) {
+	var w wireBlock
+
+	_, err := c.get(ctx, bookingsPath+"/"+url.PathEscape(id), nil, &w)
+
+	switch e, is := errors.AsType[*pms.Error](err); {
+	case is && e.Status == http.StatusNotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+
+	return &w, nil
+}
+
+// deleteBlock deletes a block. That there is none counts only if it cannot be read either: an account that may not delete
+// blocks can be answered so, too. It fails with a pms.Error.
+func (c *Client) deleteBlock(ctx context.Context, id string) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: bookingsPath + "/" + url.PathEscape(id)}, nil)
+	if e, is := errors.AsType[*pms.Error](err); !is || e.Status != http.StatusNotFound {
+		return err
+	}
+
+	w, again := c.getBlock(ctx, id)
+	if again != nil || w == nil || !w.isClosed() {
+		return again
+	}
+
+	return err
+}
