@@ -19,6 +19,7 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
 	"stayledger/domain/books/trial"
+	"stayledger/domain/exchange/calendar"
 	"stayledger/domain/exchange/pms"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
@@ -105,6 +106,7 @@ func Parts(o External, c Config) parts.Part {
 			Apps: append(payapp.Apps(o.Providers, pay.AllowPrivate(c.LocalProviders)), o.Systems.Apps()...),
 		}),
 		o.Systems.Part(listingDoor),
+		calendar.Part(o.Systems),
 		listings.Part(),
 		tax.Part(),
 		fee.Part(),

@@ -53,6 +53,7 @@ var noUses = map[string]map[string]string{
 	},
 	"connection": {
 		"audit_event.connection_id":              "history outlives its records",
+		"calendar_block.connection_id":           "a block of a listing that no system has any more",
 		"connection_authorization.connection_id": "goes with the connection",
 		"connection_token.id":                    "goes with the connection",
 		"listing_connection.connection_id":       "goes with the connection",
@@ -72,6 +73,7 @@ var noUses = map[string]map[string]string{
 		"fee_reference.fee_id":      "goes with the fee",
 	},
 	"listing": {
+		"calendar_block.listing_id":           "goes with the listing",
 		"layout_listing.listing_id":           "goes with the listing",
 		"ledger_balance_kept.listing_id":      "sums of entries",
 		"ledger_delta.listing_id":             "sums of entries",

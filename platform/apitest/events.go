@@ -35,8 +35,9 @@ var records = map[string]record{
 	"bank_reconciliation":       {entity: "bank-record", id: "bank_record_id"},
 	"bank_record":               {entity: "bank-record", id: "id", unshown: "made"}, // added up from its reconciliation, which has events
 	"bank_rule":                 {entity: "bank-rule", id: "id"},
-	"connection":                {entity: "connection", id: "id", unshown: "next_sync_at"}, // moves with every reading
-	"contact":                   {entity: "contact", id: "id", unshown: "tax_identifier"},  // sealed anew with each write; events have its last digits
+	"calendar_block":            {entity: "calendar-block", id: "id", unshown: "external_listing_id, remote_id, holder, held_until, try_at"}, // what the system calls it, and who tells it
+	"connection":                {entity: "connection", id: "id", unshown: "next_sync_at"},                                                   // moves with every reading
+	"contact":                   {entity: "contact", id: "id", unshown: "tax_identifier"},                                                    // sealed anew with each write; events have its last digits
 	"fee":                       {entity: "recurring-fee", id: "id"},
 	"fee_condition":             {entity: "recurring-fee", id: "fee_id"},
 	"fee_listing_period":        {entity: "recurring-fee-period", id: "id"},

@@ -47,6 +47,10 @@ var promises = []promise{
 		path: "/bank-rules", ids: "ids", refs: "accountIds listingIds", nullable: "contactIds", sorts: "priority name createdAt updatedAt",
 		others: "status mode transactionType search include",
 	},
+	{
+		path: "/calendar-blocks", ids: "ids", refs: "listingIds", nullable: "connectionIds", sorts: "startAt createdAt updatedAt", others: "status startAt endAt",
+		few: true,
+	},
 	{path: "/connections", ids: "ids", sorts: "name createdAt", others: "appId status search uniqueRefs include", texts: "uniqueRefs", few: true},
 	{path: "/contacts", ids: "ids", nullable: "connectionIds", sorts: "name email createdAt", others: "type status search uniqueRefs include", texts: "uniqueRefs"},
 	{path: "/general-ledger/historical", sorts: "createdAt", few: true},

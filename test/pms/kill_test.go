@@ -206,14 +206,21 @@ func (s *scene) isOver() bool {
 	return status == "completed" || status == "failed"
 }
 
+// newWorker returns a process that works for the team.
+func (s *scene) newWorker(url string) *exec.Cmd {
+	worker := exec.CommandContext(s.T.Context(), os.Args[0])
+	worker.Env = append(os.Environ(), workerDatabase+"="+url, workerTeam+"="+s.ID.String())
+
+	return worker
+}
+
 // killAWorker starts a worker in a process of its own, and kills it a moment after it has taken in some pages or ended the
 // sync. It returns the counts of the sync then.
 func (s *scene) killAWorker(url string, pages int, moment time.Duration) string {
 	s.T.Helper()
 
 	before := s.counts()
-	worker := exec.CommandContext(s.T.Context(), os.Args[0])
-	worker.Env = append(os.Environ(), workerDatabase+"="+url, workerTeam+"="+s.ID.String())
+	worker := s.newWorker(url)
 
 	out, err := worker.StdoutPipe()
 	if err != nil {

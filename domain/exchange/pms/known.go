@@ -15,7 +15,7 @@ var known = []app{
 	{
 		App: connection.App{
 			AppInfo:      connection.AppInfo{ID: "pmsProtocol", Name: "PMS protocol", Kind: connection.PMS},
-			Capabilities: []connection.Capability{connection.Webhooks, connection.Incremental, connection.OwnerStays},
+			Capabilities: []connection.Capability{connection.Webhooks, connection.Incremental, connection.OwnerStays, connection.CalendarBlocks},
 			Settings: []connection.Field{
 				{Name: "baseUrl", Required: true, Min: 1, Max: 500, Address: true},
 			},
@@ -33,7 +33,7 @@ var known = []app{
 	{
 		App: connection.App{
 			AppInfo:      connection.AppInfo{ID: "hostaway", Name: "Hostaway", Kind: connection.PMS},
-			Capabilities: []connection.Capability{connection.Webhooks, connection.Incremental, connection.OwnerStays},
+			Capabilities: []connection.Capability{connection.Webhooks, connection.Incremental, connection.OwnerStays, connection.CalendarBlocks},
 			Settings: []connection.Field{
 				{Name: "baseUrl", Fallback: hostaway.PublicURL, Min: 1, Max: 500, Address: true},
 			},
@@ -52,7 +52,7 @@ var known = []app{
 	{
 		App: connection.App{
 			AppInfo:      connection.AppInfo{ID: "ownerrez", Name: "OwnerRez", Kind: connection.PMS},
-			Capabilities: []connection.Capability{connection.Incremental, connection.OwnerStays},
+			Capabilities: []connection.Capability{connection.Incremental, connection.OwnerStays, connection.CalendarBlocks},
 			Settings: []connection.Field{
 				{Name: "baseUrl", Fallback: ownerrez.PublicURL, Min: 1, Max: 500, Address: true},
 			},

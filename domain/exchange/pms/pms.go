@@ -251,6 +251,29 @@ func (s *Systems) tokens(d *db.DB, scope db.Scope, c *connection.Connection) pms
 	return newTokens(d, scope, s.box, c)
 }
 
+// Can reports whether an app is a system that can do something.
+func Can(a connection.AppID, c connection.Capability) bool {
+	k := find(a)
+
+	return k != nil && slices.Contains(k.Capabilities, c)
+}
+
+// Calendar opens the calendar behind a connection. It fails with intake.ErrRefused for a connection over which nothing can
+// be sent now, and for a system without a calendar.
+func (s *Systems) Calendar(ctx context.Context, d *db.DB, scope db.Scope, connectionID id.ID) (pms.Blocker, error) {
+	_, client, err := s.openActive(ctx, d, scope, connectionID)
+	if err != nil {
+		return nil, err
+	}
+
+	blocker, is := client.(pms.Blocker)
+	if !is {
+		return nil, fmt.Errorf("%w: the system has no calendar", intake.ErrRefused)
+	}
+
+	return blocker, nil
+}
+
 // Open opens the source behind a connection. It is an intake.Open.
 func (s *Systems) Open(ctx context.Context, d *db.DB, scope db.Scope, connectionID id.ID) (intake.Source, error) {
 	c, client, err := s.openActive(ctx, d, scope, connectionID)

@@ -41,6 +41,7 @@ const (
 	APIKey            Entity = "api-key"
 	BankRecord        Entity = "bank-record"
 	BankRule          Entity = "bank-rule"
+	CalendarBlock     Entity = "calendar-block"
 	Category          Entity = "category"
 	Connection        Entity = "connection"
 	Contact           Entity = "contact"

@@ -35,7 +35,7 @@ func Part() parts.Part {
 		}, countSyncs),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/metrics/occupancy-rate-over-time", ID: "getOccupancy", Tag: tag, Summary: "Occupied and available nights",
-			Doc: "Nights of the listings that are active now. A night of an owner's own stay is not available, and one with several reservations is " +
+			Doc: "Nights of the listings that are active now. A night of an owner's own stay or of a calendar block is not available, and one with several reservations is " +
 				"occupied once.",
 			Scopes: []string{"reports:read"},
 		}, countNights),
@@ -214,13 +214,18 @@ func countNights(ctx context.Context, tx *db.Tx, in *periodInput) (*NightRows, e
 		Occupied, Closed int64
 	}
 
-	// Each night of a listing counts once: for the guest if there is one.
+	// Each night of a listing counts once: for the guest if there is one. Blocks that a system refuses close nothing.
 	rows, err := db.Select[row](ctx, tx, `
 		select day, count(*) filter (where guest) as occupied, count(*) filter (where not guest) as closed
 		from (
-			select g.day::date as day, r.listing_id, bool_or(r.type = 'guest') as guest
-			from reservation r cross join lateral generate_series(greatest(r.check_in, @from::date), least(r.check_out, @to::date) - 1, interval '1 day') as g (day)
-			where r.team_id = @team and r.listing_id = any(@listings) and r.status = 'booked' and r.check_in < @to::date and r.check_out > @from::date
+			select g.day::date as day, k.listing_id, bool_or(k.guest) as guest
+			from (
+				select r.listing_id, r.type = 'guest' as guest, r.check_in as first, r.check_out as last from reservation r
+				where r.team_id = @team and r.listing_id = any(@listings) and r.status = 'booked' and r.check_in < @to::date and r.check_out > @from::date
+				union all
+				select b.listing_id, false, b.start_at, b.end_at from calendar_block b
+				where b.team_id = @team and b.listing_id = any(@listings) and b.status <> 'refused' and b.start_at < @to::date and b.end_at > @from::date) k
+			cross join lateral generate_series(greatest(k.first, @from::date), least(k.last, @to::date) - 1, interval '1 day') as g (day)
 			group by 1, 2) n
 		group by day`, db.Args{"team": tx.Team, "listings": listings, "from": within.From, "to": within.To})
 	if err != nil {

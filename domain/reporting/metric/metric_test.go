@@ -180,6 +180,30 @@ func TestOccupancy(t *testing.T) {
 	w.As(access.Scopes(), &ada).Get("/metrics/occupancy-rate-over-time?startDate=2026&endDate=2026").WantError("FORBIDDEN", "")
 }
 
+// Nights of a calendar block are not available: each once, not where a guest stays, and none of a block that the system
+// refuses.
+//
+// Proves: MET-09.
+func TestBlockedNightsAreNotAvailable(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	one := w.Listing("One", w.Contact("owner", "Ada"))
+	stay(w, one, "ownerStay", "booked", [2]string{"2026-01-03", "2026-01-05"})
+
+	for _, nights := range [][2]string{{"2026-01-05", "2026-01-10"}, {"2026-01-30", "2026-02-03"}, {"2026-02-20", "2026-02-22"}} {
+		w.Post("/calendar-blocks", world.Object{"listingIds": []any{one.ID}, "startAt": nights[0], "endAt": nights[1]}).Want(202)
+	}
+
+	w.Exec(`update calendar_block set status = 'refused' where team_id = @team and start_at = '2026-02-20'`, db.Args{})
+	stay(w, one, "guest", "booked", [2]string{"2026-01-09", "2026-01-11"}) // the 9th was blocked
+	stay(w, one, "ownerStay", "booked", [2]string{"2026-02-02", "2026-02-04"})
+
+	got := w.Get("/metrics/occupancy-rate-over-time?startDate=2026-01&endDate=2026-02").Want(200)
+	if have := show(got, "occupiedNights", "availableNights"); have != "[2026-01 2026-02] 2/23 0/25" {
+		t.Errorf("by month: %s", have)
+	}
+}
+
 // Revenue that a statement or closed books hold is locked.
 func TestListingRevenue(t *testing.T) {
 	t.Parallel()

@@ -84,11 +84,13 @@ const (
 	Incremental Capability = "incremental"
 	// OwnerStays: it says which stays are the owner's own.
 	OwnerStays Capability = "ownerStays"
+	// CalendarBlocks: nights can be kept from being sold there.
+	CalendarBlocks Capability = "calendarBlocks"
 )
 
 // Enum lists the capabilities.
 func (Capability) Enum() []string {
-	return []string{string(Webhooks), string(Incremental), string(OwnerStays)}
+	return []string{string(Webhooks), string(Incremental), string(OwnerStays), string(CalendarBlocks)}
 }
 
 // Apps are the apps that teams can be connected to.

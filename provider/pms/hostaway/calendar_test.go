@@ -26,8 +26,12 @@ type fault struct {
 
 // faults are those after which it is not known whether nights were closed, and refusals.
 var faults = []fault{
-	{sandbox.Page500, pms.ErrUnavailable}, {sandbox.DropBefore, pms.ErrUnavailable}, {sandbox.DropAfter, pms.ErrUnavailable},
-	{sandbox.Truncated, pms.ErrUnavailable}, {sandbox.WrongType, pms.ErrUnavailable}, {sandbox.Fails, pms.ErrUnavailable},
+	{sandbox.Page500, pms.ErrUnavailable},
+	{sandbox.DropBefore, pms.ErrUnavailable},
+	{sandbox.DropAfter, pms.ErrUnavailable},
+	{sandbox.Truncated, pms.ErrUnavailable},
+	{sandbox.WrongType, pms.ErrUnavailable},
+	{sandbox.Fails, pms.ErrUnavailable},
 	{sandbox.TooMany, pms.ErrLimited},
 }
 
