@@ -20,6 +20,7 @@ import (
 	"stayledger/domain/books/tax"
 	"stayledger/domain/books/trial"
 	"stayledger/domain/exchange/calendar"
+	"stayledger/domain/exchange/flow"
 	"stayledger/domain/exchange/pms"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
@@ -107,6 +108,7 @@ func Parts(o External, c Config) parts.Part {
 		}),
 		o.Systems.Part(listingDoor),
 		calendar.Part(o.Systems),
+		flow.Part(),
 		listings.Part(),
 		tax.Part(),
 		fee.Part(),

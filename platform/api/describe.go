@@ -100,7 +100,9 @@ func (s *Server) describe() *huma.OpenAPI {
 	// Then every endpoint, which registers the schemas of its types.
 	edgeTexts := s.edgeTexts()
 	for i := range s.plans {
-		s.describeEndpoint(o, &s.plans[i], failure, edgeTexts)
+		if !s.plans[i].endpoint.Internal {
+			s.describeEndpoint(o, &s.plans[i], failure, edgeTexts)
+		}
 	}
 
 	nullable(s.registry)

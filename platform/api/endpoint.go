@@ -77,6 +77,8 @@ type Endpoint struct {
 	Exclusive bool
 	// Secret routes answer with a secret that is shown once: no Idempotency-Key keeps the answer.
 	Secret bool
+	// Internal routes are served and not in the published description.
+	Internal bool
 	// Frozen routes also work while the team's writes are frozen.
 	Frozen bool
 	// Status of a success; 0 means 200.

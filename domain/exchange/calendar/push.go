@@ -285,6 +285,29 @@ func (b *held) fault(ctx context.Context, tx *db.Tx, cause error) (FaultCode, er
 	return FaultInternal, nil
 }
 
+// TellAgain has the system of a connection told at once of all blocks that it could not be told of before.
+func TellAgain(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
+	waiting, err := db.Select[id.ID](ctx, tx, `
+		select id from calendar_block where team_id = @team and connection_id = @connection and try_at is not null order by id for update`,
+		db.Args{"team": tx.Team, "connection": connectionID})
+	if err != nil {
+		return fmt.Errorf("find calendar blocks of a connection: %w", err)
+	}
+
+	if _, err := tx.Exec(ctx, `update calendar_block set try_at = @now where team_id = @team and id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": waiting, "now": tx.Now}); err != nil {
+		return fmt.Errorf("try calendar blocks again: %w", err)
+	}
+
+	for _, v := range waiting {
+		if err := retry(ctx, tx, v); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
 // retryDue starts the telling of blocks that could not be told before, by the service itself, each in a transaction of its
 // own: one that fails does not hold up the others.
 func retryDue(ctx context.Context, d *db.DB) error {

@@ -10,12 +10,16 @@ import (
 	"stayledger/provider/pms/protocol"
 )
 
+// everyFlow are the flows of a system with reservations and a calendar.
+var everyFlow = []connection.FlowID{connection.ResyncWindow, connection.RematchDeposits, connection.RebuildOccupancy}
+
 // known declares every property-management system.
 var known = []app{
 	{
 		App: connection.App{
 			AppInfo:      connection.AppInfo{ID: "pmsProtocol", Name: "PMS protocol", Kind: connection.PMS},
 			Capabilities: []connection.Capability{connection.Webhooks, connection.Incremental, connection.OwnerStays, connection.CalendarBlocks},
+			Flows:        everyFlow,
 			Settings: []connection.Field{
 				{Name: "baseUrl", Required: true, Min: 1, Max: 500, Address: true},
 			},
@@ -34,6 +38,7 @@ var known = []app{
 		App: connection.App{
 			AppInfo:      connection.AppInfo{ID: "hostaway", Name: "Hostaway", Kind: connection.PMS},
 			Capabilities: []connection.Capability{connection.Webhooks, connection.Incremental, connection.OwnerStays, connection.CalendarBlocks},
+			Flows:        everyFlow,
 			Settings: []connection.Field{
 				{Name: "baseUrl", Fallback: hostaway.PublicURL, Min: 1, Max: 500, Address: true},
 			},
@@ -53,6 +58,7 @@ var known = []app{
 		App: connection.App{
 			AppInfo:      connection.AppInfo{ID: "ownerrez", Name: "OwnerRez", Kind: connection.PMS},
 			Capabilities: []connection.Capability{connection.Incremental, connection.OwnerStays, connection.CalendarBlocks},
+			Flows:        everyFlow,
 			Settings: []connection.Field{
 				{Name: "baseUrl", Fallback: ownerrez.PublicURL, Min: 1, Max: 500, Address: true},
 			},

@@ -258,6 +258,13 @@ func Can(a connection.AppID, c connection.Capability) bool {
 	return k != nil && slices.Contains(k.Capabilities, c)
 }
 
+// Runs reports whether an app is a system for whose connections a flow can be run.
+func Runs(a connection.AppID, flow connection.FlowID) bool {
+	k := find(a)
+
+	return k != nil && slices.Contains(k.Flows, flow)
+}
+
 // Calendar opens the calendar behind a connection. It fails with intake.ErrRefused for a connection over which nothing can
 // be sent now, and for a system without a calendar.
 func (s *Systems) Calendar(ctx context.Context, d *db.DB, scope db.Scope, connectionID id.ID) (pms.Blocker, error) {

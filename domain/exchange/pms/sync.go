@@ -22,8 +22,8 @@ const tag = "Connections"
 
 // What can be wrong with a sync.
 var (
-	errMappingRequired = apierr.New(apierr.CodeConflict, apierr.ReasonListingMappingRequired, "Say first which listings here those of the system are")
-	errInactive        = apierr.New(apierr.CodeBadRequest, "", "Connection is not active")
+	ErrMappingRequired = apierr.New(apierr.CodeConflict, apierr.ReasonListingMappingRequired, "Say first which listings here those of the system are")
+	ErrInactive        = apierr.New(apierr.CodeBadRequest, "", "Connection is not active")
 )
 
 // Part returns the endpoints and tables of property-management systems. Listings are changed through their door.
@@ -34,14 +34,14 @@ func (s *Systems) Part(listings intake.Kind) parts.Part {
 		Endpoints: append(s.cutoverEndpoints(), []api.Endpoint{
 			api.Write(api.Endpoint{
 				Method: http.MethodPost, Path: "/connections/{id}/sync", ID: "syncConnection", Tag: tag, Summary: "Read the records of a connection",
-				Errors: apierr.List{connection.ErrBusy, connection.ErrReconnect, errInactive, errMappingRequired, apierr.NotImplemented},
+				Errors: apierr.List{connection.ErrBusy, connection.ErrReconnect, ErrInactive, ErrMappingRequired, apierr.NotImplemented},
 				Doc: "Starts an operation that reads what has changed since the last sync, or everything, and takes it in. A sync that waits already takes the " +
 					"request over. The first sync of a connection in a team with listings needs listing mappings.",
 				Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
 			}, startSync),
 			api.Write(api.Endpoint{
 				Method: http.MethodPost, Path: "/connections/extract", ID: "extractFromConnection", Tag: tag, Summary: "Make a file of what a system has",
-				Errors: apierr.List{connection.ErrBusy, connection.ErrReconnect, errInactive, apierr.NotImplemented},
+				Errors: apierr.List{connection.ErrBusy, connection.ErrReconnect, ErrInactive, apierr.NotImplemented},
 				Doc: "Starts an operation that reads the system and makes a file, the result of the operation. Nothing is taken into the books. The app of the " +
 					"connection says which extractors it has. Fails with 501 for one that it lacks.",
 				Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
@@ -134,7 +134,7 @@ func startSync(ctx context.Context, tx *db.Tx, in *syncInput) (*operation.Acknow
 	}
 
 	if waits {
-		return nil, errMappingRequired
+		return nil, ErrMappingRequired
 	}
 
 	// From its first sync on the schedule reads it, too.
@@ -143,6 +143,32 @@ func startSync(ctx context.Context, tx *db.Tx, in *syncInput) (*operation.Acknow
 	}
 
 	return intake.Start(ctx, tx, n)
+}
+
+// ReadWindow starts a sync that reads the reservations with a night in some days again, all of them. Both days are included. It
+// fails as a sync that a person asks for.
+func ReadWindow(ctx context.Context, tx *db.Tx, connectionID id.ID, from, to day.Day) (*operation.Acknowledgement, error) {
+	c, err := lock(ctx, tx, connectionID)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := checkSyncable(c); err != nil {
+		return nil, err
+	}
+
+	waits, err := needsMapping(ctx, tx, connectionID)
+	if err != nil {
+		return nil, err
+	}
+
+	if waits {
+		return nil, ErrMappingRequired
+	}
+
+	return intake.Start(ctx, tx, intake.New{
+		ConnectionID: connectionID, View: intake.Automate, Mode: intake.Full, Trigger: intake.Manual, Kinds: []string{reservationKind}, From: &from, To: &to,
+	})
 }
 
 // lock keeps a connection from changing and from being read until the transaction ends, and reads it. Syncs lock their
@@ -165,7 +191,7 @@ func checkSyncable(c *connection.Connection) error {
 	case c.Status == connection.ReconnectRequired:
 		return connection.ErrReconnect
 	case c.Status != connection.Active:
-		return errInactive
+		return ErrInactive
 	}
 
 	return nil

@@ -50,6 +50,8 @@ type App struct {
 	Kinds        []string
 	Extractors   []Extractor
 	Capabilities []Capability
+	// Flows are those of the built-in flows that can be run for a connection to it.
+	Flows []FlowID
 	// Form returns an error for settings and credentials that the app's client does not take, without a call to the app:
 	// a FieldError when it is one field.
 	Form func(a Access) error
@@ -91,6 +93,24 @@ const (
 // Enum lists the capabilities.
 func (Capability) Enum() []string {
 	return []string{string(Webhooks), string(Incremental), string(OwnerStays), string(CalendarBlocks)}
+}
+
+// FlowID names a built-in flow.
+type FlowID string
+
+// The flows.
+const (
+	// ResyncWindow reads the reservations of some days again.
+	ResyncWindow FlowID = "resync-window"
+	// RematchDeposits has bank rules look at deposits again.
+	RematchDeposits FlowID = "rematch-deposits"
+	// RebuildOccupancy tells a system what it does not know of blocked nights.
+	RebuildOccupancy FlowID = "rebuild-occupancy"
+)
+
+// Enum lists the flows.
+func (FlowID) Enum() []string {
+	return []string{string(ResyncWindow), string(RematchDeposits), string(RebuildOccupancy)}
 }
 
 // Apps are the apps that teams can be connected to.
