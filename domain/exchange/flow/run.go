@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stayledger/domain/banking/rule"
+	"stayledger/domain/books/bank"
 	"stayledger/domain/exchange/calendar"
 	"stayledger/domain/exchange/pms"
 	"stayledger/domain/record/operation"
@@ -116,21 +117,33 @@ func run(ctx context.Context, tx *db.Tx, in *runInput) (*operation.Acknowledgeme
 	})
 }
 
-// mostRecords is how many open bank records are looked at again, the newest ones.
-const mostRecords = 5000
+// openTogether is how many open bank records are read together.
+const openTogether = 5000
 
 // matchAgain has the active bank rules look at the open bank records with money that came in. It fails with
 // apierr.MissingScope when a rule would book and the caller may not write transactions.
 func matchAgain(ctx context.Context, tx *db.Tx) error {
-	open, err := db.Select[id.ID](ctx, tx, `
-		select id from bank_record where team_id = @team and type = 'transaction' and status = 'active' and amount > 0
-			and not exists (select from bank_reconciliation r where r.team_id = @team and r.bank_record_id = bank_record.id)
-		order by date desc, id desc limit @most`, db.Args{"team": tx.Team, "most": mostRecords})
-	if err != nil {
-		return fmt.Errorf("read open bank records: %w", err)
+	var (
+		last     id.ID
+		incoming []id.ID
+	)
+
+	for more := true; more; {
+		open, err := bank.ListOpenAfter(ctx, tx, last, openTogether)
+		if err != nil {
+			return fmt.Errorf("read open bank records: %w", err)
+		}
+
+		for i := range open {
+			if last = open[i].ID; open[i].Amount > 0 {
+				incoming = append(incoming, last)
+			}
+		}
+
+		more = len(open) == openTogether
 	}
 
-	return rule.Offer(ctx, tx, open)
+	return rule.Offer(ctx, tx, incoming)
 }
 
 // runKind is the kind of the job that waits for the work of a flow.
