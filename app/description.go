@@ -59,6 +59,7 @@ func withDescription(c api.Config) api.Config {
 		{Name: "Payments", Doc: "Payments through providers, their approval and their limits."},
 		{Name: "Reports", Doc: "Figures of the books, each with the entries that it adds up."},
 		{Name: "Metrics", Doc: "How syncs, occupancy and revenue went over time."},
+		{Name: "Migrations", Doc: "How teams without a general ledger move into one, with their history."},
 		{Name: "Operations", Doc: "Work that goes on after the answer."},
 		{Name: "Files", Doc: "Stored files and links to them."},
 	}

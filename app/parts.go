@@ -21,6 +21,8 @@ import (
 	"stayledger/domain/books/trial"
 	"stayledger/domain/exchange/calendar"
 	"stayledger/domain/exchange/flow"
+	"stayledger/domain/exchange/legacy"
+	"stayledger/domain/exchange/migration"
 	"stayledger/domain/exchange/pms"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
@@ -107,6 +109,8 @@ func Parts(o External, c Config) parts.Part {
 			Apps: append(payapp.Apps(o.Providers, pay.AllowPrivate(c.LocalProviders)), o.Systems.Apps()...),
 		}),
 		o.Systems.Part(listingDoor),
+		legacy.Part(o.Box, contact.Intake(o.Box), listingDoor, reservation.Intake()),
+		migration.Part(o.Box, contact.Intake(o.Box), listingDoor),
 		calendar.Part(o.Systems),
 		flow.Part(),
 		listings.Part(),

@@ -34,6 +34,7 @@ var idColumns = map[string]string{
 // noUses are the columns that refer to a noun's records and keep none, with the reason.
 var noUses = map[string]map[string]string{
 	"account": {
+		"migration_mapping.account_id":         "an import asks for another one",
 		"bank_clearing.account_id":             "sums of entries",
 		"bank_day_kept.account_id":             "sums of bank records",
 		"bank_delta.account_id":                "sums of bank records",
@@ -64,6 +65,7 @@ var noUses = map[string]map[string]string{
 		"access_owner_link.contact_id":    "opens statements, which periods keep",
 		"bank_rule.vendor_contact_id":     "the rule has an issue when the contact is gone",
 		"delivery_email.contact_id":       "history outlives its records",
+		"legacy_ownership.contact_id":     "goes with the contact",
 		"payee_method.contact_id":         "goes with the contact",
 		"transaction_template.contact_id": "a template keeps its accounts only",
 	},
@@ -75,6 +77,7 @@ var noUses = map[string]map[string]string{
 	"listing": {
 		"calendar_block.listing_id":           "goes with the listing",
 		"layout_listing.listing_id":           "goes with the listing",
+		"legacy_ownership.listing_id":         "goes with the listing",
 		"ledger_balance_kept.listing_id":      "sums of entries",
 		"ledger_delta.listing_id":             "sums of entries",
 		"listing_connection.listing_id":       "a listing of a system that has no listing here any more",
@@ -109,6 +112,9 @@ var documents = map[string]string{
 	"external_record.taken":           "what a source said last; it is compared with what is here",
 	"external_record.waiting":         "checked when it is taken in",
 	"job.args":                        "a task looks up what it works on",
+	"legacy_statement.lines":          "names of another product",
+	"legacy_template.net_revenue":     "names of another product",
+	"legacy_template.other":           "names of another product",
 	"layout.net_revenue_sections":     "a column of an account that is gone counts nothing",
 	"layout.other_sections":           "a column of an account that is gone counts nothing",
 	"listing.address":                 "has no records",

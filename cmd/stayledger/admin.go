@@ -51,11 +51,12 @@ type teamCreate struct {
 	Region   string `default:"us" enum:"ap,ca,eu,sa,us" help:"Data region."`
 	Currency string `default:"usd" help:"Default currency."`
 	Start    string `help:"First day of owner statements (YYYY-MM-DD)."`
+	Legacy   bool   `help:"A team without a general ledger, to fill with POST /legacy/import."`
 }
 
 // Run creates the team.
 func (c *teamCreate) Run(r *runContext) error {
-	n := team.New{Name: c.Name, Type: team.PropertyManager, Region: c.Region, PartnerID: c.Under, Currency: c.Currency}
+	n := team.New{Name: c.Name, Type: team.PropertyManager, Region: c.Region, PartnerID: c.Under, Currency: c.Currency, Legacy: c.Legacy}
 	if c.Partner {
 		n.Type = team.Partner
 	}

@@ -121,6 +121,12 @@ var (
 	IssueSplitSum             = issue("splitSum", "Splits do not sum to 100000")
 )
 
+// Migrations of legacy teams.
+var (
+	IssueAccountMappingRequired = issue("accountMappingRequired", "No account is known for lines of this legacy account")
+	IssueSourceNotLegacy        = issue("sourceNotLegacy", "Team is no team without a general ledger")
+)
+
 // Stays, transactions and journals.
 var (
 	IssueAccountComputed          = issue("accountComputed", "The account that balances the rest is computed")

@@ -213,6 +213,15 @@ func (x *Team) As(scopes []string, owner *id.ID) *Team {
 	return &other
 }
 
+// In returns another team for the same caller.
+func (x *Team) In(team id.ID) *Team {
+	other := *x
+	other.ID = team
+	other.serve()
+
+	return &other
+}
+
 // serve builds the server for the team's caller.
 func (x *Team) serve() {
 	log := x.config.Log

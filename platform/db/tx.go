@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -499,6 +500,16 @@ func (tx *Tx) Visit(ctx context.Context, team id.ID, work Work) error {
 	}
 
 	return err
+}
+
+// Join keeps another team's rows in sight too until the transaction ends, its statements for the end included. The caller
+// has checked that the actor may write them.
+func (tx *Tx) Join(ctx context.Context, team id.ID) error {
+	if tx.exchange != nil {
+		return errTogether
+	}
+
+	return tx.see(ctx, sight{teams: strings.TrimSuffix(tx.sight.teams, "}") + "," + team.String() + "}", across: tx.sight.across})
 }
 
 func (tx *Tx) see(ctx context.Context, s sight) error {

@@ -173,8 +173,8 @@ func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], e
 	q.Narrow("f.status = ?", in.Status)
 	q.Narrow("f.type = any(?)", in.Types)
 	q.Narrow("f.rate_type = ?", in.RateType)
-	q.IDs(`exists (select from fee_listing_period p where p.team_id = f.team_id and p.fee_id = f.id and (p.listing_id = any(?)
-		or p.listing_id in (select k.parent_id from listing k where k.team_id = @team and k.id = any(?))))`, in.ListingIDs)
+	q.IDs(`exists (select from fee_listing_period p where p.team_id = f.team_id and p.fee_id = f.id
+		and p.listing_id = any(?::uuid[] || array(select k.parent_id from listing k where k.team_id = @team and k.id = any(?) and k.parent_id is not null)))`, in.ListingIDs)
 	q.IDs("f.credit_account_id = any(?) or f.debit_account_id = any(?)", in.AccountIDs)
 	q.Search(in.Search, "f.name", "f.unique_ref")
 

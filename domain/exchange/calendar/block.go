@@ -46,7 +46,7 @@ func checkPeriod(start, end day.Day) []apierr.Issue {
 	return nil
 }
 
-// place is a listing whose nights are to be blocked, and the connection of the system that has it.
+// place is a listing with nights that are to be blocked, and the connection of the system that has it.
 type place struct {
 	ID           id.ID
 	Archived     bool
@@ -124,7 +124,7 @@ func (in *NewBlocks) check(known map[id.ID]*place) ([]*place, error) {
 	return out, nil
 }
 
-// block stores blocks, and starts the operation that tells the systems.
+// block stores blocks, and starts the operation that notifies the systems.
 func (*calendar) block(ctx context.Context, tx *db.Tx, in *blockInput) (*operation.Acknowledgement, error) {
 	known, err := loadPlaces(ctx, tx, &in.Body)
 	if err != nil {
@@ -162,7 +162,7 @@ func (*calendar) block(ctx context.Context, tx *db.Tx, in *blockInput) (*operati
 	return start(ctx, tx, operation.CalendarBlock, blocks)
 }
 
-// start starts the operation that tells systems of blocks, a task for each block. One of a listing that no system has is
+// start starts the operation that notifies systems of blocks, a task for each block. One of a listing that no system has is
 // done already, and its task finds nothing to do.
 func start(ctx context.Context, tx *db.Tx, typ operation.Type, blocks []held) (*operation.Acknowledgement, error) {
 	n := operation.New{Type: typ}

@@ -1,5 +1,5 @@
 // Package calendar keeps nights of listings from being sold. A block is stored first. If a property-management system has
-// the listing, an operation then tells it, and only what was blocked from here is opened again from here.
+// the listing, an operation then notifies it, and only what was blocked from here is opened again from here.
 //
 // The page docs/decisions/calendar.md says what the contract leaves open and how it is answered here.
 package calendar
@@ -81,7 +81,7 @@ func (Status) Enum() []string {
 	return []string{string(Pending), string(Blocked), string(Unblocking), string(Refused)}
 }
 
-// FaultCode says why a system was not told; nothing of what the system says comes through.
+// FaultCode says why a system was not notified; nothing of what the system says comes through.
 type FaultCode string
 
 // The faults.
@@ -103,7 +103,7 @@ func (FaultCode) Enum() []string {
 	return []string{string(FaultRefused), string(FaultUnavailable), string(FaultReconnect), string(FaultInactive), string(FaultInternal)}
 }
 
-// Fault says why a system was not told.
+// Fault says why a system was not notified.
 type Fault struct {
 	Code FaultCode `json:"code" doc:"Why: refused by the system, the system is unavailable, the connection has to be connected again or is inactive, or a fault of ours."`
 }

@@ -24,14 +24,14 @@ const (
 	holdTime = pushTime + time.Minute
 	// The pause before a block is looked at again that somebody else holds.
 	heldPause = 2 * time.Second
-	// The time after which a system that could not be told is told again, how often that is looked for, and how many blocks
+	// The time after which a system that could not be notified is notified again, how often that is looked for, and how many blocks
 	// one round looks at.
 	retryAfter  = 15 * time.Minute
 	retryEvery  = time.Minute
 	retryAtOnce = 500
 )
 
-// pushKind is the kind of the job that tells a system of a block.
+// pushKind is the kind of the job that notifies a system of a block.
 var pushKind = job.NewKind("calendar.push")
 
 type pushArgs struct {
@@ -64,7 +64,7 @@ func hold(ctx context.Context, tx *db.Tx, block id.ID, holder *id.ID, until *tim
 	return nil
 }
 
-// push tells a system of a block: it holds the block, makes the calls with no transaction open, and saves what has come of
+// push notifies a system of a block: it holds the block, makes the calls with no transaction open, and saves what has come of
 // them in the transaction that settles the task. A worker that dies leaves the job, and calls that are made again change
 // nothing.
 func (c *calendar) push(ctx context.Context, d *db.DB, j job.Job) error {
@@ -183,7 +183,7 @@ func isFinal(err error) bool {
 	return errors.Is(err, pms.ErrRefused) || errors.Is(err, pms.ErrCredentials) || errors.Is(err, intake.ErrRefused)
 }
 
-// finish saves that a system was told of a block. One that was to be taken away meanwhile keeps what the system calls it,
+// finish saves that a system was notified of a block. One that was to be taken away meanwhile keeps what the system calls it,
 // for those who take it away.
 func (b *held) finish(ctx context.Context, tx *db.Tx, remoteID string) error {
 	now, err := lockBlock(ctx, tx, b.ID)
@@ -208,7 +208,7 @@ func (b *held) finish(ctx context.Context, tx *db.Tx, remoteID string) error {
 	return now.update(ctx, tx, was, nil)
 }
 
-// giveUp saves why a system could not be told of a block, and settles the task as failed. What the system refuses to block
+// giveUp saves why a system could not be notified of a block, and settles the task as failed. What the system refuses to block
 // is refused for good, and what it refuses to open stays blocked; anything else is tried again later.
 func giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	var args pushArgs
@@ -230,7 +230,7 @@ func giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	return operation.GiveUp(ctx, tx, j, cause)
 }
 
-// fail saves why a system could not be told of a block.
+// fail saves why a system could not be notified of a block.
 func (b *held) fail(ctx context.Context, tx *db.Tx, cause error) error {
 	was := b.Block
 
@@ -249,7 +249,7 @@ func (b *held) fail(ctx context.Context, tx *db.Tx, cause error) error {
 		b.Status = Blocked
 	}
 
-	// Nights that are over need not be told any more.
+	// Nights that are over need not be notified any more.
 	var tryAt *time.Time
 	if at := tx.Now.Add(retryAfter); code != FaultRefused && !b.EndAt.Before(day.Of(tx.Now)) {
 		tryAt = &at
@@ -285,7 +285,7 @@ func (b *held) fault(ctx context.Context, tx *db.Tx, cause error) (FaultCode, er
 	return FaultInternal, nil
 }
 
-// TellAgain has the system of a connection told at once of all blocks that it could not be told of before.
+// TellAgain has the system of a connection notified at once of all blocks that it could not be notified of before.
 func TellAgain(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
 	waiting, err := db.Select[id.ID](ctx, tx, `
 		select id from calendar_block where team_id = @team and connection_id = @connection and try_at is not null order by id for update`,
@@ -308,7 +308,7 @@ func TellAgain(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
 	return nil
 }
 
-// retryDue starts the telling of blocks that could not be told before, by the service itself, each in a transaction of its
+// retryDue starts the telling of blocks that could not be notified before, by the service itself, each in a transaction of its
 // own: one that fails does not hold up the others.
 func retryDue(ctx context.Context, d *db.DB) error {
 	type due struct{ TeamID, ID id.ID }

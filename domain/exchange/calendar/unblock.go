@@ -125,7 +125,7 @@ func (s *Selection) checkDays(blocks []held) error {
 	return nil
 }
 
-// unblock takes blocks away, and starts the operation that tells the systems. A block that no system has, or can be told of
+// unblock takes blocks away, and starts the operation that notifies the systems. A block that no system has, or can be notified of
 // any more, is deleted at once.
 func (*calendar) unblock(ctx context.Context, tx *db.Tx, in *unblockInput) (*operation.Acknowledgement, error) {
 	blocks, err := in.Body.lock(ctx, tx)

@@ -50,7 +50,7 @@ type Flow struct {
 	Parameters  []Parameter       `json:"parameters" doc:"What a run of it is told."`
 }
 
-// Parameter is something that a run is told.
+// Parameter is an input of a run.
 type Parameter struct {
 	Name     string `json:"name"`
 	Type     string `json:"type" enum:"date" doc:"What its value is."`

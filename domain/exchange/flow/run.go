@@ -26,7 +26,7 @@ type runInput struct {
 	Body         Run    `required:"false"`
 }
 
-// Run says what a flow is told.
+// Run has the inputs of a flow.
 type Run struct {
 	Params *Params `json:"params,omitempty"`
 }
@@ -157,7 +157,7 @@ type runArgs struct {
 	Awaits *id.ID `json:"awaits,omitempty"`
 }
 
-// errFailed is the cause of a run whose work has failed.
+// errFailed is the cause of a run that has failed.
 var errFailed = errors.New("the operation that a flow has started has failed")
 
 // await settles a run when its work has ended, as that has ended.

@@ -27,7 +27,7 @@ const mostNamed = 100
 type JournalChange struct {
 	AccountID        id.ID           `json:"accountId"`
 	AccountName      string          `json:"accountName"`
-	AccountCode      *string         `json:"accountCode"`
+	AccountCode      *string         `json:"accountCode" doc:"Its number in the chart."`
 	Currency         string          `json:"currency"`
 	Month            day.Month       `json:"month"`
 	Before           money.Cents     `json:"before" doc:"Sum of the entries of all that the cutover touches, before it; credits are negative."`

@@ -15,8 +15,8 @@ import (
 )
 
 const periodColumns = `p.id, p.listing_id, p.start_at, p.end_at, p.business_model, p.reserve, p.set_listing_inactive,
-	(select jsonb_agg(jsonb_build_object('contactId', m.contact_id, 'split', m.split) order by m.position)
-		from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id) as members,
+	coalesce((select jsonb_agg(jsonb_build_object('contactId', m.contact_id, 'split', m.split) order by m.position)
+		from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id), '[]') as members,
 	p.created_at, p.updated_at`
 
 func selectPeriods(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Period, error) {

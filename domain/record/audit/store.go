@@ -65,9 +65,9 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 			return nil, fmt.Errorf("encode audit events: %w", err)
 		}
 
-		// Work of the service itself has no request that inserted an action.
+		// Work of the service itself has no request that inserted an action, and that of a request is in its own team.
 		action := tx.Action
-		if action.IsZero() { // the service's own work
+		if action.IsZero() || !tx.Team.IsZero() && team != tx.Team {
 			action = tx.NewID()
 			out = append(out, db.Stmt{SQL: insertAction, Args: db.Args{
 				"team":     team,

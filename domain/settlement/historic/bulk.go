@@ -161,19 +161,53 @@ func (s *arrivals) insertStaged(ctx context.Context, tx *db.Tx, operationID id.I
 	return nil
 }
 
-// stagedStatement is a statement without its lines.
-type stagedStatement struct {
-	Position   int
+// Head is a statement of a bulk import without its lines, which are loaded when it is written.
+type Head struct {
 	LineCount  int
 	HasPayouts bool
 	Statement  Import
 }
 
-// importStaged imports the staged statements of a bulk import, all or none. Everything happens in one transaction,
-// so a run that dies leaves nothing and the next one starts over. A few thousand lines are in memory at a time.
-// Bulk imports of a team run one after another: an import that finds another one at work fails with errOtherImport
-// and is tried again later, because waiting here would occupy a connection and the team's gate.
+// Lines loads the lines of some statements of a bulk import: of those from one place up to another, in their order.
+type Lines func(ctx context.Context, tx *db.Tx, from, to int) ([][]Line, error)
+
+// importStaged imports the staged statements of a bulk import, all or none.
 func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statement, error) {
+	args := db.Args{"team": tx.Team, "operation": operationID}
+
+	staged, err := db.Select[Head](ctx, tx, `
+		select line_count, has_payouts, statement from statement_import where team_id = @team and operation_id = @operation order by position`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read staged statements: %w", err)
+	}
+
+	done, err := ImportAll(ctx, tx, staged, func(ctx context.Context, tx *db.Tx, from, to int) ([][]Line, error) {
+		lines, err := db.Select[[]Line](ctx, tx, `
+			select lines from statement_import where team_id = @team and operation_id = @operation and position >= @from and position < @to
+			order by position`, db.Args{"team": tx.Team, "operation": operationID, "from": from, "to": to})
+		if err != nil {
+			return nil, fmt.Errorf("read staged lines: %w", err)
+		}
+
+		return lines, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	// Last, delete the staged rows. If the import fails, they stay until the next import is staged.
+	if _, err := tx.Exec(ctx, `delete from statement_import where team_id = @team and operation_id = @operation`, args); err != nil {
+		return nil, fmt.Errorf("remove what was staged: %w", err)
+	}
+
+	return done, nil
+}
+
+// ImportAll imports statements, all or none. Everything happens in one transaction, so a run that dies leaves nothing and
+// the next one starts over. A few thousand lines are in memory at a time. Bulk imports of a team run one after another: an
+// import that finds another one at work fails with errOtherImport and is tried again later, because waiting here would
+// occupy a connection and the team's gate.
+func ImportAll(ctx context.Context, tx *db.Tx, heads []Head, load Lines) ([]Statement, error) {
 	turn, err := db.Get[bool](ctx, tx, `select pg_try_advisory_xact_lock(hashtextextended('historic statements ' || @team::text, 0))`,
 		db.Args{"team": tx.Team.String()})
 	if err != nil {
@@ -189,20 +223,10 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statemen
 		return nil, err
 	}
 
-	// First read all statements without their lines: they must be placed together.
-	staged, err := db.Select[stagedStatement](ctx, tx, `
-		select position, line_count, has_payouts, statement from statement_import where team_id = @team and operation_id = @operation order by position`,
-		db.Args{"team": tx.Team, "operation": operationID})
-	if err != nil {
-		return nil, fmt.Errorf("read staged statements: %w", err)
-	}
-
-	s := &arrivals{shared: true, all: make([]*arrival, len(staged))}
-
-	at := make(map[*arrival]*stagedStatement, len(staged))
-	for i := range staged {
-		s.all[i] = &arrival{Import: &staged[i].Statement, path: []any{"statements", i}, payouts: staged[i].HasPayouts}
-		at[s.all[i]] = &staged[i]
+	// First the statements without their lines: they must be placed together.
+	s := &arrivals{shared: true, all: make([]*arrival, len(heads))}
+	for i := range heads {
+		s.all[i] = &arrival{Import: &heads[i].Statement, path: []any{"statements", i}, payouts: heads[i].HasPayouts}
 	}
 
 	// Check them again, because time has passed since the import was started.
@@ -215,9 +239,19 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statemen
 	}
 
 	// Then write them portion by portion.
+	count := make(map[*arrival]int, len(heads))
+	for i, a := range s.all {
+		count[a] = heads[i].LineCount
+	}
+
 	done := make([]Statement, 0, len(s.all))
-	for _, part := range splitByLines(s.all, func(a *arrival) int { return at[a].LineCount }) {
-		if err := s.savePart(ctx, tx, operationID, at[part[0]].Position, part); err != nil {
+	for _, part := range splitByLines(s.all, func(a *arrival) int { return count[a] }) {
+		lines, err := load(ctx, tx, len(done), len(done)+len(part))
+		if err != nil {
+			return nil, err
+		}
+
+		if err := s.savePart(ctx, tx, part, lines); err != nil {
 			return nil, err
 		}
 
@@ -226,25 +260,11 @@ func importStaged(ctx context.Context, tx *db.Tx, operationID id.ID) ([]Statemen
 		}
 	}
 
-	// Last, delete the staged rows. If the import fails, they stay until the next import is staged.
-	_, err = tx.Exec(ctx, `delete from statement_import where team_id = @team and operation_id = @operation`, db.Args{"team": tx.Team, "operation": operationID})
-	if err != nil {
-		return nil, fmt.Errorf("remove what was staged: %w", err)
-	}
-
 	return done, nil
 }
 
-// savePart writes statements with consecutive positions, and drops their lines from memory afterwards.
-func (s *arrivals) savePart(ctx context.Context, tx *db.Tx, operationID id.ID, from int, part []*arrival) error {
-	lines, err := db.Select[[]Line](ctx, tx, `
-		select lines from statement_import where team_id = @team and operation_id = @operation and position >= @from and position < @to order by position`,
-		db.Args{"team": tx.Team, "operation": operationID, "from": from, "to": from + len(part)})
-	if err != nil {
-		return fmt.Errorf("read staged lines: %w", err)
-	}
-
-	// The lines come in the order of the statements.
+// savePart writes statements with their lines, and drops these from memory afterwards.
+func (s *arrivals) savePart(ctx context.Context, tx *db.Tx, part []*arrival, lines [][]Line) error {
 	for i := range lines {
 		part[i].Lines = lines[i]
 	}
@@ -253,7 +273,6 @@ func (s *arrivals) savePart(ctx context.Context, tx *db.Tx, operationID id.ID, f
 		return err
 	}
 
-	// Only then read the next portion.
 	for _, a := range part {
 		a.Lines = nil
 	}

@@ -27,6 +27,7 @@ type Detail struct {
 	Layout      *layout.Design `json:"layout" doc:"As the viewer may see it."`
 	Tables      []Table        `json:"tables" doc:"The entries laid out by the sections of the layout."`
 	Attachments []Attachment   `json:"attachments" doc:"Files of the statement's expenses; owners get those that are accessible to them."`
+	Provenance  *Origin        `json:"provenance,omitempty" doc:"Only with include=provenance, and of a statement that a migration imported."`
 }
 
 // Section is the figure that a line belongs to.

@@ -151,6 +151,8 @@ type detailed struct{ link Linker }
 type getInput struct {
 	ID     id.ID  `path:"id"`
 	ViewAs string `query:"viewAs" enum:"manager,owner" default:"manager" doc:"The view of the manager or of an owner; owners always get their own."`
+	// Include is what is shown besides.
+	Include []string `query:"include" enum:"provenance" doc:"provenance adds where a statement that a migration imported comes from. Not for owners."`
 }
 
 // get returns a statement with its lines. Links to files are signed for the reader.
@@ -162,7 +164,11 @@ func (s detailed) get(ctx context.Context, tx *db.Tx, in *getInput) (*Detail, er
 
 	s.link.sign(tx, d.Attachments)
 
-	return d, nil
+	if len(in.Include) > 0 && tx.Actor.Owner == nil {
+		d.Provenance, err = loadOrigin(ctx, tx, in.ID)
+	}
+
+	return d, err
 }
 
 // Create is the month to save.

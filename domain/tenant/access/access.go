@@ -37,8 +37,11 @@ var (
 	errMisdirected    = apierr.New(apierr.CodeMisdirectedRequest, "", "Team lives in another data region")
 	errNoTeam         = apierr.New(apierr.CodeBadRequest, "", "A team must be selected")
 
+	// ErrMigrating refuses to write in a team that a migration is at.
+	ErrMigrating = apierr.New(apierr.CodeTeamMigrationFrozen, "", "Team is frozen by a migration")
+
 	errFrozen = map[string]*apierr.Error{
-		"migration": apierr.New(apierr.CodeTeamMigrationFrozen, "", "Team is frozen by a migration"),
+		"migration": ErrMigrating,
 		"deletion":  apierr.New(apierr.CodeTeamDeletionFrozen, "", "Team is frozen by its deletion"),
 		"unknown":   apierr.New(apierr.CodeTeamWritesFrozen, "", "Team does not accept writes"),
 	}

@@ -66,6 +66,8 @@ func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {
 		for kind, secret := range callers {
 			a := w.call(e.Method, path, secret, "x-team-id", team.String())
 			switch {
+			case strings.HasPrefix(e.Path, "/partner/") && kind == "teamKey":
+				a.refused(apierr.CodeNotFound, "") // they need the team of a partner, which is not selected here
 			case a.status == http.StatusBadRequest && strings.Contains(a.body, "noRouteHasThis"):
 				open[kind] = append(open[kind], e.Method+" "+e.Path)
 			case a.status == http.StatusUnauthorized && kind == "nobody":
@@ -79,6 +81,9 @@ func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {
 
 	for i := range routes {
 		route := fmt.Sprint(routes[i].Method, " ", routes[i].Path)
+		if strings.HasPrefix(routes[i].Path, "/partner/") {
+			continue
+		}
 
 		want["user"] = append(want["user"], route)
 		if !slices.Contains(sessionRoutes, route) {

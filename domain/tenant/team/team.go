@@ -99,6 +99,8 @@ type Team struct {
 	BillingAddress                 *Address          `json:"billingAddress"`
 	OwnerPortalShowDraftStatements bool              `json:"ownerPortalShowDraftStatements"`
 	PayoutBasis                    PayoutBasis       `json:"payoutBasis" doc:"What payouts are suggested by: collected, what is available less what guests still owe on the stays in it; books, what is available."`
+	HistoricalStatementsImportedAt *day.Instant      `json:"historicalStatementsImportedAt" doc:"When a migration last imported the statements of the legacy team; null for none."`
+	MigratedFromTenantID           *id.ID            `json:"migratedFromTenantId" doc:"The legacy team that a migration made this one of."`
 	IsOnboarding                   bool              `json:"isOnboarding"`
 	InitializedAt                  *day.Instant      `json:"initializedAt"`
 	Partner                        *Reference        `json:"partner"`
@@ -111,7 +113,7 @@ const columns = `t.id, t.type, t.status, t.name, t.company_name, t.email, t.supp
 	case when exists (select from team_logo g where g.team_id = t.id) then '/team/logo' end as logo, t.region as data_region,
 	t.default_currency, t.default_revenue_recognition, t.long_term_stay_nights, t.is_general_ledger, t.books_closed_at, t.soft_closed_at, t.soft_close_posters, t.statement_start_at,
 	t.statement_start_at as effective_statement_start_at, t.statement_address, t.billing_address, t.owner_portal_show_draft_statements, t.payout_basis,
-	t.status = 'onboarding' as is_onboarding, t.initialized_at,
+	t.historical_statements_imported_at, t.migrated_from_tenant_id, t.status = 'onboarding' as is_onboarding, t.initialized_at,
 	case when t.partner_id is not null then jsonb_build_object('id', t.partner_id, 'name', '') end as partner,
 	` + issues + ` as issues, t.created_at, t.updated_at`
 
@@ -167,6 +169,8 @@ type New struct {
 	PartnerID        id.ID
 	Currency         string
 	StatementStartAt *day.Day
+	// Legacy says that it has no general ledger.
+	Legacy bool
 }
 
 // Create inserts a team in a transaction that works across teams. It fails for a first day of statements that no
@@ -186,8 +190,8 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 
 	// A new team has no settings and no accounts yet: Install adds them.
 	_, err := tx.Exec(ctx, `
-		insert into team (id, type, name, region, partner_id, default_currency, statement_start_at, created_at, updated_at)
-		values (@id, @type, @name, @region, @partner, @currency, @start, @now, @now)`,
+		insert into team (id, type, name, region, partner_id, default_currency, statement_start_at, is_general_ledger, created_at, updated_at)
+		values (@id, @type, @name, @region, @partner, @currency, @start, not @legacy::boolean, @now, @now)`,
 		db.Args{
 			"id":       team,
 			"type":     string(n.Type),
@@ -196,6 +200,7 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 			"partner":  n.PartnerID,
 			"currency": n.Currency,
 			"start":    n.StatementStartAt,
+			"legacy":   n.Legacy,
 			"now":      tx.Now,
 		})
 	if err != nil {

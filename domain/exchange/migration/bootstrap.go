@@ -1,0 +1,243 @@
+package migration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"stayledger/domain/exchange/legacy"
+	"stayledger/domain/property/listing"
+	"stayledger/domain/record/intake"
+	"stayledger/domain/record/operation"
+	"stayledger/domain/tenant/access"
+	"stayledger/domain/tenant/connection"
+	"stayledger/domain/tenant/team"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+var bootstrapKind = job.NewKind("vri-team-migration")
+
+// atOnce is how many records are copied at a time.
+const atOnce = 500
+
+// bootstrapHandler returns the handler of the task that makes the new team. Whatever becomes of it, the legacy team is not
+// frozen any more then.
+func (m mover) bootstrapHandler() job.Handler {
+	h := operation.External(10*time.Minute, m.bootstrap).InBulk()
+	h.Exhausted = thawing(func(b *Bootstrap) []id.ID { return []id.ID{b.SourceTenantID} })
+
+	return h
+}
+
+// thawing returns what is done when a task is given up: its operation fails, and the teams are not frozen any more.
+func thawing[A any](teams func(*A) []id.ID) func(context.Context, *db.Tx, job.Job, error) error {
+	return func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+		var args A
+		if err := json.Unmarshal(j.Args, &args); err != nil {
+			return fmt.Errorf("decode task arguments: %w", err)
+		}
+
+		if err := thaw(teams(&args)...)(ctx, tx); err != nil {
+			return err
+		}
+
+		return operation.GiveUp(ctx, tx, j, cause)
+	}
+}
+
+// bootstrap makes the new team in one transaction of its own: a worker that dies leaves all of it or nothing, and the next
+// one finds it by the id that follows from the operation.
+func (m mover) bootstrap(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, b Bootstrap) (db.Work, error) {
+	target := id.Derive(run.OperationID.Time(), "migration", run.OperationID.String())
+	requesting := scope.Team
+	scope.Team, scope.Timeout = target, 10*time.Minute
+
+	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		made, err := db.Get[bool](ctx, tx, `select exists (select from team where id = @team)`, db.Args{"team": tx.Team})
+		if err != nil || made {
+			return err
+		}
+
+		return m.make(ctx, tx, requesting, run.OperationID, &b)
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return func(ctx context.Context, tx *db.Tx) error {
+		if err := operation.AddResult(ctx, tx, run.OperationID, operation.Resource{Type: operation.Team, ID: target, Role: operation.Result}); err != nil {
+			return err
+		}
+
+		return thaw(b.SourceTenantID)(ctx, tx)
+	}, nil
+}
+
+// make makes the team of the transaction from a legacy team (MIG-07..MIG-17).
+func (m mover) make(ctx context.Context, tx *db.Tx, requesting, operationID id.ID, b *Bootstrap) error {
+	partner := id.Zero
+	if b.TargetPartnerID != nil {
+		partner = *b.TargetPartnerID
+	}
+
+	// The connections of the legacy team may change as well.
+	from := b.SourceTenantID
+	if err := tx.Join(ctx, from); err != nil {
+		return fmt.Errorf("see the team to move: %w", err)
+	}
+
+	if err := team.CopyShell(ctx, tx, from, b.TargetName, partner); err != nil {
+		return err
+	}
+
+	_, err := tx.Exec(ctx, `
+		insert into migration (team_id, source_team_id, requesting_team_id, operation_id, gl_start_at, moved_credentials, created_at)
+		values (@team, @from, @requesting, @operation, @start, @moved, @now)`,
+		db.Args{
+			"team": tx.Team, "from": from, "requesting": requesting, "operation": operationID, "start": b.GLStartAt,
+			"moved": b.MoveConnectionSecrets, "now": tx.Now,
+		})
+	if err != nil {
+		return fmt.Errorf("note a migration: %w", err)
+	}
+
+	if err := access.CopyGrants(ctx, tx, from); err != nil {
+		return err
+	}
+
+	owners, err := m.copyOwners(ctx, tx, from)
+	if err != nil {
+		return err
+	}
+
+	listings, err := m.copyListings(ctx, tx, from)
+	if err != nil {
+		return err
+	}
+
+	connections, err := connection.Move(ctx, tx, m.box, from, b.MoveConnectionSecrets)
+	if err != nil {
+		return err
+	}
+
+	for kind, copied := range map[string]map[id.ID]id.ID{"contact": owners, "listing": listings, "connection": connections} {
+		sources, targets := make([]string, 0, len(copied)), make([]id.ID, 0, len(copied))
+		for source, target := range copied {
+			sources, targets = append(sources, source.String()), append(targets, target)
+		}
+
+		if err := noteRecords(ctx, tx, kind, sources, targets); err != nil {
+			return err
+		}
+	}
+
+	return copyOwnership(ctx, tx, from, listings, owners)
+}
+
+// copyOwners copies the owners of a legacy team as contacts, and returns the new ones by the old.
+func (m mover) copyOwners(ctx context.Context, tx *db.Tx, from id.ID) (map[id.ID]id.ID, error) {
+	visit := func() (ids []id.ID, values []intake.Values, err error) {
+		err = tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
+			ids, values, err = legacy.ListOwners(ctx, tx, m.box, from)
+			return err
+		})
+
+		return ids, values, err
+	}
+
+	return copyRecords(ctx, tx, &m.contacts, visit)
+}
+
+// copyListings copies the listings of a legacy team, and returns the new ones by the old.
+func (m mover) copyListings(ctx context.Context, tx *db.Tx, from id.ID) (map[id.ID]id.ID, error) {
+	visit := func() (ids []id.ID, values []intake.Values, err error) {
+		err = tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
+			ids, values, err = legacy.ListListings(ctx, tx, from)
+			return err
+		})
+
+		return ids, values, err
+	}
+
+	return copyRecords(ctx, tx, &m.listings, visit)
+}
+
+// copyRecords saves records of a legacy team through the door of their noun, and returns the new ones by the old. It fails
+// with the first refusal.
+func copyRecords(ctx context.Context, tx *db.Tx, kind *intake.Kind, load func() ([]id.ID, []intake.Values, error)) (map[id.ID]id.ID, error) {
+	ids, values, err := load()
+	if err != nil {
+		return nil, err
+	}
+
+	out := make(map[id.ID]id.ID, len(ids))
+
+	for first := 0; first < len(ids); first += atOnce {
+		some := values[first:min(first+atOnce, len(ids))]
+
+		writes := make([]intake.Write, len(some))
+		for i := range some {
+			writes[i].Fields = some[i]
+		}
+
+		saved, err := kind.Save(ctx, tx, intake.Origin{}, writes)
+		if err != nil {
+			return nil, fmt.Errorf("copy the records of a legacy team: %w", err)
+		}
+
+		for i := range saved {
+			if saved[i].Refusal != nil {
+				return nil, fmt.Errorf("copy the %s %v: %w", kind.Name, ids[first+i], saved[i].Refusal)
+			}
+
+			out[ids[first+i]] = saved[i].ID
+		}
+	}
+
+	return out, nil
+}
+
+// noteRecords notes which record of the new team is which of the legacy team, targets[i] of sources[i].
+func noteRecords(ctx context.Context, tx *db.Tx, kind string, sources []string, targets []id.ID) error {
+	_, err := tx.Exec(ctx, `
+		insert into migration_record (team_id, kind, source_id, target_id)
+		select @team, @kind, r.source, r.target from unnest(@sources::text[], @targets::uuid[]) r (source, target)
+		on conflict (team_id, kind, source_id) do update set target_id = excluded.target_id`,
+		db.Args{"team": tx.Team, "kind": kind, "sources": sources, "targets": targets})
+	if err != nil {
+		return fmt.Errorf("note the records of a migration: %w", err)
+	}
+
+	return nil
+}
+
+// copyOwnership derives the ownership periods of listings from the shares of their owners (MIG-11).
+func copyOwnership(ctx context.Context, tx *db.Tx, from id.ID, listings, owners map[id.ID]id.ID) error {
+	var shares map[id.ID][]legacy.OwnerShare
+
+	err := tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
+		shares, err = legacy.LoadShares(ctx, tx, from)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+
+	var periods []listing.Period
+
+	for source, target := range listings {
+		for _, p := range legacy.DerivePeriods(shares[source]) {
+			p.ID, p.ListingID = tx.NewID(), target
+			for i := range p.Members {
+				p.Members[i].ContactID = owners[p.Members[i].ContactID]
+			}
+
+			periods = append(periods, p)
+		}
+	}
+
+	return listing.AddPeriods(ctx, tx, periods)
+}

@@ -1,0 +1,242 @@
+package migration
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"stayledger/domain/books/account"
+	"stayledger/domain/exchange/legacy"
+	"stayledger/domain/property/listing"
+	"stayledger/domain/tenant/team"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// history is what a new team can import from its legacy team.
+type history struct {
+	source  id.ID
+	cutover day.Day
+	chart   *chart
+
+	accounts   map[string]legacy.Account
+	templates  []legacy.Template
+	inTemplate map[string]bool
+	// records are those of the new team by those of the legacy team.
+	records map[string]map[string]id.ID
+	stored  map[string]id.ID // mappings of the last import
+
+	// heads are the statements to import, keys the legacy accounts of their lines in order; skipped are left out.
+	heads   []legacy.Head
+	keys    []string
+	skipped []SkippedStatement
+}
+
+// checkTeams fails with an issue for a team that the caller does not reach, for a source that is no legacy team, and for
+// a target that no migration has made of it; at says where in the request the ids are.
+func checkTeams(ctx context.Context, tx *db.Tx, source, target id.ID, at func(apierr.IssueCode, ...any) apierr.Issue) error {
+	var issues []apierr.Issue
+
+	found := [2]*team.Shell{}
+
+	for i, of := range []struct {
+		id    id.ID
+		field string
+	}{{source, "sourceTenantId"}, {target, "targetTenantId"}} {
+		s, err := reach(ctx, tx, of.id, of.field)
+
+		switch {
+		case apierr.IsRefusal(err):
+			issues = append(issues, at(apierr.IssueNotFound, of.field))
+		case err != nil:
+			return err
+		}
+
+		found[i] = s
+	}
+
+	if s := found[0]; s != nil && !s.IsLegacy() {
+		issues = append(issues, at(apierr.IssueSourceNotLegacy, "sourceTenantId"))
+	}
+
+	if s := found[1]; s != nil && (s.MigratedFrom == nil || *s.MigratedFrom != source) {
+		issues = append(issues, at(apierr.IssueNotFound, "targetTenantId"))
+	}
+
+	if issues != nil {
+		return apierr.BadRequest.At(issues...)
+	}
+
+	return nil
+}
+
+// loadHistory loads what the team of the transaction can import. It fails with account.ErrRequiredMissing before the team
+// is initialized (MIG-20).
+func loadHistory(ctx context.Context, tx *db.Tx, source id.ID) (*history, error) {
+	h := &history{source: source, inTemplate: map[string]bool{}}
+
+	assigned, err := account.LoadAssigned(ctx, tx)
+	if err != nil {
+		return nil, fmt.Errorf("read the assignments of a new team: %w", err)
+	}
+
+	if err := account.Require(assigned, account.PayoutDistribution); err != nil {
+		return nil, err //nolint:wrapcheck // It is a refusal.
+	}
+
+	if h.chart, err = loadChart(ctx, tx); err != nil {
+		return nil, err
+	}
+
+	if err := h.loadRecords(ctx, tx); err != nil {
+		return nil, err
+	}
+
+	var all []legacy.Head
+
+	err = tx.Visit(ctx, source, func(ctx context.Context, tx *db.Tx) (err error) {
+		if h.accounts, err = legacy.LoadAccounts(ctx, tx, source); err != nil {
+			return err
+		}
+
+		if h.templates, err = legacy.LoadTemplates(ctx, tx, source); err != nil {
+			return err
+		}
+
+		all, err = legacy.LoadHeads(ctx, tx, source)
+
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	for _, t := range h.templates {
+		for _, s := range slices.Concat(t.NetRevenue, t.Other) {
+			for _, c := range s.Columns {
+				for _, key := range c.AccountKeys {
+					h.inTemplate[key] = true
+				}
+			}
+		}
+	}
+
+	return h, h.place(ctx, tx, all)
+}
+
+// loadRecords loads what earlier steps of the migration have kept.
+func (h *history) loadRecords(ctx context.Context, tx *db.Tx) error {
+	type record struct {
+		Kind, SourceID string
+		TargetID       id.ID
+	}
+
+	type mapping struct {
+		Key       string
+		AccountID id.ID
+	}
+
+	records, err := db.Select[record](ctx, tx, `select kind, source_id, target_id from migration_record where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("read the records of a migration: %w", err)
+	}
+
+	h.records = map[string]map[string]id.ID{"contact": {}, "listing": {}, "connection": {}, "layout": {}}
+	for _, r := range records {
+		h.records[r.Kind][r.SourceID] = r.TargetID
+	}
+
+	mappings, err := db.Select[mapping](ctx, tx, `select key, account_id from migration_mapping where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("read the mappings of a migration: %w", err)
+	}
+
+	h.stored = map[string]id.ID{}
+	for _, m := range mappings {
+		h.stored[m.Key] = m.AccountID
+	}
+
+	h.cutover, err = db.Get[day.Day](ctx, tx, `select gl_start_at from migration where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("read a migration: %w", err)
+	}
+
+	return nil
+}
+
+// place finds out which statements can be imported, and the cutover: the later of the day that was asked for and the first
+// day of the month after the last final statement (MIG-33, MIG-45).
+func (h *history) place(ctx context.Context, tx *db.Tx, all []legacy.Head) error {
+	listings := make([]id.ID, 0, len(h.records["listing"]))
+	for _, target := range h.records["listing"] {
+		listings = append(listings, target)
+	}
+
+	periods, err := listing.OwnPeriods(ctx, tx, listings)
+	if err != nil {
+		return fmt.Errorf("read the ownership periods of a new team: %w", err)
+	}
+
+	names := map[string]bool{}
+
+	var last *legacy.Head
+
+	for i := range all {
+		s := &all[i]
+		if s.Status != legacy.Posted && s.Status != legacy.Published {
+			continue
+		}
+
+		if after := s.EndAt.LastOfMonth().AddDays(1); after.After(h.cutover) {
+			h.cutover = after
+		}
+
+		target := h.records["listing"][s.ListingID.String()]
+
+		if reason := h.skip(s, last, periods[target]); reason != "" {
+			h.skipped = append(h.skipped, SkippedStatement{s.SourceID, s.StartAt, s.EndAt, int64(s.BalanceEnd), s.Currency, reason})
+			continue
+		}
+
+		last = s
+		h.heads = append(h.heads, *s)
+
+		for _, key := range s.Keys {
+			names[key] = true
+		}
+	}
+
+	for key := range names {
+		h.keys = append(h.keys, key)
+	}
+
+	slices.Sort(h.keys)
+
+	return nil
+}
+
+// skip returns why a statement is left out, empty for one that is imported; last is the one before it that is.
+func (h *history) skip(s, last *legacy.Head, periods []listing.Period) SkipReason {
+	p := listing.Covering(periods, s.StartAt)
+
+	switch {
+	case p == nil || !p.Covers(s.EndAt):
+		return noPeriod
+	case last != nil && last.ListingID == s.ListingID && last.Currency == s.Currency && !s.StartAt.After(last.EndAt):
+		return overlapped
+	case s.HasPayouts && len(p.Members) == 0:
+		return noMembers
+	}
+
+	for _, payee := range s.Payees {
+		contact := h.records["contact"][payee.String()]
+
+		if !slices.ContainsFunc(p.Members, func(m listing.Member) bool { return m.ContactID == contact }) {
+			return notMember
+		}
+	}
+
+	return ""
+}

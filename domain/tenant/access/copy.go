@@ -1,0 +1,60 @@
+package access
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/tenant/team"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// CopyGrants lets everybody into the team of the transaction who may work in another one: people with the same scopes, and
+// keys that name the team. An owner's grant is left out: it belongs to a contact of the other team.
+func CopyGrants(ctx context.Context, tx *db.Tx, from id.ID) error {
+	type grant struct {
+		UserID id.ID    `json:"user_id"`
+		Scopes []string `json:"scopes"`
+	}
+
+	type reach struct {
+		KeyID      id.ID `json:"key_id"`
+		HomeTeamID id.ID `json:"home_team_id"`
+	}
+
+	var (
+		people []grant
+		keys   []reach
+	)
+
+	err := tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
+		people, err = db.Select[grant](ctx, tx, `select user_id, scopes from access_member where team_id = @from and contact_id is null order by user_id`,
+			db.Args{"from": from})
+		if err != nil {
+			return err
+		}
+
+		keys, err = db.Select[reach](ctx, tx, `select key_id, home_team_id from access_key_team where team_id = @from order by key_id`, db.Args{"from": from})
+
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read who may work in a team: %w", err)
+	}
+
+	for _, g := range people {
+		if err := SetMember(ctx, tx, Member{Team: tx.Team, User: g.UserID, Scopes: g.Scopes}); err != nil {
+			return err
+		}
+	}
+
+	for _, k := range keys {
+		_, err := tx.Exec(ctx, `insert into access_key_team (team_id, home_team_id, key_id) values (@team, @home, @key) on conflict do nothing`,
+			db.Args{"team": tx.Team, "home": k.HomeTeamID, "key": k.KeyID})
+		if err != nil {
+			return fmt.Errorf("let a key into a team: %w", err)
+		}
+	}
+
+	return team.Announce(ctx, tx)
+}

@@ -1,0 +1,124 @@
+package team
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/record/audit"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Shell is what a migration has to know of a team.
+type Shell struct {
+	ID               id.ID
+	Type             Type
+	Status           Status
+	Name             string
+	PartnerID        *id.ID
+	IsGeneralLedger  bool
+	InitializedAt    *day.Instant
+	FreezeReason     *string
+	StatementStartAt *day.Day
+	MigratedFrom     *id.ID
+}
+
+// IsLegacy returns true for the team of a property manager that has no general ledger.
+func (s *Shell) IsLegacy() bool { return s.Type == PropertyManager && !s.IsGeneralLedger }
+
+// LoadShell loads a team, which the caller has in sight. It fails with apierr.NotFound.
+func LoadShell(ctx context.Context, tx *db.Tx, team id.ID) (*Shell, error) {
+	s, err := db.One[Shell](ctx, tx, apierr.NotFound, `
+		select id, type, status, name, partner_id, is_general_ledger, initialized_at, freeze_reason, statement_start_at,
+			migrated_from_tenant_id as migrated_from
+		from team where id = @id and status <> 'deleted'`, db.Args{"id": team})
+	if err != nil {
+		return nil, fmt.Errorf("read a team: %w", err)
+	}
+
+	return &s, nil
+}
+
+// Freeze keeps everybody from writing in a team because of a migration, until Thaw. It returns false for a team that is
+// frozen already. The caller has the team in sight.
+func Freeze(ctx context.Context, tx *db.Tx, team id.ID) (bool, error) {
+	n, err := tx.Exec(ctx, `update team set freeze_reason = 'migration' where id = @id and freeze_reason is null`, db.Args{"id": team})
+	if err != nil {
+		return false, fmt.Errorf("freeze a team: %w", err)
+	}
+
+	if n == 1 {
+		audit.NoteIn(tx, team, audit.Updated, audit.Team, team, map[string]any{"freezeReason": nil}, map[string]any{"freezeReason": "migration"})
+	}
+
+	return n == 1, Announce(ctx, tx)
+}
+
+// Thaw ends the freeze of a migration. The caller has the team in sight.
+func Thaw(ctx context.Context, tx *db.Tx, team id.ID) error {
+	n, err := tx.Exec(ctx, `update team set freeze_reason = null where id = @id and freeze_reason = 'migration'`, db.Args{"id": team})
+	if err != nil {
+		return fmt.Errorf("end the freeze of a team: %w", err)
+	}
+
+	if n == 1 {
+		audit.NoteIn(tx, team, audit.Updated, audit.Team, team, map[string]any{"freezeReason": "migration"}, map[string]any{"freezeReason": nil})
+	}
+
+	return Announce(ctx, tx)
+}
+
+// CopyShell makes the team that a legacy team moves into, the team of the transaction: with the same settings, and with
+// a general ledger. A partner that is zero is that of the legacy team. Both teams are in sight in turn: the caller visits
+// none.
+func CopyShell(ctx context.Context, tx *db.Tx, from id.ID, name string, partner id.ID) error {
+	type settings struct{ Row []byte }
+
+	var found settings
+
+	err := tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = db.Get[settings](ctx, tx, `select to_jsonb(t) as row from team t where id = @id`, db.Args{"id": from})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the team to move: %w", err)
+	}
+
+	_, err = tx.Exec(ctx, `
+		insert into team (id, type, name, company_name, email, support_email, phone, tax_id, region, partner_id, default_currency,
+			default_revenue_recognition, long_term_stay_nights, statement_address, billing_address, owner_portal_show_draft_statements, payout_basis,
+			migrated_from_tenant_id, freeze_reason, created_at, updated_at)
+		select @id, t.type, @name, t.company_name, t.email, t.support_email, t.phone, t.tax_id, t.region,
+			coalesce(nullif(@partner::uuid, '00000000-0000-0000-0000-000000000000'), t.partner_id), t.default_currency, t.default_revenue_recognition,
+			t.long_term_stay_nights, t.statement_address, t.billing_address, t.owner_portal_show_draft_statements, t.payout_basis, @from, null, @now, @now
+		from jsonb_populate_record(null::team, @row::jsonb) t`,
+		db.Args{"id": tx.Team, "name": name, "partner": partner, "from": from, "row": string(found.Row), "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("make the team to move to: %w", err)
+	}
+
+	audit.NoteIn(tx, tx.Team, audit.Created, audit.Team, tx.Team, nil, map[string]any{"name": name, "migratedFromTenantId": from})
+
+	return Announce(ctx, tx)
+}
+
+// NoteImport notes that the statements of the legacy team were imported, and that live statements begin on a day
+// (MIG-31, MIG-32).
+func NoteImport(ctx context.Context, tx *db.Tx, start day.Day) error {
+	before, err := db.Get[*day.Day](ctx, tx, `select statement_start_at from team where id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("read a team: %w", err)
+	}
+
+	_, err = tx.Exec(ctx, `update team set statement_start_at = @start, historical_statements_imported_at = @now, updated_at = @now where id = @team`,
+		db.Args{"team": tx.Team, "start": start, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("note an import of statements: %w", err)
+	}
+
+	audit.Note(tx, audit.Updated, audit.Team, tx.Team, map[string]any{"statementStartAt": before}, map[string]any{"statementStartAt": start})
+
+	return nil
+}

@@ -1,0 +1,169 @@
+package migration_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"stayledger/platform/id"
+)
+
+// Proves: MIG-01, MIG-04, MIG-07..MIG-12, MIG-15..MIG-20, MIG-47, INIT-05.
+func TestALegacyTeamMoves(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.move(nil)
+
+	// The shell, without chart, layouts and statements.
+	team := s.target.Get("/team").Want(200)
+	if team.String("name") != "New" || team.String("migratedFromTenantId") != s.legacy.ID.String() || team.String("isGeneralLedger") != "true" ||
+		team.String("partner.id") != s.ID.String() || team.String("historicalStatementsImportedAt") != "null" {
+		t.Errorf("the team is %s", team.Body)
+	}
+
+	for _, path := range []string{"/accounts", "/statement-layouts", "/statements?status=published", "/statements?status=inReview"} {
+		if got := s.target.Get(path).Want(200); got.Len("data") != 0 {
+			t.Errorf("%s: %s", path, got.Body)
+		}
+	}
+
+	// The people and places.
+	if got := s.target.Get("/contacts?sort=name").Want(200); got.Len("data") != 2 || got.String("data.1.firstName") != "Ada" || got.String("data.1.email") != "ada@example.com" {
+		t.Errorf("the contacts are %s", got.Body)
+	}
+
+	listings := s.target.Get("/listings?sort=name").Want(200)
+	if listings.Len("data") != 3 || listings.String("data.1.address.city") != "Pine" {
+		t.Fatalf("the listings are %s", listings.Body)
+	}
+
+	// A period for each day on which a share changes; no members where the shares do not make up the whole.
+	got := s.target.Get("/listings/ownership-periods?sort=startAt&listingIds=" + listings.String("data.0.id")).Want(200)
+	if got.Len("data") != 2 || got.Len("data.1.members") != 2 || got.String("data.1.startAt") != "null" || got.String("data.1.endAt") != "2025-03-01" ||
+		got.Len("data.0.members") != 1 || got.Int("data.0.members.0.split") != 100_000 || got.String("data.0.endAt") != "null" {
+		t.Errorf("the periods are %s", got.Body)
+	}
+
+	got = s.target.Get("/listings/ownership-periods?listingIds=" + listings.String("data.1.id")).Want(200)
+	if got.Len("data") != 1 || got.Len("data.0.members") != 0 {
+		t.Errorf("the periods of half a listing are %s", got.Body)
+	}
+
+	// The connection is a shell.
+	if got := s.target.Get("/connections").Want(200); got.Len("data") != 1 || got.String("data.0.status") != "disabled" || got.String("data.0.settings.baseUrl") != "https://pms.example.com" {
+		t.Errorf("the connections are %s", got.Body)
+	}
+
+	s.wantCredentials(s.target.ID, false)
+	s.wantCredentials(s.legacy.ID, true)
+
+	// Nothing is frozen any more, and the new team needs a chart before its mappings.
+	s.legacy.Put("/team", object{"companyName": "Old Ltd"}).Want(200)
+	s.Get(s.mappingsPath()).WantError("BAD_REQUEST", "requiredAccountMissing")
+	s.target.Patch("/teams/"+s.target.ID.String()+"/init", nil).Want(200)
+
+	if s.target.Get("/accounts").Want(200).Len("data") == 0 || s.target.Get("/statement-layouts").Want(200).Len("data") != 1 {
+		t.Error("the team has no chart or no layout")
+	}
+
+	s.Get(s.mappingsPath()).Want(200)
+}
+
+// wantCredentials checks whether the connection of a team has credentials.
+func (s *scene) wantCredentials(team id.ID, want bool) {
+	s.T.Helper()
+
+	if got := s.count(team, `select count(*) from connection where team_id = @of and credentials is not null`); got == 1 != want {
+		s.T.Errorf("%d connections have credentials", got)
+	}
+}
+
+// Proves: MIG-13, MIG-14.
+func TestCredentialsMoveWhenAskedTo(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.move(object{"moveConnectionCredentials": true})
+
+	if got := s.target.Get("/connections").Want(200); got.String("data.0.status") != "active" {
+		t.Errorf("the connections are %s", got.Body)
+	}
+
+	s.wantCredentials(s.target.ID, true)
+	s.wantCredentials(s.legacy.ID, false)
+
+	if got := s.legacy.Get("/connections").Want(200); got.String("data.0.status") != "disabled" {
+		t.Errorf("the old connections are %s", got.Body)
+	}
+
+	// They open under the new connection's name.
+	s.canOpen(s.target.ID)
+}
+
+// Proves: MIG-21..MIG-29, MIG-33, MIG-35, MIG-37, MIG-45.
+func TestMappingsOfLegacyAccounts(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.move(nil)
+	s.target.Patch("/teams/"+s.target.ID.String()+"/init", nil).Want(200)
+
+	got := s.Get(s.mappingsPath()).Want(200)
+
+	// The first day of the month after the last final statement, which is later than the day that was asked for.
+	if got.String("effectiveGlStartAt") != "2025-04-01" {
+		t.Errorf("the cutover is %s", got.Body)
+	}
+
+	want := []string{"k-clean Cleaning", "k-odd null", "k-rent Rent"}
+	if got.Len("oldAccounts") != len(want) {
+		t.Fatalf("the accounts are %s", got.Body)
+	}
+
+	for i, w := range want {
+		at := fmt.Sprintf("oldAccounts.%d.", i)
+
+		suggested := got.String(at + "suggestedTargetAccount")
+		if suggested != "null" {
+			suggested = got.String(at + "suggestedTargetAccount.title")
+		}
+
+		if got.String(at+"legacyAccount.key")+" "+suggested != w || got.String(at+"currentTargetAccount") != "null" || got.String(at+"sources.0") != "line" {
+			t.Errorf("want %s: %s", w, got.Body)
+		}
+	}
+
+	if got.String("oldAccounts.1.legacyAccount.ref") != "X-9" || got.String("oldAccounts.1.legacyAccount.classification") != "expense" ||
+		got.String("oldAccounts.1.sources.1") != "template" {
+		t.Errorf("the account is %s", got.Body)
+	}
+
+	for _, field := range []string{"id", "title", "category.id", "category.name", "category.classification", "type", "status"} {
+		if !got.Has("newAccounts.0." + field) {
+			t.Errorf("a new account has no %s", field)
+		}
+	}
+
+	// What is left out is told with its amount.
+	var skipped []string
+
+	for i := range got.Len("skippedStatements") {
+		at := fmt.Sprintf("skippedStatements.%d.", i)
+		skipped = append(skipped, got.String(at+"sourceId")+" "+got.String(at+"reason")+" "+got.String(at+"balanceEnd"))
+	}
+
+	slices.Sort(skipped)
+
+	if all := strings.Join(skipped, ", "); all != "s-nobody noOwnershipPeriod -5, s-paid noMembers 0, s-two noOwnershipPeriod -7" {
+		t.Errorf("left out are %s", all)
+	}
+
+	// A requested day that is later than all statements stands.
+	later := s.newTeam(false)
+	s.legacy = later
+	s.move(object{"glStartAt": "2026-02-01"})
+	s.target.Patch("/teams/"+s.target.ID.String()+"/init", nil).Want(200)
+
+	if got := s.Get(s.mappingsPath()).Want(200); got.String("effectiveGlStartAt") != "2026-02-01" {
+		t.Errorf("the cutover is %s", got.Body)
+	}
+}
