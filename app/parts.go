@@ -22,6 +22,7 @@ import (
 	"stayledger/domain/exchange/calendar"
 	"stayledger/domain/exchange/flow"
 	"stayledger/domain/exchange/legacy"
+	"stayledger/domain/exchange/merge"
 	"stayledger/domain/exchange/migration"
 	"stayledger/domain/exchange/pms"
 	"stayledger/domain/property/contact"
@@ -114,6 +115,7 @@ func Parts(o External, c Config) parts.Part {
 		calendar.Part(o.Systems),
 		flow.Part(),
 		listings.Part(),
+		merge.Part(),
 		tax.Part(),
 		fee.Part(),
 		mapping.Part(),

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"stayledger/app"
+	"stayledger/domain/exchange/merge"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/golden"
@@ -94,6 +95,26 @@ var noUses = map[string]map[string]string{
 		"reservation_adjustment.reservation_id": "goes with the reservation",
 		"reservation_line.reservation_id":       "goes with the reservation",
 	},
+}
+
+// stay are the columns with ids of the records that can be merged, which name a merged record on or need no move, with
+// the reason.
+var stay = map[string]map[string]string{
+	"contact": {
+		"delivery_email.contact_id": "history outlives its records",
+	},
+	"listing": {
+		"layout_listing.listing_id":      "the choice of the listing that stays counts",
+		"ledger_balance_kept.listing_id": "sums of entries",
+		"ledger_delta.listing_id":        "sums of entries",
+		"listing.parent_id":              "a group and its members are not merged",
+	},
+}
+
+// liveDocuments are the columns of JSON of which what is made later depends, by the records in them that can be merged.
+var liveDocuments = map[string][]string{
+	"contact": {"transaction_template.lines"},
+	"listing": {"bank_rule.lines", "transaction_template.lines"},
 }
 
 // documents are the columns of JSON, which have ids without a name or key in the database, with the reason why what they
@@ -192,6 +213,33 @@ func TestEveryReferenceToARecordIsAUseOrHasAReason(t *testing.T) {
 
 		if idColumns[u.Of] == "" {
 			t.Errorf("%s: name a pattern of the columns that have its ids", u.Of)
+		}
+	}
+}
+
+// A column that names a contact or a listing is moved by a merge, or has a reason not to be.
+//
+// Proves: RSN-31, RSN-32.
+func TestEveryReferenceIsMovedByAMergeOrHasAReason(t *testing.T) {
+	t.Parallel()
+
+	for table, reasons := range stay {
+		found := load(t, referencesSQL, db.Args{"pattern": idColumns[table], "table": table})
+
+		known := slices.Sorted(maps.Keys(reasons))
+		for _, column := range merge.Columns(table) {
+			if slices.Contains(found, column) {
+				known = append(known, column)
+			}
+		}
+
+		slices.Sort(known)
+		golden.List(t, "columns that name a "+table, slices.Compact(known), found)
+
+		for _, column := range liveDocuments[table] {
+			if !slices.Contains(merge.Columns(table), column) {
+				t.Errorf("%s: no merge of a %s moves it", column, table)
+			}
 		}
 	}
 }

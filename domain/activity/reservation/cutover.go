@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"stayledger/domain/activity/fee"
+	"stayledger/domain/books/account"
+	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -54,6 +56,9 @@ func Retire(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 
 	return saveEach(ctx, tx, items)
 }
+
+// MoveErrors are the conditions that Move fails with.
+var MoveErrors = apierr.List{errLocked, errAmountRange, account.ErrRequiredMissing}
 
 // Move moves all reservations of some listings to others, from[i] to to[i], with their journals and the lines that follow
 // them. It fails with the first refusal.

@@ -23,3 +23,14 @@ func Rebind(ctx context.Context, tx *db.Tx, source id.ID, kind string, m Moves) 
 
 	return nil
 }
+
+// RebindAll says that a record is another one here, as every source knows it.
+func RebindAll(ctx context.Context, tx *db.Tx, kind string, from, into id.ID) error {
+	_, err := tx.Exec(ctx, `update external_record set entity_id = @into where team_id = @team and kind = @kind and entity_id = @from`,
+		db.Args{"team": tx.Team, "kind": kind, "from": from, "into": into})
+	if err != nil {
+		return fmt.Errorf("bind records of all sources anew: %w", err)
+	}
+
+	return nil
+}

@@ -1,0 +1,117 @@
+package merge
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"stayledger/domain/activity/fee"
+	"stayledger/domain/activity/journal"
+	"stayledger/domain/activity/recurring"
+	"stayledger/domain/activity/reservation"
+	"stayledger/domain/activity/transaction"
+	"stayledger/domain/banking/rule"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/exchange/pms"
+	"stayledger/domain/property/contact"
+	"stayledger/domain/property/listing"
+	"stayledger/domain/settlement/payee"
+	"stayledger/domain/settlement/payment"
+	"stayledger/domain/tenant/access"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// moveContact has all that names a contact name the other. No amount depends on a contact, so no journal is derived.
+func moveContact(ctx context.Context, tx *db.Tx, m *contact.Merge) error {
+	for _, move := range []func(ctx context.Context, tx *db.Tx, from, into id.ID) error{
+		listing.MoveOwner, transaction.MoveContact, journal.MoveContact, ledger.MoveContact,
+		payee.MoveContact, payment.MoveContact, recurring.MoveContact, rule.MoveContact, access.MoveContact,
+	} {
+		if err := move(ctx, tx, m.From.ID, m.Into.ID); err != nil {
+			return err
+		}
+	}
+
+	return m.Retire(ctx, tx)
+}
+
+// moveListing has all that names a listing name the other, and derives the journals again. Owners and fees come first,
+// because journals are derived from them; the periods that the other has already go when no entry names them any more.
+func moveListing(ctx context.Context, tx *db.Tx, m *listing.Merge) error {
+	fees, err := fee.PlanMerge(ctx, tx, m)
+	if err != nil {
+		return err
+	}
+
+	if err := m.MovePeriods(ctx, tx); err != nil {
+		return err
+	}
+
+	if err := fees.Apply(ctx, tx); err != nil {
+		return err
+	}
+
+	if err := moveBooks(ctx, tx, m); err != nil {
+		return err
+	}
+
+	if err := m.DropPeriods(ctx, tx); err != nil {
+		return err
+	}
+
+	// Last, what decides about records to come.
+	for _, move := range []func(ctx context.Context, tx *db.Tx, from, into id.ID) error{
+		recurring.MoveListing, rule.MoveListing, pms.MoveListing,
+	} {
+		if err := move(ctx, tx, m.From.ID, m.Into.ID); err != nil {
+			return err
+		}
+	}
+
+	return m.Retire(ctx, tx)
+}
+
+// errLeft is a mistake of the program: entries of a source that no merge knows.
+var errLeft = errors.New("a merged listing still has entries")
+
+// moveBooks moves transactions, reservations and journals of a listing and derives their journals. A lock on any of them,
+// or on the days that they come to, refuses the merge.
+func moveBooks(ctx context.Context, tx *db.Tx, m *listing.Merge) error {
+	from, into := m.From.ID, m.Into.ID
+
+	bills, err := transaction.Move(ctx, tx, []id.ID{from}, []id.ID{into})
+	if err != nil {
+		return err
+	}
+
+	// Reservations derive their journals with their move.
+	if err := reservation.Move(ctx, tx, []id.ID{from}, []id.ID{into}); err != nil {
+		return err
+	}
+
+	journals, err := journal.MoveListing(ctx, tx, from, into)
+	if err != nil {
+		return err
+	}
+
+	for _, book := range []struct {
+		source *ledger.Source
+		ids    []id.ID
+	}{{transaction.Source(), bills}, {journal.Source(), journals}} {
+		if _, err := book.source.Book(ctx, tx, slices.Clone(book.ids), ledger.Lenience{}); err != nil {
+			return err
+		}
+	}
+
+	if err := ledger.MoveHistorical(ctx, tx, from, into, m.AbsorbedIDs()); err != nil {
+		return err
+	}
+
+	left, err := ledger.CountNaming(ctx, tx, ledger.NamesListing, from)
+	if err == nil && left > 0 {
+		err = errLeft
+	}
+
+	return err
+}

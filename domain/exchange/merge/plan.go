@@ -1,0 +1,174 @@
+package merge
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/statement"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Plan is what a merge does, or has done.
+type Plan struct {
+	ID        id.ID          `json:"id" doc:"The record that goes into the other."`
+	IntoID    id.ID          `json:"intoId" doc:"The record that stays."`
+	PlanHash  string         `json:"planHash" doc:"Changes with everything that decides about the merge."`
+	Moves     []Move         `json:"moves" doc:"How many records name the one that goes, by kind; kinds without any are left out."`
+	BlockedBy *apierr.Reason `json:"blockedBy" doc:"Why the merge is refused; null when it can be done."`
+	Applied   bool           `json:"applied" doc:"False in a dry run."`
+
+	hash string // over the rows that the plan changes, before those that hold it are known
+}
+
+// Move counts the records of a kind that a merge moves.
+type Move struct {
+	Kind        kind  `json:"kind"`
+	Count       int64 `json:"count" doc:"Records, or lines of them, that name the one that goes."`
+	LockedCount int64 `json:"lockedCount" doc:"Those that must not move, 0 or the merge is refused; of journalEntries the journals with such entries."`
+}
+
+// newPlan counts and hashes the rows that a merge changes.
+func newPlan(ctx context.Context, tx *db.Tx, all []rows, in *input) (*Plan, error) {
+	type found struct {
+		Kind  kind
+		Place int64
+		Count int64
+		Hash  string
+	}
+
+	parts := make([]string, 0, len(all))
+	for i := range all {
+		parts = append(parts, all[i].sql(i))
+	}
+
+	list, err := db.Select[found](ctx, tx, strings.Join(parts, "\nunion all\n")+"\norder by place",
+		db.Args{"team": tx.Team, "id": in.ID, "into": in.Body.IntoID})
+	if err != nil {
+		return nil, fmt.Errorf("plan a merge: %w", err)
+	}
+
+	p := &Plan{ID: in.ID, IntoID: in.Body.IntoID, Moves: []Move{}}
+
+	sum := sha256.New()
+	fmt.Fprintln(sum, in.ID, in.Body.IntoID)
+
+	// Several tables can have rows of one kind.
+	for _, f := range list {
+		fmt.Fprintln(sum, f.Place, f.Count, f.Hash)
+
+		if f.Count == 0 || f.Kind == "" {
+			continue
+		}
+
+		if at := p.find(f.Kind); at != nil {
+			at.Count += f.Count
+			continue
+		}
+
+		p.Moves = append(p.Moves, Move{Kind: f.Kind, Count: f.Count})
+	}
+
+	p.hash = hex.EncodeToString(sum.Sum(nil))
+
+	return p, nil
+}
+
+// find returns the move of a kind, nil if nothing of it moves.
+func (p *Plan) find(k kind) *Move {
+	if at := slices.IndexFunc(p.Moves, func(m Move) bool { return m.Kind == k }); at >= 0 {
+		return &p.Moves[at]
+	}
+
+	return nil
+}
+
+// count returns how many records of a kind move.
+func (p *Plan) count(k kind) int64 {
+	if m := p.find(k); m != nil {
+		return m.Count
+	}
+
+	return 0
+}
+
+// hold notes that some of the records of a kind must not move, and why. The first reason counts.
+func (p *Plan) hold(k kind, many int64, why apierr.Reason) {
+	if many == 0 {
+		return
+	}
+
+	if m := p.find(k); m != nil {
+		m.LockedCount = max(m.LockedCount, many)
+	}
+
+	if p.BlockedBy == nil {
+		p.BlockedBy = &why
+	}
+}
+
+// holdEntries notes the journals that statements and closed books hold.
+func (p *Plan) holdEntries(held ledger.Held) {
+	p.hold(kindEntries, held.Attached, apierr.ReasonStatementAttachment)
+	p.hold(kindEntries, held.Closed, apierr.ReasonBooksClosed)
+	p.hold(kindEntries, held.Sources, apierr.ReasonBooksClosed)
+}
+
+// seal sets the hash of the plan, with what holds it.
+func (p *Plan) seal() {
+	sum := sha256.New()
+	fmt.Fprintln(sum, p.hash)
+
+	for _, m := range p.Moves {
+		fmt.Fprintln(sum, m.Kind, m.Count, m.LockedCount)
+	}
+
+	p.PlanHash = hex.EncodeToString(sum.Sum(nil))
+}
+
+// check refuses a merge that nobody has seen the plan of, one whose plan has changed, and one that something holds.
+func (p *Plan) check(in *input) error {
+	switch {
+	case in.Body.PlanHash == nil:
+		return errDryRunRequired
+	case *in.Body.PlanHash != p.PlanHash:
+		return errPlanChanged
+	case p.BlockedBy == nil:
+		return nil
+	}
+
+	for _, refusal := range []*apierr.Error{errAttached, errClosed, statement.ErrImporting} {
+		if refusal.Reason() == *p.BlockedBy {
+			return refusal.With(map[string]any{"moves": p.Moves})
+		}
+	}
+
+	return nil
+}
+
+// carryOut does the merge. A dry run needs no hash; it returns a plan that is blocked and tries any other, so that it is
+// refused as the merge would be.
+func (p *Plan) carryOut(tx *db.Tx, in *input, do func() error) (*Plan, error) {
+	p.seal()
+
+	isDry := tx.IsDryRun()
+	if isDry && p.BlockedBy != nil {
+		return p, nil
+	}
+
+	if !isDry {
+		if err := p.check(in); err != nil {
+			return nil, err
+		}
+	}
+
+	p.Applied = !isDry
+
+	return p, do()
+}

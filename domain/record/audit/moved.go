@@ -1,0 +1,35 @@
+package audit
+
+import (
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Move says that records that named one record name another from now on.
+type Move struct {
+	// Role and Type are those of the two records.
+	Role Role
+	Type Entity
+	From id.ID
+	Into id.ID
+}
+
+// NoteMoved adds an event for each of some records that named From in a field and name Into now.
+func NoteMoved(tx *db.Tx, entity Entity, ids []id.ID, field string, m Move) {
+	for _, one := range ids {
+		Note(tx, Updated, entity, one, map[string]id.ID{field: m.From}, map[string]id.ID{field: m.Into},
+			Ref(m.Role, m.Type, m.From), Ref(m.Role, m.Type, m.Into))
+	}
+}
+
+// NoteMerged adds the events that one record went into another.
+func NoteMerged(tx *db.Tx, m Move) {
+	Note(tx, Merged, m.Type, m.From, map[string]*id.ID{"mergedIntoId": nil}, map[string]*id.ID{"mergedIntoId": &m.Into}, Ref(m.Role, m.Type, m.Into))
+	Note(tx, Merged, m.Type, m.Into, map[string]*id.ID{"mergedFromId": nil}, map[string]*id.ID{"mergedFromId": &m.From}, Ref(m.Role, m.Type, m.From))
+}
+
+// ContactMove returns the move of what names a contact.
+func ContactMove(from, into id.ID) Move { return Move{RoleOwner, Contact, from, into} }
+
+// ListingMove returns the move of what names a listing.
+func ListingMove(from, into id.ID) Move { return Move{RoleListing, Listing, from, into} }

@@ -1,0 +1,32 @@
+package payee
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/record/audit"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// MoveContact gives the payment methods of a contact to another. The default of that one stays its default; if it has
+// none, that of the first contact goes on as such.
+func MoveContact(ctx context.Context, tx *db.Tx, from, into id.ID) error {
+	args := db.Args{"team": tx.Team, "from": from, "into": into, "now": tx.Now}
+
+	// A person chose where money of the contact that stays goes.
+	if _, err := updateMethods(ctx, tx, `is_default = false`, `m.contact_id = @from and m.is_default and exists (
+		select from payee_method d where d.team_id = @team and d.contact_id = @into and d.is_default)`, args); err != nil {
+		return fmt.Errorf("keep the default payment method of a contact: %w", err)
+	}
+
+	changed, err := db.Select[id.ID](ctx, tx, `update payee_method set contact_id = @into, updated_at = @now where team_id = @team and contact_id = @from returning id`,
+		args)
+	if err != nil {
+		return fmt.Errorf("move the payment methods of a contact: %w", err)
+	}
+
+	audit.NoteMoved(tx, audit.PaymentMethod, changed, "contactId", audit.ContactMove(from, into))
+
+	return nil
+}
