@@ -227,6 +227,7 @@ func TestEveryReferenceIsMovedByAMergeOrHasAReason(t *testing.T) {
 		found := load(t, referencesSQL, db.Args{"pattern": idColumns[table], "table": table})
 
 		known := slices.Sorted(maps.Keys(reasons))
+
 		for _, column := range merge.Columns(table) {
 			if slices.Contains(found, column) {
 				known = append(known, column)

@@ -3,6 +3,7 @@ package merge_test
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -182,15 +183,19 @@ func TestMergedListingsHaveTheSameBooks(t *testing.T) {
 
 	for seed := range uint64(3) {
 		s := newScene(t)
-		r := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // a repeatable history
+		r := rand.New(rand.NewPCG(seed, 7))
 
 		s.trade(r, s.house)
 		s.trade(r, s.twin)
-		s.Post("/transactions/recurring-templates", object{"type": "expense", "date": "2027-01-01", "pattern": object{"frequency": "monthly"},
-			"lines": array{object{"accountId": s.Account("5200"), "amount": 5000, "listingId": s.twin.ID}}}).Want(201)
-		s.Post("/bank-rules", object{"name": "Rule", "priority": 1, "transactionType": "expense", "mode": "suggest",
+		s.Post("/transactions/recurring-templates", object{
+			"type": "expense", "date": "2027-01-01", "pattern": object{"frequency": "monthly"},
+			"lines": array{object{"accountId": s.Account("5200"), "amount": 5000, "listingId": s.twin.ID}},
+		}).Want(201)
+		s.Post("/bank-rules", object{
+			"name": "Rule", "priority": 1, "transactionType": "expense", "mode": "suggest",
 			"conditions": array{object{"type": "description", "operator": "contains", "value": "x"}},
-			"lines":      array{object{"splitMode": "remainder", "accountId": s.Account("5200"), "listingId": s.twin.ID}}}).Want(201)
+			"lines":      array{object{"splitMode": "remainder", "accountId": s.Account("5200"), "listingId": s.twin.ID}},
+		}).Want(201)
 		s.Work()
 
 		total, trial, drafts := s.entries(inTotal), s.trial(), s.drafts()
@@ -246,7 +251,7 @@ func (s *scene) wantGone(one id.ID, but ...string) {
 func TestMergedVendorsHaveTheSameBooks(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	r := rand.New(rand.NewPCG(3, 9)) //nolint:gosec // a repeatable history
+	r := rand.New(rand.NewPCG(3, 9))
 
 	s.trade(r, s.house)
 
@@ -254,19 +259,23 @@ func TestMergedVendorsHaveTheSameBooks(t *testing.T) {
 	s.vendor = s.Contact("vendor", "Fix It Ltd")
 	s.trade(r, s.twin)
 	s.Put("/contacts/"+first.String(), object{"uniqueRef": "V-1"}).Want(200)
-	s.Post("/transactions/recurring-templates", object{"type": "expense", "date": "2027-01-01", "contactId": first, "pattern": object{"frequency": "monthly"},
-		"lines": array{object{"accountId": s.Account("5200"), "amount": 5000, "contactId": first}}}).Want(201)
-	s.Post("/bank-rules", object{"name": "Rule", "priority": 1, "transactionType": "expense", "mode": "suggest", "vendorContactId": first,
+	s.Post("/transactions/recurring-templates", object{
+		"type": "expense", "date": "2027-01-01", "contactId": first, "pattern": object{"frequency": "monthly"},
+		"lines": array{object{"accountId": s.Account("5200"), "amount": 5000, "contactId": first}},
+	}).Want(201)
+	s.Post("/bank-rules", object{
+		"name": "Rule", "priority": 1, "transactionType": "expense", "mode": "suggest", "vendorContactId": first,
 		"conditions": array{object{"type": "description", "operator": "contains", "value": "x"}},
-		"lines":      array{object{"splitMode": "remainder", "accountId": s.Account("5200")}}}).Want(201)
+		"lines":      array{object{"splitMode": "remainder", "accountId": s.Account("5200")}},
+	}).Want(201)
 
 	for _, account := range []struct {
 		of        id.ID
 		isDefault bool
 	}{{first, true}, {s.vendor, true}, {first, false}} {
 		s.Exec(`insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, is_default, chosen_at, verified_at, created_at, updated_at)
-			values (@team, @id, @of, 'verified', 'Fix-It', 'checking', '1234', '1234', '', @default, now(), now(), now(), now())`,
-			db.Args{"id": id.New(s.DB.Now()), "of": account.of, "default": account.isDefault})
+			values (@team, @id, @of, 'verified', 'Fix-It', 'checking', '1234', '1234', '', @default, @at, @at, @at, @at)`,
+			db.Args{"id": id.New(s.DB.Now()), "of": account.of, "default": account.isDefault, "at": s.DB.Now()})
 	}
 
 	s.Work()
@@ -538,9 +547,7 @@ func TestOwnersOfMergedListings(t *testing.T) {
 		s.Put("/listings/ownership-periods/"+s.house.Period.String(), c.house).Want(202)
 
 		twin := object{"startAt": nil}
-		for k, v := range c.twin {
-			twin[k] = v
-		}
+		maps.Copy(twin, c.twin)
 
 		if c.other {
 			twin["members"] = array{object{"contactId": bob, "split": 100_000}}
@@ -647,6 +654,29 @@ func TestMergesThatCannotBe(t *testing.T) {
 	s.Post(path("contacts", foreign.ada), object{"intoId": s.ada}).WantError(apierr.CodeNotFound, "")
 	s.Post(path("listings", foreign.house.ID), object{"intoId": s.house.ID}).WantError(apierr.CodeNotFound, "")
 	s.Post(path("listings", unknown), object{"intoId": s.house.ID}).WantError(apierr.CodeNotFound, "")
+}
+
+// Blocks of nights go along, and nights that are blocked at both listings refuse the merge.
+func TestBlocksOfMergedListings(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+
+	block := func(l world.Listing, from, to string) {
+		s.Post("/calendar-blocks", object{"listingIds": array{l.ID}, "startAt": from, "endAt": to}).Want(202)
+		s.Work()
+	}
+
+	block(s.twin, "2027-01-01", "2027-01-05")
+	block(s.house, "2027-01-04", "2027-01-06")
+	s.Post(path("listings", s.twin.ID)+"?dryRun=true", object{"intoId": s.house.ID}).WantError(apierr.CodeConflict, "")
+
+	other := s.Listing("House once more", s.ada)
+	block(other, "2027-01-06", "2027-01-08")
+	s.merge("listings", other.ID, s.house.ID)
+
+	if got := s.Get("/calendar-blocks?listingIds=" + s.house.ID.String()).Want(200); got.Len("data") != 2 {
+		t.Errorf("%s", got.Body)
+	}
 }
 
 // Of many merges at once one is done, and a repeated request gets the same answer.

@@ -12,6 +12,7 @@ import (
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/banking/rule"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/exchange/calendar"
 	"stayledger/domain/exchange/pms"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
@@ -62,7 +63,7 @@ func moveListing(ctx context.Context, tx *db.Tx, m *listing.Merge) error {
 
 	// Last, what decides about records to come.
 	for _, move := range []func(ctx context.Context, tx *db.Tx, from, into id.ID) error{
-		recurring.MoveListing, rule.MoveListing, pms.MoveListing,
+		recurring.MoveListing, rule.MoveListing, calendar.MoveListing, pms.MoveListing,
 	} {
 		if err := move(ctx, tx, m.From.ID, m.Into.ID); err != nil {
 			return err

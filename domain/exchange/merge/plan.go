@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Plan is what a merge does, or has done.
+// Plan says which records a merge moves, or has moved.
 type Plan struct {
 	ID        id.ID          `json:"id" doc:"The record that goes into the other."`
 	IntoID    id.ID          `json:"intoId" doc:"The record that stays."`
@@ -57,11 +57,11 @@ func newPlan(ctx context.Context, tx *db.Tx, all []rows, in *input) (*Plan, erro
 	p := &Plan{ID: in.ID, IntoID: in.Body.IntoID, Moves: []Move{}}
 
 	sum := sha256.New()
-	fmt.Fprintln(sum, in.ID, in.Body.IntoID)
+	_, _ = fmt.Fprintln(sum, in.ID, in.Body.IntoID)
 
 	// Several tables can have rows of one kind.
 	for _, f := range list {
-		fmt.Fprintln(sum, f.Place, f.Count, f.Hash)
+		_, _ = fmt.Fprintln(sum, f.Place, f.Count, f.Hash)
 
 		if f.Count == 0 || f.Kind == "" {
 			continue
@@ -123,16 +123,16 @@ func (p *Plan) holdEntries(held ledger.Held) {
 // seal sets the hash of the plan, with what holds it.
 func (p *Plan) seal() {
 	sum := sha256.New()
-	fmt.Fprintln(sum, p.hash)
+	_, _ = fmt.Fprintln(sum, p.hash)
 
 	for _, m := range p.Moves {
-		fmt.Fprintln(sum, m.Kind, m.Count, m.LockedCount)
+		_, _ = fmt.Fprintln(sum, m.Kind, m.Count, m.LockedCount)
 	}
 
 	p.PlanHash = hex.EncodeToString(sum.Sum(nil))
 }
 
-// check refuses a merge that nobody has seen the plan of, one whose plan has changed, and one that something holds.
+// check refuses a merge without a plan, one with a plan that has changed, and one that something holds.
 func (p *Plan) check(in *input) error {
 	switch {
 	case in.Body.PlanHash == nil:

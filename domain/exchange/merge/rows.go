@@ -25,6 +25,7 @@ const (
 	kindRules        kind = "bankRules"
 	kindLinks        kind = "ownerLinks"
 	kindUsers        kind = "users"
+	kindBlocks       kind = "calendarBlocks"
 	kindMappings     kind = "listingMappings"
 	kindSources      kind = "externalRecords"
 )
@@ -34,7 +35,7 @@ func (kind) Enum() []string {
 	var out []string
 	for _, k := range []kind{
 		kindPeriods, kindFees, kindReservations, kindTransactions, kindJournals, kindHistorical, kindEntries, kindStatements, kindImports,
-		kindPayments, kindMethods, kindTemplates, kindRules, kindLinks, kindUsers, kindMappings, kindSources,
+		kindPayments, kindMethods, kindTemplates, kindRules, kindLinks, kindUsers, kindBlocks, kindMappings, kindSources,
 	} {
 		out = append(out, string(k))
 	}
@@ -50,7 +51,7 @@ type rows struct {
 	columns []string
 	// where replaces the condition that the columns make, for rows that are not only those.
 	where string
-	// version is what must not change between the plan and the merge; empty for the whole row.
+	// version has the part of a row that must not change between the plan and the merge; empty for the whole row.
 	version string
 }
 
@@ -113,6 +114,7 @@ var listingRows = []rows{
 	{kind: kindImports, table: "statement_import", columns: []string{"listing_id"}},
 	{kind: kindTemplates, table: "transaction_template", columns: []string{"lines"}, version: "t.id::text || t.updated_at::text"},
 	{kind: kindRules, table: "bank_rule", columns: []string{"lines"}},
+	{kind: kindBlocks, table: "calendar_block", columns: []string{"listing_id"}, version: "t.id::text || t.status"},
 	{kind: kindMappings, table: "listing_connection", columns: []string{"listing_id"}, version: "t.id::text"},
 	{kind: kindSources, table: "external_record", where: "t.kind = 'listing' and t.entity_id = @id", version: "t.source_id::text || t.external_id"},
 }

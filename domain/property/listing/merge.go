@@ -21,8 +21,8 @@ var MergeErrors = apierr.List{ErrInGroup, ErrPeriods, errPeriodLocked}
 // Merge is a listing that goes into another.
 type Merge struct {
 	From, Into *Listing
-	// Moved are the ownership periods that go on at the other listing. Absorbed are those whose days are owned by the same
-	// owners there.
+	// Moved are the ownership periods that go on at the other listing. Absorbed are those on days that have the same owners
+	// there.
 	Moved, Absorbed []Period
 	// FromDays and IntoDays are the days on which the listings have owners.
 	FromDays, IntoDays []Span
@@ -81,8 +81,8 @@ func (m *Merge) checkPair() error {
 	return nil
 }
 
-// decide sorts the periods of the listing that goes: one on days without owners of the other moves there, one whose days
-// have the same owners there is absorbed, and any other is in the way.
+// decide sorts the periods of the listing that goes: one on days without owners of the other moves there, one on days
+// with the same owners there is absorbed, and any other is in the way.
 func (m *Merge) decide(from, into []Period) error {
 	m.FromDays, m.IntoDays = spans(from), spans(into)
 

@@ -28,8 +28,8 @@ func NoteMerged(tx *db.Tx, m Move) {
 	Note(tx, Merged, m.Type, m.Into, map[string]*id.ID{"mergedFromId": nil}, map[string]*id.ID{"mergedFromId": &m.From}, Ref(m.Role, m.Type, m.From))
 }
 
-// ContactMove returns the move of what names a contact.
+// ContactMove returns the move of records that name a contact.
 func ContactMove(from, into id.ID) Move { return Move{RoleOwner, Contact, from, into} }
 
-// ListingMove returns the move of what names a listing.
+// ListingMove returns the move of records that name a listing.
 func ListingMove(from, into id.ID) Move { return Move{RoleListing, Listing, from, into} }
