@@ -32,6 +32,13 @@ type move struct {
 func newMove(t *testing.T) *move {
 	t.Helper()
 
+	return newMoveOn(t, newScene(t))
+}
+
+// newMoveOn puts a scene on the way to a cutover as newMove says.
+func newMoveOn(t *testing.T, source *scene) *move {
+	t.Helper()
+
 	system, err := sandbox.New(sandbox.Config{Token: token})
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +51,7 @@ func newMove(t *testing.T) *move {
 		server.Close()
 	})
 
-	c := &move{scene: newScene(t), to: system, refs: map[string]string{}}
+	c := &move{scene: source, to: system, refs: map[string]string{}}
 
 	for i, name := range []string{"House 1", "House 2", "Twin", "Twin"} {
 		c.system.SetListing(sandbox.Listing{ID: fmt.Sprint("S", i+1), Name: name, Currency: "usd"})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"stayledger/platform/apitest"
+	"stayledger/platform/db"
 	"stayledger/platform/id"
 	sandbox "stayledger/provider/sandbox/pms"
 	"stayledger/test/world"
@@ -41,6 +42,13 @@ type scene struct {
 func newScene(t testing.TB) *scene {
 	t.Helper()
 
+	return newSceneIn(t, nil)
+}
+
+// newSceneIn returns such a team in a database of the test's own; nil is the package's.
+func newSceneIn(t testing.TB, d *db.DB) *scene {
+	t.Helper()
+
 	system, err := sandbox.New(sandbox.Config{Token: token})
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +61,7 @@ func newScene(t testing.TB) *scene {
 		server.Close()
 	})
 
-	return &scene{World: world.New(t), system: system, url: server.URL}
+	return &scene{World: world.In(t, d), system: system, url: server.URL}
 }
 
 // connect connects the team to the system and waits until that is done.
