@@ -31,8 +31,9 @@ func Intake() intake.Kind {
 }
 
 // matchIntake finds the reservations of the same listing that have the same confirmation code. Several of one code are
-// ambiguous.
-func matchIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
+// ambiguous. Those of another connection are its own until it is archived: a team that moves to another system has both
+// for a while, and a cutover tells which of their reservations are the same.
+func matchIntake(ctx context.Context, tx *db.Tx, from intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
 	type stay struct {
 		ListingID        id.ID  `json:"listingId"`
 		ConfirmationCode string `json:"confirmationCode"`
@@ -54,8 +55,10 @@ func matchIntake(ctx context.Context, tx *db.Tx, _ intake.Origin, unknown []inta
 		select g.n, array_agg(r.id order by r.id) as ids
 		from rows from (jsonb_to_recordset(@wanted) as ("listingId" uuid, "confirmationCode" text)) with ordinality as g ("listingId", "confirmationCode", n)
 		cross join lateral (
-			select id from reservation where team_id = @team and listing_id = g."listingId" and confirmation_code = g."confirmationCode"`+db.Fence+`) r
-		where g."confirmationCode" <> '' group by g.n`, db.Args{"team": tx.Team, "wanted": wanted})
+			select id from reservation s where team_id = @team and listing_id = g."listingId" and confirmation_code = g."confirmationCode"
+				and (connection_id is null or connection_id = @connection or exists (
+					select from connection c where c.team_id = @team and c.id = s.connection_id and c.status = 'archived'))`+db.Fence+`) r
+		where g."confirmationCode" <> '' group by g.n`, db.Args{"team": tx.Team, "wanted": wanted, "connection": from.ConnectionID})
 	if err != nil {
 		return nil, fmt.Errorf("match reservations: %w", err)
 	}
