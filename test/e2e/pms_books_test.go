@@ -38,12 +38,20 @@ var accountsByHand = map[string]string{
 func (r *rental) byHand() book {
 	r.t.Helper()
 
+	out := book{}
+	r.addByHand(out, func(string) bool { return true })
+
+	return out
+}
+
+// addByHand posts by hand the rows of the system that are earned on days of a kind.
+func (r *rental) addByHand(out book, isWanted func(day string) bool) {
+	r.t.Helper()
+
 	owned := map[string]bool{}
 	for i := range r.owned {
 		owned[r.system.listing(i+1)] = true
 	}
-
-	out := book{}
 
 	for n := 1; n <= r.stays; n++ {
 		row := r.row(n)
@@ -52,7 +60,7 @@ func (r *rental) byHand() book {
 		}
 
 		s, counts := r.system.read(row)
-		if !counts {
+		if !counts || !isWanted(s.day) {
 			continue
 		}
 
@@ -78,8 +86,6 @@ func (r *rental) byHand() book {
 			out.add(place{s.listing, "4100", month}, -fee)
 		}
 	}
-
-	return out
 }
 
 // bookedEntry is a row of the export of journal entries.
@@ -88,16 +94,25 @@ type bookedEntry struct {
 	amount                             string
 }
 
-// entries exports the journal entries.
-func (r *rental) entries() []bookedEntry {
+// export makes an export and returns its file.
+func (r *rental) export(path string, selection object) []byte {
 	r.t.Helper()
 
-	ack := r.post("/reports/journal-entries/csv", object{"columns": []string{"txnCode", "txnAt", "ledger", "listingId", "accountCode", "amount", "currency"}})
+	ack := r.post(path, selection)
 	r.done(ack)
 
 	file := r.get("/operations/" + ack.text("operationId")).list("resources")[0]
 
-	rows, err := csv.NewReader(bytes.NewReader(r.get(fmt.Sprint(file["url"])).want(200).body)).ReadAll()
+	return r.get(fmt.Sprint(file["url"])).want(200).body
+}
+
+// entries exports the journal entries.
+func (r *rental) entries() []bookedEntry {
+	r.t.Helper()
+
+	file := r.export("/reports/journal-entries/csv", object{"columns": []string{"txnCode", "txnAt", "ledger", "listingId", "accountCode", "amount", "currency"}})
+
+	rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -115,8 +130,17 @@ func (r *rental) entries() []bookedEntry {
 func (r *rental) checkBooks(when string) ([]bookedEntry, book) {
 	r.t.Helper()
 
-	refs, got, want := r.refs(), book{}, r.byHand()
-	entries := r.entries()
+	entries, want := r.entries(), r.byHand()
+	r.compareBooks(when, r.refs(), entries, want)
+
+	return entries, want
+}
+
+// compareBooks holds entries to a book by hand, in which listings have the names of refs.
+func (r *rental) compareBooks(when string, refs map[string]string, entries []bookedEntry, want book) {
+	r.t.Helper()
+
+	got := book{}
 
 	for _, e := range entries {
 		got.add(place{refs[e.listing], e.account, e.day[:len("2025-01")]}, centsIn(e.amount))
@@ -139,8 +163,6 @@ func (r *rental) checkBooks(when string) ([]bookedEntry, book) {
 			r.t.Errorf("%s: %v is %d, by hand %d", when, p, got[p], want[p])
 		}
 	}
-
-	return entries, want
 }
 
 // union returns the places of two books.

@@ -45,13 +45,16 @@ func TestJourneyOverOwnerRez(t *testing.T) {
 	walk(t, &ownerrezSystem)
 }
 
+// rentalSize is how many listings and stays a system begins with; the first listings, owned of them, have owners here.
+type rentalSize struct{ listings, stays, owned int }
+
 // rental is a team that is connected to a system of the sandbox.
 type rental struct {
 	*client
 	t       *testing.T
 	system  *pmsSystem
 	control *client
-	// listings and stays are how many the system began with; the first listings, owned of them, have owners here.
+	// listings, stays and owned are those of the size that the system began with.
 	listings, stays, owned int
 	accounts               map[string]string // ids by code
 	connection             string
@@ -63,7 +66,12 @@ type rental struct {
 func walk(t *testing.T, system *pmsSystem) {
 	t.Helper()
 
-	r := newRental(t, system)
+	size := rentalSize{listings: 6, stays: 60, owned: 3}
+	if pmsWhole {
+		size = rentalSize{listings: 200, stays: 5000, owned: 100}
+	}
+
+	r := newRental(t, system, size)
 	r.step("team")
 	r.connect()
 	r.step("connected")
@@ -95,14 +103,11 @@ func (r *rental) step(what string) {
 }
 
 // newRental starts the sandbox and the service, and makes a team with owners, fees and mappings.
-func newRental(t *testing.T, system *pmsSystem) *rental {
+func newRental(t *testing.T, system *pmsSystem, size rentalSize) *rental {
 	t.Helper()
 
-	r := &rental{t: t, system: system, listings: 6, stays: 60, owned: 3, accounts: map[string]string{}, posted: map[string]string{}, began: time.Now()}
-	if pmsWhole {
-		r.listings, r.stays, r.owned = 200, 5000, 100
-	}
-
+	r := &rental{t: t, system: system, listings: size.listings, stays: size.stays, owned: size.owned, began: time.Now()}
+	r.accounts, r.posted = map[string]string{}, map[string]string{}
 	r.control = &client{t: t, base: startSandbox(t, r.listings, r.stays), key: sandboxKey, bearer: true}
 	database, data := emptyDatabase(t), t.TempDir()
 
@@ -291,16 +296,22 @@ func (r *rental) connect() {
 func (r *rental) sync(mode string) {
 	r.t.Helper()
 	r.done(r.post(r.connection+"/sync", object{"mode": mode}))
-
-	for _, status := range []string{"queued", "running"} {
-		eventually(r.t, "without work", func() bool { return r.get("/operations?status="+status).want(200).text("total") == "0" })
-	}
+	r.outlast()
 
 	got := r.get("/syncs?limit=1").want(200)
 	r.t.Logf("%s: %s, asked %s", mode, got.text("data.0.counts"), r.control.get(r.system.path+"/control/counts").want(200).body)
 
 	if strings.Contains(got.text("data.0.counts"), "failed") || got.text("data.0.status") != "completed" {
 		r.t.Errorf("the sync is %s", got.body)
+	}
+}
+
+// outlast waits until nothing is left to do.
+func (r *rental) outlast() {
+	r.t.Helper()
+
+	for _, status := range []string{"queued", "running"} {
+		eventually(r.t, "without work", func() bool { return r.get("/operations?status="+status).want(200).text("total") == "0" })
 	}
 }
 
