@@ -84,6 +84,7 @@ type Usage struct {
 
 	isJoined bool
 	sql      string // empty if no noun declares a use
+	held     string // asks only what keeps a record from being archived; empty if nothing does
 }
 
 // NewUsage returns the usage of the records in a table. It finds nothing before the Part that names it is joined.
@@ -96,16 +97,28 @@ var errNotJoined = errors.New("the uses of the noun are not joined")
 
 // Load returns what uses a record, found by one query.
 func (u *Usage) Load(ctx context.Context, tx *db.Tx, record id.ID) (used Used, err error) {
+	return u.load(ctx, tx, record, u.sql)
+}
+
+// LoadArchiving returns why a record cannot be archived, without a look at what only keeps it from being deleted: that is
+// found at once where there is much of it, and slowly where there is nothing.
+func (u *Usage) LoadArchiving(ctx context.Context, tx *db.Tx, record id.ID) ([]string, error) {
+	used, err := u.load(ctx, tx, record, u.held)
+	return used.Archiving, err
+}
+
+// load returns what one of the queries finds.
+func (u *Usage) load(ctx context.Context, tx *db.Tx, record id.ID, sql string) (used Used, err error) {
 	if !u.isJoined {
 		return used, fmt.Errorf("find what uses a record of %s: %w", u.Of, errNotJoined)
 	}
 
-	if u.sql == "" {
+	if sql == "" {
 		return used, nil
 	}
 
 	args := db.Args{"team": tx.Team, "id": record}
-	if strings.Contains(u.sql, "@today") {
+	if strings.Contains(sql, "@today") {
 		args["today"] = day.Of(tx.Now)
 	}
 
@@ -114,7 +127,7 @@ func (u *Usage) Load(ctx context.Context, tx *db.Tx, record id.ID) (used Used, e
 		Deletion, Archiving bool
 	}
 
-	rows, err := db.Select[row](ctx, tx, u.sql, args)
+	rows, err := db.Select[row](ctx, tx, sql, args)
 	if err != nil {
 		return used, fmt.Errorf("find what uses a record of %s: %w", u.Of, err)
 	}
@@ -132,7 +145,7 @@ func (u *Usage) Load(ctx context.Context, tx *db.Tx, record id.ID) (used Used, e
 	return used, nil
 }
 
-// join sets the query that finds the uses. It panics if a use has a reason that is not among those of the noun, because
+// join sets the queries that find the uses. It panics if a use has a reason that is not among those of the noun, because
 // callers would not get it.
 func (u *Usage) join(uses []Use) {
 	deletion, archiving := map[string][]string{}, map[string][]string{}
@@ -152,18 +165,30 @@ func (u *Usage) join(uses []Use) {
 	}
 
 	// A row for each reason, in the order of the noun's own list.
-	var rows []string
+	var rows, holding []string
 
 	for i, reason := range u.Reasons {
-		if deletion[reason] != nil {
-			rows = append(rows, fmt.Sprintf("(%d, '%s', %s, %s)", i, reason,
-				orSQL(deletion[reason]...), orSQL(archiving[reason]...)))
+		if deletion[reason] == nil {
+			continue
+		}
+
+		holds := orSQL(archiving[reason]...)
+		rows = append(rows, fmt.Sprintf("(%d, '%s', %s, %s)", i, reason, orSQL(deletion[reason]...), holds))
+
+		if holds != orSQL() {
+			holding = append(holding, fmt.Sprintf("(%d, '%s', false, %s)", i, reason, holds))
 		}
 	}
 
-	u.isJoined, u.sql = true, ""
-	if rows != nil {
-		u.sql = "select reason, deletion, archiving from (values " + strings.Join(rows, ",\n") +
-			") u (n, reason, deletion, archiving) where deletion or archiving order by n"
+	u.isJoined, u.sql, u.held = true, usesSQL(rows), usesSQL(holding)
+}
+
+// usesSQL returns the query for rows of reasons, empty for none.
+func usesSQL(rows []string) string {
+	if rows == nil {
+		return ""
 	}
+
+	return "select reason, deletion, archiving from (values " + strings.Join(rows, ",\n") +
+		") u (n, reason, deletion, archiving) where deletion or archiving order by n"
 }

@@ -107,7 +107,7 @@ func (h Listings) decide(ctx context.Context, tx *db.Tx, item *BatchItem, found 
 	// Only leaving the status active needs a check.
 	if item.Status != nil && d.Status != *item.Status {
 		if *item.Status == Inactive && item.ID != nil {
-			used, err := h.listings.Load(ctx, tx, d.ID)
+			used, err := h.listings.LoadArchiving(ctx, tx, d.ID)
 			if err != nil {
 				return nil, err
 			}

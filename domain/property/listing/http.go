@@ -169,7 +169,7 @@ func (h Listings) deleteListing(ctx context.Context, tx *db.Tx, in *deleteInput)
 	switch {
 	case refused == nil:
 		err = remove(ctx, tx, l)
-	case in.OnLocked == "archive" && checkDeactivate(used) == nil:
+	case in.OnLocked == "archive" && checkDeactivate(used.Archiving) == nil:
 		d := &draft{Listing: *l, before: l}
 		d.Status = Inactive
 		err = saveDrafts(ctx, tx, []*draft{d})

@@ -87,10 +87,10 @@ func checkDelete(used parts.Used) error {
 }
 
 // checkDeactivate refuses to deactivate a listing that guests are still going to stay in.
-func checkDeactivate(used parts.Used) error {
-	if used.Archiving == nil {
+func checkDeactivate(used []string) error {
+	if used == nil {
 		return nil
 	}
 
-	return errInUse.With(apierr.InUse{LockReasons: used.Archiving})
+	return errInUse.With(apierr.InUse{LockReasons: used})
 }
