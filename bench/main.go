@@ -77,6 +77,7 @@ func sections() []section {
 		{"documents", func(s sizes) *seed { return ownersSeed(s.papers/10, s.papers) }, documents},
 		{"intake", func(sizes) *seed { return intakeSeed() }, intakes},
 		{"sync", func(sizes) *seed { return syncSeed() }, syncs},
+		{"cutover", func(s sizes) *seed { return cutoverSeed(s.synced, s.synced, 10*s.synced) }, cutovers},
 	}, dailySections())
 }
 
@@ -133,7 +134,7 @@ func main() {
 	flag.IntVar(&o.entries, "entries", 0, "journal entries of the largest ledger")
 	flag.IntVar(&o.stays, "stays", 0, "reservations whose journals are refreshed")
 	flag.IntVar(&o.taken, "taken", 0, "records that are taken in from outside")
-	flag.IntVar(&o.synced, "synced", 0, "reservations of the property-management system that is read by syncs")
+	flag.IntVar(&o.synced, "synced", 0, "reservations of the property-management system that is read by syncs, and of the team that moves to another")
 	flag.IntVar(&o.system, "system", 0, "serve a property-management system with so many reservations and measure nothing, as "+
 		"the section sync has it")
 	flag.StringVar(&o.daily, "daily-rows", "", "rows of a noun that the requests of a day are measured with, the fewest first")
