@@ -107,7 +107,7 @@ func TestJourneyToAnotherSystem(t *testing.T) {
 	c.step("both systems are read again, and the next month is published")
 }
 
-// startCrossing returns a team whose first system is read, with published statements and a closed month.
+// startCrossing returns a team with a first system that is read, published statements and a closed month.
 func startCrossing(t *testing.T) *crossing {
 	t.Helper()
 
@@ -424,7 +424,7 @@ func (c *crossing) compareReports(preview *answer, before, after *standing) {
 }
 
 // checkGuests holds the balance of each guest to the rows of the systems and the deposits: a stay from the day on has
-// that of its pair, one before it its own, and the deposit of the stay without a pair is nobody's.
+// that of its pair, one before it its own, and the deposit of the stay without a pair is for no stay.
 func (c *crossing) checkGuests(after *standing) {
 	c.t.Helper()
 

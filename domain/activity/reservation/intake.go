@@ -32,7 +32,7 @@ func Intake() intake.Kind {
 
 // matchIntake finds the reservations of the same listing that have the same confirmation code. Several of one code are
 // ambiguous. Those of another connection are its own until it is archived: a team that moves to another system has both
-// for a while, and a cutover tells which of their reservations are the same.
+// for a while, and a cutover says which of their reservations are the same.
 func matchIntake(ctx context.Context, tx *db.Tx, from intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
 	type stay struct {
 		ListingID        id.ID  `json:"listingId"`
