@@ -136,10 +136,17 @@ func newScene(t *testing.T) *scene {
 func (s *scene) newTeam(ledger bool) *apitest.Team {
 	s.T.Helper()
 
-	made := id.New(s.DB.Now())
-	s.Reach(made)
+	of := s.newStranger(ledger)
+	s.Reach(of.ID)
 
-	of := s.In(made)
+	return of
+}
+
+// newStranger returns a team that the partner's caller does not reach.
+func (s *scene) newStranger(ledger bool) *apitest.Team {
+	s.T.Helper()
+
+	of := s.In(id.New(s.DB.Now()))
 	of.Exec(`insert into team (id, type, name, region, partner_id, is_general_ledger, created_at, updated_at)
 		values (@team, 'propertyManager', 'Old', 'us', @partner, @ledger, now(), now())`, db.Args{"partner": s.ID, "ledger": ledger})
 

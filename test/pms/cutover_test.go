@@ -157,7 +157,7 @@ func (c *move) revenue(stay *apitest.Response) (sum int64) {
 	return sum
 }
 
-// Proves: CUT-02..CUT-12, CUT-18..CUT-30, CUT-34, CUT-37, CUT-42..CUT-49, INIT-16, INIT-17.
+// Proves: CUT-02..CUT-12, CUT-18..CUT-30, CUT-34, CUT-37, CUT-42..CUT-49, INIT-16, INIT-17, RSN-54.
 func TestATeamMovesToAnotherSystem(t *testing.T) {
 	t.Parallel()
 	c := newMove(t)
@@ -294,7 +294,7 @@ func (c *move) after(deposits []string) {
 	}
 }
 
-// Proves: CUT-31..CUT-33, CUT-50..CUT-58.
+// Proves: CUT-31..CUT-33, CUT-50..CUT-58, RSN-42.
 func TestCutoversThatAreRefused(t *testing.T) {
 	t.Parallel()
 	c := newMove(t)

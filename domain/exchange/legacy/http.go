@@ -31,7 +31,7 @@ func Part(box *seal.Box, contacts, listings, reservations intake.Kind) parts.Par
 					"order; each can be missing. It is read as it arrives, and all of it is taken in or nothing. A dump that comes again replaces " +
 					"accounts, shares, templates and statements, and changes the other records by their ids. Fails with 400 in a team with a general " +
 					"ledger (`sourceNotLegacy`), and with the place of the record for what is no dump.",
-				Scopes: []string{"legacy:import"}, Status: http.StatusCreated, MaxBody: maxDump, Timeout: 10 * time.Minute,
+				Errors: apierr.List{apierr.MalformedJSON}, Scopes: []string{"legacy:import"}, Status: http.StatusCreated, MaxBody: maxDump, Timeout: 10 * time.Minute,
 				Form: []api.Part{{Name: "file", Required: true, File: true, Doc: "The dump, at most 1 GiB."}},
 			}, api.Receiver[importInput, *Filled, Filled]{Receive: d.receive, Settle: settle}),
 		},

@@ -51,14 +51,16 @@ func (r *reader) begin(ctx context.Context) error {
 	return nil
 }
 
-// names notes the names of records, which none before has had.
-func names[T any](seen map[string]T, section string, from int, ids []string, value func(i int) T) error {
-	for i, name := range ids {
-		if _, twice := seen[name]; twice {
-			return apierr.BadRequest.At(apierr.IssueUnique.InBody(section, from+i, "id"))
+// checkNames refuses records with a name that one before has had, in its field.
+func checkNames[T any](seen map[string]T, field, section string, from int, names []string) error {
+	here := make(map[string]bool, len(names))
+
+	for i, name := range names {
+		if _, twice := seen[name]; twice || here[name] {
+			return apierr.BadRequest.At(apierr.IssueUnique.InBody(section, from+i, field))
 		}
 
-		seen[name] = value(i)
+		here[name] = true
 	}
 
 	return nil
@@ -71,8 +73,12 @@ func (r *reader) saveAccounts(ctx context.Context, from int, accounts []Account)
 		keys[i] = accounts[i].Key
 	}
 
-	if err := names(r.accounts, "accounts", from, keys, func(int) bool { return true }); err != nil {
+	if err := checkNames(r.accounts, "key", "accounts", from, keys); err != nil {
 		return err
+	}
+
+	for _, key := range keys {
+		r.accounts[key] = true
 	}
 
 	r.counts.Accounts += int64(len(accounts))
@@ -139,14 +145,22 @@ func (r *reader) saveOwners(ctx context.Context, from int, owners []Owner) error
 		})
 	}
 
+	if err := checkNames(r.owners, "id", "owners", from, refs); err != nil {
+		return err
+	}
+
 	ids, err := r.saveKind(ctx, &r.contacts, "owners", from, values)
 	if err != nil {
 		return err
 	}
 
+	for i, name := range refs {
+		r.owners[name] = ids[i]
+	}
+
 	r.counts.Owners += int64(len(owners))
 
-	return names(r.owners, "owners", from, refs, func(i int) id.ID { return ids[i] })
+	return nil
 }
 
 // saveListings saves listings with the shares of their owners.
@@ -178,16 +192,20 @@ func (r *reader) saveListings(ctx context.Context, from int, listings []Listing)
 		}
 	}
 
+	if err := checkNames(r.listings, "id", "listings", from, refs); err != nil {
+		return err
+	}
+
 	ids, err := r.saveKind(ctx, &r.doors.listings, "listings", from, values)
 	if err != nil {
 		return err
 	}
 
-	r.counts.Listings += int64(len(listings))
-
-	if err := names(r.listings, "listings", from, refs, func(i int) id.ID { return ids[i] }); err != nil {
-		return err
+	for i, name := range refs {
+		r.listings[name] = ids[i]
 	}
+
+	r.counts.Listings += int64(len(listings))
 
 	shares := []share{}
 
