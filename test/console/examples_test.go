@@ -42,6 +42,7 @@ type workbench struct {
 func (o *office) workbench() *workbench {
 	b := &workbench{t: o.t, folder: o.t.TempDir(), env: append(os.Environ(), "STAYLEDGER_URL="+o.base, "STAYLEDGER_KEY="+o.key, "STAYLEDGER_TOKEN=none")}
 	b.write("invoice.pdf", "%PDF-1.4\n%%EOF\n")
+	b.write("dump.json", "{}")
 	b.write("file", "content")
 
 	return b
