@@ -1,6 +1,7 @@
 package migration_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -24,9 +25,7 @@ func TestMigrationsThatAreRefused(t *testing.T) {
 
 	importOf := func(changes object) object {
 		body := s.request(nil)
-		for name, v := range changes {
-			body[name] = v
-		}
+		maps.Copy(body, changes)
 
 		return body
 	}
@@ -131,17 +130,13 @@ func TestDumpsThatAreRefused(t *testing.T) {
 			"id": "s", "listingId": "l-1", "startAt": "2025-01-01", "endAt": "2025-01-31", "status": "posted", "balanceStart": 0, "balanceEnd": 0,
 			"lines": array{},
 		}
-		for name, v := range changes {
-			out[name] = v
-		}
+		maps.Copy(out, changes)
 
 		return out
 	}
 	line := func(changes object) object {
 		out := object{"id": "1", "type": "line", "accountKey": "k-rent", "amount": 1}
-		for name, v := range changes {
-			out[name] = v
-		}
+		maps.Copy(out, changes)
 
 		return statement(object{"lines": array{out}})
 	}

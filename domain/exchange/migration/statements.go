@@ -225,7 +225,8 @@ func (h *history) importAll(ctx context.Context, tx *db.Tx, operationID id.ID, a
 		ids[i] = done[i].ID
 	}
 
-	if err := statement.NoteOrigins(ctx, tx, h.source, operationID, ids, sources); err != nil {
+	origins := &statement.Origins{SourceTenantID: h.source, OperationID: operationID, Statements: ids, SourceIDs: sources}
+	if err := statement.NoteOrigins(ctx, tx, origins); err != nil {
 		return nil, fmt.Errorf("import legacy statements: %w", err)
 	}
 

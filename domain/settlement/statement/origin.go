@@ -17,14 +17,23 @@ type Origin struct {
 	ImportedAt     day.Instant `json:"importedAt"`
 }
 
-// NoteOrigins notes from which statements of another team some imported ones come, sources[i] of statements[i] (MIG-42).
-func NoteOrigins(ctx context.Context, tx *db.Tx, from, operation id.ID, statements []id.ID, sources []string) error {
+// Origins are where some statements come from: Statements[i] from SourceIDs[i] of another team.
+type Origins struct {
+	SourceTenantID, OperationID id.ID
+	Statements                  []id.ID
+	SourceIDs                   []string
+}
+
+// NoteOrigins notes where statements that were imported come from (MIG-42).
+func NoteOrigins(ctx context.Context, tx *db.Tx, o *Origins) error {
 	_, err := tx.Exec(ctx, `
 		insert into statement_origin (team_id, statement_id, source_team_id, source_id, operation_id, imported_at)
 		select @team, s.id, @from, s.source, @operation, @now from unnest(@statements::uuid[], @sources::text[]) s (id, source)
 		on conflict (team_id, statement_id) do update set source_team_id = excluded.source_team_id, source_id = excluded.source_id,
 			operation_id = excluded.operation_id, imported_at = excluded.imported_at`,
-		db.Args{"team": tx.Team, "from": from, "operation": operation, "statements": statements, "sources": sources, "now": tx.Now})
+		db.Args{
+			"team": tx.Team, "from": o.SourceTenantID, "operation": o.OperationID, "statements": o.Statements, "sources": o.SourceIDs, "now": tx.Now,
+		})
 	if err != nil {
 		return fmt.Errorf("note where statements come from: %w", err)
 	}
