@@ -191,3 +191,38 @@ func (s *scene) wantStatements(rent, cleaning, odd string) {
 }
 
 func itoa(i int) string { return strconv.Itoa(i) }
+
+// The first live statement goes on from the last imported one if the import may open the books.
+func TestLiveStatementsGoOnFromImportedOnes(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.move(nil)
+	s.target.Patch("/teams/"+s.target.ID.String()+"/init", nil).Want(200)
+
+	body := s.request(map[string]any{"k-odd": s.account("5200")})
+	body["openingBalances"] = true
+	s.Post("/partner/vri-to-vrt/statements", body).Want(202)
+	s.Work()
+
+	first := s.target.Get("/statements?month=2025-04&limit=50").Want(200)
+	if first.Len("data") == 0 {
+		t.Fatalf("the statements are %s", first.Body)
+	}
+
+	for i := range first.Len("data") {
+		at := "data." + itoa(i) + "."
+
+		want := map[string]int64{"Beach House": 55_500}[first.String(at+"listing.name")]
+		if first.Int(at+"financials.balanceStart") != want || first.Len(at+"issues") != 0 && want != 0 {
+			t.Errorf("the first live statement is %s", first.Body)
+		}
+	}
+
+	// Again it is as it was.
+	s.Post("/partner/vri-to-vrt/statements", body).Want(202)
+	s.Work()
+
+	if again := s.target.Get("/listings/opening-balance").Want(200); again.Len("data") != 1 || again.Int("data.0.amount") != 55_500 {
+		t.Errorf("the opening balances are %s", again.Body)
+	}
+}

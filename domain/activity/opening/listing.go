@@ -196,3 +196,30 @@ func lockListing(ctx context.Context, tx *db.Tx, listingID id.ID) error {
 
 	return nil
 }
+
+// Begin sets the opening balance of a listing that has none, and returns whether it did: a listing without an owner on the
+// day gets none.
+func Begin(ctx context.Context, tx *db.Tx, listingID id.ID, amount money.Cents, currency string) (bool, error) {
+	stored, err := loadOpening(ctx, tx, listingID)
+	if err != nil || stored != nil {
+		return false, err
+	}
+
+	start, err := db.Get[*day.Day](ctx, tx, `select statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return false, fmt.Errorf("read the team: %w", err)
+	}
+
+	if start == nil {
+		return false, trial.ErrNoStart
+	}
+
+	owned, err := transaction.HasOwnerAtOpening(ctx, tx, listingID, start.AddDays(-1))
+	if err != nil || !owned {
+		return false, err
+	}
+
+	in := &putOpening{ID: listingID, Body: PutListing{Amount: amount, Currency: api.Set(currency)}}
+
+	return true, saveOpening(ctx, tx, in, nil, start.AddDays(-1))
+}

@@ -27,11 +27,22 @@ type history struct {
 	// records are those of the new team by those of the legacy team.
 	records map[string]map[string]id.ID
 	stored  map[string]id.ID // mappings of the last import
+	// periods are those of the new listings, and currencies those of the old ones.
+	periods    map[id.ID][]listing.Period
+	currencies map[id.ID]string
 
+	// final are the last final statements by listing and currency, whether they are imported or not.
+	final map[place]string
 	// heads are the statements to import, keys the legacy accounts of their lines in order; skipped are left out.
 	heads   []legacy.Head
 	keys    []string
 	skipped []SkippedStatement
+}
+
+// place is a listing of a legacy team, in a currency.
+type place struct {
+	listing  id.ID
+	currency string
 }
 
 // checkTeams fails with an issue for a team that the caller does not reach, for a source that is no legacy team, and for
@@ -105,6 +116,10 @@ func loadHistory(ctx context.Context, tx *db.Tx, source id.ID) (*history, error)
 			return err
 		}
 
+		if h.currencies, err = legacy.LoadCurrencies(ctx, tx, source); err != nil {
+			return err
+		}
+
 		all, err = legacy.LoadHeads(ctx, tx, source)
 
 		return err
@@ -123,7 +138,7 @@ func loadHistory(ctx context.Context, tx *db.Tx, source id.ID) (*history, error)
 		}
 	}
 
-	return h, h.place(ctx, tx, all)
+	return h, h.choose(ctx, tx, all)
 }
 
 // loadRecords loads what earlier steps of the migration have kept.
@@ -166,20 +181,21 @@ func (h *history) loadRecords(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// place finds out which statements can be imported, and the cutover: the later of the day that was asked for and the first
+// choose finds out which statements can be imported, and the cutover: the later of the day that was asked for and the first
 // day of the month after the last final statement (MIG-33, MIG-45).
-func (h *history) place(ctx context.Context, tx *db.Tx, all []legacy.Head) error {
+func (h *history) choose(ctx context.Context, tx *db.Tx, all []legacy.Head) error {
 	listings := make([]id.ID, 0, len(h.records["listing"]))
 	for _, target := range h.records["listing"] {
 		listings = append(listings, target)
 	}
 
-	periods, err := listing.OwnPeriods(ctx, tx, listings)
-	if err != nil {
+	var err error
+	if h.periods, err = listing.OwnPeriods(ctx, tx, listings); err != nil {
 		return fmt.Errorf("read the ownership periods of a new team: %w", err)
 	}
 
 	names := map[string]bool{}
+	h.final = map[place]string{}
 
 	var last *legacy.Head
 
@@ -193,9 +209,10 @@ func (h *history) place(ctx context.Context, tx *db.Tx, all []legacy.Head) error
 			h.cutover = after
 		}
 
+		h.final[place{s.ListingID, s.Currency}] = s.SourceID
 		target := h.records["listing"][s.ListingID.String()]
 
-		if reason := h.skip(s, last, periods[target]); reason != "" {
+		if reason := h.skip(s, last, h.periods[target]); reason != "" {
 			h.skipped = append(h.skipped, SkippedStatement{s.SourceID, s.StartAt, s.EndAt, int64(s.BalanceEnd), s.Currency, reason})
 			continue
 		}
@@ -215,6 +232,15 @@ func (h *history) place(ctx context.Context, tx *db.Tx, all []legacy.Head) error
 	slices.Sort(h.keys)
 
 	return nil
+}
+
+// ownersOn returns the ownership period that a listing of the legacy team has in the new one on a day, the zero id for none.
+func (h *history) ownersOn(source id.ID, on day.Day) id.ID {
+	if p := listing.Covering(h.periods[h.records["listing"][source.String()]], on); p != nil {
+		return p.ID
+	}
+
+	return id.Zero
 }
 
 // skip returns why a statement is left out, empty for one that is imported; last is the one before it that is.
