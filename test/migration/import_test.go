@@ -96,6 +96,8 @@ func TestStatementsOfALegacyTeamAreImported(t *testing.T) {
 	s.move(nil)
 	s.target.Patch("/teams/"+s.target.ID.String()+"/init", nil).Want(200)
 
+	s.target.Exec(`update team set statement_start_at = '2025-02-01' where id = @team`, nil)
+
 	before := s.target.Get("/reports/trial-balance?startDate=2024&endDate=2026").Want(200)
 
 	s.importAll("/partner/vri-to-vrt/statements", map[string]any{"k-odd": s.account("5200")})
