@@ -11,12 +11,35 @@ import (
 	"sync"
 	"time"
 
+	known "stayledger/domain/exchange/pms"
 	"stayledger/provider/sandbox"
 	"stayledger/provider/sandbox/bankfeed"
 	"stayledger/provider/sandbox/hostaway"
+	"stayledger/provider/sandbox/legacy"
 	"stayledger/provider/sandbox/ownerrez"
 	"stayledger/provider/sandbox/pms"
 )
+
+// sandboxGroup are the commands of the sandbox; without a name it is served.
+type sandboxGroup struct {
+	Serve  sandboxCmd `cmd:"" default:"withargs" help:"Serve a payment provider that moves no money, a bank feed without banks and a PMS without guests."`
+	Legacy legacyCmd  `cmd:"" help:"Print a dump of a team without a general ledger that does not exist, for POST /legacy/import."`
+}
+
+// legacyCmd prints dumps of legacy teams.
+type legacyCmd struct {
+	Listings int    `default:"30" help:"How many listings the team has; ten have every kind of owners."`
+	Months   int    `default:"12" help:"How many months of statements."`
+	From     string `default:"2023-01" help:"The first month (YYYY-MM)."`
+	Seed     uint64 `default:"1" help:"The same seed gives the same dump."`
+}
+
+// Run prints a dump as it is made. Its connections are to systems that speak our own protocol.
+func (c *legacyCmd) Run(*runContext) error {
+	systems := known.New(nil, known.Options{}).Apps()
+
+	return legacy.Write(os.Stdout, legacy.Plan{Seed: c.Seed, Listings: c.Listings, Months: c.Months, From: c.From, AppID: string(systems[0].ID)})
+}
 
 type sandboxCmd struct {
 	Listen         string        `env:"STAYLEDGER_SANDBOX_LISTEN" default:"127.0.0.1:8085" help:"Address to serve on."`

@@ -10,7 +10,8 @@ import (
 )
 
 // CopyGrants lets everybody into the team of the transaction who may work in another one: people with the same scopes, and
-// keys that name the team. An owner's grant is left out: it belongs to a contact of the other team.
+// keys that name several teams. The only other key is the one that asks: requests by a key of one team need not say which
+// team they mean, and would fail from then on. An owner's grant is left out: it belongs to a contact of the other team.
 func CopyGrants(ctx context.Context, tx *db.Tx, from id.ID) error {
 	type grant struct {
 		UserID id.ID    `json:"user_id"`
@@ -34,7 +35,10 @@ func CopyGrants(ctx context.Context, tx *db.Tx, from id.ID) error {
 			return err
 		}
 
-		keys, err = db.Select[reach](ctx, tx, `select key_id, home_team_id from access_key_team where team_id = @from order by key_id`, db.Args{"from": from})
+		keys, err = db.Select[reach](ctx, tx, `
+			select t.key_id, t.home_team_id from access_key_team t where t.team_id = @from and (t.home_team_id <> @from or exists (
+				select from access_key k where k.team_id = @from and k.id = t.key_id and k.user_id = @actor)) order by t.key_id`,
+			db.Args{"from": from, "actor": tx.Actor.User})
 
 		return err
 	})
