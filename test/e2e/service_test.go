@@ -69,6 +69,16 @@ type process struct {
 // start runs the binary and waits until it serves (or, without an address, until it says that it works).
 func start(t *testing.T, database, data string, args ...string) *process {
 	t.Helper()
+
+	p := launch(t, database, data, args...)
+	p.untilReady()
+
+	return p
+}
+
+// launch runs the binary and returns at once.
+func launch(t *testing.T, database, data string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, log: &buffer{}, done: make(chan struct{})}
 
 	address := freeAddress(t)
@@ -92,7 +102,6 @@ func start(t *testing.T, database, data string, args ...string) *process {
 	go func() { _ = p.cmd.Wait(); close(p.done) }()
 
 	t.Cleanup(func() { p.signal(syscall.SIGTERM); p.wait(40 * time.Second) })
-	p.untilReady()
 
 	return p
 }
@@ -214,6 +223,8 @@ type client struct {
 	key  string
 	// bearer says that the key is a bearer token whatever it begins with.
 	bearer bool
+	// team is the team that is selected; empty leaves it to the service.
+	team string
 }
 
 type answer struct {
@@ -255,6 +266,10 @@ func (c *client) call(method, path string, body any) *answer {
 		req.Header.Set("Authorization", "Bearer "+c.key)
 	case c.key != "":
 		req.Header.Set("x-api-key", c.key)
+	}
+
+	if c.team != "" {
+		req.Header.Set("X-Team-Id", c.team)
 	}
 
 	resp, err := http.DefaultClient.Do(req)
