@@ -147,6 +147,36 @@ func (tx *Tx) finish() error {
 	return nil
 }
 
+// Spill sends the statements for what was gathered so far, so that a long transaction does not hold all of it in memory.
+// Within Try it does nothing, since what fails there is undone.
+func (tx *Tx) Spill(ctx context.Context, of *Gathering) error {
+	if tx.depth > 0 {
+		return nil
+	}
+
+	var (
+		items []any
+		rest  []gathered
+	)
+
+	for _, g := range tx.gathered {
+		if g.to == of {
+			items = append(items, g.item)
+		} else {
+			rest = append(rest, g)
+		}
+	}
+
+	stmts, err := of.End(tx, items)
+	if err != nil {
+		return err
+	}
+
+	tx.gathered = rest
+
+	return tx.Pipeline(ctx, stmts...)
+}
+
 // batch returns a batch with the statements that must come before the next ones, and their number. It fails if the
 // transaction has ended or could not begin.
 func (tx *Tx) batch(statements int) (*pgx.Batch, int, error) {

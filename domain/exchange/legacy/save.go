@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
@@ -285,9 +286,12 @@ func (r *reader) saveReservations(ctx context.Context, from int, reservations []
 
 	r.counts.Reservations += int64(len(reservations))
 
-	_, err := r.saveKind(ctx, &r.reservations, "reservations", from, values)
+	if _, err := r.saveKind(ctx, &r.reservations, "reservations", from, values); err != nil {
+		return err
+	}
 
-	return err
+	// Nothing else of a dump changes a stay, so that its event is complete.
+	return audit.Spill(ctx, r.tx)
 }
 
 // saveTemplates saves layouts of statements.
