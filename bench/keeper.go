@@ -84,7 +84,7 @@ func (k *keeper) keep(name string, metrics []Metric, took time.Duration, size si
 	r.At, r.Seconds, r.Metrics = time.Now().UTC().Truncate(time.Second), took.Round(100*time.Millisecond).Seconds(), metrics
 	r.Sizes = map[string]any{
 		"operations": size.operations, "entries": size.entries, "stays": size.stays, "periods": size.periods, "papers": size.papers,
-		"taken": size.taken, "synced": size.synced, "daily": size.daily, "landlords": size.landlords,
+		"taken": size.taken, "synced": size.synced, "moved": size.moved, "daily": size.daily, "landlords": size.landlords,
 	}
 
 	if strings.HasPrefix(name, "daily-") {

@@ -19,6 +19,7 @@ type client struct {
 	in      *bufio.Reader
 	address string
 	secret  string
+	team    string // that is selected; empty where the key has one
 }
 
 // dial opens a connection to a server.
@@ -36,8 +37,14 @@ func (c *client) close() { _ = c.conn.Close() }
 
 // request returns the bytes of a request.
 func (c *client) request(method, path, body string) []byte {
+	selected := ""
+	if c.team != "" {
+		selected = "X-Team-Id: " + c.team + "\r\n"
+	}
+
 	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: bench\r\nAccept: "+
-		"application/json\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", method, path, c.address, c.secret, len(body), body)
+		"application/json\r\nX-Api-Key: %s\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		method, path, c.address, c.secret, selected, len(body), body)
 }
 
 // send sends a request and returns the answer's body if keep is set. It fails for a status from 400 on.
