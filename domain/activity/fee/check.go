@@ -32,7 +32,7 @@ func (c *change) check(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
-	listingIssues, err := checkListings(ctx, tx, c.subscriptions)
+	listingIssues, err := c.checkListings(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -125,33 +125,15 @@ func (c *change) checkTax(ctx context.Context, tx *db.Tx) ([]apierr.Issue, error
 
 // checkGroups fails with listing.ErrInGroup if subscriptions would charge a member of a group itself. Those that it had
 // before it joined may stay as they are.
-func checkGroups(ctx context.Context, tx *db.Tx, subscriptions []ListingSubscription, before []Period) error {
-	now := newPeriods(subscriptions)
+func (c *change) checkGroups(before []Period) error {
 	had := map[string]bool{}
-
 	for i := range before {
 		had[before[i].terms()] = true
 	}
 
-	var added []id.ID
-
+	now := newPeriods(c.subscriptions)
 	for i := range now {
-		if !had[now[i].terms()] {
-			added = append(added, now[i].ListingID)
-		}
-	}
-
-	if added == nil {
-		return nil
-	}
-
-	listings, err := listing.ByID(ctx, tx, added)
-	if err != nil {
-		return err
-	}
-
-	for i := range now {
-		if l := listings[now[i].ListingID]; l.Parent != nil {
+		if l := c.listings[now[i].ListingID]; l.Parent != nil && !had[now[i].terms()] {
 			return listing.ErrInGroup.At(apierr.IssueContradiction.InBody("listingSubscriptions", i, "listingId"))
 		}
 	}
@@ -159,26 +141,26 @@ func checkGroups(ctx context.Context, tx *db.Tx, subscriptions []ListingSubscrip
 	return nil
 }
 
-// checkListings returns an issue for each listing that the team does not have.
-func checkListings(ctx context.Context, tx *db.Tx, subscriptions []ListingSubscription) ([]apierr.Issue, error) {
-	if len(subscriptions) == 0 {
+// checkListings loads the listings of the subscriptions, and returns an issue for each that the team does not have.
+func (c *change) checkListings(ctx context.Context, tx *db.Tx) ([]apierr.Issue, error) {
+	if len(c.subscriptions) == 0 {
 		return nil, nil
 	}
 
-	ids := make([]id.ID, len(subscriptions))
-	for i := range subscriptions {
-		ids[i] = subscriptions[i].ListingID
+	ids := make([]id.ID, len(c.subscriptions))
+	for i := range c.subscriptions {
+		ids[i] = c.subscriptions[i].ListingID
 	}
 
-	listings, err := listing.ByID(ctx, tx, ids)
-	if err != nil {
+	var err error
+	if c.listings, err = listing.ByID(ctx, tx, ids); err != nil {
 		return nil, err
 	}
 
 	var issues []apierr.Issue
 
 	for i := range ids {
-		if _, known := listings[ids[i]]; !known {
+		if _, known := c.listings[ids[i]]; !known {
 			issues = append(issues, apierr.IssueNotFound.InBody("listingSubscriptions", i, "listingId"))
 		}
 	}

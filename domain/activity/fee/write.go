@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
+	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/day"
@@ -203,6 +204,9 @@ type change struct {
 	given         bool
 	// keepFormula says that the formula is the one that was checked before.
 	keepFormula bool
+
+	// listings are those of the subscriptions, once they were checked.
+	listings map[id.ID]listing.Listing
 }
 
 // save checks and saves a fee, and marks the journals that change with it.
@@ -219,7 +223,7 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 		return nil, err
 	}
 
-	if err := checkGroups(ctx, tx, c.subscriptions, before); err != nil {
+	if err := c.checkGroups(before); err != nil {
 		return nil, err
 	}
 
