@@ -524,13 +524,13 @@ func TestAcknowledgementsAreAccepted(t *testing.T) {
 var sharedReasons = map[apierr.Reason]int{
 	apierr.ReasonAccountClassificationLocked: 2,  // of the ledger, of the bank
 	apierr.ReasonBeforeStatementStartDate:    2,  // a date, a month
-	apierr.ReasonBooksClosed:                 3,  // a date, a listing that a cutover would move, records of a merge
+	apierr.ReasonBooksClosed:                 2,  // a date, records that would move
 	apierr.ReasonDuplicateName:               5,  // of five nouns
 	apierr.ReasonDuplicateUniqueRef:          13, // of thirteen nouns
 	apierr.ReasonInUse:                       13, // of thirteen nouns
 	apierr.ReasonNotBankAccount:              3,  // an account as such, one for payouts, one for funding
 	apierr.ReasonReservationLocked:           2,  // one reservation, those of a cutover
-	apierr.ReasonStatementAttachment:         4,  // entries, an ownership period, a listing that a cutover would move, records of a merge
+	apierr.ReasonStatementAttachment:         3,  // entries, an ownership period, records that would move
 	apierr.ReasonTransactionInactive:         2,  // a transaction, a template
 }
 

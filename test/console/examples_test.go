@@ -571,8 +571,14 @@ func TestEveryOperationIsOnItsPage(t *testing.T) {
 		errors.has(`<tr id="` + string(reason) + `">`)
 	}
 
+	chapter, _, err = site.Asset("/chapters/issues")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	issues := pageCheck{t: t, name: "the chapter of issues", page: string(chapter.Body)}
 	for _, code := range apierr.IssueCodes() {
-		errors.has(`<tr id="issue-` + string(code) + `">`)
+		issues.has(`<tr id="issue-` + string(code) + `">`)
 	}
 
 	if strings.Contains(errors.page, "</code><td><details>") || strings.Contains(errors.page, "</code><td>\n") {

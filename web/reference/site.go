@@ -43,6 +43,7 @@ var chapters = []Chapter{
 	{"authentication", "Authentication"},
 	{"paging", "Lists: paging, sorting, filters"},
 	{"errors", "Errors"},
+	{"issues", "Codes of issues"},
 	{"idempotency", "Idempotency"},
 	{"waiting", "Waiting for operations"},
 	{"dry-run", "Dry run"},

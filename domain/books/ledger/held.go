@@ -4,8 +4,15 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+)
+
+// What keeps records from moving to others while an owner statement or closed books hold their entries.
+var (
+	ErrMoveAttached = apierr.New(apierr.CodeConflict, apierr.ReasonStatementAttachment, "Records that would move are in an owner statement")
+	ErrMoveClosed   = apierr.New(apierr.CodeConflict, apierr.ReasonBooksClosed, "Records that would move are in closed books")
 )
 
 // Held counts the sources with posted entries that must not change.

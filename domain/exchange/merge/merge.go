@@ -29,8 +29,6 @@ import (
 var (
 	errDryRunRequired = apierr.New(apierr.CodeConflict, apierr.ReasonMergeDryRunRequired, "Run the merge as a dry run first")
 	errPlanChanged    = apierr.New(apierr.CodeConflict, apierr.ReasonMergePlanChanged, "Merge plan changed since the dry run")
-	errAttached       = apierr.New(apierr.CodeConflict, apierr.ReasonStatementAttachment, "Records that would move are in an owner statement")
-	errClosed         = apierr.New(apierr.CodeConflict, apierr.ReasonBooksClosed, "Records that would move are in closed books")
 )
 
 // Part returns the endpoints of merges.
@@ -61,7 +59,7 @@ func endpoints() []api.Endpoint {
 	}
 }
 
-var refusals = apierr.List{errDryRunRequired, errPlanChanged, errAttached, errClosed}
+var refusals = apierr.List{errDryRunRequired, errPlanChanged, ledger.ErrMoveAttached, ledger.ErrMoveClosed}
 
 // Request says which record another goes into.
 type Request struct {

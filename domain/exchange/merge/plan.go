@@ -143,7 +143,7 @@ func (p *Plan) check(in *input) error {
 		return nil
 	}
 
-	for _, refusal := range []*apierr.Error{errAttached, errClosed, statement.ErrImporting} {
+	for _, refusal := range []*apierr.Error{ledger.ErrMoveAttached, ledger.ErrMoveClosed, statement.ErrImporting} {
 		if refusal.Reason() == *p.BlockedBy {
 			return refusal.With(map[string]any{"moves": p.Moves})
 		}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"stayledger/domain/activity/reservation"
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/tenant/connection"
@@ -19,8 +20,6 @@ import (
 var (
 	errStartMissing = apierr.New(apierr.CodeBadRequest, apierr.ReasonPmsAccountingStartMissing, "Source connection has no accounting start")
 	errStaysLocked  = apierr.New(apierr.CodeConflict, apierr.ReasonReservationLocked, "Reservations that would leave the books are locked")
-	errMoveAttached = apierr.New(apierr.CodeConflict, apierr.ReasonStatementAttachment, "A listing that would move has entries in a statement")
-	errMoveClosed   = apierr.New(apierr.CodeConflict, apierr.ReasonBooksClosed, "A listing that would move has entries in closed books")
 )
 
 // cutoverEndpoints returns the routes on which a team moves from one system to another.
@@ -40,7 +39,7 @@ func (s *Systems) cutoverEndpoints() []api.Endpoint {
 		}, s.previewCutover),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/pms-cutover/apply", ID: "applyCutover", Tag: tag, Summary: "Move to another property-management system",
-			Errors: apierr.List{errStartMissing, errAmbiguous, errStaysLocked, errMoveAttached, errMoveClosed},
+			Errors: apierr.List{errStartMissing, errAmbiguous, errStaysLocked, ledger.ErrMoveAttached, ledger.ErrMoveClosed},
 			Doc: "Ends the accounting window of the source on a day and begins that of the target on it. Reservations of the source from that day on become " +
 				"inactive, and the lines that name them go to the same reservations of the target. Listings of the target that are listings of the source become " +
 				"these. All of it happens or nothing. Fails as the preview does, and with 409 for what blocks it.",
@@ -214,9 +213,9 @@ func (p *plan) blocker() error {
 	case p.stays.LockedCount > 0:
 		return errStaysLocked
 	case p.held.Attached > 0:
-		return errMoveAttached
+		return ledger.ErrMoveAttached
 	case p.held.Closed > 0:
-		return errMoveClosed
+		return ledger.ErrMoveClosed
 	}
 
 	return nil
