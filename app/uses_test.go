@@ -101,22 +101,19 @@ var noUses = map[string]map[string]string{
 // the reason.
 var stay = map[string]map[string]string{
 	"contact": {
-		"delivery_email.contact_id":   "history outlives its records",
-		"legacy_ownership.contact_id": "what another product says, until it moves",
+		"delivery_email.contact_id": "history outlives its records",
 	},
 	"listing": {
 		"layout_listing.listing_id":      "the choice of the listing that stays counts",
 		"ledger_balance_kept.listing_id": "sums of entries",
 		"ledger_delta.listing_id":        "sums of entries",
-		"legacy_ownership.listing_id":    "what another product says, until it moves",
-		"legacy_statement.listing_id":    "what another product says, until it moves",
 		"listing.parent_id":              "a group and its members are not merged",
 	},
 }
 
 // liveDocuments are the columns of JSON of which what is made later depends, by the records in them that can be merged.
 var liveDocuments = map[string][]string{
-	"contact": {"transaction_template.lines"},
+	"contact": {"legacy_statement.lines", "transaction_template.lines"},
 	"listing": {"bank_rule.lines", "transaction_template.lines"},
 }
 

@@ -167,3 +167,56 @@ func TestMappingsOfLegacyAccounts(t *testing.T) {
 		t.Errorf("the cutover is %s", got.Body)
 	}
 }
+
+// What a dump says of an owner who is there twice, and of a listing, goes along with a merge, and so into the new team.
+func TestMergesInALegacyTeamGoAlong(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	fill(t, s.legacy, text(t, dump())).Want(201)
+
+	people, places := map[string]string{}, map[string]string{}
+
+	found := s.legacy.Get("/contacts").Want(200)
+	for i := range found.Len("data") {
+		people[found.String(fmt.Sprintf("data.%d.uniqueRef", i))] = found.String(fmt.Sprintf("data.%d.id", i))
+	}
+
+	found = s.legacy.Get("/listings").Want(200)
+	for i := range found.Len("data") {
+		places[found.String(fmt.Sprintf("data.%d.uniqueRef", i))] = found.String(fmt.Sprintf("data.%d.id", i))
+	}
+
+	for _, m := range []struct{ path, into string }{
+		{"/contacts/" + people["o-ada"] + "/merge", people["o-bob"]}, {"/listings/" + places["l-3"] + "/merge", places["l-2"]},
+	} {
+		plan := s.legacy.Post(m.path+"?dryRun=true", object{"intoId": m.into}).Want(200)
+		s.legacy.Post(m.path, object{"intoId": m.into, "planHash": plan.String("planHash")}).Want(200)
+	}
+
+	if n := s.count(s.legacy.ID, `select count(*) from legacy_ownership o join contact c on c.team_id = o.team_id and c.id = o.contact_id
+		where o.team_id = @of and c.status = 'inactive'`); n != 0 {
+		t.Errorf("%d shares are of an owner who is not there any more", n)
+	}
+
+	started := s.Post("/partner/vri-to-vrt", s.bootstrap(nil)).Want(202)
+	s.Work()
+
+	made := s.Get("/operations/" + started.String("operationId")).Want(200).ID("resources.1.id")
+	s.Reach(made)
+	s.target = s.In(made)
+	s.target.Patch("/teams/"+made.String()+"/init", nil).Want(200)
+
+	// The statement of the house of nobody is one of the cabin now, and its payee is Bob everywhere.
+	got := s.Get(s.mappingsPath()).Want(200)
+
+	var skipped []string
+	for i := range got.Len("skippedStatements") {
+		skipped = append(skipped, got.String(fmt.Sprintf("skippedStatements.%d.sourceId", i))+" "+got.String(fmt.Sprintf("skippedStatements.%d.reason", i)))
+	}
+
+	slices.Sort(skipped)
+
+	if all := strings.Join(skipped, ", "); all != "s-nobody overlap, s-paid noMembers, s-two overlap" {
+		t.Errorf("left out are %s", all)
+	}
+}

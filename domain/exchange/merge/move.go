@@ -13,6 +13,7 @@ import (
 	"stayledger/domain/banking/rule"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/exchange/calendar"
+	"stayledger/domain/exchange/legacy"
 	"stayledger/domain/exchange/pms"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
@@ -27,7 +28,7 @@ import (
 func moveContact(ctx context.Context, tx *db.Tx, m *contact.Merge) error {
 	for _, move := range []func(ctx context.Context, tx *db.Tx, from, into id.ID) error{
 		listing.MoveOwner, transaction.MoveContact, journal.MoveContact, ledger.MoveContact,
-		payee.MoveContact, payment.MoveContact, recurring.MoveContact, rule.MoveContact, access.MoveContact,
+		payee.MoveContact, payment.MoveContact, recurring.MoveContact, rule.MoveContact, access.MoveContact, legacy.MoveContact,
 	} {
 		if err := move(ctx, tx, m.From.ID, m.Into.ID); err != nil {
 			return err
@@ -63,7 +64,7 @@ func moveListing(ctx context.Context, tx *db.Tx, m *listing.Merge) error {
 
 	// Last, what decides about records to come.
 	for _, move := range []func(ctx context.Context, tx *db.Tx, from, into id.ID) error{
-		recurring.MoveListing, rule.MoveListing, calendar.MoveListing, pms.MoveListing,
+		recurring.MoveListing, rule.MoveListing, calendar.MoveListing, pms.MoveListing, legacy.MoveListing,
 	} {
 		if err := move(ctx, tx, m.From.ID, m.Into.ID); err != nil {
 			return err

@@ -28,6 +28,8 @@ const (
 	kindBlocks       kind = "calendarBlocks"
 	kindMappings     kind = "listingMappings"
 	kindSources      kind = "externalRecords"
+	kindShares       kind = "legacyShares"
+	kindLegacy       kind = "legacyStatements"
 )
 
 // Enum lists the kinds.
@@ -36,6 +38,7 @@ func (kind) Enum() []string {
 	for _, k := range []kind{
 		kindPeriods, kindFees, kindReservations, kindTransactions, kindJournals, kindHistorical, kindEntries, kindStatements, kindImports,
 		kindPayments, kindMethods, kindTemplates, kindRules, kindLinks, kindUsers, kindBlocks, kindMappings, kindSources,
+		kindShares, kindLegacy,
 	} {
 		out = append(out, string(k))
 	}
@@ -95,6 +98,8 @@ var contactRows = []rows{
 	{kind: kindRules, table: "bank_rule", columns: []string{"vendor_contact_id"}},
 	{kind: kindLinks, table: "access_owner_link", columns: []string{"contact_id"}, version: "t.id::text"},
 	{kind: kindUsers, table: "access_member", columns: []string{"contact_id"}},
+	{kind: kindShares, table: "legacy_ownership", columns: []string{"contact_id"}},
+	{kind: kindLegacy, table: "legacy_statement", columns: []string{"lines"}},
 	{kind: kindSources, table: "external_record", where: "t.kind = 'contact' and t.entity_id = @id", version: "t.source_id::text || t.external_id"},
 }
 
@@ -116,6 +121,9 @@ var listingRows = []rows{
 	{kind: kindRules, table: "bank_rule", columns: []string{"lines"}},
 	{kind: kindBlocks, table: "calendar_block", columns: []string{"listing_id"}, version: "t.id::text || t.status"},
 	{kind: kindMappings, table: "listing_connection", columns: []string{"listing_id"}, version: "t.id::text"},
+	{table: "legacy_ownership", where: "t.listing_id = @into"},
+	{kind: kindShares, table: "legacy_ownership", columns: []string{"listing_id"}},
+	{kind: kindLegacy, table: "legacy_statement", columns: []string{"listing_id"}},
 	{kind: kindSources, table: "external_record", where: "t.kind = 'listing' and t.entity_id = @id", version: "t.source_id::text || t.external_id"},
 }
 
