@@ -11,15 +11,30 @@ import (
 
 // What keeps records from moving to others while an owner statement or closed books hold their entries.
 var (
-	ErrMoveAttached = apierr.New(apierr.CodeConflict, apierr.ReasonStatementAttachment, "Records that would move are in an owner statement")
-	ErrMoveClosed   = apierr.New(apierr.CodeConflict, apierr.ReasonBooksClosed, "Records that would move are in closed books")
+	errMoveAttached = apierr.New(apierr.CodeConflict, apierr.ReasonStatementAttachment, "Records that would move are in an owner statement")
+	errMoveClosed   = apierr.New(apierr.CodeConflict, apierr.ReasonBooksClosed, "Records that would move are in closed books")
 )
+
+// MoveRefusals are the refusals of moves of held records, in their order.
+var MoveRefusals = apierr.List{errMoveAttached, errMoveClosed}
 
 // Held counts the sources with posted entries that must not change.
 type Held struct {
 	// Attached are in a statement that is no draft, Closed dated before the first open day of the books; Sources counts
 	// those with either.
 	Attached, Closed, Sources int64
+}
+
+// Refusal returns what a move of these sources is refused with, nil for none that is held.
+func (h Held) Refusal() error {
+	switch {
+	case h.Attached > 0:
+		return errMoveAttached
+	case h.Closed > 0:
+		return errMoveClosed
+	}
+
+	return nil
 }
 
 // CountHeld counts the sources among some with active entries that a statement or closed books hold. With listings only

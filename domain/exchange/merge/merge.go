@@ -59,7 +59,7 @@ func endpoints() []api.Endpoint {
 	}
 }
 
-var refusals = apierr.List{errDryRunRequired, errPlanChanged, ledger.ErrMoveAttached, ledger.ErrMoveClosed}
+var refusals = apierr.List{errDryRunRequired, errPlanChanged, ledger.MoveRefusals}
 
 // Request says which record another goes into.
 type Request struct {

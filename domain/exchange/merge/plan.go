@@ -143,7 +143,7 @@ func (p *Plan) check(in *input) error {
 		return nil
 	}
 
-	for _, refusal := range []*apierr.Error{ledger.ErrMoveAttached, ledger.ErrMoveClosed, statement.ErrImporting} {
+	for _, refusal := range (apierr.List{ledger.MoveRefusals, statement.ErrImporting}).Conditions() {
 		if refusal.Reason() == *p.BlockedBy {
 			return refusal.With(map[string]any{"moves": p.Moves})
 		}

@@ -39,7 +39,7 @@ func (s *Systems) cutoverEndpoints() []api.Endpoint {
 		}, s.previewCutover),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/pms-cutover/apply", ID: "applyCutover", Tag: tag, Summary: "Move to another property-management system",
-			Errors: apierr.List{errStartMissing, errAmbiguous, errStaysLocked, ledger.ErrMoveAttached, ledger.ErrMoveClosed},
+			Errors: apierr.List{errStartMissing, errAmbiguous, errStaysLocked, ledger.MoveRefusals},
 			Doc: "Ends the accounting window of the source on a day and begins that of the target on it. Reservations of the source from that day on become " +
 				"inactive, and the lines that name them go to the same reservations of the target. Listings of the target that are listings of the source become " +
 				"these. All of it happens or nothing. Fails as the preview does, and with 409 for what blocks it.",
@@ -212,13 +212,9 @@ func (p *plan) blocker() error {
 		return errAmbiguous
 	case p.stays.LockedCount > 0:
 		return errStaysLocked
-	case p.held.Attached > 0:
-		return ledger.ErrMoveAttached
-	case p.held.Closed > 0:
-		return ledger.ErrMoveClosed
 	}
 
-	return nil
+	return p.held.Refusal()
 }
 
 // isBlocked returns true if something keeps a plan from being applied.
