@@ -1,11 +1,13 @@
 package migration_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
 
@@ -79,25 +81,121 @@ func (s *scene) wantCredentials(team id.ID, want bool) {
 	}
 }
 
+// Credentials go along with the token that was given for them; one of earlier credentials is dropped.
+//
 // Proves: MIG-13, MIG-14.
 func TestCredentialsMoveWhenAskedTo(t *testing.T) {
 	t.Parallel()
+
+	for _, earlier := range []bool{false, true} {
+		s := newScene(t)
+		fill(t, s.legacy, text(t, dump())).Want(201)
+		old := s.legacy.Get("/connections").Want(200).ID("data.0.id")
+		s.legacy.Exec(`insert into connection_token (team_id, id, token, credentials_sum)
+			select @team, @id, @token, case when @earlier then '\x00' else sha256(credentials) end from connection where team_id = @team and id = @id`,
+			db.Args{"id": old, "token": s.Box.Seal([]byte(`{"access":"given"}`), "connection-token:"+old.String()), "earlier": earlier})
+		s.move(object{"moveConnectionCredentials": true})
+
+		found := s.target.Get("/connections").Want(200)
+		if found.String("data.0.status") != "active" {
+			t.Errorf("the connections are %s", found.Body)
+		}
+
+		s.wantCredentials(s.target.ID, true)
+		s.wantCredentials(s.legacy.ID, false)
+
+		if got := s.legacy.Get("/connections").Want(200); got.String("data.0.status") != "disabled" {
+			t.Errorf("the old connections are %s", got.Body)
+		}
+
+		// They open under the new connection's name, and so does the token.
+		s.canOpen(s.target.ID)
+		s.wantToken(found.ID("data.0.id"), !earlier)
+
+		if n := s.count(s.legacy.ID, `select count(*) from connection_token where team_id = @of`); n != 0 {
+			t.Errorf("%d tokens are left", n)
+		}
+	}
+}
+
+// wantToken checks that a connection of the new team has the token of the old one, which counts for its credentials, or
+// none.
+func (s *scene) wantToken(of id.ID, want bool) {
+	s.T.Helper()
+
+	s.target.Tx(func(ctx context.Context, tx *db.Tx) error {
+		tokens, err := db.Select[[]byte](ctx, tx, `select t.token from connection_token t join connection c on c.team_id = @team and c.id = t.id
+			where t.team_id = @team and t.id = @id and t.credentials_sum = sha256(c.credentials)`, db.Args{"team": tx.Team, "id": of})
+		if err != nil || len(tokens) == 0 {
+			if want {
+				s.T.Error("the token is gone")
+			}
+
+			return err
+		}
+
+		plain, err := s.Box.Open(tokens[0], "connection-token:"+of.String())
+		if err != nil || !want || string(plain) != `{"access":"given"}` {
+			s.T.Errorf("the token is %s, %v", plain, err)
+		}
+
+		return nil
+	})
+}
+
+// Whoever may work in the legacy team may work in the new one: people, keys of several teams and the key that asks, but no
+// key of the legacy team alone and no owner.
+func TestGrantsGoAlong(t *testing.T) {
+	t.Parallel()
 	s := newScene(t)
-	s.move(object{"moveConnectionCredentials": true})
+	at := s.DB.Now()
+	person, owner, contact := id.New(at), id.New(at), id.New(at)
+	asks, alone, several := id.New(at), id.New(at), id.New(at)
+	other := s.newTeam(true)
 
-	if got := s.target.Get("/connections").Want(200); got.String("data.0.status") != "active" {
-		t.Errorf("the connections are %s", got.Body)
+	s.System(func(ctx context.Context, tx *db.Tx) error {
+		stmts := []db.Stmt{{
+			SQL:  `insert into access_user (id, kind, name, created_at) select u, 'service', 'Somebody', now() from unnest(@users::uuid[]) u`,
+			Args: db.Args{"users": []id.ID{person, owner, alone, several}},
+		}, {
+			SQL: `insert into access_member (team_id, user_id, contact_id, scopes, created_at)
+				values (@team, @person, null, '{statements:read}', now()), (@team, @owner, @contact, '{}', now())`,
+			Args: db.Args{"team": s.legacy.ID, "person": person, "owner": owner, "contact": contact},
+		}}
+
+		for _, k := range []struct{ key, user, home id.ID }{{asks, s.User, s.legacy.ID}, {alone, alone, s.legacy.ID}, {several, several, other.ID}} {
+			stmts = append(stmts, db.Stmt{
+				SQL: `insert into access_key (team_id, id, user_id, name, kind, prefix, hash, scopes, created_at)
+					values (@team, @id, @user, 'Key', 'team', 'sk', sha256(@id::uuid::text::bytea), '{}', now())`,
+				Args: db.Args{"team": k.home, "id": k.key, "user": k.user},
+			}, db.Stmt{
+				SQL:  `insert into access_key_team (team_id, home_team_id, key_id) values (@team, @home, @id)`,
+				Args: db.Args{"team": s.legacy.ID, "home": k.home, "id": k.key},
+			})
+		}
+
+		return tx.Pipeline(ctx, stmts...)
+	})
+	s.move(nil)
+
+	if n := s.count(s.target.ID, `select count(*) from access_member where team_id = @of and scopes = '{statements:read}'`); n != 1 {
+		t.Error("the person may not work in the new team")
 	}
 
-	s.wantCredentials(s.target.ID, true)
-	s.wantCredentials(s.legacy.ID, false)
-
-	if got := s.legacy.Get("/connections").Want(200); got.String("data.0.status") != "disabled" {
-		t.Errorf("the old connections are %s", got.Body)
+	if n := s.count(s.target.ID, `select count(*) from access_member where team_id = @of`); n != 1 {
+		t.Errorf("%d people may work in the new team", n)
 	}
 
-	// They open under the new connection's name.
-	s.canOpen(s.target.ID)
+	var keys []id.ID
+
+	s.System(func(ctx context.Context, tx *db.Tx) (err error) {
+		keys, err = db.Select[id.ID](ctx, tx, `select key_id from access_key_team where team_id = @of order by key_id`, db.Args{"of": s.target.ID})
+		return err
+	})
+
+	if !slices.Equal(keys, id.Distinct([]id.ID{asks, several})) {
+		t.Errorf("the keys are %v, not %v and %v", keys, asks, several)
+	}
 }
 
 // Proves: MIG-21..MIG-29, MIG-33, MIG-35, MIG-37, MIG-45.

@@ -49,7 +49,16 @@ func (s doors) receive(ctx context.Context, d *db.DB, scope db.Scope, in *import
 	out := &Filled{TeamID: scope.Team}
 	scope.Timeout = 10 * time.Minute
 
-	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+	var before error // of an attempt that has met another transaction
+
+	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		// What was sent can be read once.
+		if before != nil {
+			return apierr.ServiceUnavailable.Because(before)
+		}
+
+		defer func() { before = err }()
+
 		shell, err := team.LoadShell(ctx, tx, tx.Team)
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stayledger/domain/exchange/legacy"
+	"stayledger/domain/exchange/pms"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
@@ -118,7 +119,7 @@ func (m mover) make(ctx context.Context, tx *db.Tx, requesting, operationID id.I
 		return err
 	}
 
-	connections, err := connection.Move(ctx, tx, m.box, from, b.MoveConnectionSecrets)
+	connections, err := m.moveConnections(ctx, tx, b)
 	if err != nil {
 		return err
 	}
@@ -135,6 +136,26 @@ func (m mover) make(ctx context.Context, tx *db.Tx, requesting, operationID id.I
 	}
 
 	return copyOwnership(ctx, tx, from, listings, owners)
+}
+
+// moveConnections copies the connections of a legacy team, with credentials and tokens if they are to go along, and returns
+// the new ones by the old.
+func (m mover) moveConnections(ctx context.Context, tx *db.Tx, b *Bootstrap) (map[id.ID]id.ID, error) {
+	var tokens pms.Taken
+
+	if b.MoveConnectionSecrets {
+		var err error
+		if tokens, err = pms.TakeTokens(ctx, tx, m.box, b.SourceTenantID); err != nil {
+			return nil, fmt.Errorf("move connections: %w", err)
+		}
+	}
+
+	moved, err := connection.Move(ctx, tx, m.box, b.SourceTenantID, b.MoveConnectionSecrets)
+	if err != nil {
+		return nil, fmt.Errorf("move connections: %w", err)
+	}
+
+	return moved, tokens.Keep(ctx, tx, m.box, moved)
 }
 
 // copyOwners copies the owners of a legacy team as contacts, and returns the new ones by the old.

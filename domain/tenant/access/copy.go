@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/record/audit"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -58,6 +59,8 @@ func CopyGrants(ctx context.Context, tx *db.Tx, from id.ID) error {
 		if err != nil {
 			return fmt.Errorf("let a key into a team: %w", err)
 		}
+
+		audit.Note(tx, audit.Updated, audit.APIKey, k.KeyID, nil, map[string]any{"teamId": tx.Team})
 	}
 
 	return team.Announce(ctx, tx)

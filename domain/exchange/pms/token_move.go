@@ -1,0 +1,78 @@
+package pms
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"time"
+
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/seal"
+)
+
+// Taken are tokens on their way to the connections of another team.
+type Taken []takenToken
+
+type takenToken struct {
+	connection id.ID
+	plain      []byte
+	renewAt    *time.Time
+}
+
+// TakeTokens takes the tokens of the connections of another team, which is in sight, before their credentials move: a
+// system that was given access by a person gives a new token for the old one only. Those of earlier credentials are
+// dropped.
+func TakeTokens(ctx context.Context, tx *db.Tx, box *seal.Box, from id.ID) (Taken, error) {
+	type row struct {
+		ID      id.ID
+		Token   []byte
+		RenewAt *time.Time
+		Counts  bool
+	}
+
+	rows, err := db.Select[row](ctx, tx, `
+		delete from connection_token t using connection c where t.team_id = @from and c.team_id = @from and c.id = t.id
+		returning t.id, t.token, t.renew_at, coalesce(t.credentials_sum = sha256(c.credentials), false) as counts`, db.Args{"from": from})
+	if err != nil {
+		return nil, fmt.Errorf("take the tokens of connections: %w", err)
+	}
+
+	var out Taken
+
+	for _, r := range rows {
+		if !r.Counts {
+			continue
+		}
+
+		plain, err := box.Open(r.Token, tokenLabel(r.ID))
+		if err != nil {
+			return nil, fmt.Errorf("the token of connection %v: %w", r.ID, err)
+		}
+
+		out = append(out, takenToken{r.ID, plain, r.RenewAt})
+	}
+
+	return out, nil
+}
+
+// Keep keeps the tokens for the connections of the transaction's team that the others have become.
+func (t Taken) Keep(ctx context.Context, tx *db.Tx, box *seal.Box, moved map[id.ID]id.ID) error {
+	for i := range t {
+		c, err := connection.Get(ctx, tx, moved[t[i].connection])
+		if err != nil {
+			return fmt.Errorf("read a connection that has moved: %w", err)
+		}
+
+		// A token counts for the sealed credentials that it was given for.
+		sum := sha256.Sum256(c.Credentials)
+
+		if _, err := tx.Exec(ctx, `insert into connection_token (team_id, id, token, credentials_sum, renew_at) values (@team, @id, @token, @sum, @renew)`,
+			db.Args{"team": tx.Team, "id": c.ID, "token": box.Seal(t[i].plain, tokenLabel(c.ID)), "sum": sum[:], "renew": t[i].renewAt}); err != nil {
+			return fmt.Errorf("keep the token of a connection: %w", err)
+		}
+	}
+
+	return nil
+}
