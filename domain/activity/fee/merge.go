@@ -3,6 +3,7 @@ package fee
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
@@ -49,7 +50,7 @@ func PlanMerge(ctx context.Context, tx *db.Tx, m *listing.Merge) (*Merge, error)
 		switch left := p.span().Without(same); {
 		case len(left) == 0:
 			out.absorbed = append(out.absorbed, *p)
-		case len(same) > 0 || overlapsAny(p.span(), others):
+		case len(same) > 0 || slices.ContainsFunc(others, p.span().Overlaps):
 			inTheWay = append(inTheWay, p.ID)
 		default:
 			out.moved = append(out.moved, *p)
@@ -122,7 +123,7 @@ func reaching(periods, others []Period, days []listing.Span) []id.ID {
 	for i := range periods {
 		same, _ := split(others, &periods[i])
 		for _, left := range periods[i].span().Without(same) {
-			if overlapsAny(left, days) {
+			if slices.ContainsFunc(days, left.Overlaps) {
 				out = append(out, periods[i].ID)
 				break
 			}
@@ -130,15 +131,4 @@ func reaching(periods, others []Period, days []listing.Span) []id.ID {
 	}
 
 	return out
-}
-
-// overlapsAny reports whether days share a day with others.
-func overlapsAny(s listing.Span, others []listing.Span) bool {
-	for _, o := range others {
-		if (s.Start == nil || o.End == nil || s.Start.Before(*o.End)) && (o.Start == nil || s.End == nil || o.Start.Before(*s.End)) {
-			return true
-		}
-	}
-
-	return false
 }

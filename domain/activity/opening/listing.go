@@ -92,16 +92,9 @@ func putOpeningBalance(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing
 	}
 
 	// The books need a first day, and the listing an owner on it.
-	start, err := db.Get[*day.Day](ctx, tx, `select statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
-	if err != nil {
-		return nil, fmt.Errorf("read the team: %w", err)
-	}
+	at, owned, err := loadOpeningDay(ctx, tx, in.ID)
 
-	if start == nil {
-		return nil, trial.ErrNoStart
-	}
-
-	switch owned, err := transaction.HasOwnerAtOpening(ctx, tx, in.ID, start.AddDays(-1)); {
+	switch {
 	case err != nil:
 		return nil, err
 	case !owned:
@@ -114,11 +107,29 @@ func putOpeningBalance(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing
 		return nil, err
 	}
 
-	if err := saveOpening(ctx, tx, in, stored, start.AddDays(-1)); err != nil {
+	if err := saveOpening(ctx, tx, in, stored, at); err != nil {
 		return nil, err
 	}
 
 	return loadOpening(ctx, tx, in.ID)
+}
+
+// loadOpeningDay returns the day of opening balances, the one before the first day of the statements, and whether somebody
+// owns a listing on it. It fails with trial.ErrNoStart.
+func loadOpeningDay(ctx context.Context, tx *db.Tx, listingID id.ID) (at day.Day, owned bool, err error) {
+	start, err := db.Get[*day.Day](ctx, tx, `select statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return at, false, fmt.Errorf("read the team: %w", err)
+	}
+
+	if start == nil {
+		return at, false, trial.ErrNoStart
+	}
+
+	at = start.AddDays(-1)
+	owned, err = transaction.HasOwnerAtOpening(ctx, tx, listingID, at)
+
+	return at, owned, err
 }
 
 // saveOpening makes the opening deposit of a listing or changes the stored one.
@@ -205,21 +216,12 @@ func Begin(ctx context.Context, tx *db.Tx, listingID id.ID, amount money.Cents, 
 		return false, err
 	}
 
-	start, err := db.Get[*day.Day](ctx, tx, `select statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
-	if err != nil {
-		return false, fmt.Errorf("read the team: %w", err)
-	}
-
-	if start == nil {
-		return false, trial.ErrNoStart
-	}
-
-	owned, err := transaction.HasOwnerAtOpening(ctx, tx, listingID, start.AddDays(-1))
+	at, owned, err := loadOpeningDay(ctx, tx, listingID)
 	if err != nil || !owned {
 		return false, err
 	}
 
 	in := &putOpening{ID: listingID, Body: PutListing{Amount: amount, Currency: api.Set(currency)}}
 
-	return true, saveOpening(ctx, tx, in, nil, start.AddDays(-1))
+	return true, saveOpening(ctx, tx, in, nil, at)
 }

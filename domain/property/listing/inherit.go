@@ -16,6 +16,11 @@ type Span struct{ Start, End *day.Day }
 // isEmpty reports whether the span has no day.
 func (s Span) isEmpty() bool { return s.Start != nil && s.End != nil && !s.Start.Before(*s.End) }
 
+// Overlaps reports whether two spans share a day. A missing start or end means forever.
+func (s Span) Overlaps(o Span) bool {
+	return (s.Start == nil || o.End == nil || s.Start.Before(*o.End)) && (o.Start == nil || s.End == nil || o.Start.Before(*s.End))
+}
+
 // Without returns the parts of the span that the others leave, in the order of their days.
 func (s Span) Without(others []Span) []Span {
 	others = slices.SortedStableFunc(slices.Values(others), func(a, b Span) int {

@@ -69,7 +69,7 @@ func Covering(periods []Period, d day.Day) *Period {
 
 // overlaps reports whether two periods share a day. A missing start or end means forever.
 func (p *Period) overlaps(o *Period) bool {
-	return (p.StartAt == nil || o.EndAt == nil || p.StartAt.Before(*o.EndAt)) && (o.StartAt == nil || p.EndAt == nil || o.StartAt.Before(*p.EndAt))
+	return Span{p.StartAt, p.EndAt}.Overlaps(Span{o.StartAt, o.EndAt})
 }
 
 // contains reports whether every day that o and within share is also a day of p.
