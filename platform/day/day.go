@@ -6,12 +6,12 @@
 package day
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"cloud.google.com/go/civil"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -198,12 +198,12 @@ func (d *Day) UnmarshalJSON(data []byte) error {
 }
 
 func unmarshalString(data []byte, read func([]byte) error) error {
-	var text *string
-	if err := json.Unmarshal(data, &text); err != nil || text == nil {
+	text, err := jsontext.AppendUnquote(nil, data)
+	if err != nil {
 		return ErrFormat
 	}
 
-	return read([]byte(*text))
+	return read(text)
 }
 
 // ScanDate reads a date column; it makes the driver know Day. NULL is an error, a *Day takes it. So is infinity.

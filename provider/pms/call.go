@@ -2,7 +2,6 @@ package pms
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"mime"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"stayledger/platform/outbound"
 )
@@ -125,6 +126,12 @@ func take(ctx context.Context, b *outbound.Budget) error {
 	}
 }
 
+// Unmarshal reads what a system answers by the rules of encoding/json, in half the time: pages of reservations are long, and
+// a sync that finds nothing new does little else.
+func Unmarshal(content []byte, into any) error {
+	return jsonv1.Unmarshal(content, into) //nolint:wrapcheck // Callers replace the error with one of theirs.
+}
+
 // decode decodes the body of an answer.
 func decode(answer *http.Response, body []byte, into any) error {
 	// A status of 200 alone proves nothing: proxies answer with it too.
@@ -137,7 +144,7 @@ func decode(answer *http.Response, body []byte, into any) error {
 		return BadAnswer("is not UTF-8")
 	}
 
-	if err := json.Unmarshal(body, into); err != nil {
+	if err := Unmarshal(body, into); err != nil {
 		return BadAnswer("is not of the protocol")
 	}
 

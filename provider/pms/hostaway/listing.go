@@ -86,7 +86,7 @@ func (c *Client) Listings(ctx context.Context, page string) (*pms.ListingPage, e
 // readListing reads a listing, and returns it and its units. It fails if it is not of the form.
 func readListing(id string, content json.RawMessage) ([]pms.Listing, error) {
 	var w wireListing
-	if err := json.Unmarshal(content, &w); err != nil {
+	if err := pms.Unmarshal(content, &w); err != nil {
 		return nil, errForm
 	}
 

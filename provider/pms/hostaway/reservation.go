@@ -94,7 +94,7 @@ const maxGuests = 10_000
 // readReservation reads a reservation. It fails if it is not of the form.
 func readReservation(id string, content json.RawMessage) (pms.Reservation, error) {
 	var w wireReservation
-	if err := json.Unmarshal(content, &w); err != nil || !w.isSound() {
+	if err := pms.Unmarshal(content, &w); err != nil || !w.isSound() {
 		return pms.Reservation{}, errForm
 	}
 

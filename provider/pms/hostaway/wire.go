@@ -76,7 +76,7 @@ func instant(t text) time.Time {
 // no list.
 func (e *envelope) rows() ([]json.RawMessage, error) {
 	var out []json.RawMessage
-	if err := json.Unmarshal(e.Result, &out); err != nil || out == nil {
+	if err := pms.Unmarshal(e.Result, &out); err != nil || out == nil {
 		return nil, pms.BadAnswer("has no list")
 	}
 
@@ -92,7 +92,7 @@ func rowID(content json.RawMessage) (string, error) {
 	var key struct {
 		ID text `json:"id"`
 	}
-	if json.Unmarshal(content, &key) != nil || !outbound.Printable(string(key.ID), maxID) {
+	if pms.Unmarshal(content, &key) != nil || !outbound.Printable(string(key.ID), maxID) {
 		return "", pms.BadAnswer("has a row without an id")
 	}
 

@@ -70,7 +70,7 @@ const maxGuests = 10_000
 // readBooking reads a booking. It fails if it is not of the form.
 func readBooking(id string, content json.RawMessage) (pms.Reservation, error) {
 	var w wireBooking
-	if err := json.Unmarshal(content, &w); err != nil || !w.isSound() {
+	if err := pms.Unmarshal(content, &w); err != nil || !w.isSound() {
 		return pms.Reservation{}, errForm
 	}
 

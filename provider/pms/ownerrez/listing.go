@@ -104,7 +104,7 @@ func (c *Client) fillAddresses(ctx context.Context, rows []pms.Listing) error {
 // readListing reads a listing. It fails if it is not of the form.
 func readListing(id string, content json.RawMessage) (pms.Listing, error) {
 	var w wireListing
-	if err := json.Unmarshal(content, &w); err != nil {
+	if err := pms.Unmarshal(content, &w); err != nil {
 		return pms.Listing{}, errForm
 	}
 

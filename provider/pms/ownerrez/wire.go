@@ -66,7 +66,7 @@ func rowID(content json.RawMessage) (string, error) {
 	var key struct {
 		ID text `json:"id"`
 	}
-	if json.Unmarshal(content, &key) != nil || !isID(string(key.ID)) {
+	if pms.Unmarshal(content, &key) != nil || !isID(string(key.ID)) {
 		return "", pms.BadAnswer("has a row without an id")
 	}
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"stayledger/platform/day"
 	"stayledger/platform/money"
 	"stayledger/platform/outbound"
@@ -93,9 +95,12 @@ func (a *wireAmount) UnmarshalJSON(content []byte) error {
 	case text == "null":
 		text = ""
 	case strings.HasPrefix(text, `"`):
-		if err := json.Unmarshal(content, &text); err != nil || text == "" {
+		unquoted, err := jsontext.AppendUnquote(nil, content)
+		if err != nil || len(unquoted) == 0 {
 			return errForm
 		}
+
+		text = string(unquoted)
 	case text[0] != '-' && (text[0] < '0' || text[0] > '9'):
 		return errForm
 	}
@@ -232,7 +237,7 @@ func readID(content json.RawMessage) string {
 // readListing reads a listing, and returns its id in any case. It fails if it is not of the protocol.
 func readListing(content json.RawMessage) (pms.Listing, string, error) {
 	var w wireListing
-	if err := json.Unmarshal(content, &w); err != nil {
+	if err := pms.Unmarshal(content, &w); err != nil {
 		return pms.Listing{}, readID(content), errForm
 	}
 
@@ -277,7 +282,7 @@ func (w *wireListing) listing() (pms.Listing, error) {
 func readReservation(content json.RawMessage) (pms.Reservation, string, error) {
 	var w wireReservation
 
-	err := json.Unmarshal(content, &w)
+	err := pms.Unmarshal(content, &w)
 	if err != nil {
 		w = wireReservation{ID: readID(content), Gone: isGone(content)}
 	}

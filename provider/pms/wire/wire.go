@@ -2,10 +2,11 @@
 package wire
 
 import (
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"stayledger/platform/money"
 	"stayledger/provider/pms"
@@ -25,11 +26,12 @@ func (n *Number) UnmarshalJSON(content []byte) error {
 	case text == "null":
 		text = ""
 	case strings.HasPrefix(text, `"`):
-		if err := json.Unmarshal(content, &text); err != nil {
+		unquoted, err := jsontext.AppendUnquote(nil, content)
+		if err != nil {
 			return errForm
 		}
 
-		text = strings.TrimSpace(text)
+		text = strings.TrimSpace(string(unquoted))
 	case text[0] != '-' && (text[0] < '0' || text[0] > '9'):
 		return errForm
 	}
@@ -66,7 +68,14 @@ type Text string
 // UnmarshalJSON reads a text, a number or null. It fails for everything else.
 func (t *Text) UnmarshalJSON(content []byte) error {
 	if strings.HasPrefix(string(content), `"`) {
-		return json.Unmarshal(content, (*string)(t)) //nolint:wrapcheck // Whoever reads a row sees only that it fails.
+		unquoted, err := jsontext.AppendUnquote(nil, content)
+		if err != nil {
+			return errForm
+		}
+
+		*t = Text(unquoted)
+
+		return nil
 	}
 
 	var n Number
