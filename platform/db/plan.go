@@ -42,6 +42,17 @@ func (tx *Tx) PlanAfresh(ctx context.Context) error {
 	return nil
 }
 
+// Analyze has PostgreSQL count the rows of a table if the transaction has added more than a tenth of them, so that the
+// statements after it are planned for what is there; autovacuum does not see them before the commit. It holds off
+// autovacuum for the table until then. Use it in transactions that add thousands of rows.
+func (tx *Tx) Analyze(ctx context.Context, table string, added int) error {
+	if _, err := tx.Exec(ctx, `select stayledger_analyze(@table::text::regclass, @added)`, Args{"table": table, "added": added}); err != nil {
+		return fmt.Errorf("analyze the table %s: %w", table, err)
+	}
+
+	return nil
+}
+
 // KeepIndexOrder keeps PostgreSQL, for the rest of this transaction, from sorting rows that an index has in order.
 // Teams differ so much in size that its estimate for one of them can be wrong by any factor, and a sort that it takes
 // for small does not fit into memory.

@@ -217,12 +217,13 @@ func (h *history) choose(ctx context.Context, tx *db.Tx, all []legacy.Head) erro
 			continue
 		}
 
-		last = s
-		h.heads = append(h.heads, *s)
-
 		for _, key := range s.Keys {
 			names[key] = true
 		}
+
+		// The accounts and payees of thousands of statements are not kept.
+		last, s.Keys, s.Payees = s, nil, nil
+		h.heads = append(h.heads, *s)
 	}
 
 	for key := range names {

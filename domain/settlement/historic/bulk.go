@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/settlement/statement"
 	"stayledger/platform/db"
@@ -244,6 +245,8 @@ func ImportAll(ctx context.Context, tx *db.Tx, heads []Head, load Lines) ([]Stat
 		count[a] = heads[i].LineCount
 	}
 
+	var counted, entries int
+
 	done := make([]Statement, 0, len(s.all))
 	for _, part := range splitByLines(s.all, func(a *arrival) int { return count[a] }) {
 		lines, err := load(ctx, tx, len(done), len(done)+len(part))
@@ -257,8 +260,24 @@ func ImportAll(ctx context.Context, tx *db.Tx, heads []Head, load Lines) ([]Stat
 
 		for _, a := range part {
 			done = append(done, a.render())
+			entries += a.entries
+		}
+
+		// Now and then: each time there are four times as many.
+		if len(done) >= counted*4 {
+			counted = len(done)
+			if err := errors.Join(tx.Analyze(ctx, "statement", counted), tx.Analyze(ctx, "ledger_entry", entries)); err != nil {
+				return nil, err
+			}
+		}
+
+		// A statement is written once, so that its event is complete.
+		if err := audit.Spill(ctx, tx); err != nil {
+			return nil, err //nolint:wrapcheck // It says what failed.
 		}
 	}
+
+	audit.From(tx, audit.Migration) // Also what the caller changes next.
 
 	return done, nil
 }

@@ -146,13 +146,13 @@ func SaveImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledge
 	}
 
 	// First, in memory: the rows, and which statements are replaced or reopened by them.
-	rows, ids, frozen := make([]stored, len(all)), make([]id.ID, len(all)), designs{place: map[*layout.Design]int{}}
+	rows, frozen := make([]stored, len(all)), designs{place: map[*layout.Design]int{}}
 	replaced, reopened := []id.ID{}, []id.ID{}
 
 	for i := range all {
 		s := &all[i]
 
-		rows[i], ids[i] = stored{s, s.ID.ShortRef(), frozen.at(s.Layout)}, s.ID
+		rows[i] = stored{s, s.ID.ShortRef(), frozen.at(s.Layout)}
 		if s.Replaces != nil {
 			replaced = append(replaced, s.ID)
 		}
@@ -180,8 +180,7 @@ func SaveImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledge
 		}
 	}
 
-	// Then the writes in one round trip: old entries out, statements and new entries in, last the names that
-	// published statements keep.
+	// Then the writes in one round trip: old entries out, statements and new entries in.
 	var stmts []db.Stmt
 	if len(replaced) > 0 {
 		stmts = append(stmts, ledger.RemoveImported(tx, replaced))
@@ -193,7 +192,7 @@ func SaveImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledge
 	})
 	stmts = append(stmts, entries.Insert(tx)...)
 
-	err = tx.Pipeline(ctx, append(stmts, updateWordsSQL(tx, ids))...)
+	err = tx.Pipeline(ctx, stmts...)
 
 	// The unique constraints decide races with other requests.
 	switch db.Constraint(err) {
@@ -209,7 +208,7 @@ func SaveImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledge
 
 	noteImported(tx, all)
 
-	return saveImportedShares(ctx, tx, all)
+	return saveImportedKept(ctx, tx, all)
 }
 
 // noteImported writes an audit event for each imported statement, with the values before and after.
@@ -261,19 +260,19 @@ func (i *Imported) auditValues() any {
 	}
 }
 
-// saveImportedShares saves the members' parts of the available balance of imported statements. The payouts that
-// came in with the statements so far decide them.
-func saveImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
+// saveImportedKept saves the names that published statements keep, and the members' parts of the available balance of
+// imported statements. The payouts that came in with the statements so far decide these.
+func saveImportedKept(ctx context.Context, tx *db.Tx, all []Imported) error {
 	type memberShares struct {
 		ID     id.ID         `json:"id"`
 		Shares []money.Cents `json:"shares"`
 	}
 
-	periods := make([]id.ID, len(all))
+	ids, periods := make([]id.ID, len(all)), make([]id.ID, len(all))
 	rows := make([]memberShares, 0, len(all))
 
 	for i := range all {
-		periods[i] = all[i].OwnershipPeriodID
+		ids[i], periods[i] = all[i].ID, all[i].OwnershipPeriodID
 	}
 
 	// Load the histories after the write: they contain the new statements and payouts.
@@ -296,11 +295,8 @@ func saveImportedShares(ctx context.Context, tx *db.Tx, all []Imported) error {
 		return fmt.Errorf("encode shares: %w", err)
 	}
 
-	_, err = tx.Exec(ctx, `
-		update statement s set shares = r.shares from jsonb_to_recordset(@rows::jsonb) r (id uuid, shares bigint[])
-		where s.team_id = @team and s.id = r.id`, db.Args{"team": tx.Team, "rows": string(document)})
-	if err != nil {
-		return fmt.Errorf("store shares: %w", err)
+	if err := tx.Pipeline(ctx, updateKeptSQL(tx, ids, string(document))); err != nil {
+		return fmt.Errorf("store names and shares: %w", err)
 	}
 
 	return nil

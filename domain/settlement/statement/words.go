@@ -58,26 +58,43 @@ type stayWords struct {
 // updateWordsSQL returns the statement that saves the names of now with statements that are published, and clears those
 // of others. It runs after the status and entries of the statements were written.
 func updateWordsSQL(tx *db.Tx, statements []id.ID) db.Stmt {
-	return db.Stmt{Args: db.Args{"team": tx.Team, "ids": statements}, SQL: `
-		update statement s set words = case when s.status = 'published' then jsonb_build_object(
+	return updateKeptSQL(tx, statements, "[]")
+}
+
+// updateKeptSQL returns the statement that saves names as updateWordsSQL does and, in the same write of each row, the
+// members' shares of those that a JSON array of {id, shares} has.
+func updateKeptSQL(tx *db.Tx, statements []id.ID, shares string) db.Stmt {
+	return db.Stmt{Args: db.Args{"team": tx.Team, "ids": statements, "shares": shares}, SQL: `
+		with published as materialized (
+			select id from statement where team_id = @team and id = any(@ids) and status = 'published'
+		), used as materialized (
+			select e.statement_id, e.account_id, e.reservation_id from ledger_entry e
+			where e.team_id = @team and e.statement_id = any(array(select id from published))
+		), chart as materialized (
+			select a.id, jsonb_build_object('name', a.name, 'code', coalesce(a.code, ''), 'classification', c.classification,
+				'place', row_number() over (order by ` + page.TextSQL("a.code") + `, ` + page.TextSQL("a.name") + `, a.id)) as words
+			from account a join account_category c on c.team_id = @team and c.id = a.category_id
+			where a.team_id = @team and a.id = any(array(select account_id from used))
+		), accounts as materialized (
+			select u.statement_id, jsonb_object_agg(c.id, c.words) as words
+			from (select distinct statement_id, account_id from used) u join chart c on c.id = u.account_id group by 1
+		), stays as materialized (
+			select u.statement_id, jsonb_object_agg(r.id, jsonb_build_object('guestName', r.guest_name, 'confirmationCode', r.confirmation_code,
+				'checkIn', r.check_in, 'checkOut', r.check_out, 'bookingPlatform', r.booking_platform, 'status', r.status)) as words
+			from (select distinct statement_id, reservation_id from used where reservation_id is not null) u
+			cross join lateral (select * from reservation where team_id = @team and id = u.reservation_id` + db.Fence + `) r group by 1
+		)
+		update statement s set shares = coalesce(g.shares, s.shares), words = case when s.status = 'published' then jsonb_build_object(
 			'listing', (select jsonb_build_object('name', l.name, 'uniqueRef', l.unique_ref, 'address', l.address)
 				from listing l where l.team_id = @team and l.id = s.listing_id),
 			'owners', (select coalesce(jsonb_object_agg(c.id, jsonb_build_object('name', c.name, 'address', c.address)), '{}')
 				from listing_ownership_member m join contact c on c.team_id = @team and c.id = m.contact_id
 				where m.team_id = @team and m.period_id = s.ownership_period_id),
-			'accounts', (select coalesce(jsonb_object_agg(a.id, jsonb_build_object('name', a.name, 'code', coalesce(a.code, ''),
-					'classification', a.classification, 'place', a.place)), '{}')
-				from (
-					select a.id, a.name, a.code, c.classification, row_number() over (order by ` + page.TextSQL("a.code") + `, ` + page.TextSQL("a.name") + `, a.id) as place
-					from account a join account_category c on c.team_id = @team and c.id = a.category_id
-					where a.team_id = @team and a.id in (select e.account_id from ledger_entry e where e.team_id = @team and e.statement_id = s.id)
-				) a),
-			'stays', (select coalesce(jsonb_object_agg(r.id, jsonb_build_object('guestName', r.guest_name, 'confirmationCode', r.confirmation_code,
-					'checkIn', r.check_in, 'checkOut', r.check_out, 'bookingPlatform', r.booking_platform, 'status', r.status)), '{}')
-				from reservation r where r.team_id = @team and r.id in (
-					select e.reservation_id from ledger_entry e where e.team_id = @team and e.statement_id = s.id and e.reservation_id is not null))
+			'accounts', coalesce((select a.words from accounts a where a.statement_id = s.id), '{}'),
+			'stays', coalesce((select r.words from stays r where r.statement_id = s.id), '{}')
 		) end
-		where s.team_id = @team and s.id = any(@ids)`}
+		from unnest(@ids::uuid[]) n (id) left join jsonb_to_recordset(@shares::jsonb) g (id uuid, shares bigint[]) on g.id = n.id
+		where s.team_id = @team and s.id = n.id`}
 }
 
 // loadWords loads the names that statements keep, those of entries included. Statements that keep none are left out.
