@@ -7,7 +7,9 @@ package metric
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"strings"
 
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/intake"
@@ -171,20 +173,15 @@ func (in *periodInput) days() day.Range {
 	return day.Range{From: in.StartDate.Day, To: in.EndDate.AddDays(1)}
 }
 
-// listings returns the chosen listings of the team that meet a condition.
-func (in *periodInput) listings(ctx context.Context, tx *db.Tx, condition string) ([]id.ID, error) {
+// listings returns the query of the ids of the chosen listings of the team that meet a condition.
+func (in *periodInput) listings(tx *db.Tx, condition string) page.Query {
 	q := page.Query{
 		Columns: "l.id", From: "listing l", Where: []string{"l.team_id = @team", condition}, Args: db.Args{"team": tx.Team},
 		Sorts: page.Sorts{{Name: "id", Expr: "l.id"}}, Default: "id", ID: "l.id",
 	}
 	q.IDs("l.id = any(?)", in.ListingIDs)
 
-	found, err := db.Select[id.ID](ctx, tx, q.SQL(""), q.Args)
-	if err != nil {
-		return nil, fmt.Errorf("read the listings of a metric: %w", err)
-	}
-
-	return found, nil
+	return q
 }
 
 // NightRow is the occupancy of a step.
@@ -202,11 +199,11 @@ type NightRows struct {
 
 // countNights answers with the occupied and available nights of the active listings.
 func countNights(ctx context.Context, tx *db.Tx, in *periodInput) (*NightRows, error) {
-	within := in.days()
+	q, within := in.listings(tx, "l.status = 'active'"), in.days()
 
-	listings, err := in.listings(ctx, tx, "l.status = 'active'")
+	listings, err := db.Select[id.ID](ctx, tx, q.SQL(""), q.Args)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the listings of a metric: %w", err)
 	}
 
 	type row struct {
@@ -270,68 +267,53 @@ type RevenueRows struct {
 	Data []RevenueRow `json:"data"`
 }
 
+// revenueSQL returns the statement that adds up revenue by step, party and currency, in the order of the first days with
+// any. It reads the entries of the revenue accounts alone, and looks listings up in a hash table: with a list of them
+// among the parameters PostgreSQL would go through the list for each entry. Only statements that are no draft have entries
+// attached.
+func revenueSQL(listings *page.Query) string {
+	return `
+		select min(e.txn_at) as first, e.party, e.currency, coalesce(-sum(e.cent_total) filter (where e.locked), 0)::bigint as locked,
+			coalesce(-sum(e.cent_total) filter (where not e.locked), 0)::bigint as unlocked
+		from (
+			select a.id from account a join account_category c on c.team_id = @team and c.id = a.category_id
+			where a.team_id = @team and c.classification = 'revenue'` + db.Fence + `) r
+		cross join lateral (
+			select e.txn_at, e.party, e.currency, e.cent_total, e.statement_id is not null or coalesce(e.txn_at < @closed::date, false) as locked
+			from ledger_entry e
+			where e.team_id = @team and e.account_id = r.id and e.txn_at >= @from and e.txn_at < @to and e.status = 'active'
+				and e.ledger in ('trust', 'operating')
+				and (e.listing_id in (select l.id from listing l where ` + strings.Join(listings.Where, " and ") + `)) is true` + db.Fence + `) e
+		group by date_trunc(@dimension, e.txn_at::timestamp), e.party, e.currency
+		order by min(e.txn_at), e.party nulls last, e.currency`
+}
+
 // addRevenue answers with the revenue of listings. Steps without revenue have no row: there is no party and no currency
 // to show.
 func addRevenue(ctx context.Context, tx *db.Tx, in *periodInput) (*RevenueRows, error) {
-	within := in.days()
-
 	books, err := ledger.LoadClosing(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
-	listings, err := in.listings(ctx, tx, "true")
-	if err != nil {
-		return nil, err
-	}
-
 	type row struct {
-		Day      day.Day
-		Party    *ledger.Party
-		Currency money.Currency
-		Locked   bool
-		Total    money.Cents
+		First            day.Day
+		Party            *ledger.Party
+		Currency         money.Currency
+		Locked, Unlocked money.Cents
 	}
 
-	rows, err := db.Select[row](ctx, tx, `
-		select e.txn_at as day, e.party, e.currency, -sum(e.cent_total)::bigint as total,
-			coalesce(s.status <> 'draft', false) or coalesce(e.txn_at < @closed::date, false) as locked
-		from ledger_entry e join account a on a.team_id = @team and a.id = e.account_id
-		join account_category c on c.team_id = @team and c.id = a.category_id and c.classification = 'revenue'
-		left join statement s on s.team_id = @team and s.id = e.statement_id
-		where e.team_id = @team and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at >= @from and e.txn_at < @to
-			and e.listing_id = any(@listings)
-		group by e.txn_at, e.party, e.currency, locked order by e.txn_at, e.party nulls last, e.currency`,
-		db.Args{"team": tx.Team, "closed": books.BooksClosedAt, "from": within.From, "to": within.To, "listings": listings})
+	q, within := in.listings(tx, "true"), in.days()
+	maps.Copy(q.Args, db.Args{"closed": books.BooksClosedAt, "from": within.From, "to": within.To, "dimension": in.Dimension})
+
+	rows, err := db.Select[row](ctx, tx, revenueSQL(&q), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("add up revenue: %w", err)
 	}
 
-	type key struct {
-		name     string
-		party    ledger.Party
-		currency money.Currency
-	}
-
-	out, at := &RevenueRows{Data: []RevenueRow{}}, map[key]int{}
-
-	for _, r := range rows {
-		k := key{in.Dimension.label(r.Day), "", r.Currency}
-		if r.Party != nil {
-			k.party = *r.Party
-		}
-
-		i, there := at[k]
-		if !there {
-			i = len(out.Data)
-			at[k], out.Data = i, append(out.Data, RevenueRow{Date: k.name, Party: r.Party, Currency: r.Currency})
-		}
-
-		if r.Locked {
-			out.Data[i].LockedRevenue += r.Total
-		} else {
-			out.Data[i].UnlockedRevenue += r.Total
-		}
+	out := &RevenueRows{Data: make([]RevenueRow, len(rows))}
+	for i, r := range rows {
+		out.Data[i] = RevenueRow{in.Dimension.label(r.First), r.Party, r.Currency, r.Locked, r.Unlocked}
 	}
 
 	return out, nil

@@ -249,3 +249,27 @@ func TestListingRevenue(t *testing.T) {
 		t.Errorf("of one listing: %d, %d", locked, unlocked)
 	}
 }
+
+// Rows of revenue are named by their step, whose days are added up.
+func TestListingRevenueBySteps(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	ada := w.Contact("owner", "Ada")
+	one, two := w.Listing("One", ada), w.Listing("Two", ada)
+	w.Stay(one, "2026-01-20", 10_000)
+	w.Stay(one, "2026-02-01", 20_000) // the last day of 2026-W05
+	w.Stay(one, "2026-02-02", 40_000) // the first of 2026-W06
+	w.Stay(two, "2026-02-05", 80_000)
+
+	for query, want := range map[string]string{
+		"dimension=day":   "[2026-01-20 2026-02-01 2026-02-02 2026-02-05] 10000 20000 40000 80000",
+		"dimension=week":  "[2026-W04 2026-W05 2026-W06] 10000 20000 120000",
+		"dimension=month": "[2026-01 2026-02] 10000 140000",
+		"dimension=year":  "[2026] 150000",
+		"dimension=week&listingIds=!" + two.ID.String(): "[2026-W04 2026-W05 2026-W06] 10000 20000 40000",
+	} {
+		if have := show(w.Get("/metrics/listing-revenue?startDate=2026-01&endDate=2026-02&"+query).Want(200), "unlockedRevenue"); have != want {
+			t.Errorf("%s: %s, want %s", query, have, want)
+		}
+	}
+}
