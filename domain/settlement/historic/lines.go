@@ -212,7 +212,7 @@ func (s *arrivals) derivePayout(tx *db.Tx, a *arrival, l *Line, e *ledger.Import
 }
 
 // chunkLines is the greatest number of lines that are written at once.
-const chunkLines = 10_000
+const chunkLines = 5_000
 
 // splitByLines splits statements into portions of up to chunkLines lines, at least one statement each.
 func splitByLines(all []*arrival, lines func(*arrival) int) [][]*arrival {
