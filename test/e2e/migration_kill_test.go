@@ -20,7 +20,8 @@ import (
 
 // TestKilledWorkersMoveALegacyTeamAlike kills workers with -9 at any moment while they make a new team of a legacy one and
 // import its statements. The new team is in the end that of another legacy team with the same dump, the workers of which
-// lived. MIGRATION_KILLS is how many are killed in each of the two operations, MIGRATION_KILL_SEED repeats the moments.
+// lived. MIGRATION_KILLS is how many are killed in all, MIGRATION_KILL_SEED repeats the moments. More teams are moved until
+// there were as many. MIGRATION_FULL=1 does it with 300 listings and 36 months.
 //
 // Proves: OPS-86, OPS-87.
 func TestKilledWorkersMoveALegacyTeamAlike(t *testing.T) {
@@ -31,10 +32,15 @@ func TestKilledWorkersMoveALegacyTeamAlike(t *testing.T) {
 		seed = n
 	}
 
+	listings, months := 20, 12
+	if migrationWhole {
+		listings, months = 300, 36
+	}
+
 	kills, _ := strconv.Atoi(os.Getenv("MIGRATION_KILLS"))
 	k := &killer{
-		relocation: newRelocation(t, generateDump(t, 20, 12), "serve", "--workers", "0"),
-		dice:       rand.New(rand.NewPCG(seed, 3)), kills: cmp.Or(kills, 3),
+		relocation: newRelocation(t, generateDump(t, listings, months), "serve", "--workers", "0"),
+		dice:       rand.New(rand.NewPCG(seed, 3)), kills: cmp.Or(kills, 6),
 	}
 	t.Logf("MIGRATION_KILL_SEED=%d", seed)
 	k.watchJobs()
@@ -46,28 +52,37 @@ func TestKilledWorkersMoveALegacyTeamAlike(t *testing.T) {
 	spared.checkStatements("5290")
 	k.step("moved without kills")
 
-	took := fmt.Sprint(k.took)
-	hit := k.fill("Hit")
-	hit.bootstrap(k.strike)
-	hit.importHistory("5290", k.strike)
-	hit.checkStatements("5290")
-	k.step(fmt.Sprintf("moved with %d kills, %d of them while an operation went on, of %s", k.dead, k.amid, took))
+	lasts, want, others := k.took, spared.outcome(), []*move{spared}
+
+	for k.dead < k.kills {
+		k.took = lasts
+
+		hit := k.fill(fmt.Sprintf("Hit after %d", k.dead))
+		hit.bootstrap(k.strike)
+		hit.importHistory("5290", k.strike)
+		hit.checkStatements("5290")
+		k.step(fmt.Sprintf("moved after %d kills, %d of them while an operation went on, of %s", k.dead, k.amid, lasts))
+
+		if got := hit.outcome(); want != got {
+			t.Errorf("after kills the team is\n%s\nwithout it is\n%s", got, want)
+		}
+
+		others = append(others, hit)
+	}
 
 	if k.amid == 0 {
 		t.Error("all operations were over before a worker was killed")
 	}
 
-	if want, got := spared.outcome(), hit.outcome(); want != got {
-		t.Errorf("after kills the team is\n%s\nwithout it is\n%s", got, want)
+	// Nothing is left over: no other team, and all can be written in.
+	if teams := strings.Count(command(t, k.database, "team", "list"), "New rentals"); teams != len(others) {
+		t.Errorf("%d teams were made of %d", teams, len(others))
 	}
 
-	// Nothing is left over: no other team, and both can be written in.
-	if teams := strings.Count(command(t, k.database, "team", "list"), "New rentals"); teams != 2 {
-		t.Errorf("%d teams were made of two", teams)
-	}
-
-	for _, c := range []*client{hit.old, hit.made} {
-		c.put("/team", object{"companyName": "Thawed Ltd"}).want(200)
+	for _, m := range others {
+		for _, c := range []*client{m.old, m.made} {
+			c.put("/team", object{"companyName": "Thawed Ltd"}).want(200)
+		}
 	}
 }
 
@@ -143,7 +158,8 @@ func (k *killer) strike(operation string) {
 	lasts := k.took[0]
 	k.took = k.took[1:]
 
-	for range k.kills {
+	// A job whose worker dies five times in a row has failed.
+	for range min(3, k.kills-k.dead) {
 		w := k.untilTaken()
 		time.Sleep(time.Duration(k.dice.Int64N(int64(lasts))))
 		w.kill()
