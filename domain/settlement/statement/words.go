@@ -55,16 +55,9 @@ type stayWords struct {
 	Status           string  `json:"status"`
 }
 
-// updateWordsSQL returns the statement that saves the names of now with statements that are published, and clears those
-// of others. It runs after the status and entries of the statements were written.
-func updateWordsSQL(tx *db.Tx, statements []id.ID) db.Stmt {
-	return updateKeptSQL(tx, statements, "[]")
-}
-
-// updateKeptSQL returns the statement that saves names as updateWordsSQL does and, in the same write of each row, the
-// members' shares of those that a JSON array of {id, shares} has.
-func updateKeptSQL(tx *db.Tx, statements []id.ID, shares string) db.Stmt {
-	return db.Stmt{Args: db.Args{"team": tx.Team, "ids": statements, "shares": shares}, SQL: `
+// entryWordsSQL begins a statement with the names of the accounts and stays of the entries of published statements, by
+// statement: the tables accounts and stays. It reads the entries of all @ids once.
+var entryWordsSQL = `
 		with published as materialized (
 			select id from statement where team_id = @team and id = any(@ids) and status = 'published'
 		), used as materialized (
@@ -83,7 +76,18 @@ func updateKeptSQL(tx *db.Tx, statements []id.ID, shares string) db.Stmt {
 				'checkIn', r.check_in, 'checkOut', r.check_out, 'bookingPlatform', r.booking_platform, 'status', r.status)) as words
 			from (select distinct statement_id, reservation_id from used where reservation_id is not null) u
 			cross join lateral (select * from reservation where team_id = @team and id = u.reservation_id` + db.Fence + `) r group by 1
-		)
+		)`
+
+// updateWordsSQL returns the statement that saves the names of now with statements that are published, and clears those
+// of others. It runs after the status and entries of the statements were written.
+func updateWordsSQL(tx *db.Tx, statements []id.ID) db.Stmt {
+	return updateKeptSQL(tx, statements, "[]")
+}
+
+// updateKeptSQL returns the statement that saves names as updateWordsSQL does and, in the same write of each row, the
+// members' shares of those that a JSON array of {id, shares} has.
+func updateKeptSQL(tx *db.Tx, statements []id.ID, shares string) db.Stmt {
+	return db.Stmt{Args: db.Args{"team": tx.Team, "ids": statements, "shares": shares}, SQL: entryWordsSQL + `
 		update statement s set shares = coalesce(g.shares, s.shares), words = case when s.status = 'published' then jsonb_build_object(
 			'listing', (select jsonb_build_object('name', l.name, 'uniqueRef', l.unique_ref, 'address', l.address)
 				from listing l where l.team_id = @team and l.id = s.listing_id),
