@@ -33,8 +33,9 @@ func (b *books) unfolded() (n int64) {
 }
 
 // The sums are the same before, while and after they are folded, for whoever reads them.
+//
+//nolint:paralleltest // Another test would fold what this one looks at.
 func TestFoldingChangesNoSum(t *testing.T) {
-	t.Parallel()
 	b := newBooks(t)
 	source := id.New(b.DB.Now())
 	total := func(ctx context.Context, tx *db.Tx) int64 {
