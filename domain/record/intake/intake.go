@@ -219,7 +219,13 @@ func MatchByRef(table string) func(ctx context.Context, tx *db.Tx, from Origin, 
 			_ = json.Unmarshal(unknown[i].Values["uniqueRef"], &refs[i])
 		}
 
-		found, err := db.Select[row](ctx, tx, sql, db.Args{"team": tx.Team, "refs": refs})
+		var found []row
+
+		// A plan that is kept could be one of an empty table, which reads all rows of the team for each reference.
+		err := db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
+			found, err = db.Select[row](ctx, tx, sql, db.Args{"team": tx.Team, "refs": refs})
+			return err
+		})(ctx, tx)
 		if err != nil {
 			return nil, fmt.Errorf("match by reference: %w", err)
 		}

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // slot is one value of a record that is merged by itself: a field, or a member of an item of a list field.
@@ -202,30 +204,31 @@ func dropNulls(v any) any {
 // source that writes a value in another form, such as 1.0 for 1, has another hash, and merging finds that nothing has
 // changed. It fails for values that are no JSON, and for texts that cannot be stored.
 func (c *Change) hash() ([]byte, error) {
-	var text bytes.Buffer
+	text := make([]byte, 0, 512)
 
 	for _, field := range slices.Sorted(maps.Keys(c.Values)) {
-		text.Write(append(strconv.AppendQuote(text.AvailableBuffer(), field), ':'))
+		text = append(strconv.AppendQuote(text, field), ':')
 
 		value := c.Values[field]
 		if len(value) == 0 {
 			value = json.RawMessage(null)
 		}
 
-		if err := json.Compact(&text, value); err != nil {
+		var err error
+		if text, err = jsontext.AppendFormat(text, jsontext.Value(value), jsontext.AllowDuplicateNames(true)); err != nil {
 			return nil, fmt.Errorf("field %s: %w", field, err)
 		}
 	}
 
 	for _, field := range slices.Sorted(maps.Keys(c.Refs)) {
-		fmt.Fprintf(&text, "%q>%q %q", field, c.Refs[field].Kind, c.Refs[field].ExternalID)
+		text = fmt.Appendf(text, "%q>%q %q", field, c.Refs[field].Kind, c.Refs[field].ExternalID)
 	}
 
-	if err := c.storable(text.Bytes()); err != nil {
+	if err := c.storable(text); err != nil {
 		return nil, err
 	}
 
-	sum := sha256.Sum256(text.Bytes())
+	sum := sha256.Sum256(text)
 
 	return sum[:], nil
 }

@@ -340,7 +340,7 @@ func lookUp(ctx context.Context, d *db.DB, scope db.Scope, source Source, s *Syn
 // commit takes in a page and says where the sync goes on. It returns the sync for the job to go on with, or nil with the
 // job ended in the same transaction. A page that another worker has taken in meanwhile is dropped.
 func (r *runner) commit(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*Sync, error) {
-	s, err := lockSync(ctx, tx, t.sync.ID)
+	s, err := reload(ctx, tx, t.sync.SourceID, t.sync.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -426,7 +426,7 @@ func goOn(ctx context.Context, tx *db.Tx, j job.Job, s *Sync) error {
 // commitProgress saves where a sync goes on without having taken anything in.
 func (r *runner) commitProgress(ctx context.Context, d *db.DB, j job.Job, s *Sync) error {
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
-		now, err := lockSync(ctx, tx, s.ID)
+		now, err := reload(ctx, tx, s.SourceID, s.ID)
 		if err != nil {
 			return err
 		}

@@ -9,43 +9,41 @@ import (
 	"stayledger/platform/id"
 )
 
-// recallSQL selects what was known of records: only the entity of those that say the same. A complete reading also notes
-// which records its pages had, and forgets those of readings before it.
+// recallSQL selects what was known of records that do not say what they said before. A complete reading also notes which
+// records its pages had, and forgets those of readings before it.
 const recallSQL = `
 	with given as materialized (
 		select * from unnest(@kinds::text[], @ids::text[], @ordinals::integer[], @hashes::bytea[], @stamps::timestamptz[])
-			as g (kind, external_id, ordinal, hash, changed_at)
-	), known as materialized (
-		select r.*, r.hash = g.hash and r.state = 'active' and r.waiting is null as same, r.hash = g.hash and g.changed_at > r.changed_at as newer,
-			g.changed_at as stamp
+			as g (kind, external_id, ordinal, hash, stamp)
+	), recalled as materialized (
+		select g.kind, g.external_id, g.ordinal, g.stamp, r.*, r.hash = g.hash as equal, g.stamp > r.changed_at as newer, g.stamp < r.changed_at as older
 		from given g
-		cross join lateral (
-			select * from external_record e where e.team_id = @team and e.source_id = @source and e.kind = g.kind and e.external_id = g.external_id
-				and e.ordinal = g.ordinal` + db.Fence + `) r
+		left join lateral (
+			select true as known, ctid as place, entity_id, hash, taken, refs, waiting, changed_at, day, state from external_record e
+			where e.team_id = @team and e.source_id = @source and e.kind = g.kind and e.external_id = g.external_id and e.ordinal = g.ordinal` + db.Fence + `
+			) r on true
 	), newer as (
-		update external_record r set changed_at = k.stamp from known k
-		where k.newer and r.team_id = @team and r.source_id = @source and r.kind = k.kind and r.external_id = k.external_id and r.ordinal = k.ordinal
+		update external_record e set changed_at = r.stamp from recalled r where r.equal and r.newer and e.ctid = r.place and e.team_id = @team
 	), before as (
 		delete from sync_seen where @complete and team_id = @team and source_id = @source and reading_id <> @reading
 	), seen as (
 		insert into sync_seen (team_id, source_id, reading_id, kind, external_ids, ordinals)
 		select @team, @source, @reading, kind, array_agg(external_id), array_agg(ordinal) from given where @complete group by kind)
-	select kind, external_id, ordinal, entity_id, case when same then '' else hash end as hash, case when same then '{}' else taken end as taken,
-		refs, waiting, changed_at, day, state, same, case when same then '[]' else coalesce((
-			select jsonb_agg(jsonb_build_object('id', c.id, 'field', c.field) order by c.field) from sync_conflict c
-			where c.team_id = @team and c.source_id = @source and c.kind = known.kind and c.external_id = known.external_id and c.ordinal = known.ordinal
-			), '[]') end as conflicts
-	from known`
+	select kind, external_id, ordinal, known is not null as known, entity_id, hash, taken, refs, waiting, changed_at, day, coalesce(state, '') as state, (
+		select jsonb_agg(jsonb_build_object('id', c.id, 'field', c.field) order by c.field) from sync_conflict c
+		where c.team_id = @team and c.source_id = @source and c.kind = r.kind and c.external_id = r.external_id and c.ordinal = r.ordinal) as conflicts
+	from recalled r where not coalesce(equal and state = 'active' and waiting is null and not coalesce(older, false), false)`
 
 // recall loads what a source said of records before, by record, and notes that a complete reading has seen them. Those
-// with the content that was taken in before are in same; of them nothing but the entity is loaded.
-func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change, complete bool) (map[key]*memory, map[key]bool, error) {
+// with the content that was taken in before are in same, and nothing of them is loaded.
+func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change, complete bool) (known map[key]*memory, same map[key]bool, err error) {
 	kinds, ids, ordinals := make([]string, len(changes)), make([]string, len(changes)), make([]int, len(changes))
 	hashes, stamps := make([][]byte, len(changes)), make([]*time.Time, len(changes))
+	known, same = map[key]*memory{}, make(map[key]bool, len(changes))
 
 	for i := range changes {
 		c := &changes[i]
-		kinds[i], ids[i], ordinals[i] = c.Kind, c.ExternalID, c.Ordinal
+		kinds[i], ids[i], ordinals[i], same[c.key()] = c.Kind, c.ExternalID, c.Ordinal, true
 
 		// What is gone is not the same as any content.
 		if hashes[i] = c.sum; c.Gone {
@@ -60,30 +58,24 @@ func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change, compl
 	type row struct {
 		memory
 
-		Same bool
+		Known bool
 	}
 
-	var rows []row
-
-	// A plan that is kept could be one of an empty table, which reads all records of the source for each page.
-	err := db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
-		rows, err = db.Select[row](ctx, tx, recallSQL, db.Args{
-			"team": tx.Team, "source": from.SourceID, "reading": from.reading, "complete": complete,
-			"kinds": kinds, "ids": ids, "ordinals": ordinals, "hashes": hashes, "stamps": stamps,
-		})
-
-		return err
-	})(ctx, tx)
+	rows, err := db.Select[row](ctx, tx, recallSQL, db.Args{
+		"team": tx.Team, "source": from.SourceID, "reading": from.reading, "complete": complete,
+		"kinds": kinds, "ids": ids, "ordinals": ordinals, "hashes": hashes, "stamps": stamps,
+	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("read external records: %w", err)
 	}
 
-	known, same := make(map[key]*memory, len(rows)), map[key]bool{}
-
 	for i := range rows {
 		m := &rows[i].memory
 		k := key{m.Kind, m.ExternalID, m.Ordinal}
-		known[k], same[k] = m, rows[i].Same
+
+		if same[k] = false; rows[i].Known {
+			known[k] = m
+		}
 	}
 
 	return known, same, nil

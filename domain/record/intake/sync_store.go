@@ -56,12 +56,20 @@ func lockSync(ctx context.Context, tx *db.Tx, sync id.ID) (*Sync, error) {
 		return nil, fmt.Errorf("find a sync: %w", err)
 	}
 
-	// The source is what syncs take turns on; the sync is read when it is locked.
-	if err := lockSource(ctx, tx, source, false); err != nil {
-		return nil, err
-	}
+	return reload(ctx, tx, source, sync)
+}
 
-	return load(ctx, tx, sync)
+// reload locks a sync whose source is known, with it, and loads it as it is now. It fails with apierr.NotFound.
+func reload(ctx context.Context, tx *db.Tx, source, sync id.ID) (s *Sync, err error) {
+	// The source is what syncs take turns on; the sync is read when it is locked.
+	err = tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) error { return lockSource(ctx, tx, source, false) },
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			s, err = load(ctx, tx, sync)
+			return err
+		})
+
+	return s, err
 }
 
 // load loads a sync. It fails with apierr.NotFound.
