@@ -50,7 +50,9 @@ import (
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/blob"
+	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 	"stayledger/platform/page"
 	"stayledger/platform/parts"
 	"stayledger/platform/seal"
@@ -152,7 +154,11 @@ func Parts(o External, c Config) parts.Part {
 		exported.Part(),
 		file.Part(o.Store, o.Signer),
 		audit.Part(),
-		parts.Part{Every: append(api.Every(), page.Counts.Every()), Tables: append(
+		parts.Part{Every: append(
+			api.Every(),
+			page.Counts.Every(),
+			job.Every{Name: "table-statistics", Interval: 5 * time.Second, Do: db.AnalyzeGrown},
+		), Tables: append(
 			parts.Owns(append(page.Tables(), "api_idempotency")...),
 			parts.Table{Name: "job", Keep: `r.operation_id = @operation`}, // the job that deletes the team
 		)},

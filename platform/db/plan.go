@@ -26,17 +26,49 @@ func planSQL(mode string) string { return `select set_config('plan_cache_mode', 
 // Afresh returns work whose statements, all sent at once, are planned for their actual parameters instead of with
 // the cached plan (ADR 12). Use it if the right plan depends on how many rows the parameters select, and the
 // statement takes far longer than its planning.
-func Afresh(work Work) Work {
+func Afresh(work Work) Work { return planned(newPlans, work) }
+
+// Kept returns work whose statements, all sent at once, use the cached plan in spite of PlanAfresh. Use it for those that
+// insert many rows: the check of each foreign key of each row would be planned, too.
+func Kept(work Work) Work { return planned(keptPlans, work) }
+
+// planned returns work whose statements, all sent at once, are planned in a way.
+func planned(mode string, work Work) Work {
 	return func(ctx context.Context, tx *Tx) error {
-		return tx.Together(ctx, Send(Stmt{SQL: planSQL(newPlans)}), work, Send(Stmt{SQL: planSQL(keptPlans)}))
+		before := keptPlans
+		if tx.afresh {
+			before = newPlans
+		}
+
+		if mode == before {
+			return work(ctx, tx)
+		}
+
+		return tx.Together(ctx, Send(Stmt{SQL: planSQL(mode)}), work, Send(Stmt{SQL: planSQL(before)}))
 	}
 }
 
-// PlanAfresh makes PostgreSQL plan the statements of the rest of this transaction for their parameters and for the
-// tables as they are now. A plan that was made when a table was empty would read all of it for every row.
-func (tx *Tx) PlanAfresh(ctx context.Context) error {
+// PlanAfresh runs work whose statements PostgreSQL plans for their parameters and for the tables as they are now. A plan
+// that was made when a table was empty would read all of it for every row. Work can wait for what its statements return.
+func (tx *Tx) PlanAfresh(ctx context.Context, work Work) error {
+	if tx.afresh {
+		return work(ctx, tx)
+	}
+
 	if _, err := tx.Exec(ctx, planSQL(newPlans), nil); err != nil {
 		return fmt.Errorf("ask for new plans: %w", err)
+	}
+
+	tx.afresh = true
+	defer func() { tx.afresh = false }()
+
+	// After an error the transaction, or its savepoint, is undone together with the setting.
+	if err := work(ctx, tx); err != nil {
+		return err
+	}
+
+	if _, err := tx.Exec(ctx, planSQL(keptPlans), nil); err != nil {
+		return fmt.Errorf("go back to kept plans: %w", err)
 	}
 
 	return nil
@@ -48,6 +80,38 @@ func (tx *Tx) PlanAfresh(ctx context.Context) error {
 func (tx *Tx) Analyze(ctx context.Context, table string, added int) error {
 	if _, err := tx.Exec(ctx, `select stayledger_analyze(@table::text::regclass, @added)`, Args{"table": table, "added": added}); err != nil {
 		return fmt.Errorf("analyze the table %s: %w", table, err)
+	}
+
+	return nil
+}
+
+// AnalyzeGrown has PostgreSQL count the rows of the tables that have grown to three times of what it last counted. It
+// makes the kept plans of a table anew then. Autovacuum does the same, but not before a minute or more has passed: a first
+// import would meanwhile go on with plans of empty tables, which read all rows of a team for each row that is added.
+func AnalyzeGrown(ctx context.Context, d *DB) error {
+	type grown struct {
+		Name  string
+		Added int
+	}
+
+	var tables []grown
+
+	err := d.ReadOne(ctx, AcrossTeams(), func(ctx context.Context, tx *Tx) (err error) {
+		tables, err = Select[grown](ctx, tx, `
+			select c.oid::regclass::text as name, s.n_mod_since_analyze as added from pg_stat_user_tables s join pg_class c on c.oid = s.relid
+			where s.n_mod_since_analyze > 1000 + 2 * greatest(c.reltuples, 0) order by c.oid`, nil)
+
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("find tables that have grown: %w", err)
+	}
+
+	for _, t := range tables {
+		err := d.Write(ctx, AcrossTeams(), func(ctx context.Context, tx *Tx) error { return tx.Analyze(ctx, t.Name, t.Added) })
+		if err != nil {
+			return err
+		}
 	}
 
 	return nil

@@ -132,25 +132,3 @@ func TestTheFirstWorkThatFailsIsToldOf(t *testing.T) {
 		}
 	}
 }
-
-// What runs afresh is planned for its parameters, in the round trip of all else, and what follows is not.
-func TestAfresh(t *testing.T) {
-	t.Parallel()
-	x := newTeam(t)
-
-	var before, within, after string
-
-	mode := func(is *string) db.Work {
-		return func(ctx context.Context, tx *db.Tx) (err error) {
-			*is, err = db.Get[string](ctx, tx, `select current_setting('plan_cache_mode')`, nil)
-			return err
-		}
-	}
-
-	err := x.DB.ReadOne(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
-		return tx.Together(ctx, mode(&before), db.Afresh(mode(&within)), mode(&after))
-	})
-	if err != nil || before != "force_generic_plan" || within != "force_custom_plan" || after != before {
-		t.Errorf("plans are %q, %q, %q: %v", before, within, after, err)
-	}
-}

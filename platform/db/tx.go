@@ -59,6 +59,8 @@ type Tx struct {
 	gathered []gathered
 	// sight is what row-level security shows at the moment; Visit changes it.
 	sight sight
+	// afresh says that statements are planned for their parameters, see PlanAfresh.
+	afresh bool
 	// answered is what the last plain statement answered: COMMIT, or ROLLBACK when a failed statement had aborted the
 	// transaction.
 	answered string

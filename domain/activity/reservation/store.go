@@ -46,8 +46,9 @@ func lockReservations(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	// Listings first: a share lock is enough, because it only has to keep deletion and deactivation out.
 	err := tx.Pipeline(ctx,
 		db.Stmt{
-			SQL: `select from listing where team_id = @team and id in (
-				select listing_id from reservation where team_id = @team and id = any(@ids)) order by id for key share`,
+			SQL: `select from listing where team_id = @team and id = any(array(
+				select r.listing_id from unnest(@ids::uuid[]) g (id) cross join lateral (
+					select listing_id from reservation where team_id = @team and id = g.id` + db.Fence + `) r)) order by id for key share`,
 			Args: args,
 		},
 

@@ -19,8 +19,7 @@ const chunkLines = 10_000
 // chunkSources bounds the sources of a round: sources without lines cost a look at what they have stored.
 const chunkSources = 2_000
 
-// Above this many sources, ask PostgreSQL for fresh plans: a cached one may date from when the ledger was much
-// smaller.
+// Above this many sources, ask PostgreSQL for fresh plans: a cached one may date from when the ledger was much smaller.
 const fewSources = 20
 
 // Replace makes the stored postings of the sources equal to wanted, which has postings of these sources alone.
@@ -100,28 +99,33 @@ func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l 
 		bySource[p.SourceID] = append(bySource[p.SourceID], *p)
 	}
 
-	if len(ordered) > fewSources {
-		if err := tx.PlanAfresh(ctx); err != nil {
-			return Change{}, err
-		}
-	}
-
 	// Then replace them in rounds that fit into a statement.
 	var total Change
 
-	for len(ordered) > 0 {
-		n, postings := chunk(ordered, bySource)
+	replace := func(ctx context.Context, tx *db.Tx) error {
+		for len(ordered) > 0 {
+			n, postings := chunk(ordered, bySource)
 
-		change, err := replaceChunk(ctx, tx, of.narrow(ordered[:n]), postings, l)
-		if err != nil {
-			return Change{}, err
+			change, err := replaceChunk(ctx, tx, of.narrow(ordered[:n]), postings, l)
+			if err != nil {
+				return err
+			}
+
+			total = total.Plus(change)
+			ordered = ordered[n:]
 		}
 
-		total = total.Plus(change)
-		ordered = ordered[n:]
+		return nil
 	}
 
-	return total, nil
+	if len(ordered) <= fewSources {
+		err := replace(ctx, tx)
+		return total, err
+	}
+
+	err := tx.PlanAfresh(ctx, replace)
+
+	return total, err
 }
 
 // chunk returns how many sources from the front fit in one round, at least one, and their postings.

@@ -219,11 +219,21 @@ func ImportAll(ctx context.Context, tx *db.Tx, heads []Head, load Lines) ([]Stat
 		return nil, errOtherImport
 	}
 
-	// A cached plan may date from when the tables were small, and would read all of them for every statement.
-	if err := tx.PlanAfresh(ctx); err != nil {
-		return nil, err
-	}
+	var done []Statement
 
+	// A cached plan may date from when the tables were small, and would read all of them for every statement.
+	err = tx.PlanAfresh(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		done, err = importAll(ctx, tx, heads, load)
+		return err
+	})
+
+	audit.From(tx, audit.Migration) // Also what the caller changes next.
+
+	return done, err
+}
+
+// importAll imports statements as ImportAll does, when it is the import's turn.
+func importAll(ctx context.Context, tx *db.Tx, heads []Head, load Lines) ([]Statement, error) {
 	// First the statements without their lines: they must be placed together.
 	s := &arrivals{shared: true, all: make([]*arrival, len(heads))}
 	for i := range heads {
@@ -276,8 +286,6 @@ func ImportAll(ctx context.Context, tx *db.Tx, heads []Head, load Lines) ([]Stat
 			return nil, err //nolint:wrapcheck // It says what failed.
 		}
 	}
-
-	audit.From(tx, audit.Migration) // Also what the caller changes next.
 
 	return done, nil
 }
