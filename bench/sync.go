@@ -49,25 +49,28 @@ func syncs(ctx context.Context, b *bed) ([]Metric, error) {
 	records := float64(b.sizes.synced)
 	rates := map[string]any{
 		"records": b.sizes.synced, "page": intakePage, "entries": many.entries, "perSecond": records / many.first.Seconds(),
-		"batchPerSecond": records / batches, "unchangedPerSecond": records / many.again.Seconds(), "pagesOfBatchToSync": ratios,
+		"batchPerSecond": records / batches, "unchangedPerSecond": records / many.again, "pagesOfBatchToSync": ratios,
 		"ratioOfTotals": batches / many.first.Seconds(), "slowestPageSeconds": slices.Max(many.pages), "slowestBatchSeconds": slices.Max(many.batches),
+		"foldedSeconds": many.folded.Seconds(),
 	}
 	memory := map[string]any{"records": b.sizes.synced, "peakMiB": many.peak, "few": b.sizes.synced / 10, "peakMiBOfFew": few.peak}
 
 	return []Metric{
 		atLeast("sync_first_ratio", median(ratios), 0.7, rates),
 		atMost("sync_first_peak_growth_mib", many.peak-few.peak, growthGoal, memory),
-		atLeast("sync_unchanged_gain", many.first.Seconds()/many.again.Seconds(), 20, rates),
+		atLeast("sync_unchanged_gain", many.first.Seconds()/many.again, 20, rates),
 	}, nil
 }
 
 // syncResult is the outcome of a first sync, and of one after it that changes nothing.
 type syncResult struct {
 	// first is from the request to the end of the operation, without the batches between the pages.
-	first, again   time.Duration
-	pages, batches []float64 // seconds of each
-	entries        int64     // of the ledger
-	peak           float64   // MiB resident
+	first          time.Duration
+	again          float64       // seconds
+	folded         time.Duration // from the end of the first sync until the sums of both teams were folded
+	pages, batches []float64     // seconds of each
+	entries        int64         // of the ledger
+	peak           float64       // MiB resident
 }
 
 // syncFirst connects a team to a system with so many reservations and reads it twice. Another team gets the same records
@@ -123,20 +126,59 @@ func (b *bed) syncFirst(ctx context.Context, name, batchName string, records int
 		return r, err
 	}
 
-	// Then the same pages again, which say nothing new: only the whole is timed, since their calls overlap.
+	// What is left to be folded is work of the first sync and of the batches.
+	if r.folded, err = b.awaitFolds(ctx, t, b.teams[batchName]); err != nil {
+		return r, err
+	}
+
+	// Then the same pages again, which say nothing new: only the whole is timed, since their calls overlap. It takes a
+	// second, which autovacuum can double, so the middle of three is taken.
 	pass.reached, pass.taken = nil, nil
+	again := make([]float64, 3)
 
-	if r.again, err = c.operate(path+"/sync", `{"mode": "full"}`); err != nil {
-		return r, err
+	for i := range again {
+		took, err := c.operate(path+"/sync", `{"mode": "full"}`)
+		if err != nil {
+			return r, err
+		}
+
+		again[i] = took.Seconds()
+
+		if err := b.checkSynced(ctx, t, intake.Skipped, records); err != nil {
+			return r, err
+		}
 	}
 
-	if err := b.checkSynced(ctx, t, intake.Skipped, records); err != nil {
-		return r, err
-	}
+	r.again = median(again)
 
 	r.entries, err = b.countSameEntries(ctx, t, b.teams[batchName])
 
 	return r, err
+}
+
+// awaitFolds returns when the sums of teams are folded, and how long that took. It fails after a minute.
+func (b *bed) awaitFolds(ctx context.Context, teams ...tenant) (time.Duration, error) {
+	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+
+	begin := time.Now()
+
+	for _, t := range teams {
+		for {
+			left, err := b.count(ctx, t, `select count(*) from (select from ledger_delta where team_id = @team limit 1) d`)
+			if err != nil {
+				return 0, err
+			}
+
+			if left == 0 {
+				break
+			}
+
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+
+	return time.Since(begin), nil
 }
 
 // reachPage returns when the sync of a team goes on at a page, empty for the first: those before it have been taken in. A

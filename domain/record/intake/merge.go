@@ -204,7 +204,7 @@ func dropNulls(v any) any {
 // source that writes a value in another form, such as 1.0 for 1, has another hash, and merging finds that nothing has
 // changed. It fails for values that are no JSON, and for texts that cannot be stored.
 func (c *Change) hash() ([]byte, error) {
-	text := make([]byte, 0, 512)
+	text := make([]byte, 0, 1024)
 
 	for _, field := range slices.Sorted(maps.Keys(c.Values)) {
 		text = append(strconv.AppendQuote(text, field), ':')
@@ -236,23 +236,24 @@ func (c *Change) hash() ([]byte, error) {
 // storable fails for a change with a text that PostgreSQL does not store: it has no NUL, and nothing but UTF-8. Text has
 // all values.
 func (c *Change) storable(text []byte) error {
-	names := slices.Collect(maps.Keys(c.Values))
+	named := true
+	for field := range c.Values {
+		named = named && isText(field)
+	}
+
 	for field, r := range c.Refs {
-		names = append(names, field, r.Kind, r.ExternalID)
+		named = named && isText(field) && isText(r.Kind) && isText(r.ExternalID)
 	}
 
-	for _, name := range names {
-		if !utf8.ValidString(name) || strings.ContainsRune(name, 0) {
-			return errText
-		}
-	}
-
-	if !utf8.Valid(text) || bytes.Contains(text, []byte(`\u0000`)) && nul.Match(text) {
+	if !named || !utf8.Valid(text) || bytes.Contains(text, []byte(`\u0000`)) && nul.Match(text) {
 		return errText
 	}
 
 	return nil
 }
+
+// isText returns true for a text that PostgreSQL stores.
+func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // nul matches the escape of a NUL in JSON: its backslash is not itself escaped.
 var nul = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\u0000`)

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -226,7 +225,7 @@ const maxName = 500
 
 // isName returns true for a text that can be the name of a record.
 func isName(s string) bool {
-	return s != "" && len(s) <= maxName && utf8.ValidString(s) && !strings.ContainsRune(s, 0)
+	return s != "" && len(s) <= maxName && isText(s)
 }
 
 // cutName returns as much of a text as can be the name of a record.
