@@ -233,6 +233,8 @@ type fetched struct {
 	// hints are the external ids by kind that were looked up, as they were at an instant.
 	hints map[string][]string
 	read  time.Time
+	// hashed is closed when the records of the page have their hashes; nil if no one makes them.
+	hashed chan struct{}
 }
 
 // fetch gets what the next step of a sync takes in from its source. What waits is in the database already.
@@ -278,15 +280,33 @@ func (r *runner) fetch(ctx context.Context, d *db.DB, scope db.Scope, s *Sync) (
 		return out, fmt.Errorf("%w: %d records", errPage, len(out.page.Changes))
 	}
 
-	// A source may give what belongs to the records of a kind with them, but names the kind of each. What cannot have a
-	// hash is refused when it is taken in.
+	// A source may give what belongs to the records of a kind with them, but names the kind of each.
 	for i := range out.page.Changes {
 		c := &out.page.Changes[i]
 		c.Kind = cmp.Or(c.Kind, ask.Kind)
-		c.sum, _ = c.hash()
 	}
 
+	out.startHashing()
+
 	return out, nil
+}
+
+// startHashing begins to hash the records of a page. The next page can be pulled meanwhile. What cannot have a hash is
+// refused when it is taken in.
+func (f *fetched) startHashing() {
+	f.hashed = make(chan struct{})
+
+	go func() {
+		defer close(f.hashed)
+
+		// A panic would end the process here. The rest is hashed when it is taken in, where the worker takes note of it.
+		defer func() { _ = recover() }()
+
+		for i := range f.page.Changes {
+			c := &f.page.Changes[i]
+			c.sum, _ = c.hash()
+		}
+	}()
 }
 
 // kindsOf returns the kinds to read, in the order of the source. Syncs that hints or released locks have started read
@@ -360,6 +380,10 @@ func (r *runner) commit(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*S
 		if changes, err = loadWaiting(ctx, tx, in.origin, s.Progress.Page, retried); err != nil {
 			return nil, err
 		}
+	}
+
+	if f.hashed != nil {
+		<-f.hashed
 	}
 
 	if err := in.take(ctx, tx, changes); err != nil {
