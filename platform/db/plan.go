@@ -90,16 +90,16 @@ func (tx *Tx) Analyze(ctx context.Context, table string, added int) error {
 // import would meanwhile go on with plans of empty tables, which read all rows of a team for each row that is added.
 func AnalyzeGrown(ctx context.Context, d *DB) error {
 	type grown struct {
-		Name  string
-		Added int
+		Name string
+		Rows int
 	}
 
 	var tables []grown
 
 	err := d.ReadOne(ctx, AcrossTeams(), func(ctx context.Context, tx *Tx) (err error) {
 		tables, err = Select[grown](ctx, tx, `
-			select c.oid::regclass::text as name, s.n_mod_since_analyze as added from pg_stat_user_tables s join pg_class c on c.oid = s.relid
-			where s.n_mod_since_analyze > 1000 + 2 * greatest(c.reltuples, 0) order by c.oid`, nil)
+			select c.oid::regclass::text as name, s.n_live_tup as rows from pg_stat_user_tables s join pg_class c on c.oid = s.relid
+			where s.n_live_tup > 1000 + 3 * greatest(c.reltuples, 0) order by c.oid`, nil)
 
 		return err
 	})
@@ -108,7 +108,7 @@ func AnalyzeGrown(ctx context.Context, d *DB) error {
 	}
 
 	for _, t := range tables {
-		err := d.Write(ctx, AcrossTeams(), func(ctx context.Context, tx *Tx) error { return tx.Analyze(ctx, t.Name, t.Added) })
+		err := d.Write(ctx, AcrossTeams(), func(ctx context.Context, tx *Tx) error { return tx.Analyze(ctx, t.Name, t.Rows) })
 		if err != nil {
 			return err
 		}
