@@ -36,6 +36,8 @@ func withDescription(c api.Config) api.Config {
 		{Name: "Teams", Doc: "The team, its settings, its setup and its closed books."},
 		{Name: "Connections", Doc: "What the team is connected to outside: payment providers and their credentials."},
 		{Name: "Syncs", Doc: "Readings of what is connected: what came of it, and what became of each record."},
+		{Name: "Flows", Doc: "What can be done again for a connection, by hand."},
+		{Name: "Calendar blocks", Doc: "Days on which a listing is not let, at its property-management system."},
 		{Name: "Accounts", Doc: "The chart of accounts, its categories, and what is particular to bank accounts."},
 		{Name: "Bank records", Doc: "What banks say of the team's accounts."},
 		{Name: "Account connections", Doc: "The accounts that a team has at its banks, and what of the chart they " +
