@@ -1,6 +1,7 @@
 package pms
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -82,13 +83,9 @@ func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header
 
 	defer func() { _ = answer.Body.Close() }()
 
-	// One byte more than the bound, to notice an answer that is longer.
-	body, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return nil, networkError(err)
-	case len(body) > maxAnswer:
-		return nil, BadAnswer("is too large")
+	body, err := read(answer)
+	if err != nil {
+		return nil, err
 	}
 
 	if c.fails != nil {
@@ -102,6 +99,27 @@ func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header
 	}
 
 	return answer.Header, decode(answer, body, into)
+}
+
+// read reads the body of an answer. It fails with an Error.
+func read(answer *http.Response) ([]byte, error) {
+	var body bytes.Buffer
+
+	// The length is what the system says, and negative if it is unknown: only so much is made ready before it comes.
+	const most = 1 << 20
+
+	body.Grow(int(min(max(answer.ContentLength, 0), most)) + bytes.MinRead)
+
+	// One byte more than the bound, to notice an answer that is longer.
+	n, err := body.ReadFrom(io.LimitReader(answer.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, networkError(err)
+	case n > maxAnswer:
+		return nil, BadAnswer("is too large")
+	}
+
+	return body.Bytes(), nil
 }
 
 // take counts a call against a budget, and waits for its turn if that comes soon. It fails with an Error.

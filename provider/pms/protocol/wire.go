@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -89,23 +88,21 @@ var errForm = errors.New("not of the protocol")
 
 // UnmarshalJSON reads a text, a number or null. It fails for everything else.
 func (a *wireAmount) UnmarshalJSON(content []byte) error {
-	text := string(content)
-
-	switch {
-	case text == "null":
-		text = ""
-	case strings.HasPrefix(text, `"`):
-		unquoted, err := jsontext.AppendUnquote(nil, content)
-		if err != nil || len(unquoted) == 0 {
+	switch first := content[0]; {
+	case first == 'n':
+		*a = ""
+	case first == '"':
+		text, err := jsontext.AppendUnquote(make([]byte, 0, 24), content)
+		if err != nil || len(text) == 0 {
 			return errForm
 		}
 
-		text = string(unquoted)
-	case text[0] != '-' && (text[0] < '0' || text[0] > '9'):
+		*a = wireAmount(text)
+	case first == '-' || first >= '0' && first <= '9':
+		*a = wireAmount(content)
+	default:
 		return errForm
 	}
-
-	*a = wireAmount(text)
 
 	return nil
 }
