@@ -202,6 +202,25 @@ func TestATeamMovesToAnotherSystem(t *testing.T) {
 		"lines": array{object{"accountId": c.Account("5200"), "amount": 700, "listingId": merged}},
 	}).Want(201).String("id")}
 
+	// Stays that came from no system, one of them with the code of a stay that will be retired, and deposits that could be
+	// those of two stays.
+	stay := func(listing, code string) string {
+		return c.Post("/reservations", object{
+			"listingId": listing, "checkIn": "2026-02-20", "checkOut": "2026-02-22", "confirmationCode": code, "lines": array{object{"type": "rent", "amount": 30_000}},
+		}).Want(201).String("id")
+	}
+	own, again := stay(merged, "Own"), stay(c.home.ID.String(), "C-lost")
+	either := map[string]string{} // the stay of each deposit in the end
+
+	for code, want := range map[string]string{"C-code": c.of(c.target, "C-code").String("id"), "C-lost": again} {
+		got := c.Post("/transactions", object{
+			"type": "deposit", "date": "2026-02-03", "lines": array{object{"assignment": "accountsReceivable", "amount": 800, "matchReservationConfirmationCode": code}},
+		}).Want(201)
+		if either[got.String("id")] = want; got.String("lines.0.reservationId") != "null" {
+			t.Errorf("the deposit of either stay is %s", got.Body)
+		}
+	}
+
 	preview := c.Post(previewPath, c.ask(nil)).Want(200)
 	if preview.Int("listingContinuity.transactionLineCount") != 1 || preview.Int("listingContinuity.paymentLineCount") != 1 {
 		t.Errorf("the lines that move are %s", preview.Body)
@@ -209,7 +228,7 @@ func TestATeamMovesToAnotherSystem(t *testing.T) {
 
 	if preview.String("type") != "pms-cutover-preview" || preview.String("status") != "completed" || preview.Int("impactedReservations.sourceCount") != 3 ||
 		preview.Int("impactedReservations.targetCount") != 3 || preview.Int("impactedReservations.lockedCount") != 0 ||
-		preview.Int("impactedReservations.journalRefreshCount") != 7 || preview.Int("listingContinuity.targetReservationCount") != 2 ||
+		preview.Int("impactedReservations.journalRefreshCount") != 8 || preview.Int("listingContinuity.targetReservationCount") != 3 ||
 		preview.Int("listingContinuity.unmappedCount") != 2 || preview.Int("listingContinuity.lockedCount") != 0 ||
 		preview.Len("unmatchedReservations") != 1 || preview.String("unmatchedReservations.0.reservationId") != lost.String("id") ||
 		preview.String("unmatchedReservations.0.reason") != "reservationUnmatched" {
@@ -222,7 +241,7 @@ func TestATeamMovesToAnotherSystem(t *testing.T) {
 
 	done := c.Post(applyPath, c.ask(nil)).Want(200)
 	if done.String("type") != "pms-cutover" || done.String("status") != "completed" || !done.Has("applied") || done.String("applied") != "true" ||
-		done.Int("queuedReservationRefreshCount") != 7 || done.Len("operationIds") != 2 {
+		done.Int("queuedReservationRefreshCount") != 8 || done.Len("operationIds") != 2 {
 		t.Errorf("applied: %s", done.Body)
 	}
 
@@ -237,6 +256,20 @@ func TestATeamMovesToAnotherSystem(t *testing.T) {
 		// Its journal followed.
 		if got := c.Get("/reports/journal-entries?startDate=2025&endDate=2027&listingIds=" + merged + "&transactionIds=" + line).Want(200); got.Len("data") != 0 {
 			t.Errorf("entries of the line are on the old listing: %s", got.Body)
+		}
+	}
+
+	if got := c.Get("/reservations/" + own).Want(200); got.String("listingId") != c.home.ID.String() || got.String("journalStatus.status") != "current" {
+		t.Errorf("the stay of no system is %s", got.Body)
+	}
+
+	if got := c.Get("/reports/journal-entries?startDate=2025&endDate=2027&listingIds=" + merged + "&reservationIds=" + own).Want(200); got.Len("data") != 0 {
+		t.Errorf("its entries are on the old listing: %s", got.Body)
+	}
+
+	for deposit, want := range either {
+		if got := c.Get("/transactions/" + deposit).Want(200); got.String("lines.0.reservationId") != want {
+			t.Errorf("the deposit of either stay is %s", got.Body)
 		}
 	}
 
@@ -384,6 +417,12 @@ func TestACutoverMovesNothingThatIsLocked(t *testing.T) {
 		{"a reservation of the source in a published statement", "reservationLocked", func(c *move) {
 			c.Publish("2026-01", c.home)
 			c.Publish("2026-02", c.home)
+		}},
+		{"a reservation of the source under a statement of a later month", "reservationLocked", func(c *move) {
+			c.Post("/statements", object{"month": "2026-03", "status": "inReview", "listingPeriodIds": array{c.home.Period}}).Want(201)
+		}},
+		{"a reservation of the target in books that are closed for the caller", "reservationLocked", func(c *move) {
+			c.Post("/team/books-closing", object{"softClosedAt": "2026-02-01", "softClosePosters": array{}, "reason": "Month end"}).Want(201)
 		}},
 		{"a reservation of the target in closed books", "reservationLocked", func(c *move) {
 			c.Post("/team/books-closing", object{"booksClosedAt": "2026-02-01", "reason": "Done"}).Want(201)

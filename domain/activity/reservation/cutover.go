@@ -6,10 +6,13 @@ import (
 
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/ptr"
 )
 
 // accountingDateSQL is Input.accountingDate of the row r by the settings of its team t.
@@ -45,53 +48,89 @@ func ListStays(ctx context.Context, tx *db.Tx, connection id.ID, at day.Day) ([]
 	return found, nil
 }
 
-// Retire makes reservations inactive and takes them out of the books. It fails with the first refusal.
-func Retire(ctx context.Context, tx *db.Tx, ids []id.ID) error {
-	inactive := BatchStatus(Inactive)
-	items := make([]BatchItem, len(ids))
-
-	for i := range ids {
-		items[i] = BatchItem{ID: &ids[i], Status: &inactive}
-	}
-
-	return saveEach(ctx, tx, items)
+// rehomed is a reservation that has left the books or moved to another listing.
+type rehomed struct {
+	ID                         id.ID
+	OldStatus, Status          Status
+	OldListingID, ListingID    id.ID
+	ConfirmationCode, GuestRef *string
 }
 
-// MoveErrors are the conditions that Move fails with.
-var MoveErrors = apierr.List{errLocked, errAmountRange, account.ErrRequiredMissing}
+// rehomedSQL ends an update of the row r from the row o that it was. It returns the reservation.
+const rehomedSQL = ` and o.team_id = r.team_id and o.id = r.id
+	returning r.id, o.status as old_status, r.status, o.listing_id as old_listing_id, r.listing_id, r.confirmation_code, r.metadata->>'stripeGuestRef' as guest_ref`
 
-// Move moves all reservations of some listings to others, from[i] to to[i], with their journals and the lines that follow
-// them. It fails with the first refusal.
-func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) error {
-	type place struct{ ID, ListingID id.ID }
-
-	found, err := db.Select[place](ctx, tx, `
-		select r.id, g.listing_id from reservation r join unnest(@from::uuid[], @to::uuid[]) g (id, listing_id) on g.id = r.listing_id
-		where r.team_id = @team order by r.id`, db.Args{"team": tx.Team, "from": from, "to": to})
-	if err != nil {
-		return fmt.Errorf("find reservations to move: %w", err)
+// Retire makes reservations inactive. Their journals, and those of the transactions that it returns, have to be derived
+// again.
+func Retire(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+	if err := lockReservations(ctx, tx, ids); err != nil {
+		return nil, err
 	}
 
-	items := make([]BatchItem, len(found))
+	found, err := db.Select[rehomed](ctx, tx, `
+		update reservation r set status = 'inactive', updated_at = @now from reservation o
+		where r.team_id = @team and r.id = any(@ids) and r.status <> 'inactive'`+rehomedSQL,
+		db.Args{"team": tx.Team, "ids": ids, "now": tx.Now})
+	if err != nil {
+		return nil, fmt.Errorf("make reservations inactive: %w", err)
+	}
+
+	return noteRehomed(ctx, tx, found)
+}
+
+// Move moves all reservations of some listings to others, from[i] to to[i]. It returns them. Their journals, and those of
+// the transactions that it returns as well, have to be derived again.
+func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) (moved, following []id.ID, err error) {
+	if moved, err = loadIDsByListing(ctx, tx, from); err != nil || len(moved) == 0 {
+		return nil, nil, err
+	}
+
+	if err := lockReservations(ctx, tx, moved); err != nil {
+		return nil, nil, err
+	}
+
+	found, err := db.Select[rehomed](ctx, tx, `
+		update reservation r set listing_id = g.to_id, updated_at = @now from unnest(@from::uuid[], @to::uuid[]) g (from_id, to_id), reservation o
+		where r.team_id = @team and r.id = any(@ids) and r.listing_id = g.from_id`+rehomedSQL,
+		db.Args{"team": tx.Team, "ids": moved, "from": from, "to": to, "now": tx.Now})
+	if err != nil {
+		return nil, nil, fmt.Errorf("move reservations: %w", err)
+	}
+
+	if following, err = noteRehomed(ctx, tx, found); err != nil {
+		return nil, nil, err
+	}
+
+	led, err := loadFollowers(ctx, tx, moved)
+
+	return moved, id.Distinct(append(following, led...)), err
+}
+
+// noteRehomed writes the audit events of reservations. It returns the transactions that know one of them, or one like it,
+// only by confirmation code or guest: they may belong to another reservation now.
+func noteRehomed(ctx context.Context, tx *db.Tx, found []rehomed) ([]id.ID, error) {
+	var codes, guests []string
+
 	for i := range found {
-		items[i] = BatchItem{ID: &found[i].ID, Fields: Fields{ListingID: &found[i].ListingID}}
+		r := &found[i]
+		codes, guests = append(codes, ptr.Value(r.ConfirmationCode)), append(guests, ptr.Value(r.GuestRef))
+
+		audit.Note(
+			tx, audit.Updated, audit.Reservation, r.ID,
+			map[string]any{"status": r.OldStatus, "listingId": r.OldListingID}, map[string]any{"status": r.Status, "listingId": r.ListingID},
+			audit.Ref(audit.RoleListing, audit.Listing, r.OldListingID), audit.Ref(audit.RoleListing, audit.Listing, r.ListingID),
+		)
 	}
 
-	return saveEach(ctx, tx, items)
+	return loadUnlinkedTransactions(ctx, tx, codes, guests)
 }
 
-// saveEach saves items of which none may be refused.
-func saveEach(ctx context.Context, tx *db.Tx, items []BatchItem) error {
-	saved, err := Save(ctx, tx, &Batch{Data: items})
-	if err != nil {
-		return err
-	}
+// DeriveErrors are the conditions that Derive fails with.
+var DeriveErrors = apierr.List{errLocked, errAmountRange, account.ErrRequiredMissing}
 
-	for i := range saved {
-		if saved[i].Refusal != nil {
-			return saved[i].Refusal
-		}
-	}
+// Derive derives the journals of reservations. A lock on one of them refuses it in the name of the reservation (RSN-53).
+func Derive(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	_, err := Refresh(ctx, tx, ids, ledger.Lenience{})
 
-	return nil
+	return lockError(err)
 }

@@ -311,7 +311,7 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 	}
 
 	// Last, transactions that were booked before one of these reservations existed, or that follow one which moved.
-	return startRelink(ctx, tx, drafts[0].ID, waiting)
+	return StartRelink(ctx, tx, []id.ID{drafts[0].ID}, waiting)
 }
 
 // saveRows writes the rows and lines of drafts and their audit events.
@@ -464,12 +464,17 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 	return id.Distinct(waiting), nil
 }
 
-// startRelink starts the operation that links transactions to the reservations that they wait for, and that moves
-// lines which have their listing from a reservation to its new listing.
-func startRelink(ctx context.Context, tx *db.Tx, cause id.ID, waiting []id.ID) error {
+// StartRelink starts the operation that links transactions to the reservations that they wait for, and that moves
+// lines which have their listing from a reservation to its new listing. It names the first of the reservations that
+// changed.
+func StartRelink(ctx context.Context, tx *db.Tx, changed, waiting []id.ID) error {
+	if len(waiting) == 0 {
+		return nil
+	}
+
 	_, err := ledger.Outdate(ctx, tx, ledger.Outdated{
 		Reason:  ledger.TransactionChanged,
-		Cause:   operation.Resource{Type: operation.Reservation, ID: cause},
+		Cause:   operation.Resource{Type: operation.Reservation, ID: changed[0]},
 		Type:    operation.TransactionJournal,
 		Sources: map[ledger.Noun][]id.ID{ledger.Transactions: waiting},
 	})

@@ -37,19 +37,39 @@ func (h Held) Refusal() error {
 	return nil
 }
 
+// heldByStatement and heldByDay return the conditions that an owner statement, or closed books, hold a stored entry h. They
+// know the parameters @team and @reader.
+func heldByStatement() string {
+	return anyLock(func(r *lockRule) string {
+		if r.source != "" {
+			return "" // The bank account of a transaction does not move.
+		}
+
+		return r.entry
+	})
+}
+
+func heldByDay() string {
+	return anyLock(func(r *lockRule) string {
+		if r.day == "" {
+			return ""
+		}
+
+		return r.onEntry()
+	})
+}
+
 // CountHeld counts the sources among some with active entries that a statement or closed books hold. With listings only
 // entries on these count; nil for all.
 func CountHeld(ctx context.Context, tx *db.Tx, sources, listings []id.ID) (Held, error) {
 	out, err := db.Get[Held](ctx, tx, `
 		select count(*) filter (where attached) as attached, count(*) filter (where closed) as closed, count(*) as sources
 		from (
-			select e.source_id, bool_or(coalesce(s.status <> 'draft', false)) as attached, bool_or(coalesce(e.txn_at < t.books_closed_at, false)) as closed
-			from ledger_entry e join team t on t.id = e.team_id
-			left join statement s on s.team_id = e.team_id and s.id = e.statement_id
-			where e.team_id = @team and e.source_id = any(@sources) and e.status = 'active' and e.ledger <> 'historical'
-				and (@listings::uuid[] is null or e.listing_id = any(@listings))
-			group by e.source_id) h
-		where attached or closed`, db.Args{"team": tx.Team, "sources": sources, "listings": listings})
+			select h.source_id, bool_or(`+heldByStatement()+`) as attached, bool_or(`+heldByDay()+`) as closed
+			from ledger_entry h
+			where h.team_id = @team and h.source_id = any(@sources) and `+reported+` and (@listings::uuid[] is null or h.listing_id = any(@listings))
+			group by h.source_id) h
+		where attached or closed`, db.Args{"team": tx.Team, "sources": sources, "listings": listings, "reader": tx.Actor.User})
 	if err != nil {
 		return out, fmt.Errorf("count journals that are held: %w", err)
 	}

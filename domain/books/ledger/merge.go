@@ -23,13 +23,10 @@ func CountHeldNaming(ctx context.Context, tx *db.Tx, by Named, record id.ID) (He
 	out, err := db.Get[Held](ctx, tx, `
 		select count(*) filter (where attached) as attached, count(*) filter (where closed) as closed, count(*) filter (where attached or closed) as sources
 		from (
-			select e.source_id, bool_or(e.statement_id is not null) as attached,
-				bool_or(e.status = 'active' and e.ledger <> 'historical' and (coalesce(e.txn_at < m.books_closed_at, false)
-					or coalesce(e.txn_at < m.soft_closed_at, false) and not coalesce(@user = any(m.soft_close_posters), false))) as closed
+			select h.source_id, bool_or(h.statement_id is not null) as attached, bool_or(`+heldByDay()+`) as closed
 			from (select distinct source_id, txn_code from ledger_entry where team_id = @team and `+string(by)+` = @id) n
-			join ledger_entry e on e.team_id = @team and e.source_id = n.source_id and e.txn_code = n.txn_code
-			join team m on m.id = e.team_id
-			group by e.source_id) h`, db.Args{"team": tx.Team, "id": record, "user": tx.Actor.User})
+			join ledger_entry h on h.team_id = @team and h.source_id = n.source_id and h.txn_code = n.txn_code
+			group by h.source_id) h`, db.Args{"team": tx.Team, "id": record, "reader": tx.Actor.User})
 	if err != nil {
 		return out, fmt.Errorf("count journals that are held: %w", err)
 	}

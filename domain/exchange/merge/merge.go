@@ -49,7 +49,7 @@ func endpoints() []api.Endpoint {
 		}, mergeContacts),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/listings/{id}/merge", ID: "mergeListing", Tag: "Listings", Summary: "Merge a listing into another",
-			Errors: append(append(apierr.List{statement.ErrImporting, ledger.Refusals, reservation.MoveErrors, calendar.MergeErrors}, refusals...), listing.MergeErrors...),
+			Errors: append(append(apierr.List{statement.ErrImporting, ledger.Refusals, reservation.DeriveErrors, calendar.MergeErrors}, refusals...), listing.MergeErrors...),
 			Doc: "All that names the listing names the other one then, its journals are derived again at once, and the listing is inactive." + how +
 				" and for one in another currency; with 400 listingInGroup for a listing in a group and for a group; with 409 and" +
 				" context.conflictingPeriodIds for owners or fees that differ on days on which both have owners; with 403 for entries that would come" +

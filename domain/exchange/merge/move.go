@@ -3,7 +3,6 @@ package merge
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/activity/journal"
@@ -87,8 +86,8 @@ func moveBooks(ctx context.Context, tx *db.Tx, m *listing.Merge) error {
 		return err
 	}
 
-	// Reservations derive their journals with their move.
-	if err := reservation.Move(ctx, tx, []id.ID{from}, []id.ID{into}); err != nil {
+	stays, following, err := reservation.Move(ctx, tx, []id.ID{from}, []id.ID{into})
+	if err != nil {
 		return err
 	}
 
@@ -97,13 +96,21 @@ func moveBooks(ctx context.Context, tx *db.Tx, m *listing.Merge) error {
 		return err
 	}
 
-	for _, book := range []struct {
-		source *ledger.Source
-		ids    []id.ID
-	}{{transaction.Source(), bills}, {journal.Source(), journals}} {
-		if _, err := book.source.Book(ctx, tx, slices.Clone(book.ids), ledger.Lenience{}); err != nil {
-			return err
-		}
+	if err := reservation.StartRelink(ctx, tx, stays, following); err != nil {
+		return err
+	}
+
+	// Transactions come first: that is the order of their locks.
+	if _, err := transaction.Source().Book(ctx, tx, bills, ledger.Lenience{}); err != nil {
+		return err
+	}
+
+	if err := reservation.Derive(ctx, tx, stays); err != nil {
+		return err
+	}
+
+	if _, err := journal.Source().Book(ctx, tx, journals, ledger.Lenience{}); err != nil {
+		return err
 	}
 
 	if err := ledger.MoveHistorical(ctx, tx, from, into, m.AbsorbedIDs()); err != nil {

@@ -46,7 +46,7 @@ func (s *Systems) applyCutover(ctx context.Context, tx *db.Tx, in *cutoverInput)
 
 	// Last, journals: those of the reservations and of the transactions that were touched.
 	for _, queue := range []ledger.Outdated{
-		{Sources: map[ledger.Noun][]id.ID{ledger.Reservations: append(ids(p.retired), ids(p.arriving)...)}},
+		{Sources: map[ledger.Noun][]id.ID{ledger.Reservations: p.outdated()}},
 		{Sources: map[ledger.Noun][]id.ID{ledger.Transactions: touched}, Type: operation.TransactionJournal},
 	} {
 		queue.Reason, queue.Cause = ledger.MappingChanged, operation.Resource{Type: operation.Connection, ID: p.target.ID}
@@ -103,7 +103,7 @@ func (p *plan) move(ctx context.Context, tx *db.Tx) ([]id.ID, error) {
 		return nil, err
 	}
 
-	// Lines go to the same reservation of the target before their own leaves the books.
+	// Lines go to the same reservation of the target before their own is retired.
 	old, now := ids(p.retired), make([]*id.ID, len(p.retired))
 	for i, r := range p.retired {
 		now[i] = p.matches[r.ID]
@@ -114,15 +114,14 @@ func (p *plan) move(ctx context.Context, tx *db.Tx) ([]id.ID, error) {
 		return nil, err
 	}
 
-	if err := reservation.Retire(ctx, tx, old); err != nil {
+	loosened, err := reservation.Retire(ctx, tx, old)
+	if err != nil {
 		return nil, err
 	}
 
-	if err := reservation.Move(ctx, tx, from, to); err != nil {
-		return nil, err
-	}
+	_, following, err := reservation.Move(ctx, tx, from, to)
 
-	return id.Distinct(slices.Concat(lines, linked)), nil
+	return id.Distinct(slices.Concat(lines, linked, loosened, following)), err
 }
 
 // bindMerged says that the merged listings of the target are those of the source from now on, and archives those that

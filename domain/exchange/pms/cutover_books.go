@@ -59,7 +59,7 @@ func (s *Systems) compareBooks(ctx context.Context, tx *db.Tx, p *plan) (*[]Jour
 		return nil, err
 	}
 
-	stays := id.Distinct(slices.Concat(ids(p.retired), ids(p.arriving), p.moved))
+	stays := p.outdated()
 	if p.isBlocked() || len(stays)+len(touched) > mostCompared {
 		return nil, nil //nolint:nilnil // Nothing is compared.
 	}

@@ -399,7 +399,6 @@ func (p *plan) count(ctx context.Context, tx *db.Tx) error {
 	}
 
 	p.stays.SourceCount = int64(len(p.retired))
-	p.stays.JournalRefreshCount = int64(len(p.retired) + len(p.arriving))
 
 	locked, err := ledger.CountHeld(ctx, tx, leaving, nil)
 	if err != nil {
@@ -416,6 +415,8 @@ func (p *plan) count(ctx context.Context, tx *db.Tx) error {
 		return fmt.Errorf("find reservations to move: %w", err)
 	}
 
+	p.stays.JournalRefreshCount = int64(len(p.outdated()))
+
 	lines, err := transaction.CountLines(ctx, tx, from)
 	if err != nil {
 		return err
@@ -431,4 +432,9 @@ func (p *plan) count(ctx context.Context, tx *db.Tx) error {
 	p.listings.LockedCount = p.held.Sources
 
 	return err
+}
+
+// outdated returns the reservations whose journals differ after the cutover, each once.
+func (p *plan) outdated() []id.ID {
+	return id.Distinct(slices.Concat(ids(p.retired), ids(p.arriving), p.moved))
 }
