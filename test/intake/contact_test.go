@@ -136,16 +136,20 @@ func TestOlderChangesAreIgnored(t *testing.T) {
 
 	for _, c := range []struct {
 		name, outcome, want string
-		second              int
+		at                  time.Duration // after the epoch
 	}{
-		{"First", "completed", "First", 10},
-		{"Earlier", "skipped older", "First", 5},
-		{"Same second", "completed", "Same second", 10},
-		{"Later", "completed", "Later", 11},
+		{"First", "completed", "First", 10 * time.Second},
+		{"Earlier", "skipped older", "First", 5 * time.Second},
+		{"Same second", "completed", "Same second", 10 * time.Second},
+		{"Later", "completed", "Later", 11 * time.Second},
+		// Finer than the database keeps; the second one is unchanged, and has no outcome of its own.
+		{"Fine", "completed", "Fine", 12*time.Second + 333_751_875},
+		{"Fine", "", "Fine", 12*time.Second + 333_751_875},
+		{"As fine", "completed", "As fine", 12*time.Second + 333_751_875},
 	} {
 		source.changes = nil
 		source.give("contact", "c1", object{"type": "owner", "name": c.name})
-		source.changes[0].ChangedAt = epoch.Add(time.Duration(c.second) * time.Second)
+		source.changes[0].ChangedAt = epoch.Add(c.at)
 
 		s.sync(intake.Incremental)
 		s.want(map[string]string{"c1": c.outcome})

@@ -201,6 +201,9 @@ func (in *intake) check(changes []Change) []Change {
 	for i := range changes {
 		c := &changes[i]
 
+		// The database keeps microseconds: a finer stamp would be older than what is kept of it.
+		c.ChangedAt = c.ChangedAt.Round(time.Microsecond)
+
 		var err error
 		if c.sum == nil {
 			c.sum, err = c.hash()
