@@ -229,7 +229,7 @@ type line struct {
 // lines returns the lines of a reservation in the form of the API. An owner stay has none that the guest pays. What the
 // lines lack of the stated total, or have beyond it, is a line of its own.
 func lines(r *pms.Reservation) []line {
-	out := []line{}
+	out := make([]line, 0, len(r.Lines)+1)
 	if r.OwnerStay || r.Block {
 		return out
 	}

@@ -206,7 +206,7 @@ func dropNulls(v any) any {
 func (c *Change) hash() ([]byte, error) {
 	text := make([]byte, 0, 1024)
 
-	for _, field := range slices.Sorted(maps.Keys(c.Values)) {
+	for _, field := range sortedKeys(c.Values) {
 		text = append(strconv.AppendQuote(text, field), ':')
 
 		value := c.Values[field]
@@ -220,8 +220,10 @@ func (c *Change) hash() ([]byte, error) {
 		}
 	}
 
-	for _, field := range slices.Sorted(maps.Keys(c.Refs)) {
-		text = fmt.Appendf(text, "%q>%q %q", field, c.Refs[field].Kind, c.Refs[field].ExternalID)
+	for _, field := range sortedKeys(c.Refs) {
+		text = append(strconv.AppendQuote(text, field), '>')
+		text = append(strconv.AppendQuote(text, c.Refs[field].Kind), ' ')
+		text = strconv.AppendQuote(text, c.Refs[field].ExternalID)
 	}
 
 	if err := c.storable(text); err != nil {
@@ -231,6 +233,14 @@ func (c *Change) hash() ([]byte, error) {
 	sum := sha256.Sum256(text)
 
 	return sum[:], nil
+}
+
+// sortedKeys returns the keys of a map in their order.
+func sortedKeys[V any](of map[string]V) []string {
+	out := slices.AppendSeq(make([]string, 0, len(of)), maps.Keys(of))
+	slices.Sort(out)
+
+	return out
 }
 
 // storable fails for a change with a text that PostgreSQL does not store: it has no NUL, and nothing but UTF-8. Text has

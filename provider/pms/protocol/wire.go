@@ -377,6 +377,8 @@ func (w *wireReservation) readMoney(out *pms.Reservation, currency money.Currenc
 		return errForm
 	}
 
+	out.Lines = make([]pms.Line, 0, len(w.Lines))
+
 	for i := range w.Lines {
 		cents, err := w.Lines[i].Amount.cents(currency)
 		if err != nil || cents == nil {
