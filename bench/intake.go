@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"stayledger/domain/record/intake"
-	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -76,8 +75,8 @@ func intakeKinds() []intakeKind {
 	}
 }
 
-// intakes compares records that are taken in from a source with the same records in the batch endpoint, and a reading of
-// pages that say nothing new with their first reading.
+// intakes compares records that are taken in from a source with the same records in the batch endpoint, and a reading that
+// says nothing new with the first one.
 func intakes(ctx context.Context, b *bed) (all []Metric, err error) {
 	for _, k := range intakeKinds() {
 		metrics, err := b.intakeRatios(ctx, &k)
@@ -91,8 +90,9 @@ func intakes(ctx context.Context, b *bed) (all []Metric, err error) {
 	return all, nil
 }
 
-// intakeRatios measures a kind. After each page a batch of as many records is sent, so that a busy moment of the machine
-// meets both.
+// intakeRatios measures a kind. When a page of the first reading has been taken in, a batch of as many records is sent, so
+// that a busy moment of the machine meets both. Pages that say nothing new are pulled ahead, so that they overlap: their
+// reading is timed as a whole, and the middle of several is taken.
 func (b *bed) intakeRatios(ctx context.Context, k *intakeKind) ([]Metric, error) {
 	ours, err := b.loadListed(ctx, b.teams[intakeName])
 	if err != nil {
@@ -108,39 +108,59 @@ func (b *bed) intakeRatios(ctx context.Context, k *intakeKind) ([]Metric, error)
 
 	var batches []float64
 
+	source.reached = func(page string) error { return b.reachPage(ctx, b.teams[intakeName], page) }
 	source.between = func(from, to int) error {
+		// Sums are folded behind a page and a batch; that is to be over before the other is timed.
+		if _, err := b.awaitFolds(ctx, b.teams[intakeName]); err != nil {
+			return err
+		}
+
 		took, err := b.timeBatch(ctx, k, theirs, from, to)
+		if err != nil {
+			return err
+		}
+
 		batches = append(batches, took.Seconds())
+		_, err = b.awaitFolds(ctx, b.teams[batchName])
 
 		return err
 	}
 
-	first, err := b.takeIn(ctx, source, intake.Done)
-	if err != nil {
+	if _, err := b.takeIn(ctx, source, intake.Done); err != nil {
 		return nil, err
+	}
+
+	if len(batches) != (len(source.changes)+intakePage-1)/intakePage {
+		return nil, fmt.Errorf("%d records were in %d pages", len(source.changes), len(batches))
 	}
 
 	// Then the same content again.
-	source.between = nil
+	source.reached, source.between = nil, nil
+	again := make([]float64, 9)
 
-	again, err := b.takeIn(ctx, source, intake.Skipped)
-	if err != nil {
-		return nil, err
+	for i := range again {
+		if again[i], err = b.takeIn(ctx, source, intake.Skipped); err != nil {
+			return nil, err
+		}
 	}
 
-	ratios := make([]float64, len(first))
-	for i := range ratios {
-		ratios[i] = batches[i] / first[i]
+	var first float64
+
+	ratios := make([]float64, len(source.took))
+	for i, took := range source.took {
+		first += took
+		ratios[i] = batches[i] / took
 	}
 
+	records := float64(len(source.changes))
 	detail := map[string]any{
-		"records": len(source.changes), "page": intakePage, "pagesOfBatchToIntake": ratios,
-		"perSecond": intakePage / median(first), "unchangedPerSecond": intakePage / median(again), "batchPerSecond": intakePage / median(batches),
+		"records": records, "page": intakePage, "pagesOfBatchToIntake": ratios,
+		"perSecond": records / first, "unchangedPerSecond": records / median(again), "batchPerSecond": intakePage / median(batches),
 	}
 
 	return []Metric{
 		atLeast("intake_"+k.name+"_ratio", median(ratios), 0.8, detail),
-		atLeast("intake_"+k.name+"_unchanged_gain", median(first)/median(again), 20, detail),
+		atLeast("intake_"+k.name+"_unchanged_gain", first/median(again), 20, detail),
 	}, nil
 }
 
@@ -159,44 +179,66 @@ func (b *bed) loadListed(ctx context.Context, t tenant) (l listed, err error) {
 	return l, err
 }
 
-// takeIn has the source read by a sync and returns how long each page takes, in seconds: until the next page is asked
-// for. It fails unless every record has the outcome.
-func (b *bed) takeIn(ctx context.Context, source *pages, want intake.Outcome) ([]float64, error) {
+// takeIn has the source read by a sync and returns how many seconds that takes, from its first page on. It fails unless
+// every record has the outcome: a reading that leaves records out would be too fast.
+func (b *bed) takeIn(ctx context.Context, source *pages, want intake.Outcome) (float64, error) {
 	t := b.teams[intakeName]
-	b.source, source.took = source, nil
+	b.source = source
 
 	connection, err := b.loadID(ctx, t, `select id from connection where team_id = @team`)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 
-	var ack *operation.Acknowledgement
-
-	if err := b.db.Write(ctx, t.scope(b.db), func(ctx context.Context, tx *db.Tx) (err error) {
-		ack, err = intake.Start(ctx, tx, intake.New{ConnectionID: connection, View: intake.Automate, Mode: intake.Full, Trigger: intake.Manual})
+	if err := b.db.Write(ctx, t.scope(b.db), func(ctx context.Context, tx *db.Tx) error {
+		_, err := intake.Start(ctx, tx, intake.New{ConnectionID: connection, View: intake.Automate, Mode: intake.Full, Trigger: intake.Manual})
 		return err
 	}); err != nil {
-		return nil, err
+		return 0, err
 	}
 
-	c, err := dial(ctx, b.ours, t.secret)
-	if err != nil {
-		return nil, err
-	}
-	defer c.close()
-
-	if err := c.outlast("/operations/" + ack.OperationID.String()); err != nil {
-		return nil, err
+	if err := b.outlastSync(ctx, t); err != nil {
+		return 0, err
 	}
 
-	// A reading that leaves records out would be too fast.
+	took := time.Since(source.began).Seconds()
+
 	done, err := b.count(ctx, t, `select coalesce((counts->'`+source.kind.name+`'->>'`+string(want)+`')::bigint, 0) from sync
 		where team_id = @team order by queued_at desc limit 1`)
-	if err == nil && (done != int64(len(source.changes)) || len(source.took) != (len(source.changes)+intakePage-1)/intakePage) {
-		err = fmt.Errorf("%d of %d records are %s in %d pages", done, len(source.changes), want, len(source.took))
+	if err == nil && done != int64(len(source.changes)) {
+		err = fmt.Errorf("%d of %d records are %s", done, len(source.changes), want)
 	}
 
-	return source.took, err
+	return took, err
+}
+
+// outlastSync waits until the last sync of a team has ended. It fails if the sync does.
+func (b *bed) outlastSync(ctx context.Context, t tenant) error {
+	ctx, stop := context.WithTimeout(ctx, 10*patience)
+	defer stop()
+
+	for {
+		var status intake.Status
+
+		if err := b.db.ReadOne(ctx, t.scope(b.db), func(ctx context.Context, tx *db.Tx) (err error) {
+			status, err = db.Get[intake.Status](ctx, tx, `select status from sync where team_id = @team order by queued_at desc limit 1`,
+				db.Args{"team": tx.Team})
+
+			return err
+		}); err != nil {
+			return err
+		}
+
+		if status == intake.Completed {
+			return nil
+		}
+
+		if status != intake.Queued && status != intake.Started {
+			return fmt.Errorf("the sync has %s", status)
+		}
+
+		time.Sleep(10 * time.Millisecond)
+	}
 }
 
 // timeBatch sends some records to the batch endpoint and returns how long the request takes, without making its text.
@@ -221,10 +263,14 @@ func (b *bed) timeBatch(ctx context.Context, k *intakeKind, l listed, from, to i
 type pages struct {
 	kind    *intakeKind
 	changes []intake.Change
-	// between is called after a page has been taken in, with the places of its records; nil for nothing.
+	// reached is called with a page that is asked for and returns when the sync goes on at it; then between is called with
+	// the places of the records that have been taken in, before the page is given. Nil for nothing.
+	reached func(page string) error
 	between func(from, to int) error
-	given   time.Time // when the last page was
-	took    []float64 // seconds of each page
+
+	began time.Time // when the first page was asked for
+	given time.Time // when the last one was given
+	took  []float64 // seconds of each page that was taken in before the next one was given
 }
 
 // newPages returns a source with so many records.
@@ -254,16 +300,20 @@ func (p *pages) Kinds() []string { return []string{p.kind.name} }
 
 // Pull gives the next page. The last one is empty: it shows when the one before has been taken in.
 func (p *pages) Pull(_ context.Context, r intake.Request) (*intake.Page, error) {
-	asked := time.Now()
 	from, _ := strconv.Atoi(r.Page)
 
-	if from > 0 {
-		p.took = append(p.took, asked.Sub(p.given).Seconds())
+	switch {
+	case from == 0:
+		p.began = time.Now()
+	case p.between != nil:
+		if err := p.reached(r.Page); err != nil {
+			return nil, err
+		}
 
-		if p.between != nil {
-			if err := p.between((from-1)/intakePage*intakePage, from); err != nil {
-				return nil, err
-			}
+		p.took = append(p.took, time.Since(p.given).Seconds())
+
+		if err := p.between((from-1)/intakePage*intakePage, from); err != nil {
+			return nil, err
 		}
 	}
 

@@ -200,7 +200,7 @@ func (b *bed) reachPage(ctx context.Context, t tenant, page string) error {
 			return err
 		}
 
-		time.Sleep(time.Millisecond)
+		time.Sleep(4 * time.Millisecond)
 	}
 }
 

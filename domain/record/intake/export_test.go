@@ -11,7 +11,7 @@ func Merge(taken, here, incoming Values, lists map[string][]string) (Values, []C
 }
 
 // HashOf returns the hash of a change.
-func HashOf(c *Change) ([]byte, error) { return c.hash() }
+func HashOf(c *Change) ([]byte, error) { return new(hasher).sum(c) }
 
 // CheckLists is what new records are held to.
 var CheckLists = checkLists

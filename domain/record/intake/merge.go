@@ -3,18 +3,10 @@ package intake
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // slot is one value of a record that is merged by itself: a field, or a member of an item of a list field.
@@ -199,77 +191,6 @@ func dropNulls(v any) any {
 
 	return v
 }
-
-// hash returns a hash of what the change says. It is the same whatever the order of the fields and the white space. A
-// source that writes a value in another form, such as 1.0 for 1, has another hash, and merging finds that nothing has
-// changed. It fails for values that are no JSON, and for texts that cannot be stored.
-func (c *Change) hash() ([]byte, error) {
-	text := make([]byte, 0, 1024)
-
-	for _, field := range sortedKeys(c.Values) {
-		text = append(strconv.AppendQuote(text, field), ':')
-
-		value := c.Values[field]
-		if len(value) == 0 {
-			value = json.RawMessage(null)
-		}
-
-		var err error
-		if text, err = jsontext.AppendFormat(text, jsontext.Value(value), jsontext.AllowDuplicateNames(true)); err != nil {
-			return nil, fmt.Errorf("field %s: %w", field, err)
-		}
-	}
-
-	for _, field := range sortedKeys(c.Refs) {
-		text = append(strconv.AppendQuote(text, field), '>')
-		text = append(strconv.AppendQuote(text, c.Refs[field].Kind), ' ')
-		text = strconv.AppendQuote(text, c.Refs[field].ExternalID)
-	}
-
-	if err := c.storable(text); err != nil {
-		return nil, err
-	}
-
-	sum := sha256.Sum256(text)
-
-	return sum[:], nil
-}
-
-// sortedKeys returns the keys of a map in their order.
-func sortedKeys[V any](of map[string]V) []string {
-	out := slices.AppendSeq(make([]string, 0, len(of)), maps.Keys(of))
-	slices.Sort(out)
-
-	return out
-}
-
-// storable fails for a change with a text that PostgreSQL does not store: it has no NUL, and nothing but UTF-8. Text has
-// all values.
-func (c *Change) storable(text []byte) error {
-	named := true
-	for field := range c.Values {
-		named = named && isText(field)
-	}
-
-	for field, r := range c.Refs {
-		named = named && isText(field) && isText(r.Kind) && isText(r.ExternalID)
-	}
-
-	if !named || !utf8.Valid(text) || bytes.Contains(text, []byte(`\u0000`)) && nul.Match(text) {
-		return errText
-	}
-
-	return nil
-}
-
-// isText returns true for a text that PostgreSQL stores.
-func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
-
-// nul matches the escape of a NUL in JSON: its backslash is not itself escaped.
-var nul = regexp.MustCompile(`(?:^|[^\\])(?:\\\\)*\\u0000`)
-
-// errText refuses texts that cannot be stored.
-var errText = errors.New("a text cannot be stored")
 
 // Conflict is a field that was changed here and at the source since it was last taken over.
 type Conflict struct {

@@ -169,3 +169,33 @@ func TestTextsThatCannotBeStoredHaveNoHash(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// White space and order make no difference for values of one form either, and other values are others.
+func TestPlainValuesAreHashedAsOthers(t *testing.T) {
+	t.Parallel()
+
+	hash := func(value string) string {
+		sum, err := intake.HashOf(&intake.Change{Values: intake.Values{"a": []byte(value)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return string(sum)
+	}
+
+	for _, plain := range []string{`"text, plain"`, `""`, `12`, `7`} {
+		if hash(plain) != hash(" "+plain+"\n") {
+			t.Errorf("the hash of %s depends on the form", plain)
+		}
+	}
+
+	if hash(`"12"`) == hash(`12`) || hash(`"1"`) == hash(`"2"`) {
+		t.Error("other content has the same hash")
+	}
+
+	for _, broken := range []string{`"`, `"a"b"`, `"\"`, `01`, `1 2`, `"a`} {
+		if _, err := intake.HashOf(&intake.Change{Values: intake.Values{"a": []byte(broken)}}); err == nil {
+			t.Errorf("%s has a hash", broken)
+		}
+	}
+}

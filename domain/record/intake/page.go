@@ -196,6 +196,8 @@ func (in *intake) flush(ctx context.Context, tx *db.Tx) error {
 
 // check returns the changes that can be stored at all; the others are noted as malformed.
 func (in *intake) check(changes []Change) []Change {
+	var h hasher
+
 	out := make([]Change, 0, len(changes))
 
 	for i := range changes {
@@ -206,7 +208,7 @@ func (in *intake) check(changes []Change) []Change {
 
 		var err error
 		if c.sum == nil {
-			c.sum, err = c.hash()
+			c.sum, err = h.sum(c)
 		}
 
 		if err == nil && in.kinds[c.Kind] != nil && isName(c.ExternalID) {
@@ -239,9 +241,7 @@ func cutName(s string) string {
 
 // latest returns the changes with one for each record: the one with the latest stamp, of equal ones the last.
 func latest(changes []Change) []Change {
-	at := map[key]int{}
-
-	var out []Change
+	at, out := make(map[key]int, len(changes)), make([]Change, 0, len(changes))
 
 	for i := range changes {
 		c := &changes[i]

@@ -302,9 +302,11 @@ func (f *fetched) startHashing() {
 		// A panic would end the process here. The rest is hashed when it is taken in, where the worker takes note of it.
 		defer func() { _ = recover() }()
 
+		var h hasher
+
 		for i := range f.page.Changes {
 			c := &f.page.Changes[i]
-			c.sum, _ = c.hash()
+			c.sum, _ = h.sum(c)
 		}
 	}()
 }
@@ -400,9 +402,7 @@ func (r *runner) commit(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*S
 		return nil, err
 	}
 
-	if err := savePage(ctx, tx, s, in.items); err != nil {
-		return nil, err
-	}
+	savePage(tx, s, in.items)
 
 	switch {
 	case fault != nil:
@@ -460,9 +460,7 @@ func (r *runner) commitProgress(ctx context.Context, d *db.DB, j job.Job, s *Syn
 		}
 
 		now.Progress = s.Progress
-		if err := savePage(ctx, tx, now, nil); err != nil {
-			return err
-		}
+		savePage(tx, now, nil)
 
 		return goOn(ctx, tx, j, now)
 	})

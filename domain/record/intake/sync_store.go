@@ -163,8 +163,8 @@ func endSync(ctx context.Context, tx *db.Tx, s *Sync) error {
 	return nil
 }
 
-// savePage saves what became of the records of a page, and where the sync goes on.
-func savePage(ctx context.Context, tx *db.Tx, s *Sync, items []item) error {
+// savePage saves, with the commit, what became of the records of a page and where the sync goes on.
+func savePage(tx *db.Tx, s *Sync, items []item) {
 	type row struct {
 		Position   int64   `json:"position"`
 		Kind       string  `json:"kind"`
@@ -208,13 +208,11 @@ func savePage(ctx context.Context, tx *db.Tx, s *Sync, items []item) error {
 		})
 	}
 
-	if err := tx.Pipeline(ctx, stmts...); err != nil {
-		return fmt.Errorf("save a page of a sync: %w", err)
+	for _, stmt := range stmts {
+		tx.AtEnd(stmt)
 	}
 
 	s.Items += int64(len(items))
-
-	return nil
 }
 
 // saveCounts returns the statements that save how far a sync is and what it has counted, in all and by day.
