@@ -179,6 +179,28 @@ func TestALockedRecordIsTakenInWhenTheLockGoes(t *testing.T) {
 	}
 }
 
+// A change that waits for a lock and is taken back at the source before the lock goes waits no more.
+func TestAChangeThatIsTakenBackWaitsForNothing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(1)
+	s.sync(intake.Incremental)
+	s.Post("/team/books-closing", object{"booksClosedAt": "2026-03-01", "reason": "Done"}).Want(201)
+
+	for _, amount := range []int64{77_000, 30_000} {
+		s.source.set("HM00", func(r *record) { r.lines = []line{{"rent", amount}} })
+		s.sync(intake.Incremental)
+	}
+
+	s.Post("/team/books-closing", object{"booksClosedAt": nil, "reason": "Not done"}).Want(201)
+	s.Outlast(nil)
+	s.same()
+
+	if got := s.stays()["HM00"].Lines[0].Amount; got != 30_000 {
+		t.Errorf("the stay has a line of %d", got)
+	}
+}
+
 func TestOneBadRecordFailsAlone(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

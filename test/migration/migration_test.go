@@ -212,7 +212,13 @@ func TestMappingsOfLegacyAccounts(t *testing.T) {
 		t.Errorf("the cutover is %s", got.Body)
 	}
 
-	want := []string{"k-clean Cleaning", "k-odd null", "k-rent Rent"}
+	classes := map[string]string{}
+	for i := range got.Len("newAccounts") {
+		classes[got.String(fmt.Sprintf("newAccounts.%d.id", i))] = got.String(fmt.Sprintf("newAccounts.%d.category.classification", i))
+	}
+
+	// Two accounts of the chart are called Cleaning: the one that is an expense as well is meant.
+	want := []string{"k-clean Cleaning expense", "k-odd null", "k-rent Rent revenue"}
 	if got.Len("oldAccounts") != len(want) {
 		t.Fatalf("the accounts are %s", got.Body)
 	}
@@ -222,7 +228,7 @@ func TestMappingsOfLegacyAccounts(t *testing.T) {
 
 		suggested := got.String(at + "suggestedTargetAccount")
 		if suggested != "null" {
-			suggested = got.String(at + "suggestedTargetAccount.title")
+			suggested = got.String(at+"suggestedTargetAccount.title") + " " + classes[got.String(at+"suggestedTargetAccount.id")]
 		}
 
 		if got.String(at+"legacyAccount.key")+" "+suggested != w || got.String(at+"currentTargetAccount") != "null" || got.String(at+"sources.0") != "line" {

@@ -17,7 +17,7 @@ const recallSQL = `
 		select * from unnest(@kinds::text[], @ids::text[], @ordinals::integer[], @hashes::bytea[], @stamps::timestamptz[])
 			as g (kind, external_id, ordinal, hash, stamp)
 	), recalled as materialized (
-		select g.kind, g.external_id, g.ordinal, g.stamp, r.*, r.hash = g.hash as equal, g.stamp > r.changed_at as newer, g.stamp < r.changed_at as older
+		select g.kind, g.external_id, g.ordinal, g.stamp, r.*, r.hash = g.hash as equal, g.stamp > r.changed_at as newer
 		from given g
 		left join lateral (
 			select true as known, ctid as place, entity_id, hash, taken, refs, waiting, changed_at, day, state from external_record e
@@ -33,7 +33,7 @@ const recallSQL = `
 	select kind, external_id, ordinal, known is not null as known, entity_id, hash, taken, refs, waiting, changed_at, day, coalesce(state, '') as state, (
 		select jsonb_agg(jsonb_build_object('id', c.id, 'field', c.field) order by c.field) from sync_conflict c
 		where c.team_id = @team and c.source_id = @source and c.kind = r.kind and c.external_id = r.external_id and c.ordinal = r.ordinal) as conflicts
-	from recalled r where (equal and state = 'active' and waiting is null and older is not true) is not true`
+	from recalled r where (equal and state = 'active' and waiting is null) is not true`
 
 // recall loads what a source said of records before, by record, and notes that a complete reading has seen them. Those
 // with the content that was taken in before are in same, and nothing of them is loaded.
