@@ -217,7 +217,7 @@ func TestMappingsOfLegacyAccounts(t *testing.T) {
 		classes[got.String(fmt.Sprintf("newAccounts.%d.id", i))] = got.String(fmt.Sprintf("newAccounts.%d.category.classification", i))
 	}
 
-	// Two accounts of the chart are called Cleaning: the one that is an expense as well is meant.
+	// A cleaning fee can be a revenue and an expense: the classification decides.
 	want := []string{"k-clean Cleaning expense", "k-odd null", "k-rent Rent revenue"}
 	if got.Len("oldAccounts") != len(want) {
 		t.Fatalf("the accounts are %s", got.Body)

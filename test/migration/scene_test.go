@@ -39,7 +39,7 @@ func dump() object {
 	return object{
 		"accounts": array{
 			object{"key": "k-rent", "name": "Rental income", "classification": "revenue"},
-			object{"key": "k-clean", "name": "Cleaning", "classification": "expense"},
+			object{"key": "k-clean", "name": "Cleaning fee", "classification": "expense"},
 			object{"key": "k-odd", "ref": "X-9", "name": "Goodwill and sundries", "classification": "expense"},
 			object{"key": "k-zero", "name": "Nothing", "classification": "expense"},
 			object{"key": "k-draft", "name": "Only in drafts", "classification": "expense"},
