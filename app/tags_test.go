@@ -36,20 +36,9 @@ func TestEveryTagIsDescribed(t *testing.T) {
 		described[tag.Name] = true
 	}
 
-	for _, item := range root.Paths {
-		for method, raw := range item {
-			if method == "parameters" {
-				continue
-			}
-
-			var operation struct{ Tags []string }
-			if err := json.Unmarshal(raw, &operation); err != nil {
-				t.Fatal(err)
-			}
-
-			for _, tag := range operation.Tags {
-				used[tag] = true
-			}
+	for _, op := range operations[struct{ Tags []string }](t, root.Paths) {
+		for _, tag := range op.Tags {
+			used[tag] = true
 		}
 	}
 

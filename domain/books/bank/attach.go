@@ -33,16 +33,9 @@ func (rules Rules) Attach(ctx context.Context, tx *db.Tx, bankAccount, account i
 		return err
 	}
 
-	// The right plan depends on how many records there are (ADR 12).
-	var moved []id.ID
-
-	err = db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
-		moved, err = db.Select[id.ID](ctx, tx, `
-			update bank_record set account_id = @account, updated_at = @now where team_id = @team and id = any(@ids) returning id`,
-			db.Args{"team": tx.Team, "ids": loose, "account": account, "now": tx.Now})
-
-		return err
-	})(ctx, tx)
+	moved, err := db.Select[id.ID](ctx, tx, `
+		update bank_record set account_id = @account, updated_at = @now where team_id = @team and id = any(@ids) returning id`,
+		db.Args{"team": tx.Team, "ids": loose, "account": account, "now": tx.Now})
 	if err != nil {
 		return fmt.Errorf("attach bank records: %w", err)
 	}
@@ -99,20 +92,14 @@ func Detach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	}
 
 	// A record without an account has no currency from it, so the currency is stored with the record.
-	var freed []row
-
-	err = db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
-		freed, err = db.Select[row](ctx, tx, `
-			with returned as (delete from account_excluded_record where team_id = @team and bank_record_id = any(@ids) returning bank_record_id)
-			update bank_record r set account_id = null, currency = `+Currency+`, updated_at = @now,
-				status = case when r.id in (select bank_record_id from returned) then 'active' else r.status end
-			from account a join team k on k.team_id = a.team_id
-			where r.team_id = @team and r.id = any(@ids) and a.team_id = r.team_id and a.id = @account
-			returning r.id, r.status, r.id in (select bank_record_id from returned) as returned`,
-			db.Args{"team": tx.Team, "ids": ids, "account": account, "now": tx.Now})
-
-		return err
-	})(ctx, tx)
+	freed, err := db.Select[row](ctx, tx, `
+		with returned as (delete from account_excluded_record where team_id = @team and bank_record_id = any(@ids) returning bank_record_id)
+		update bank_record r set account_id = null, currency = `+Currency+`, updated_at = @now,
+			status = case when r.id in (select bank_record_id from returned) then 'active' else r.status end
+		from account a join team k on k.team_id = a.team_id
+		where r.team_id = @team and r.id = any(@ids) and a.team_id = r.team_id and a.id = @account
+		returning r.id, r.status, r.id in (select bank_record_id from returned) as returned`,
+		db.Args{"team": tx.Team, "ids": ids, "account": account, "now": tx.Now})
 	if err != nil {
 		return fmt.Errorf("detach bank records: %w", err)
 	}
