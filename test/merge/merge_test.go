@@ -617,6 +617,33 @@ func TestFeesOfMergedListings(t *testing.T) {
 	}
 }
 
+// Imported history names the listing that stays, too, and is otherwise what it was.
+func TestHistoryOfMergedListings(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+
+	line := func(code string, cents int64, extra object) object {
+		out := object{"date": "2025-11-30", "txnRef": "old-1", "accountId": s.Account(code), "centTotal": cents}
+		maps.Copy(out, extra)
+
+		return out
+	}
+
+	s.Post("/general-ledger/historical?dryRun=false", object{"entries": array{
+		line("1000", 5_000, object{"listingId": s.house.ID}), line("2400", -3_000, object{"listingId": s.twin.ID}), line("2900", -2_000, nil),
+	}}).Want(202)
+	s.Work()
+
+	history := func(listing string) []string {
+		return s.rows(`select concat_ws(' ', id, account_id, txn_at, cent_total, status, txn_code, party, `+listing+`)
+			from ledger_entry where team_id = @team and ledger = 'historical' order by 1`, nil)
+	}
+
+	want := history(`case when listing_id is not null then '` + s.house.ID.String() + `' end`)
+	s.merge("listings", s.twin.ID, s.house.ID)
+	golden.List(t, "entries", history("listing_id"), want)
+}
+
 func TestMergesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	s, foreign := newScene(t), newScene(t)

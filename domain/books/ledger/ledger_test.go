@@ -137,6 +137,10 @@ func TestDatabaseRefusesHalfAPosting(t *testing.T) {
 			from ledger_entry where team_id = @team and cent_total > 0`, "SL001"},
 		"delete of one side": {`delete from ledger_entry where team_id = @team and cent_total > 0`, "SL001"},
 		"edit of the money":  {`update ledger_entry set cent_total = 2 * cent_total where team_id = @team`, "SL003"},
+		"edit of one day":    {`update ledger_entry set txn_at = txn_at + 1 where team_id = @team and cent_total > 0`, "SL003"},
+		"other listing":      {`update ledger_entry set listing_id = team_id where team_id = @team`, "SL003"},
+		"other owners":       {`update ledger_entry set ownership_period_id = team_id where team_id = @team`, "SL003"},
+		"history made live":  {`update ledger_entry set ledger = 'historical' where team_id = @team`, "SL003"},
 	} {
 		err := b.DB.Write(t.Context(), b.Scope(), func(ctx context.Context, tx *db.Tx) error {
 			_, err := tx.Exec(ctx, c.sql, db.Args{"team": tx.Team})
