@@ -61,24 +61,24 @@ func TestMergedListingsOfASystemStayOne(t *testing.T) {
 
 		for _, code := range []string{"C-r1", "C-r2", "C-" + name} {
 			if got := s.stay(code); got.String("listingId") != into {
-				t.Errorf("after a %s sync %s is at %s, not at %s", mode, code, got.String("listingId"), into)
+				t.Errorf("after the %s sync %s is at %s, not at %s", mode, code, got.String("listingId"), into)
 			}
 		}
 
 		if got := s.stay("C-r2"); got.String("guestName") != "Guest of a "+mode+" sync" {
-			t.Errorf("a %s sync leaves %s, %s", mode, got.Body, done.Body)
+			t.Errorf("the %s sync leaves %s, %s", mode, got.Body, done.Body)
 		}
 
 		if got := s.Get("/listings/" + from).Want(200); got.String("status") != "inactive" {
-			t.Errorf("a %s sync has the listing back: %s", mode, got.Body)
+			t.Errorf("the %s sync has the listing back: %s", mode, got.Body)
 		}
 
 		if got := s.Get("/listings/" + into).Want(200); got.String("name") != "House L1" {
-			t.Errorf("a %s sync names the listing after the one that went: %s", mode, got.Body)
+			t.Errorf("the %s sync names the listing after the one that went: %s", mode, got.Body)
 		}
 
 		if got := s.Get("/listings?connectionIds=" + s.connection.String()).Want(200); got.Len("data") != 1 {
-			t.Errorf("a %s sync makes listings: %s", mode, got.Body)
+			t.Errorf("the %s sync makes listings: %s", mode, got.Body)
 		}
 	}
 }
