@@ -197,6 +197,7 @@ func TestMergedListingsHaveTheSameBooks(t *testing.T) {
 			"lines":      array{object{"splitMode": "remainder", "accountId": s.Account("5200"), "listingId": s.twin.ID}},
 		}).Want(201)
 		s.Work()
+		s.history("waits", "listingId", s.twin.ID)
 
 		total, trial, drafts := s.entries(inTotal), s.trial(), s.drafts()
 		done := s.merge("listings", s.twin.ID, s.house.ID)
@@ -278,7 +279,10 @@ func TestMergedVendorsHaveTheSameBooks(t *testing.T) {
 			db.Args{"id": id.New(s.DB.Now()), "of": account.of, "default": account.isDefault, "at": s.DB.Now()})
 	}
 
+	s.paid(first)
+	s.history("old", "contactId", first)
 	s.Work()
+	s.history("waits", "contactId", first)
 
 	each, drafts, trial := s.entries(byListing), s.drafts(), s.trial()
 	s.merge("contacts", first, s.vendor)
@@ -617,21 +621,56 @@ func TestFeesOfMergedListings(t *testing.T) {
 	}
 }
 
+// history imports history of the general ledger with entries that name records in a field, and one that names none.
+func (s *scene) history(ref, field string, records ...id.ID) {
+	s.T.Helper()
+
+	entry := func(code string, cents int) object {
+		return object{"date": "2025-11-30", "txnRef": ref, "accountId": s.Account(code), "centTotal": cents}
+	}
+
+	entries := array{entry("1000", 1_000*len(records))}
+
+	for _, r := range records {
+		e := entry("2400", -1_000)
+		e[field] = r
+		entries = append(entries, e)
+	}
+
+	s.Post("/general-ledger/historical?dryRun=false", object{"entries": entries}).Want(202)
+}
+
+// paid adds a payment of January to a contact, and a link that shows the contact a statement.
+func (s *scene) paid(contact id.ID) {
+	s.T.Helper()
+
+	next := func() id.ID { return id.New(s.DB.Now()) }
+	connection := next()
+	transaction := s.Post("/transactions", object{"type": "expense", "date": "2026-01-10", "contactId": contact, "accountId": s.Account("1000"), "lines": array{
+		object{"accountId": s.Account("5200"), "amount": 900, "listingId": s.house.ID},
+	}}).Want(201).ID("id")
+
+	s.Exec(`with connected as (
+			insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)
+			values (@team, @connection, @ref, 'nacha', 'Bank', 'active', @at, @at)),
+		batch as (insert into payment_batch (team_id, id, connection_id, created_at) values (@team, @id, @connection, @at)),
+		link as (insert into access_owner_link (team_id, id, statement_id, contact_id, hash, created_by, expires_at, created_at)
+			values (@team, @id, @id, @contact, @id::uuid::text::bytea, @id, @at, @at))
+		insert into payment (team_id, id, short_ref, connection_id, batch_id, transaction_id, contact_id, payee_method_id, funding_account_id, amount, currency, date,
+			status, created_at, updated_at)
+		select @team, @id, @ref, @connection, @id, @transaction, @contact, m.id, @bank, 900, 'usd', '2026-01-10', 'paid', @at, @at
+		from payee_method m where m.team_id = @team and m.contact_id = @contact and m.is_default`, db.Args{
+		"connection": connection, "ref": connection.ShortRef(), "id": next(), "transaction": transaction, "contact": contact,
+		"bank": s.Account("1000"), "at": s.DB.Now(),
+	})
+}
+
 // Imported history names the listing that stays, too, and is otherwise what it was.
 func TestHistoryOfMergedListings(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 
-	line := func(code string, cents int64, extra object) object {
-		out := object{"date": "2025-11-30", "txnRef": "old-1", "accountId": s.Account(code), "centTotal": cents}
-		maps.Copy(out, extra)
-
-		return out
-	}
-
-	s.Post("/general-ledger/historical?dryRun=false", object{"entries": array{
-		line("1000", 5_000, object{"listingId": s.house.ID}), line("2400", -3_000, object{"listingId": s.twin.ID}), line("2900", -2_000, nil),
-	}}).Want(202)
+	s.history("old-1", "listingId", s.house.ID, s.twin.ID)
 	s.Work()
 
 	history := func(listing string) []string {
