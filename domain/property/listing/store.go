@@ -15,11 +15,13 @@ import (
 var (
 	listingColumns = `l.id, ` + ofConnection + ` as connection_id, ` + sourceSQL + ` as source, l.short_ref, l.name, l.unique_ref, l.status, l.default_currency, l.address,
 		` + NameRefSQL("g") + ` as parent, l.created_at, l.updated_at`
-	// The connection with a listing of its system that a listing is, the first if there are several.
-	ofConnection = `(select r.connection_id from listing_connection r where r.team_id = @team and r.listing_id = l.id order by r.created_at, r.id limit 1)`
-	sourceSQL    = `(select jsonb_build_object('id', r.external_id, 'type', 'integration', 'status', c.status, 'appId', c.app_id)
-		from listing_connection r join connection c on c.team_id = @team and c.id = r.connection_id
-		where r.team_id = @team and r.listing_id = l.id order by r.created_at, r.id limit 1)`
+	// The connection with a listing of its system that a listing is: the first that is not archived, else the first.
+	ofConnection = `(select c.id` + firstConnection
+	sourceSQL    = `(select jsonb_build_object('id', r.external_id, 'type', 'integration', 'status', c.status, 'appId', c.app_id)` + firstConnection
+
+	firstConnection = ` from listing_connection r join connection c on c.team_id = @team and c.id = r.connection_id
+		where r.team_id = @team and r.listing_id = l.id order by c.status = 'archived', r.created_at, r.id limit 1)`
+
 	listingFrom = `listing l left join listing g on g.team_id = l.team_id and g.id = l.parent_id`
 )
 

@@ -437,7 +437,7 @@ func (in *intake) identify(
 		}
 
 		if p.write.ID = m.ID; m.ID != nil {
-			bound[*m.ID] = true
+			p.found, bound[*m.ID] = true, true
 		}
 	}
 
@@ -491,7 +491,7 @@ func (in *intake) plan(ctx context.Context, tx *db.Tx, k *Kind, found []*pending
 			continue
 		}
 
-		if p.write.ID != nil && len(p.write.Fields) == 0 {
+		if p.write.ID != nil && len(p.write.Fields) == 0 && !p.found {
 			in.note(p.change, p.write.ID, Skipped, cmp.Or(p.reason(), Unchanged))
 			in.remember(p, p.write.ID)
 

@@ -1,0 +1,146 @@
+package pms_test
+
+import (
+	"testing"
+
+	"stayledger/platform/id"
+	sandbox "stayledger/provider/sandbox/pms"
+)
+
+// enter enters a stay of the system by hand, before the system is connected.
+func (s *scene) enter(listing id.ID, r *sandbox.Reservation) string {
+	s.T.Helper()
+
+	return s.Post("/reservations", object{
+		"listingId": listing, "confirmationCode": r.Code, "status": r.Status, "checkIn": r.CheckIn, "checkOut": r.CheckOut, "bookingPlatform": r.Channel,
+		"bookedAt": r.BookedAt, "guestName": r.Guest.Name, "currency": r.Currency, "lines": byHandLines(r),
+	}).Want(201).String("id")
+}
+
+// adopt connects the team, takes the listings that are suggested, and syncs.
+func (s *scene) adopt() {
+	s.T.Helper()
+	s.connect()
+	s.Put(s.path("/listing-mappings"), object{"data": array{}}).Want(200)
+	s.sync("full")
+}
+
+// ids returns the ids of the reservations that are not inactive and have a confirmation code.
+func (s *scene) ids(code string) (out []string) {
+	s.T.Helper()
+
+	found := s.Get("/reservations?sort=createdAt&search=" + code).Want(200)
+	for i := range found.Len("data") {
+		if r := found.Value("data").([]any)[i].(map[string]any); r["status"] != "inactive" {
+			out = append(out, r["id"].(string))
+		}
+	}
+
+	return out
+}
+
+// A stay that a person entered before the system was connected is the system's stay of the same confirmation code at the
+// same listing. Two of one code are left as they are, and the sync says so.
+func TestStaysEnteredByHandAreThoseOfTheSystem(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	house := s.Listing("House 1", s.Contact("owner", "Ada"))
+	elsewhere := s.Listing("House 2", s.Contact("owner", "Bob"))
+	s.system.SetListing(sandbox.Listing{ID: "L1", Name: "House 1", Currency: "usd"})
+
+	stays := map[string]sandbox.Reservation{}
+
+	for _, name := range []string{"known", "twice", "elsewhere", "new"} {
+		stays[name] = booked(name, "L1", "2026-01-10", "2026-01-13")
+		s.system.SetReservation(stays[name])
+	}
+
+	r := stays["known"]
+	known := s.enter(house.ID, &r)
+	r = stays["twice"]
+	s.enter(house.ID, &r)
+	s.enter(house.ID, &r)
+	r = stays["elsewhere"]
+	other := s.enter(elsewhere.ID, &r)
+
+	s.adopt()
+
+	if got := s.ids("C-known"); len(got) != 1 || got[0] != known {
+		t.Errorf("the stay that was entered is %s, and there are %v", known, got)
+	}
+
+	if got := s.stay("C-known"); got.ID("connectionId") != s.connection || got.String("sourceId") != "known" || got.Int("financials.total") != 45_050 {
+		t.Errorf("the stay that was entered is now %s", got.Body)
+	}
+
+	if got := s.ids("C-twice"); len(got) != 2 {
+		t.Errorf("of the stays of one code there are %v", got)
+	}
+
+	if got := s.ids("C-elsewhere"); len(got) != 2 || got[0] != other {
+		t.Errorf("of a code at two listings there are %v", got)
+	}
+
+	if got := s.ids("C-new"); len(got) != 1 {
+		t.Errorf("of the new stay there are %v", got)
+	}
+
+	items := s.Get("/syncs/" + s.latest().String("id") + "/items?outcome=failed").Want(200)
+	if items.Len("data") != 1 || items.String("data.0.reason") != "ambiguous" {
+		t.Errorf("the sync says of the stays of one code %s", items.Body)
+	}
+
+	// What the system changes is changed in the stay that was entered.
+	s.change("known", func(r *sandbox.Reservation) { r.Guest.Name = "Grace" })
+	s.sync("incremental")
+
+	if got := s.stay("C-known"); got.String("id") != known || got.String("guestName") != "Grace" {
+		t.Errorf("after a change the stay is %s", got.Body)
+	}
+}
+
+// Stays of a connection that was archived are those of the connection that is made to the same system then: none is there
+// twice, and the books are what they were.
+func TestStaysOfAnArchivedConnectionAreTakenOver(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.Listing("House 1", s.Contact("owner", "Ada"))
+	s.system.SetListing(sandbox.Listing{ID: "L1", Name: "House 1", Currency: "usd"})
+
+	names := []string{"r1", "r2"}
+	for _, name := range names {
+		s.system.SetReservation(booked(name, "L1", "2026-01-10", "2026-01-13"))
+	}
+
+	s.adopt()
+
+	before, one := s.books(), s.ids("C-r1")
+	s.Delete(s.path("?outcome=archive"))
+	s.Outlast(nil)
+
+	if got := s.Get(s.path("")).Want(200); got.String("status") != "archived" {
+		t.Fatalf("the connection is %s", got.Body)
+	}
+
+	s.adopt()
+	s.same(names)
+
+	if got := s.Get("/listings?connectionIds=" + s.connection.String()).Want(200); got.Len("data") != 1 || got.ID("data.0.connectionId") != s.connection ||
+		got.String("data.0.source.status") != "active" {
+		t.Errorf("the listings of the connection are %s", got.Body)
+	}
+
+	if got := s.ids("C-r1"); len(got) != 1 || got[0] != one[0] {
+		t.Errorf("the stay was %v and is %v", one, got)
+	}
+
+	if got := s.books(); len(got) != len(before) {
+		t.Errorf("the books are %v and were %v", got, before)
+	} else {
+		for i := range got {
+			if got[i] != before[i] {
+				t.Errorf("the books have %s and had %s", got[i], before[i])
+			}
+		}
+	}
+}
