@@ -64,8 +64,8 @@ func open() opened {
 // statement, and one that no connection comes for by the end of the wait for it, which no machine is too slow for.
 func patient(url string) db.Config {
 	return db.Config{
-		URL: url, MaxConnections: 16, AcquireTimeout: 5 * time.Minute, ConnectWait: time.Minute, GateWait: patience, RowWait: patience, Tracer: recorder{},
-		OnQueued: workers.wake,
+		URL: url, MaxConnections: 16, AcquireTimeout: 5 * time.Minute, ConnectWait: time.Minute, GateWait: patience, RowWait: patience,
+		StatementTimeout: 3 * time.Minute, Tracer: recorder{}, OnQueued: workers.wake,
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/job"
 )
 
-// patience is how long transactions of the tests wait for a row: nearly as long as a statement may take.
+// patience is how long transactions of the tests wait for a row: nearly as long as a statement of the service may take.
 const patience = 25 * time.Second
 
 // stalled is how long no job of a test is run before that is taken for a failure. A job that is being run takes as long

@@ -39,6 +39,8 @@ type Config struct {
 	GateWait time.Duration
 	// RowWait bounds the wait of a statement for a row that another transaction holds. Zero means 5 seconds.
 	RowWait time.Duration
+	// StatementTimeout bounds a statement that nothing else bounds. Zero means 30 seconds.
+	StatementTimeout time.Duration
 	// Now is the clock; nil is the real one.
 	Now func() time.Time
 	// OnQueued runs after the commit of a transaction that left work behind (Tx.MarkQueued).
@@ -88,6 +90,9 @@ const connectWait = 5 * time.Second
 // rowWait is how long a statement waits for a lock on rows.
 const rowWait = 5 * time.Second
 
+// statementTimeout bounds a statement that nothing else bounds.
+const statementTimeout = 30 * time.Second
+
 // Open connects and refuses a role that could see every tenant's rows.
 //
 // It fails with ErrNoAddress, ErrPrivileged, ErrPooler, or the error of the server.
@@ -110,7 +115,8 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	pc.ConnConfig.ConnectTimeout = cmp.Or(c.ConnectWait, connectWait)
 	pc.ConnConfig.RuntimeParams["application_name"] = "stayledger"
 	pc.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	pc.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
+	limit := milliseconds(cmp.Or(c.StatementTimeout, statementTimeout))
+	pc.ConnConfig.RuntimeParams["statement_timeout"] = limit
 	c.RowWait = cmp.Or(c.RowWait, rowWait)
 	pc.ConnConfig.RuntimeParams["lock_timeout"] = milliseconds(c.RowWait)
 	pc.ConnConfig.RuntimeParams["synchronous_commit"] = "on" // even if the server has another default: an answer is a promise
@@ -144,7 +150,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	}
 
 	// Only now does the first connection show whether role and settings are right.
-	if err := checkSession(ctx, pool); err != nil {
+	if err := checkSession(ctx, pool, limit); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("connect to the database: %w", err)
 	}
@@ -152,21 +158,15 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	return d, nil
 }
 
-// statementTimeout bounds a statement that nothing else bounds, as PostgreSQL shows it.
-const statementTimeout = "30s"
-
 // checkSession refuses a privileged role, and a pooler that drops the settings with which connections begin. A
 // pooler says so itself, or was configured to ignore them. The statement has no name, because a pooler lends
 // connections on which another client has prepared the same.
-func checkSession(ctx context.Context, pool *pgxpool.Pool) error {
-	var (
-		exempt  bool
-		timeout string
-	)
+func checkSession(ctx context.Context, pool *pgxpool.Pool, limit string) error {
+	var exempt, limited bool
 
 	err := pool.QueryRow(ctx, `
-		select rolsuper or rolbypassrls, current_setting('statement_timeout') from pg_roles where rolname = current_user`,
-		pgx.QueryExecModeExec).Scan(&exempt, &timeout)
+		select rolsuper or rolbypassrls, current_setting('statement_timeout')::interval = $1::interval from pg_roles where rolname = current_user`,
+		pgx.QueryExecModeExec, limit).Scan(&exempt, &limited)
 
 	// A pooler shows in two ways: it refuses the settings, or the timeout is not ours.
 	switch {
@@ -176,7 +176,7 @@ func checkSession(ctx context.Context, pool *pgxpool.Pool) error {
 		return err
 	case exempt:
 		return ErrPrivileged
-	case timeout != statementTimeout:
+	case !limited:
 		return ErrPooler
 	}
 

@@ -411,6 +411,24 @@ func TestStatementsAreBounded(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+
+	// What the service is told nothing about.
+	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+
+	if err := d.Read(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
+		limit, err := db.Get[string](ctx, tx, `show statement_timeout`, nil)
+		if err == nil && limit != "30s" {
+			t.Errorf("a statement may take %s", limit)
+		}
+
+		return err
+	}); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestWaitingForALockEnds(t *testing.T) {

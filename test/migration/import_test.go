@@ -142,6 +142,18 @@ func TestStatementsOfALegacyTeamAreImported(t *testing.T) {
 	if got := s.target.Get("/statement-layouts").Want(200); got.Len("data") != 2 {
 		t.Errorf("the layouts are %s", got.Body)
 	}
+
+	// Once more in the same way: a layout in which nothing changes has no other version.
+	changed := s.target.Get("/statement-layouts/" + layout.String("id")).Want(200)
+	if changed.Int("version") != layout.Int("version")+1 {
+		t.Errorf("the layout with another account is %s", changed.Body)
+	}
+
+	s.importAll("/teams/migrate-vri-to-vrt/statements", map[string]any{"k-rent": s.account("4020")})
+
+	if got := s.target.Get("/statement-layouts/" + layout.String("id")).Want(200); string(got.Body) != string(changed.Body) {
+		t.Errorf("the layout was %s and is %s", changed.Body, got.Body)
+	}
 }
 
 // wantStatements holds the statements of the new team to those of the legacy team, with the accounts of its lines.

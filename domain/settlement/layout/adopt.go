@@ -2,7 +2,9 @@ package layout
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
@@ -29,7 +31,7 @@ type ForeignColumn struct {
 
 // Adopt makes a layout of a foreign one, and returns its id. What no column of it takes goes to a column of its own in
 // each kind of section, so that nothing is missing from a statement. With the id of a layout that it was made before, that
-// one is changed. A name that another layout has gets an addition.
+// one is changed if it differs. A name that another layout has gets an addition.
 func Adopt(ctx context.Context, tx *db.Tx, made *id.ID, f *Foreign) (id.ID, error) {
 	if err := lockTeam(ctx, tx); err != nil {
 		return id.Zero, err
@@ -43,6 +45,11 @@ func Adopt(ctx context.Context, tx *db.Tx, made *id.ID, f *Foreign) (id.ID, erro
 
 	// One that exists keeps what people call it.
 	if made != nil {
+		same, err := isAdopted(ctx, tx, *made, &design)
+		if err != nil || same {
+			return *made, err
+		}
+
 		n, err := tx.Exec(ctx, `
 			update layout set net_revenue_sections = @net, other_sections = @other, version = version + 1, updated_at = @now where team_id = @team and id = @id`, args)
 		if err != nil {
@@ -68,6 +75,42 @@ func Adopt(ctx context.Context, tx *db.Tx, made *id.ID, f *Foreign) (id.ID, erro
 	audit.Note(tx, audit.Created, audit.StatementLayout, fresh, nil, design)
 
 	return fresh, nil
+}
+
+// isAdopted says whether a layout has the sections of a design already, whatever the ids of its sections and columns.
+func isAdopted(ctx context.Context, tx *db.Tx, made id.ID, design *Design) (bool, error) {
+	type kept struct{ NetRevenueSections, OtherSections []Section }
+
+	found, err := db.Select[kept](ctx, tx, `select net_revenue_sections, other_sections from layout where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": made})
+	if err != nil || len(found) == 0 {
+		return false, err
+	}
+
+	is, err := json.Marshal([][]Section{withoutIDs(found[0].NetRevenueSections), withoutIDs(found[0].OtherSections)})
+	if err != nil {
+		return false, fmt.Errorf("compare a layout: %w", err)
+	}
+
+	wanted, err := json.Marshal([][]Section{withoutIDs(design.NetRevenueSections), withoutIDs(design.OtherSections)})
+	if err != nil {
+		return false, fmt.Errorf("compare a layout: %w", err)
+	}
+
+	return string(is) == string(wanted), nil
+}
+
+// withoutIDs returns sections without their ids and those of their columns.
+func withoutIDs(from []Section) []Section {
+	out := slices.Clone(from)
+	for i := range out {
+		out[i].ID, out[i].Columns = id.Zero, slices.Clone(out[i].Columns)
+		for j := range out[i].Columns {
+			out[i].Columns[j].ID = id.Zero
+		}
+	}
+
+	return out
 }
 
 // adoptSections returns sections of a kind with the fields of their rows before their amounts, the last one with a column

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -94,6 +95,10 @@ func TestChangedCredentialsAreRefusedAtOnce(t *testing.T) {
 	w.get("/team", rotated.Secret).want(200)
 
 	w.get("/toys", token).want(200)
+	w.tx(func(ctx context.Context, tx *db.Tx) error { // another grant of the same team replaces the first
+		return access.SetMember(ctx, tx, access.Member{Team: one, User: user, Scopes: []string{"accounts:read"}})
+	})
+	w.eventually(func() bool { return slices.Equal(w.get("/toys", token).seen().Scopes, []string{"accounts:read"}) })
 	w.get("/toys", token, "x-team-id", other.String()).refused(apierr.CodeNotFound, "")
 	w.tx(func(ctx context.Context, tx *db.Tx) error {
 		return access.SetMember(ctx, tx, access.Member{Team: other, User: user, Scopes: []string{"accounts:read"}})
