@@ -1,19 +1,27 @@
 package pms_test
 
 import (
+	"strconv"
 	"testing"
 
+	"stayledger/platform/db"
+	"stayledger/platform/golden"
 	"stayledger/platform/id"
 	sandbox "stayledger/provider/sandbox/pms"
 )
 
 // enter enters a stay of the system by hand, before the system is connected.
-func (s *scene) enter(listing id.ID, r *sandbox.Reservation) string {
+func (s *scene) enter(listing id.ID, name string) string {
 	s.T.Helper()
+
+	r, err := s.system.Reservation(name)
+	if err != nil {
+		s.T.Fatal(err)
+	}
 
 	return s.Post("/reservations", object{
 		"listingId": listing, "confirmationCode": r.Code, "status": r.Status, "checkIn": r.CheckIn, "checkOut": r.CheckOut, "bookingPlatform": r.Channel,
-		"bookedAt": r.BookedAt, "guestName": r.Guest.Name, "currency": r.Currency, "lines": byHandLines(r),
+		"bookedAt": r.BookedAt, "guestName": r.Guest.Name, "currency": r.Currency, "lines": byHandLines(&r),
 	}).Want(201).String("id")
 }
 
@@ -31,8 +39,8 @@ func (s *scene) ids(code string) (out []string) {
 
 	found := s.Get("/reservations?sort=createdAt&search=" + code).Want(200)
 	for i := range found.Len("data") {
-		if r := found.Value("data").([]any)[i].(map[string]any); r["status"] != "inactive" {
-			out = append(out, r["id"].(string))
+		if at := "data." + strconv.Itoa(i); found.String(at+".status") != "inactive" {
+			out = append(out, found.String(at+".id"))
 		}
 	}
 
@@ -48,20 +56,13 @@ func TestStaysEnteredByHandAreThoseOfTheSystem(t *testing.T) {
 	elsewhere := s.Listing("House 2", s.Contact("owner", "Bob"))
 	s.system.SetListing(sandbox.Listing{ID: "L1", Name: "House 1", Currency: "usd"})
 
-	stays := map[string]sandbox.Reservation{}
-
 	for _, name := range []string{"known", "twice", "elsewhere", "new"} {
-		stays[name] = booked(name, "L1", "2026-01-10", "2026-01-13")
-		s.system.SetReservation(stays[name])
+		s.system.SetReservation(booked(name, "L1", "2026-01-10", "2026-01-13"))
 	}
 
-	r := stays["known"]
-	known := s.enter(house.ID, &r)
-	r = stays["twice"]
-	s.enter(house.ID, &r)
-	s.enter(house.ID, &r)
-	r = stays["elsewhere"]
-	other := s.enter(elsewhere.ID, &r)
+	known, other := s.enter(house.ID, "known"), s.enter(elsewhere.ID, "elsewhere")
+	s.enter(house.ID, "twice")
+	s.enter(house.ID, "twice")
 
 	s.adopt()
 
@@ -134,13 +135,41 @@ func TestStaysOfAnArchivedConnectionAreTakenOver(t *testing.T) {
 		t.Errorf("the stay was %v and is %v", one, got)
 	}
 
-	if got := s.books(); len(got) != len(before) {
-		t.Errorf("the books are %v and were %v", got, before)
-	} else {
-		for i := range got {
-			if got[i] != before[i] {
-				t.Errorf("the books have %s and had %s", got[i], before[i])
-			}
-		}
+	golden.List(t, "books", s.books(), before)
+}
+
+// A stay that a published statement keeps from the accounting window of the new connection waits, and is of the new
+// connection once the statement lets it go.
+func TestALockedStayIsTakenOverLater(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	house := s.Listing("House 1", s.Contact("owner", "Ada"))
+	s.system.SetListing(sandbox.Listing{ID: "L1", Name: "House 1", Currency: "usd"})
+	s.system.SetReservation(booked("r1", "L1", "2026-01-10", "2026-01-13"))
+	s.adopt()
+
+	old := s.connection
+	statement := s.Statement(house, "2026-01")
+	s.Put("/statements/"+statement.String(), object{"status": "published"}).Want(200)
+
+	before := s.books()
+	s.Delete(s.path("?outcome=archive"))
+	s.Outlast(nil)
+
+	s.connect()
+	s.Exec(`update connection set accounting_start_at = '2026-02-01' where team_id = @team and id = @id`, db.Args{"id": s.connection})
+	s.Put(s.path("/listing-mappings"), object{"data": array{}}).Want(200)
+	s.sync("full")
+	golden.List(t, "books", s.books(), before)
+
+	if got := s.stay("C-r1"); got.ID("connectionId") != old {
+		t.Errorf("the locked stay is %s", got.Body)
+	}
+
+	s.Put("/statements/"+statement.String(), object{"status": "draft"}).Want(200)
+	s.sync("incremental")
+
+	if got := s.stay("C-r1"); got.ID("connectionId") != s.connection || len(s.books()) != 0 {
+		t.Errorf("the stay that was let go is %s, with %v", got.Body, s.books())
 	}
 }

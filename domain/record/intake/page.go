@@ -294,6 +294,10 @@ func (m *memory) entity() *id.ID {
 	return m.EntityID
 }
 
+// wasTaken says whether a record here has been saved with what the source said of it. Until then it is saved even if the
+// source says nothing new, so that it becomes one of the source's connection.
+func (m *memory) wasTaken() bool { return m != nil && len(m.Taken) > 0 }
+
 // open returns the open conflicts of an external record.
 func (m *memory) open() []openConflict {
 	if m == nil {
@@ -437,7 +441,7 @@ func (in *intake) identify(
 		}
 
 		if p.write.ID = m.ID; m.ID != nil {
-			p.found, bound[*m.ID] = true, true
+			bound[*m.ID] = true
 		}
 	}
 
@@ -491,7 +495,7 @@ func (in *intake) plan(ctx context.Context, tx *db.Tx, k *Kind, found []*pending
 			continue
 		}
 
-		if p.write.ID != nil && len(p.write.Fields) == 0 && !p.found {
+		if p.write.ID != nil && len(p.write.Fields) == 0 && p.was.wasTaken() {
 			in.note(p.change, p.write.ID, Skipped, cmp.Or(p.reason(), Unchanged))
 			in.remember(p, p.write.ID)
 

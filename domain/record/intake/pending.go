@@ -15,9 +15,6 @@ type pending struct {
 	was       *memory
 	write     Write
 	conflicts []openConflict
-	// found says that the record here is of the source from now on. It is saved even if the source says nothing new of it,
-	// so that it becomes one of the source's connection.
-	found bool
 	// asks says that this change has brought a conflict.
 	asks bool
 }
