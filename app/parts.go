@@ -95,6 +95,8 @@ func Parts(o External, c Config) parts.Part {
 	links := func(team, attachment id.ID, expires time.Time) string {
 		return file.Link(o.Signer, c.PublicURL, team, attachment, expires)
 	}
+
+	apps := append(payapp.Apps(o.Providers, pay.AllowPrivate(c.LocalProviders)), o.Systems.Apps()...)
 	journals := journal.Sources()
 	listings := listing.New(journals, fee.EndPeriods)
 	listingDoor := listings.Intake()
@@ -109,7 +111,7 @@ func Parts(o External, c Config) parts.Part {
 		payee.Part(o.Box, o.Providers),
 		connection.Part(connection.Config{
 			Box: o.Box, Private: c.LocalProviders, PublicURL: c.PublicURL, Journals: journals,
-			Apps: append(payapp.Apps(o.Providers, pay.AllowPrivate(c.LocalProviders)), o.Systems.Apps()...),
+			Apps: apps,
 		}),
 		o.Systems.Part(listingDoor),
 		legacy.Part(o.Box, contact.Intake(o.Box), listingDoor, reservation.Intake()),
@@ -167,7 +169,7 @@ func Parts(o External, c Config) parts.Part {
 	// Access, teams and sample books come first; teams copy the settings of all nouns.
 	return parts.Join(append([]parts.Part{
 		access.Part(),
-		team.Part(journals, parts.Copies(nouns...)...),
+		team.Part(team.Config{Journals: journals, Extractable: apps.Extractable()}, parts.Copies(nouns...)...),
 		demo.Part(journals),
 	}, nouns...)...)
 }

@@ -43,7 +43,16 @@ func TestFilesAreMadeOfWhatASystemHas(t *testing.T) {
 	s.system.Set(sandbox.Settings{PageSize: &page})
 	names := s.fill(5)
 	s.system.SetListing(sandbox.Listing{ID: "L2", Name: "=House 2", Address: &sandbox.Address{Street: "2 Shore Road", City: "Harborview"}})
+
+	none := s.Get("/team").Want(200)
 	s.connect()
+
+	// The team says where files can be made from.
+	if got := s.Get("/team").Want(200); none.Len("extractableConnections") != 0 || got.Len("extractableConnections") != 1 ||
+		got.ID("extractableConnections.0.id") != s.connection || got.String("extractableConnections.0.name") != "Rentals" ||
+		got.String("extractableConnections.0.appId") != "pmsProtocol" {
+		t.Errorf("files can be made from %s", got.Body)
+	}
 
 	listings := s.extract(object{"extractor": "listings"})
 	if len(listings) != 3 || !strings.HasPrefix(listings[0], "id,name,street,") || listings[1] != "L1,House 1,,,,,,USD,,,false" ||
@@ -193,6 +202,10 @@ func TestAnArchivedConnectionIsUnsubscribed(t *testing.T) {
 
 	if got := s.Get(s.path("")).Want(200); got.String("status") != "archived" {
 		t.Errorf("the connection is %s", got.Body)
+	}
+
+	if got := s.Get("/team").Want(200); got.Len("extractableConnections") != 0 {
+		t.Errorf("files can be made from %s", got.Body)
 	}
 
 	if got := s.system.Subscription(); got.URL != "" {

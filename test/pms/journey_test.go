@@ -43,7 +43,7 @@ func TestJourneyOverOurProtocol(t *testing.T) {
 
 	one, two := s.stay("C-r1"), s.stay("C-r2")
 	if one.String("listingId") != here.ID.String() || one.String("connectionId") != s.connection.String() || one.String("sourceId") != "r1" ||
-		one.String("appId") != "pmsProtocol" || one.Int("financials.total") != 45_050 || one.String("bookingPlatform") != "airbnb" {
+		one.String("appId") != "pmsProtocol" || one.String("source.id") != "r1" || one.Int("financials.total") != 45_050 || one.String("bookingPlatform") != "airbnb" {
 		t.Errorf("the stay is %s", one.Body)
 	}
 
@@ -214,7 +214,7 @@ func TestSyncsHaveNoDryRun(t *testing.T) {
 // Only reservations with an accounting date in the window of their connection are in the books, also when the window or
 // the setting of the team changes.
 //
-// Proves: CUT-01, CUT-13..CUT-17.
+// Proves: CUT-01, CUT-13..CUT-17, OPEN-56.
 func TestOnlyWhatIsInTheWindowIsInTheBooks(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
@@ -275,6 +276,7 @@ type viewData struct {
 	own      ownRecords
 	mappings mapping.Set
 	booked   bookState
+	sources  map[id.ID]*contact.Source
 }
 
 // loadViewData loads everything that reservations show apart from their own rows, in one round trip.
@@ -285,6 +287,7 @@ func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err 
 		db.LoadBy(&b.own, loadOwnRecords, ids),
 		db.Load(&s, loadSettings),
 		db.LoadBy(&b.booked, loadBookState, ids),
+		db.LoadBy(&b.sources, loadSources, ids),
 	)
 	b.mappings = mapping.NewSet(s.Mappings)
 
@@ -295,6 +298,7 @@ func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err 
 func (b *viewData) fill(r *Reservation, withLines bool) {
 	b.own.attach(r)
 	b.booked.fill(r)
+	r.Source = b.sources[r.ID]
 	r.finish(b.mappings, b.own, withLines)
 }
 

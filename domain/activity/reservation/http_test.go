@@ -42,7 +42,7 @@ func newBooks(t testing.TB) *books {
 func booksWith(t testing.TB, handlers map[job.Kind]job.Handler) *books {
 	t.Helper()
 
-	endpoints := parts.Join(reservation.Part(), mapping.Part(), fee.Part(), team.Part(ledger.Sources{reservation.Source()}), operation.Part(time.Hour), journal.Part(), ledger.Part(), transaction.Part()).Endpoints
+	endpoints := parts.Join(reservation.Part(), mapping.Part(), fee.Part(), team.Part(team.Config{Journals: ledger.Sources{reservation.Source()}}), operation.Part(time.Hour), journal.Part(), ledger.Part(), transaction.Part()).Endpoints
 	b := &books{t: t, Team: apitest.New(t, apitest.Config{Endpoints: endpoints, Handlers: handlers})}
 	fixture.StandardChart(b.Team)
 	b.Tx(mapping.InstallStandard)

@@ -14,6 +14,7 @@ import (
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
@@ -68,6 +69,7 @@ type Reservation struct {
 	AppID                  *string              `json:"appId" doc:"The app that the reservation came from, such as a property management system."`
 	SourceID               *string              `json:"sourceId" doc:"The reservation's own key in that app."`
 	ConnectionID           *id.ID               `json:"connectionId" doc:"The connection that it came over; null for none."`
+	Source                 *contact.Source      `json:"source" db:"-" doc:"The reservation at the app, and the status of the connection; null unless both connectionId and sourceId are there."`
 	ListingID              id.ID                `json:"listingId"`
 	Listing                listing.Ref          `json:"listing"`
 	Type                   Type                 `json:"type" doc:"ownerStay is a stay of the owner; recurring fees say whether they apply to it."`

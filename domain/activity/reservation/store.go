@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
@@ -507,6 +508,30 @@ func loadOwnerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*mone
 	out := make(map[id.ID]*money.Cents, len(rows))
 	for i := range rows {
 		out[rows[i].SourceID] = &rows[i].Total
+	}
+
+	return out, nil
+}
+
+// loadSources loads what reservations are at the apps of their connections. Those of no connection, or without a key of
+// their own there, are absent.
+func loadSources(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*contact.Source, error) {
+	type row struct {
+		ID     id.ID
+		Source *contact.Source
+	}
+
+	rows, err := db.Select[row](ctx, tx, `
+		select r.id, `+contact.SourceSQL("r")+` as source from reservation r
+		where r.team_id = @team and r.id = any(@ids) and r.connection_id is not null and r.source_id is not null`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("find the sources of reservations: %w", err)
+	}
+
+	out := make(map[id.ID]*contact.Source, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r.Source
 	}
 
 	return out, nil

@@ -7,6 +7,7 @@ import (
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/contact"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
@@ -245,12 +246,23 @@ func save(ctx context.Context, tx *db.Tx, d *draft) (*Reservation, error) {
 	return render(ctx, tx, d.Reservation, k.mappings, k.own)
 }
 
-// render loads the locks and the journal status of a saved reservation and returns it as the API shows it.
+// render loads the locks, the journal status and the source of a saved reservation and returns it as the API shows it.
 func render(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set, o ownRecords) (*Reservation, error) {
-	b, err := loadBookState(ctx, tx, []id.ID{r.ID})
-	if err != nil {
+	var b bookState
+
+	ids := []id.ID{r.ID}
+	load := []db.Work{db.LoadBy(&b, loadBookState, ids)}
+
+	sources := map[id.ID]*contact.Source{}
+	if r.ConnectionID != nil {
+		load = append(load, db.LoadBy(&sources, loadSources, ids))
+	}
+
+	if err := tx.Together(ctx, load...); err != nil {
 		return nil, err
 	}
+
+	r.Source = sources[r.ID]
 
 	b.fill(&r)
 	r.finish(mappings, o, true)
@@ -369,6 +381,7 @@ func (k *saveContext) fillDraft(tx *db.Tx, d *draft) {
 type view struct {
 	*Reservation
 	Lines       []LineInput `json:"lines"`
+	Source      *struct{}   `json:"source,omitempty"`
 	Listing     *struct{}   `json:"listing,omitempty"`
 	Adjustments *struct{}   `json:"adjustments,omitempty"`
 	Financials  *struct{}   `json:"financials,omitempty"`

@@ -25,8 +25,7 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
-// world is a gate of its own before the real endpoints and some toys, in the package's database. It serves us and ca;
-// eu is served elsewhere; ap and sa are served nowhere.
+// world is a gate of its own before the real endpoints and some toys, in the package's database.
 type world struct {
 	t      *testing.T
 	db     *db.DB
@@ -36,18 +35,22 @@ type world struct {
 
 const elsewhere = "https://eu.example.com"
 
+// newWorld serves us and ca; eu is served elsewhere; ap and sa are served nowhere.
 func newWorld(t *testing.T) *world {
 	t.Helper()
+
+	return newDeployment(t, map[access.Region]string{"us": "https://us.example.com", "ca": "https://us.example.com"}, map[access.Region]string{"eu": elsewhere})
+}
+
+// newDeployment serves some regions, and knows where others are served.
+func newDeployment(t *testing.T, regions, others map[access.Region]string) *world {
+	t.Helper()
 	w := &world{t: t, db: apitest.DB(t)}
-	w.gate = access.NewGate(access.Config{
-		DB: w.db, Remember: time.Hour,
-		Regions:   map[access.Region]string{"us": "https://us.example.com", "ca": "https://us.example.com"},
-		Elsewhere: map[access.Region]string{"eu": elsewhere},
-	})
+	w.gate = access.NewGate(access.Config{DB: w.db, Remember: time.Hour, Regions: regions, Elsewhere: others})
 	w.server = api.NewServer(api.Config{
 		DB: w.db, Log: slog.New(slog.DiscardHandler), Authenticate: w.gate.Authenticate, Refusals: access.Refusals, Audit: audit.Record,
 		CursorKey: []byte("test cursor key"), PublicURL: "https://us.example.com", Title: "test",
-	}, append(toys(), append(append(access.Part().Endpoints, team.Part(nil).Endpoints...), operation.Part(time.Hour).Endpoints...)...))
+	}, append(toys(), append(append(access.Part().Endpoints, team.Part(team.Config{}).Endpoints...), operation.Part(time.Hour).Endpoints...)...))
 
 	return w
 }

@@ -89,3 +89,16 @@ func viewFields(fields []Field) []FieldView {
 
 	return out
 }
+
+// Extractable returns the ids of the apps that files can be made of.
+func (apps Apps) Extractable() []string {
+	out := []string{}
+
+	for i := range apps {
+		if len(apps[i].Extractors) > 0 {
+			out = append(out, string(apps[i].ID))
+		}
+	}
+
+	return out
+}

@@ -34,7 +34,7 @@ func followed(t *testing.T) (*apitest.Team, *follower) {
 		return nil, f.fails
 	}}}
 
-	return apitest.New(t, apitest.Config{Endpoints: team.Part(journals).Endpoints}), f
+	return apitest.New(t, apitest.Config{Endpoints: team.Part(team.Config{Journals: journals}).Endpoints}), f
 }
 
 // retried counts the operations that derive journals.

@@ -35,7 +35,7 @@ type books struct {
 func newBooks(t *testing.T) *books {
 	t.Helper()
 
-	all := parts.Join(opening.Part(rule.OfBank), trial.Part(), account.Part(journal.Sources()), team.Part(journal.Sources(), nouns...),
+	all := parts.Join(opening.Part(rule.OfBank), trial.Part(), account.Part(journal.Sources()), team.Part(team.Config{Journals: journal.Sources()}, nouns...),
 		listing.New(journal.Sources(), nil).Part(), reservation.Part(), transaction.Part(), operation.Part(time.Hour))
 	x := apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers})
 	x.Tx(account.InstallStandard)

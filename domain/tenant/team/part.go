@@ -3,23 +3,22 @@ package team
 import (
 	"slices"
 
-	"stayledger/domain/books/ledger"
 	"stayledger/platform/parts"
 )
 
 // Part returns the endpoints, tasks and tables of teams and their settings. The nouns fill a new team, in their
 // order. It panics for a noun that Copied does not name.
-func Part(journals ledger.Sources, nouns ...parts.Copy) parts.Part {
+func Part(c Config, nouns ...parts.Copy) parts.Part {
 	for _, n := range nouns {
 		if !slices.Contains(Copied("").Enum(), n.Name) {
 			panic("team: no caller can choose to copy " + n.Name) // a value of Copied is missing
 		}
 	}
 
-	b := beginning{journals, nouns}
+	b := beginning{c.Journals, nouns}
 
 	return parts.Part{
-		Endpoints: append(endpoints(journals), b.endpoints()...),
+		Endpoints: append(endpoints(c), b.endpoints()...),
 		Handlers:  b.handlers(),
 		// The row stays, to say that the team existed and was deleted.
 		Tables: append(parts.Owns("team_logo", "team_books_closing"), parts.Table{Name: "team", Keep: "true"}),

@@ -32,7 +32,7 @@ type Change struct {
 type updateInput struct{ Body Change }
 
 func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team, error) {
-	return Update(ctx, tx, h.journals, &in.Body)
+	return Update(ctx, tx, h.Journals, &in.Body)
 }
 
 // Update changes the settings of the team and outdates the journals that depend on what changed. It fails in a

@@ -105,6 +105,7 @@ type Team struct {
 	InitializedAt                  *day.Instant      `json:"initializedAt"`
 	Partner                        *Reference        `json:"partner"`
 	Issues                         []finding.Finding `json:"issues"`
+	ExtractableConnections         []Extractable     `json:"extractableConnections,omitzero" db:"-" doc:"The active connections that files can be made from; in the single read only."`
 	CreatedAt                      day.Instant       `json:"createdAt"`
 	UpdatedAt                      day.Instant       `json:"updatedAt"`
 }
@@ -236,21 +237,29 @@ type listInput struct {
 	Search string   `query:"search" maxLength:"200" doc:"Part of the name."`
 }
 
-// handler knows the journals that follow the team's settings.
+// Config says what teams have to do with other nouns.
+type Config struct {
+	// Journals are those that follow the team's settings.
+	Journals ledger.Sources
+	// Extractable are the apps that files can be made of.
+	Extractable []string
+}
+
+// handler answers the requests.
 type handler struct {
-	journals ledger.Sources
-	drawing  chan struct{} // held by the one who works on an image
+	Config
+	drawing chan struct{} // held by the one who works on an image
 }
 
 // endpoints returns the routes of teams and their settings.
-func endpoints(journals ledger.Sources) []api.Endpoint {
-	h := handler{journals, make(chan struct{}, 1)}
+func endpoints(c Config) []api.Endpoint {
+	h := handler{c, make(chan struct{}, 1)}
 
 	return append(append(h.closingEndpoints(), h.logoEndpoints()...),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/team", ID: "getTeam", Tag: "Teams", Summary: "Read the selected team",
 			Scopes: []string{"team:read"},
-		}, func(ctx context.Context, tx *db.Tx, _ *api.None) (*Team, error) { return Read(ctx, tx) }),
+		}, h.read),
 		api.Write(api.Endpoint{
 			Method:    "PUT",
 			Path:      "/team",
@@ -275,6 +284,32 @@ func endpoints(journals ledger.Sources) []api.Endpoint {
 			Region:    true,
 		}, list),
 	)
+}
+
+// Extractable is a connection that files can be made from.
+type Extractable struct {
+	ID    id.ID  `json:"id"`
+	Name  string `json:"name"`
+	AppID string `json:"appId" doc:"GET /apps says which files its app has."`
+}
+
+// read answers with the selected team and the connections that files can be made from.
+func (h handler) read(ctx context.Context, tx *db.Tx, _ *api.None) (*Team, error) {
+	t, err := Read(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+
+	found, err := db.Select[Extractable](ctx, tx, `
+		select id, name, app_id from connection where team_id = @team and status = 'active' and app_id = any(@apps) order by name, id`,
+		db.Args{"team": tx.Team, "apps": h.Extractable})
+	if err != nil {
+		return nil, fmt.Errorf("find connections to make files from: %w", err)
+	}
+
+	t.ExtractableConnections = append([]Extractable{}, found...)
+
+	return t, nil
 }
 
 // list returns a page of the teams that the caller manages.

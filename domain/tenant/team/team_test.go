@@ -23,7 +23,7 @@ type object = map[string]any
 
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{Endpoints: team.Part(nil).Endpoints})
+	return apitest.New(t, apitest.Config{Endpoints: team.Part(team.Config{}).Endpoints})
 }
 
 func TestTheSelectedTeamIsRead(t *testing.T) {
