@@ -89,7 +89,7 @@ func (c *client) listings() int {
 func (c *client) untilListings(t *testing.T, n int) {
 	t.Helper()
 
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(patience)
 	for c.listings() < n {
 		if time.Now().After(deadline) {
 			t.Fatalf("fewer than %d listings", n)

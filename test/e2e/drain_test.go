@@ -50,7 +50,7 @@ func TestStopInOrder(t *testing.T) {
 		if state := p.cmd.ProcessState; !state.Success() {
 			t.Errorf("ended with %s: %s", state, p.log)
 		}
-	case <-time.After(2 * time.Minute):
+	case <-time.After(patience):
 		t.Fatalf("stayledger does not end: %s", p.log)
 	}
 
@@ -71,7 +71,7 @@ func untilListened(t *testing.T, database, channel string) {
 	}
 	defer func() { _ = conn.Close(t.Context()) }()
 
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		var n int
 
 		err := conn.QueryRow(t.Context(), `select count(*) from pg_stat_activity where datname = current_database() and query = $1`, `listen "`+channel+`"`).Scan(&n)

@@ -135,7 +135,7 @@ func (k *killer) untilTaken() *process {
 
 	w := launch(k.t, k.database, k.data, "work", "--workers", "2")
 
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		var taken bool
 		if err := k.jobs.QueryRow(k.t.Context(), `select exists (select from job where worker_id is not null)`).Scan(&taken); err != nil {
 			k.t.Fatal(err)
@@ -146,7 +146,7 @@ func (k *killer) untilTaken() *process {
 		}
 
 		if time.Now().After(deadline) {
-			k.t.Fatalf("no worker takes the operation within a minute: %s", w.log)
+			k.t.Fatalf("no worker takes the operation within %s: %s", patience, w.log)
 		}
 	}
 }

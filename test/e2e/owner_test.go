@@ -85,7 +85,7 @@ func TestOwnerAccess(t *testing.T) {
 func message(t *testing.T, folder string) string {
 	t.Helper()
 
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		found, err := filepath.Glob(filepath.Join(folder, "*.eml"))
 		if err != nil {
 			t.Fatal(err)

@@ -301,7 +301,7 @@ func (s *scene) killAt(point sandbox.Point, nth int) {
 
 	select {
 	case <-hit:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(patience):
 		s.t.Errorf("%s: no such order", s.name)
 	}
 
