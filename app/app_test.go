@@ -464,7 +464,7 @@ func TestEndpointsAskForScopesThatExist(t *testing.T) {
 	}
 }
 
-// Proves: DRY-03, DRY-53.
+// Proves: DRY-03, DRY-53, DRY-45, DRY-57, DRY-63, DRY-64, OPEN-40.
 func TestDryRunIsDeclaredByItsFamiliesAndNoOther(t *testing.T) {
 	t.Parallel()
 

@@ -17,6 +17,11 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
+var (
+	errShut = apierr.New(apierr.CodeForbidden, apierr.ReasonBooksClosed, "These books are closed")
+	errBare = apierr.New(apierr.CodeForbidden, "", "This may not be changed")
+)
+
 type naming struct {
 	Body struct {
 		Name string `json:"name" minLength:"1"`
@@ -98,6 +103,33 @@ func TestTheCallerReachesItsTeams(t *testing.T) {
 
 	if a := x.Scope().Actor; !a.Reaches(x.ID) || !a.Reaches(far) || a.Reaches(x.User) {
 		t.Errorf("reaches %v", a.Teams)
+	}
+}
+
+// Every refusal by a lock that a test meets has one of the two kinds, and a reason.
+//
+// Proves: ERR-71, OPEN-62.
+func TestALockOfAnotherKindFailsTheTest(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		refusal error
+		fails   bool
+	}{
+		{errShut.With(map[string]any{"lockReason": "period"}), false},
+		{errShut.With(map[string]any{"lockReason": "statement"}), false},
+		{errShut.With(map[string]any{"lockReason": "reconciliation"}), true},
+		{errBare.With(map[string]any{"lockReason": "period"}), true},
+		{errBare, false},
+	} {
+		list := []api.Endpoint{api.Read(api.Endpoint{Method: http.MethodGet, Path: "/name", ID: "name"},
+			func(context.Context, *db.Tx, *api.None) (*Named, error) { return nil, c.refusal })}
+		note := &leak{TB: t}
+		apitest.New(note, apitest.Config{Silent: true, Endpoints: list, Undescribed: []string{"name"}}).Get("/name")
+
+		if (len(note.said) > 0) != c.fails {
+			t.Errorf("%v: the harness says %q", c.refusal, note.said)
+		}
 	}
 }
 

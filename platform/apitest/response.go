@@ -295,6 +295,11 @@ func (r *Response) checkEnvelope() {
 		}
 	}
 
+	// A lock says which of the two kinds it is, and carries its reason beside that.
+	if lock, ok := r.at("context.lockReason").(string); ok && (lock != "statement" && lock != "period" || tree["reason"] == nil) {
+		fail("not the kind of a lock, or a lock without a reason")
+	}
+
 	// Last, whether to try again, and the identifier for support.
 	if retryable, ok := tree["retryable"]; ok && retryable != true {
 		fail("retryable is true or absent")

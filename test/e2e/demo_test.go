@@ -35,7 +35,7 @@ type keyed struct {
 
 // TestDemo starts the demo with its own PostgreSQL, kills it with -9, and finds everything again.
 //
-// Proves: AUTH-01, AUTH-02, AUTH-06, AUTH-07, AUTH-10, AUTH-25, VER-02, VER-03, VER-06, ERR-87, ERR-88.
+// Proves: AUTH-01, AUTH-02, AUTH-06, AUTH-07, AUTH-10, AUTH-25, VER-02, VER-03, VER-06, ERR-87, ERR-88, OPEN-75.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	// Not t.TempDir: PostgreSQL's own account must be able to pass through to its files.
@@ -134,6 +134,18 @@ func published(t *testing.T, c *client) {
 	open := &client{t: t}
 	if got := open.get(schema).want(200).text("openapi"); !strings.HasPrefix(got, "3.1") {
 		t.Errorf("%s is OpenAPI %s", schema, got)
+	}
+
+	if schema != c.base+"/openapi.json" {
+		t.Errorf("the schema is at %s", schema)
+	}
+
+	if got := open.get(c.base + "/openapi-3.0.json").want(200).text("openapi"); !strings.HasPrefix(got, "3.0") {
+		t.Errorf("the description for older tools is OpenAPI %s", got)
+	}
+
+	if got := string(open.get(c.base + "/openapi.yaml").want(200).body); !strings.Contains(got, "openapi: 3.1") && !strings.Contains(got, `openapi: "3.1`) {
+		t.Errorf("the description as YAML begins %.200s", got)
 	}
 
 	if again := c.get("/contacts?bar=2").want(400).text("links.schema"); again != schema {

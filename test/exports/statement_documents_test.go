@@ -108,7 +108,7 @@ func TestStatementsPDFBatch(t *testing.T) {
 	wantTexts(t, files[names[1]], "$921.55")
 }
 
-// Proves: EXP-22, EXP-23, EXP-24, EXP-25, OPEN-47.
+// Proves: EXP-22, EXP-23, EXP-24, EXP-25, OPEN-47, OPEN-83.
 func TestOwnershipPeriodsWithoutOwners(t *testing.T) {
 	t.Parallel()
 	w := newVillaTeam(t)

@@ -139,7 +139,7 @@ func TestTransactionsCSVRefusals(t *testing.T) {
 	}
 }
 
-// Proves: EXP-12, EXP-13, EXP-14, EXP-15, ERR-45, OPEN-46.
+// Proves: EXP-12, EXP-13, EXP-14, EXP-15, ERR-45, OPEN-46, OPEN-83.
 func TestTooLargeForGet(t *testing.T) {
 	t.Parallel()
 	w := newVillaTeamWith(t, export.Config{Limits: export.Limits{Rows: 3}})

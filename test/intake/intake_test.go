@@ -238,7 +238,7 @@ func TestHintsAreLookedUp(t *testing.T) {
 	s.want(map[string]string{"HM05": "completed", "HM77": "skipped unknown"})
 }
 
-// Proves: OPS-91, OPS-92.
+// Proves: OPS-91, OPS-92, OPEN-78.
 func TestSyncsAreControlled(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

@@ -10,7 +10,7 @@ import (
 
 // Everything that a migration is refused for, and that it changes nothing.
 //
-// Proves: MIG-02, MIG-03, MIG-05, MIG-06, MIG-20, MIG-30, MIG-34, MIG-37.
+// Proves: MIG-02, MIG-03, MIG-05, MIG-06, MIG-20, MIG-30, MIG-34, MIG-37, OPEN-53.
 func TestMigrationsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -96,6 +96,8 @@ func TestMigrationsThatAreRefused(t *testing.T) {
 }
 
 // While a migration is at a team no other one is. Whatever becomes of it, the team goes on.
+//
+// Proves: OPEN-37.
 func TestATeamIsMovedByOneMigrationAtATime(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -103,7 +105,12 @@ func TestATeamIsMovedByOneMigrationAtATime(t *testing.T) {
 	s.Post("/partner/vri-to-vrt", s.bootstrap(nil)).Want(202)
 	s.Post("/partner/vri-to-vrt", s.bootstrap(nil)).WantError("TEAM_MIGRATION_FROZEN", "")
 	s.Work()
-	s.Post("/teams/migrate-vri-to-vrt", s.bootstrap(object{"targetName": "Another"})).Want(202)
+
+	// The other route is the same migration.
+	if again := s.Post("/teams/migrate-vri-to-vrt", s.bootstrap(object{"targetName": "Another"})).Want(202); again.String("type") != "vri-team-migration" {
+		t.Errorf("started: %s", again.Body)
+	}
+
 	s.Work()
 }
 

@@ -157,7 +157,7 @@ func (c *move) revenue(stay *apitest.Response) (sum int64) {
 	return sum
 }
 
-// Proves: CUT-02..CUT-12, CUT-18..CUT-30, CUT-34, CUT-37, CUT-42..CUT-49, INIT-16, INIT-17, RSN-54.
+// Proves: CUT-02..CUT-12, CUT-18..CUT-30, CUT-34, CUT-37, CUT-42..CUT-49, INIT-16, INIT-17, RSN-54, OPEN-54, OPEN-55, OPEN-57.
 func TestATeamMovesToAnotherSystem(t *testing.T) {
 	t.Parallel()
 	c := newMove(t)
@@ -327,7 +327,7 @@ func (c *move) after(deposits []string) {
 	}
 }
 
-// Proves: CUT-31..CUT-33, CUT-50..CUT-58, RSN-42.
+// Proves: CUT-31..CUT-33, CUT-50..CUT-58, RSN-42, OPEN-36.
 func TestCutoversThatAreRefused(t *testing.T) {
 	t.Parallel()
 	c := newMove(t)
@@ -402,6 +402,13 @@ func TestCutoversThatAreRefused(t *testing.T) {
 	// The books must be open from the day on.
 	c.Post("/team/books-closing", object{"booksClosedAt": "2026-02-02", "reason": "Done"}).Want(201)
 	c.Post(applyPath, c.ask(nil)).WantError("BAD_REQUEST", "").WantIssue("range", "cutoverAt")
+
+	// A refusal leaves no operation; the one preview that was made left one.
+	for kind, want := range map[string]int{"pms-cutover": 0, "pms-cutover-preview": 1} {
+		if got := c.Get("/operations?type=" + kind).Want(200); got.Len("items") != want {
+			t.Errorf("%s: %s", kind, got.Body)
+		}
+	}
 }
 
 // What a statement or closed books hold does not move, and nothing else does then.

@@ -143,7 +143,7 @@ func TestRefusedTemplates(t *testing.T) {
 	w.Post(templates, w.rent("date", "2025-01-01")).WantError(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate)
 }
 
-// Proves: INIT-30, INIT-31, DRY-49, DRY-50, DRY-51.
+// Proves: INIT-30, INIT-31, DRY-49, DRY-50, DRY-51, OPEN-43.
 func TestRunTemplate(t *testing.T) {
 	t.Parallel()
 	byHand(t)

@@ -51,7 +51,7 @@ func TestClosedBooksAndTheOverride(t *testing.T) {
 	locked(w.Put("/listings/"+w.villa.String()+"/opening-balance", object{"amount": 1}, header, "true"))
 }
 
-// Proves: BKC-07, BKC-08, DRY-10, DRY-11, ERR-67, ERR-68, RSN-56, RSN-63.
+// Proves: BKC-07, BKC-08, DRY-10, DRY-11, ERR-67, ERR-68, RSN-56, RSN-63, OPEN-63, OPEN-85.
 func TestStatementLocks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -57,7 +57,7 @@ func counted(w *world.World) id.ID {
 	return c
 }
 
-// Proves: MET-01..MET-08, MET-13.
+// Proves: MET-01..MET-08, MET-13, OPEN-76.
 func TestSyncsByStatus(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)
@@ -127,7 +127,7 @@ func stay(w *world.World, l world.Listing, kind, status string, nights [2]string
 	}).Want(201)
 }
 
-// Proves: MET-09..MET-12, MET-14, PAG-36.
+// Proves: MET-09..MET-12, MET-14, PAG-36, OPEN-76.
 func TestOccupancy(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)

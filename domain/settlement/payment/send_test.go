@@ -19,6 +19,8 @@ import (
 
 // The crash matrix: wherever an attempt ends, the bank holds the payment once at most, and our books say what the bank
 // says.
+//
+// Proves: INIT-22.
 func TestEveryFailureOfASubmission(t *testing.T) {
 	t.Parallel()
 
@@ -52,7 +54,12 @@ func TestEveryFailureOfASubmission(t *testing.T) {
 			w := newTill(t)
 			w.bank.submits, w.bank.finds = c.submits, c.finds
 			out := w.payout(50_000)
+
 			answer := w.Post("/transactions/"+out.String()+"/pay", object{"connectionId": w.connection}).Want(202)
+			if answer.String("type") != "provider-payment" || answer.ID("resource.id") != out {
+				t.Errorf("acknowledgement %s", answer.Body)
+			}
+
 			p := w.Get("/transactions/" + out.String() + "/provider-payments").Want(200).ID("data.0.id")
 			w.wantStatus(p, payment.Requested)
 			w.work()

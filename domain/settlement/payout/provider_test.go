@@ -101,7 +101,7 @@ func (h *house) method(contact id.ID) {
 
 // A payment through a provider is acknowledged at once and has the state of its payments; what owners owe is
 // recorded with it.
-// Proves: OPS-71, OPS-73, OPS-75, OPS-76, OPS-77, OPS-78, OPS-79, OPEN-03, OPEN-34.
+// Proves: OPS-71, OPS-73, OPS-75, OPS-76, OPS-77, OPS-78, OPS-79, OPEN-03, OPEN-34, INIT-23, INIT-24.
 func TestPayThroughAProvider(t *testing.T) {
 	t.Parallel()
 	h, c := newPayingHouse(t, nil)
@@ -156,7 +156,11 @@ func TestPayThroughAProvider(t *testing.T) {
 	wantEntry(t, becomes(payments[1], "paid"), "results.0", isRecorded, 38132, 25422)
 	wantEntry(t, becomes(payments[1], "returned"), "results.0", "failed: A payment came back", 38132, 25422)
 	wantEntry(t, becomes(payments[1], "failed"), "results.0", "failed: A payment failed", 38132, 25422)
-	h.Post("/statements/pay", with(body(h.today(), even), object{"connectionId": c})).Want(200) // nothing for the provider to do
+
+	// There is nothing for the provider to do.
+	if r := h.Post("/statements/pay", with(body(h.today(), even), object{"connectionId": c})).Want(200); r.Has("operationId") || r.Len("results") != 1 {
+		t.Errorf("nothing was dispatched: %s", r.Body)
+	}
 }
 
 // A payout with a failed payment counts as paid until it is archived, so its statement is not paid over it. Proves:

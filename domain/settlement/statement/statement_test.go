@@ -129,6 +129,7 @@ func TestPaidStatement(t *testing.T) {
 	}
 }
 
+// Proves: OPEN-85.
 func TestSavingLocksAndDraftFrees(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -162,7 +163,7 @@ func TestSavingLocksAndDraftFrees(t *testing.T) {
 
 // A later saved statement of the same ownership period refuses every change of an earlier one, and says which and what
 // to do.
-// Proves: STM-02, STM-03, STM-04, STM-05, STM-07, STM-08, STM-09, STM-10, RSN-58, ERR-32, ERR-78.
+// Proves: STM-02, STM-03, STM-04, STM-05, STM-07, STM-08, STM-09, STM-10, RSN-58, ERR-32, ERR-78, OPEN-14, OPEN-58.
 func TestOrderRule(t *testing.T) {
 	t.Parallel()
 

@@ -251,7 +251,7 @@ func (w *world) issueAnyway(partner id.ID) string {
 	return key
 }
 
-// Proves: ERR-43, ERR-89, ERR-90.
+// Proves: ERR-43, ERR-89, ERR-90, ERR-91.
 func TestATeamThatLivesElsewhereIsMisdirected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -263,6 +263,8 @@ func TestATeamThatLivesElsewhereIsMisdirected(t *testing.T) {
 	selected := []string{"x-team-id", there.String()}
 
 	single := w.key(there)
+	europe := newDeployment(t, map[access.Region]string{"eu": elsewhere}, nil)
+
 	for _, c := range []struct {
 		secret  string
 		headers []string
@@ -274,6 +276,11 @@ func TestATeamThatLivesElsewhereIsMisdirected(t *testing.T) {
 			if got := w.get(path, c.secret, c.headers...).refused(apierr.CodeMisdirectedRequest, "").context(); got != c.context {
 				t.Errorf("%s %v: context %s, want %s", path, c.headers, got, c.context)
 			}
+		}
+
+		// The address in the context serves the same request.
+		if got := europe.get("/team", c.secret, c.headers...).want(200); !strings.Contains(got.body, there.String()) {
+			t.Errorf("%v: %s serves %s", c.headers, elsewhere, got.body)
 		}
 	}
 
