@@ -6,6 +6,7 @@ import (
 
 	"stayledger/platform/apitest"
 	sandbox "stayledger/provider/sandbox/pms"
+	"stayledger/test/fixture"
 )
 
 // quarrel has a person and the system change a stay, and returns the id of the conflict that a reading finds.
@@ -142,6 +143,32 @@ func TestALockedReservationKeepsItsConflict(t *testing.T) {
 
 	if got := s.stay("C-r000"); got.Int("financials.total") != 35_000 {
 		t.Errorf("the settled stay is %s", got.Body)
+	}
+}
+
+// Nothing comes over an archived connection any more: its conflicts are over, and those of others are not.
+func TestConflictsOfAnArchivedConnectionEnd(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.fill(1)
+	s.connect()
+	s.sync("full")
+
+	conflict := s.quarrel("r000", object{"guestName": "Ours"}, rename("Theirs"))
+	other := fixture.Connection(s.Team, "hostaway")
+	s.Delete("/connections/" + other.String() + "?outcome=archive").Want(202)
+	s.Outlast(nil)
+
+	if open := s.Get("/sync-conflicts").Want(200); open.Len("data") != 1 {
+		t.Errorf("archiving another connection leaves %s", open.Body)
+	}
+
+	s.Delete(s.path("?outcome=archive")).Want(202)
+	s.Outlast(nil)
+	s.settled("r000", "Ours")
+
+	if got := s.settle(conflict, "theirs").Want(200); got.Len("data") != 0 || got.String("issues.0.code") != "NOT_FOUND" {
+		t.Errorf("settling is answered with %s", got.Body)
 	}
 }
 

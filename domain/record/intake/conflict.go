@@ -22,7 +22,7 @@ func (r *runner) conflictEndpoints() []api.Endpoint {
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/sync-conflicts", ID: "listSyncConflicts", Tag: tag, Summary: "List fields that differ from their system",
 			Doc: "One row for each field that somebody has changed here and that the system has changed since then. The value here stays until the " +
-				"conflict is settled, or until both are the same and the system is read. When the system changes the field again, that is another conflict.",
+				"conflict is settled, until both are the same and the system is read, or until the connection is archived. When the system changes the field again, that is another conflict.",
 			Scopes: []string{"connections:read"},
 		}, r.listConflicts),
 		api.Write(api.Endpoint{

@@ -92,6 +92,16 @@ func deleteConflicts(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
+// EndConflicts deletes the open conflicts of a source that nothing comes from any more: its records keep what they have.
+func EndConflicts(ctx context.Context, tx *db.Tx, source id.ID) error {
+	_, err := tx.Exec(ctx, `delete from sync_conflict where team_id = @team and source_id = @source`, db.Args{"team": tx.Team, "source": source})
+	if err != nil {
+		return fmt.Errorf("end the conflicts of a source: %w", err)
+	}
+
+	return nil
+}
+
 // saveConflicts saves which conflicts of external records are open.
 func saveConflicts(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error {
 	type row struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/record/audit"
+	"stayledger/domain/record/intake"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/parts"
@@ -102,7 +103,8 @@ func RequireReconnect(ctx context.Context, tx *db.Tx, connection id.ID) error {
 }
 
 // archiveUnused archives a connection over which nothing is under way. It keeps the credentials: a payment that was
-// made over it can still be returned, and the provider's message about that must be read.
+// made over it can still be returned, and the provider's message about that must be read. Its conflicts end, since nothing
+// comes over it any more.
 func archiveUnused(ctx context.Context, tx *db.Tx, usage *parts.Usage, connection id.ID) error {
 	c, err := Lock(ctx, tx, connection)
 	if err != nil || c.Status == Archived {
@@ -123,9 +125,11 @@ func archiveUnused(ctx context.Context, tx *db.Tx, usage *parts.Usage, connectio
 		return err
 	}
 
-	_, err = move(ctx, tx, connection, Archived, Active, ReconnectRequired, Disabled)
+	if _, err := move(ctx, tx, connection, Archived, Active, ReconnectRequired, Disabled); err != nil {
+		return err
+	}
 
-	return err
+	return intake.EndConflicts(ctx, tx, connection)
 }
 
 // auditView returns the connection as events show it. Its credentials are sealed, so events show only that they
