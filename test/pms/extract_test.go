@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	sandbox "stayledger/provider/sandbox/pms"
+	"stayledger/test/fixture"
 )
 
 // extract makes a file and returns its lines.
@@ -43,6 +44,8 @@ func TestFilesAreMadeOfWhatASystemHas(t *testing.T) {
 	s.system.Set(sandbox.Settings{PageSize: &page})
 	names := s.fill(5)
 	s.system.SetListing(sandbox.Listing{ID: "L2", Name: "=House 2", Address: &sandbox.Address{Street: "2 Shore Road", City: "Harborview"}})
+
+	fixture.Connection(s.Team, "nacha") // no files are made of what a bank has
 
 	none := s.Get("/team").Want(200)
 	s.connect()

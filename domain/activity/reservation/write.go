@@ -248,12 +248,14 @@ func save(ctx context.Context, tx *db.Tx, d *draft) (*Reservation, error) {
 
 // render loads the locks, the journal status and the source of a saved reservation and returns it as the API shows it.
 func render(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set, o ownRecords) (*Reservation, error) {
-	var b bookState
+	var (
+		b       bookState
+		sources map[id.ID]*contact.Source
+	)
 
 	ids := []id.ID{r.ID}
-	load := []db.Work{db.LoadBy(&b, loadBookState, ids)}
 
-	sources := map[id.ID]*contact.Source{}
+	load := []db.Work{db.LoadBy(&b, loadBookState, ids)}
 	if r.ConnectionID != nil {
 		load = append(load, db.LoadBy(&sources, loadSources, ids))
 	}

@@ -159,6 +159,7 @@ func TestImportedStatement(t *testing.T) {
 // Proves: HST-02, HST-03, HST-04, HST-05, HST-06, HST-07, HST-08, HST-11, HST-13, HST-14, HST-18, HST-29, HST-41, HST-48, OPEN-51, OPEN-52, ERR-82, OPEN-10.
 func TestMalformedImports(t *testing.T) {
 	t.Parallel()
+	golden.List(t, "states", historic.Status("").Enum(), []string{"inReview", "published"})
 	golden.List(t, "types of lines", historic.LineType("").Enum(), []string{"line", "payout"})
 	p, other := newPast(t), newPast(t)
 	stay := other.Stay(other.villa, "2026-01-09", 100)
