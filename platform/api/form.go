@@ -51,3 +51,41 @@ func (f *Form[T]) Decode(values []byte, today day.Day, into *T) error {
 
 	return nil
 }
+
+// Lengths returns how many characters each text of the input may have, by its field; that of a member of a list of
+// objects by field and member, such as lines.type. Fields without a bound are left out, and those in except.
+func (f *Form[T]) Lengths(except ...string) map[string]int {
+	out := map[string]int{}
+
+	for name, property := range f.resolve(f.schema).Properties {
+		property = f.resolve(property)
+		if property.MaxLength != nil {
+			out[name] = *property.MaxLength
+		}
+
+		if property.Items == nil {
+			continue
+		}
+
+		for member, of := range f.resolve(property.Items).Properties {
+			if of = f.resolve(of); of.MaxLength != nil {
+				out[name+"."+member] = *of.MaxLength
+			}
+		}
+	}
+
+	for _, name := range except {
+		delete(out, name)
+	}
+
+	return out
+}
+
+// resolve returns the schema that a reference leads to.
+func (f *Form[T]) resolve(s *huma.Schema) *huma.Schema {
+	if s.Ref != "" {
+		return f.registry.SchemaFromRef(s.Ref)
+	}
+
+	return s
+}

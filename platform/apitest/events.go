@@ -57,7 +57,7 @@ var records = map[string]record{
 	"payment":                   {entity: "payment", id: "id", unshown: "ask_at, unknown_since, recovery_operation_id"},
 	"payment_approval":          {entity: "payment-approval", id: "id", unshown: "operation_id"},
 	"payment_limit":             {entity: "team", id: "team_id"},
-	"reservation":               {entity: "reservation", id: "id"},
+	"reservation":               {entity: "reservation", id: "id", unshown: "cancelled_at_is_assumed"}, // why there is a day
 	"reservation_adjustment":    {entity: "adjustment", id: "id"},
 	"reservation_line":          {entity: "reservation", id: "reservation_id", unshown: "id"},
 	"reservation_line_mapping":  {entity: "line-mapping", id: "id"},
@@ -132,6 +132,7 @@ var derived = map[string]string{
 	"sync_item":                "what became of records that were read",
 	"sync_source":              "what syncs take turns on",
 	"team_books_closing":       "the history of how far the books were closed, which the team's event tells too",
+	"sync_issue":               "what a person should look at",
 	"sync_conflict":            "a question; what is settled is told of the record that it changes",
 }
 

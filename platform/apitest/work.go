@@ -64,7 +64,7 @@ func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 
 	// Errors are expected: attempts fail until the pauses are over.
 	w := job.NewWorker(job.Config{
-		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelError + 1})), Workers: 4, Handlers: x.config.Handlers,
+		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), Workers: 4, Handlers: x.config.Handlers,
 		Poll: 5 * time.Millisecond, Only: x.ID,
 	})
 

@@ -35,6 +35,7 @@ type scene struct {
 	*world.World
 	system     *sandbox.Server
 	url        string
+	home       world.Listing // House 1, in scenes that have it
 	connection id.ID
 }
 

@@ -69,7 +69,7 @@ type BatchItem struct {
 
 // Batch is many reservations at once.
 type Batch struct {
-	ConnectionID         *id.ID               `json:"connectionId,omitempty" doc:"The connection that new items come over, and items of reservations that came over none or over one that is archived."`
+	ConnectionID         *id.ID               `json:"connectionId,omitempty" doc:"The connection that new items come over, and items of reservations that came over none or over one that is not active."`
 	AppID                *string              `json:"appId,omitempty" minLength:"1" maxLength:"100" doc:"The app of new items that name none."`
 	OnInquiry            OnInquiry            `json:"onInquiry,omitempty" doc:"skip (default) passes inquiries over, import keeps them as inactive reservations."`
 	OnLineTotalDeviation OnLineTotalDeviation `json:"onLineTotalDeviation,omitempty" doc:"ignore (default) takes the lines, issue refuses an item if its lines do not add up to its total."`
@@ -135,9 +135,9 @@ func checkConnection(ctx context.Context, tx *db.Tx, connection *id.ID) error {
 	return nil
 }
 
-// loadArchived returns which of the connections that reservations came over are archived. It asks only about those that
-// are not the one that they come over now.
-func loadArchived(ctx context.Context, tx *db.Tx, found []Reservation, now *id.ID) (map[id.ID]bool, error) {
+// loadIdle returns which of the connections that reservations came over are not active. It asks only about those that are
+// not the one that they come over now.
+func loadIdle(ctx context.Context, tx *db.Tx, found []Reservation, now *id.ID) (map[id.ID]bool, error) {
 	var ids []id.ID
 
 	for i := range found {
@@ -150,14 +150,14 @@ func loadArchived(ctx context.Context, tx *db.Tx, found []Reservation, now *id.I
 		return nil, nil
 	}
 
-	archived, err := db.Select[id.ID](ctx, tx, `select id from connection where team_id = @team and id = any(@ids) and status = 'archived'`,
+	idle, err := db.Select[id.ID](ctx, tx, `select id from connection where team_id = @team and id = any(@ids) and status not in ('active', 'connecting')`,
 		db.Args{"team": tx.Team, "ids": id.Distinct(ids)})
 	if err != nil {
-		return nil, fmt.Errorf("find archived connections: %w", err)
+		return nil, fmt.Errorf("find connections that nothing comes over: %w", err)
 	}
 
-	out := make(map[id.ID]bool, len(archived))
-	for _, c := range archived {
+	out := make(map[id.ID]bool, len(idle))
+	for _, c := range idle {
 		out[c] = true
 	}
 
@@ -169,9 +169,9 @@ type batcher struct {
 	batch *Batch
 	// written are the reservations that an item was saved to: a second item for one of them is refused.
 	written map[id.ID]bool
-	// archived are the connections that nothing comes over any more, of those that reservations came over.
-	archived map[id.ID]bool
-	out      []api.Attempt
+	// idle are the connections that nothing comes over now, of those that reservations came over.
+	idle map[id.ID]bool
+	out  []api.Attempt
 }
 
 // lockAll locks all reservations that the batch names, at once. Its items come in any order and are saved in chunks;
@@ -285,7 +285,7 @@ func (b *batcher) loadDrafts(
 		return nil, nil, err
 	}
 
-	if b.archived, err = loadArchived(ctx, tx, found, b.batch.ConnectionID); err != nil {
+	if b.idle, err = loadIdle(ctx, tx, found, b.batch.ConnectionID); err != nil {
 		return nil, nil, err
 	}
 
@@ -379,7 +379,7 @@ func (b *batcher) draft(
 		}
 	}
 
-	if c := b.batch.ConnectionID; c != nil && (d.ConnectionID == nil || b.archived[*d.ConnectionID]) {
+	if c := b.batch.ConnectionID; c != nil && (d.ConnectionID == nil || b.idle[*d.ConnectionID]) {
 		d.ConnectionID = c
 	}
 

@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
+	"stayledger/domain/record/intake"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -101,6 +102,11 @@ func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) (moved, following []
 		return nil, nil, err
 	}
 
+	// The systems of the reservations go on to move them.
+	if err := intake.Moved(ctx, tx, "reservation", moved, "listingId", intake.Moves{From: from, To: to}); err != nil {
+		return nil, nil, err
+	}
+
 	led, err := loadFollowers(ctx, tx, moved)
 
 	return moved, id.Distinct(append(following, led...)), err
@@ -123,6 +129,23 @@ func noteRehomed(ctx context.Context, tx *db.Tx, found []rehomed) ([]id.ID, erro
 	}
 
 	return loadUnlinkedTransactions(ctx, tx, codes, guests)
+}
+
+// Adopt says that the reservations of a connection come over another one of the same account from now on.
+func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) error {
+	found, err := db.Select[id.ID](ctx, tx, `
+		update reservation set connection_id = @into, updated_at = @now where team_id = @team and connection_id = @from returning id`,
+		db.Args{"team": tx.Team, "into": into, "from": from, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("give a connection the reservations of another one: %w", err)
+	}
+
+	at := func(connection id.ID) any { return map[string]id.ID{"connectionId": connection} }
+	for _, v := range found {
+		audit.Note(tx, audit.Updated, audit.Reservation, v, at(from), at(into))
+	}
+
+	return nil
 }
 
 // DeriveErrors are the conditions that Derive fails with.

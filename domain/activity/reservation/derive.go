@@ -10,8 +10,10 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
+	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/ptr"
@@ -321,11 +323,12 @@ func fillAll(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) e
 }
 
 // bookState is the state of reservations in the books, by reservation: their locks, whether their journals are
-// current, and the sums credited to owners although the stay has no owner.
+// current, the sums credited to owners although the stay has no owner, and what is to be looked at about their sources.
 type bookState struct {
 	locks     map[id.ID]ledger.Lock
 	statuses  map[id.ID]ledger.JournalStatus
 	ownerless map[id.ID]*money.Cents
+	outside   map[id.ID][]finding.Finding
 }
 
 // loadBookState loads the state of reservations in the books in one round trip.
@@ -335,14 +338,16 @@ func loadBookState(ctx context.Context, tx *db.Tx, ids []id.ID) (b bookState, er
 		db.LoadBy(&b.locks, ledger.LoadLocks, ids),
 		db.LoadBy(&b.statuses, ledger.Reservations.LoadStatuses, ids),
 		db.LoadBy(&b.ownerless, loadOwnerless, ids),
+		db.LoadBy(&b.outside, intake.LoadIssues, ids),
 	)
 
 	return b, err
 }
 
-// fill gives a reservation its lock, its journal status and its ownerless sum.
+// fill gives a reservation its lock, its journal status, its ownerless sum and what is to be looked at about its source.
 func (b *bookState) fill(r *Reservation) {
 	r.Lock, r.JournalStatus, r.ownerless = b.locks[r.ID], b.statuses[r.ID], b.ownerless[r.ID]
+	r.outside = b.outside[r.ID]
 }
 
 // finish computes the remaining fields once all else is loaded: financials, payment and issues. Without lines, the

@@ -101,9 +101,14 @@ type Reservation struct {
 
 	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 
+	// CancelledAtIsAssumed says that the day of the cancellation was filled in because nobody gave one.
+	CancelledAtIsAssumed bool `json:"-"`
+
 	// ownerless is the sum that the books credit to owners although the stay has none, nil for no such sum: no day on
 	// which it is recognised and none of its nights is owned.
 	ownerless *money.Cents
+	// outside is what is to be looked at about the records of sources that it is.
+	outside []finding.Finding
 }
 
 // Nights returns the length of the stay.
@@ -269,6 +274,8 @@ func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 			},
 		})
 	}
+
+	out = append(out, r.outside...)
 
 	// Each type is reported once, however many lines it has.
 	seen := map[string]bool{}

@@ -20,7 +20,7 @@ import (
 )
 
 var columns = `r.id, r.short_ref, r.unique_ref, r.app_id, r.source_id, r.connection_id, r.listing_id, r.type, r.status, r.general_ledger_status, r.guest_name, r.booker_name, r.guests,
-	r.confirmation_code, r.pms_reference_code, r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.booking_platform,
+	r.confirmation_code, r.pms_reference_code, r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.cancelled_at_is_assumed, r.booking_platform,
 	r.general_ledger_posting_at, r.currency, r.userdata, r.metadata, r.created_at, r.updated_at,
 	` + listing.RefSQL("l") + ` as listing`
 
@@ -126,7 +126,8 @@ func loadUnlinkedTransactions(ctx context.Context, tx *db.Tx, codes, guests []st
 	found, err := db.Select[id.ID](ctx, tx, `
 		select t.id from transaction t where t.team_id = @team and t.status = 'active' and t.id in (
 			select l.transaction_id from transaction_line l
-			where l.team_id = @team and l.reservation_id is null and l.match_confirmation_code = any(@codes) and l.match_confirmation_code <> ''
+			where l.team_id = @team and l.reservation_id is null and l.match_confirmation_code is not null
+				and stayledger_plain(l.match_confirmation_code) in (select stayledger_plain(v) from unnest(@codes::text[]) v)
 			union all
 			select l.transaction_id from transaction_line l
 			where l.team_id = @team and l.reservation_id is null and l.match_stripe_guest_ref = any(@guests) and l.match_stripe_guest_ref <> '')
@@ -338,18 +339,18 @@ func loadCurrencyConflicts(ctx context.Context, tx *db.Tx, ids []id.ID, currenci
 
 const upsert = `
 	insert into reservation (team_id, id, short_ref, unique_ref, app_id, source_id, connection_id, listing_id, type, status, general_ledger_status, guest_name, booker_name,
-		guests, confirmation_code, pms_reference_code, check_in, check_out, booked_at, cancelled_at, booking_platform, general_ledger_posting_at, currency,
+		guests, confirmation_code, pms_reference_code, check_in, check_out, booked_at, cancelled_at, cancelled_at_is_assumed, booking_platform, general_ledger_posting_at, currency,
 		userdata, metadata, created_at, updated_at)
 	select @team, r.* from unnest(@ids::uuid[], @short_refs::text[], @unique_refs::text[], @app_ids::text[], @source_ids::text[], @connections::uuid[], @listings::uuid[],
 		@types::text[], @statuses::text[], @general_ledger_statuses::text[], @guest_names::text[], @booker_names::text[], @guests::int[],
-		@confirmation_codes::text[], @pms_reference_codes::text[], @check_ins::date[], @check_outs::date[], @booked_ats::date[], @cancelled_ats::date[],
+		@confirmation_codes::text[], @pms_reference_codes::text[], @check_ins::date[], @check_outs::date[], @booked_ats::date[], @cancelled_ats::date[], @assumed::boolean[],
 		@booking_platforms::text[], @general_ledger_posting_ats::date[], @currencies::text[], @userdatas::jsonb[], @metadatas::jsonb[],
 		@created_ats::timestamptz[], @updated_ats::timestamptz[]) r
 	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, app_id = excluded.app_id, source_id = excluded.source_id, connection_id = excluded.connection_id,
 		listing_id = excluded.listing_id, type = excluded.type, status = excluded.status, general_ledger_status = excluded.general_ledger_status,
 		guest_name = excluded.guest_name, booker_name = excluded.booker_name, guests = excluded.guests, confirmation_code = excluded.confirmation_code,
 		pms_reference_code = excluded.pms_reference_code, check_in = excluded.check_in, check_out = excluded.check_out, booked_at = excluded.booked_at,
-		cancelled_at = excluded.cancelled_at, booking_platform = excluded.booking_platform, general_ledger_posting_at = excluded.general_ledger_posting_at,
+		cancelled_at = excluded.cancelled_at, cancelled_at_is_assumed = excluded.cancelled_at_is_assumed, booking_platform = excluded.booking_platform, general_ledger_posting_at = excluded.general_ledger_posting_at,
 		currency = excluded.currency, userdata = excluded.userdata, metadata = excluded.metadata, updated_at = excluded.updated_at`
 
 // column returns one field of each draft, as a column for unnest.
@@ -388,6 +389,7 @@ func upsertStatement(tx *db.Tx, drafts []*draft) db.Stmt {
 		"check_outs":                 column(drafts, func(r *Reservation) day.Day { return r.CheckOut }),
 		"booked_ats":                 column(drafts, func(r *Reservation) *day.Day { return r.BookedAt }),
 		"cancelled_ats":              column(drafts, func(r *Reservation) *day.Day { return r.CancelledAt }),
+		"assumed":                    column(drafts, func(r *Reservation) bool { return r.CancelledAtIsAssumed }),
 		"booking_platforms":          column(drafts, func(r *Reservation) *string { return r.BookingPlatform }),
 		"general_ledger_posting_ats": column(drafts, func(r *Reservation) *day.Day { return r.GeneralLedgerPostingAt }),
 		"currencies":                 column(drafts, func(r *Reservation) string { return r.Currency }),

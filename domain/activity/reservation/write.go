@@ -146,6 +146,9 @@ func newUpdateDraft(tx *db.Tx, r *Reservation, b *Update) *draft {
 	return d
 }
 
+// same returns true for equal days, or none on both sides.
+func same(a, b *day.Day) bool { return a == b || a != nil && b != nil && *a == *b }
+
 // setIfPresent sets a value if a new one is given.
 func setIfPresent[T any](to, given *T) {
 	if given != nil {
@@ -169,7 +172,12 @@ func (d *draft) change(b *Update) {
 	d.Guests, d.ConfirmationCode = b.Guests.Or(d.Guests), b.ConfirmationCode.Or(d.ConfirmationCode)
 	d.PMSReferenceCode = b.PMSReferenceCode.Or(d.PMSReferenceCode)
 	d.BookingPlatform = b.BookingPlatform.Or(d.BookingPlatform)
-	d.BookedAt, d.CancelledAt = b.BookedAt.Or(d.BookedAt), b.CancelledAt.Or(d.CancelledAt)
+	d.BookedAt = b.BookedAt.Or(d.BookedAt)
+
+	// A day that is given back as it was read is still one that was filled in.
+	if at := b.CancelledAt.Or(d.CancelledAt); !same(at, d.CancelledAt) {
+		d.CancelledAt, d.CancelledAtIsAssumed = at, false
+	}
 
 	d.GeneralLedgerPostingAt = b.GeneralLedgerPostingAt.Or(d.GeneralLedgerPostingAt)
 	if b.Userdata != nil {
@@ -204,9 +212,9 @@ func (d *draft) settleDefaults(tx *db.Tx) {
 	// An inactive reservation keeps whatever date of cancellation it has.
 	switch today := day.Of(tx.Now); {
 	case d.Status == Canceled && d.CancelledAt == nil:
-		d.CancelledAt = &today
+		d.CancelledAt, d.CancelledAtIsAssumed = &today, true
 	case d.Status == Booked:
-		d.CancelledAt = nil
+		d.CancelledAt, d.CancelledAtIsAssumed = nil, false
 	}
 
 	// The API answers with empty objects, never with null.

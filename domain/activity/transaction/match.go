@@ -15,7 +15,7 @@ const waiting = `l.reservation_id is null and (l.match_confirmation_code is not 
 
 // found is the SQL condition on the reservations r that a line l names. A canceled stay can still be paid, an
 // inactive one cannot. A reservation in another currency cannot be paid either; callers add that condition.
-const found = `r.team_id = l.team_id and r.status <> 'inactive' and (r.confirmation_code = l.match_confirmation_code
+const found = `r.team_id = l.team_id and r.status <> 'inactive' and (r.confirmation_code is not null and stayledger_plain(r.confirmation_code) = stayledger_plain(l.match_confirmation_code)
 	or l.match_stripe_guest_ref is not null and r.metadata ->> 'stripeGuestRef' = l.match_stripe_guest_ref)
 	and (l.listing_id is null or l.listing_id = r.listing_id)`
 

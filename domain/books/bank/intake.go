@@ -35,6 +35,7 @@ func Intake(rules Rules) intake.Kind {
 		Name: "bankRecord", Entity: audit.BankRecord, Match: intake.MatchByRef("bank_record"), Current: currentValues, Show: loadValues, Save: door.Write,
 		// What the bank takes back counts no more, and stays readable.
 		Present: intake.Values{"status": json.RawMessage(`"active"`)}, Remove: door.Deactivate,
+		Lengths: door.Form.Lengths("uniqueRef"),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/plain"
+	"stayledger/platform/ptr"
 )
 
 // pairs are the listings of two systems, and which of the source those of the target are or could be.
@@ -349,8 +350,8 @@ func (p *plan) match() {
 			in = moved
 		}
 
-		if r.ConfirmationCode != nil {
-			k := key{in, *r.ConfirmationCode}
+		if code := plain.Text(ptr.Value(r.ConfirmationCode)); code != "" {
+			k := key{in, code}
 			byCode[k] = append(byCode[k], r.ID)
 		}
 
@@ -362,8 +363,8 @@ func (p *plan) match() {
 		r := &p.retired[i]
 
 		var found []id.ID
-		if r.ConfirmationCode != nil {
-			found = byCode[key{r.ListingID, *r.ConfirmationCode}]
+		if code := plain.Text(ptr.Value(r.ConfirmationCode)); code != "" {
+			found = byCode[key{r.ListingID, code}]
 		}
 
 		if len(found) == 0 && r.GuestName != nil {

@@ -188,6 +188,10 @@ func (s *Systems) readListings(ctx context.Context, d *db.DB, scope db.Scope, c 
 	}
 
 	return func(ctx context.Context, tx *db.Tx) error {
+		if err := adopt(ctx, tx, c.ID); err != nil {
+			return err
+		}
+
 		return see(ctx, tx, intake.Origin{ConnectionID: &c.ID}, keepLast(changes))
 	}, nil
 }

@@ -192,7 +192,8 @@ func (s *source) reservation(r *pms.Reservation) intake.Change {
 	c.Values = intake.Values{
 		"appId": text(s.app), "sourceId": text(r.ID), "type": text("guest"), "guestName": textOrNull(r.Guest.Name), "guests": encode(r.Guests),
 		"confirmationCode": textOrNull(r.Code), "pmsReferenceCode": text(r.ID), "checkIn": text(r.CheckIn.String()), "checkOut": text(r.CheckOut.String()),
-		"bookedAt": dayOrNull(r.BookedAt), "bookingPlatform": textOrNull(r.Channel), "status": text("booked"), "lines": encode(lines(r)),
+		"bookedAt": dayOrNull(r.BookedAt), "bookingPlatform": textOrNull(r.Channel), "status": text("booked"), "cancelledAt": dayOrNull(nil),
+		"lines": encode(lines(r)),
 	}
 
 	if r.Currency != "" {
@@ -209,11 +210,7 @@ func (s *source) reservation(r *pms.Reservation) intake.Change {
 	case r.Status == pms.Pending:
 		c.Skip = intake.Pending
 	case r.Status == pms.Canceled:
-		c.Values["status"] = text("canceled")
-
-		if r.CanceledAt != nil {
-			c.Values["cancelledAt"] = text(r.CanceledAt.String())
-		}
+		c.Values["status"], c.Values["cancelledAt"] = text("canceled"), dayOrNull(r.CanceledAt)
 	}
 
 	return c

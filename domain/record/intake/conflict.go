@@ -41,7 +41,7 @@ type ConflictView struct {
 	Kind         string          `json:"kind" doc:"Kind of the record, as syncs count it."`
 	ExternalID   string          `json:"externalId" doc:"The other system's name of the record."`
 	Entity       ConflictEntity  `json:"entity" db:"-" doc:"The record here."`
-	Field        string          `json:"field" doc:"Such as guestName, or lines[rent].amount; lines[rent] is whether the line is there."`
+	Field        string          `json:"field" doc:"Such as guestName, or lines[rent].amount; lines[rent] is whether the line is there. Fields that mean something only together are one, such as checkIn,checkOut."`
 	Ours         json.RawMessage `json:"ours" db:"-" doc:"What the record has now."`
 	Theirs       json.RawMessage `json:"theirs" db:"-" doc:"What the system says; *** for a tax identifier."`
 	At           day.Instant     `json:"at" doc:"When a sync has found it."`
@@ -106,12 +106,7 @@ func (r *runner) showValues(ctx context.Context, tx *db.Tx, all []ConflictView) 
 		c := &all[i]
 		k := r.kinds[c.Kind]
 
-		ours, err := byPath(here[c.Kind][c.EntityID], k.Lists)
-		if err != nil {
-			return err
-		}
-
-		theirs, err := byPath(c.Taken, k.Lists)
+		ours, theirs, err := k.sides(c.Taken, here[c.Kind][c.EntityID])
 		if err != nil {
 			return err
 		}
@@ -273,7 +268,7 @@ func (s *settling) writeSource(ctx context.Context, tx *db.Tx, k *Kind, records 
 	)
 
 	for _, r := range records {
-		fields, err := takeTheirs(r.Taken, here[r.EntityID], r.paths, k.Lists)
+		fields, err := k.takeTheirs(r.Taken, here[r.EntityID], r.paths)
 		if err != nil {
 			return err
 		}

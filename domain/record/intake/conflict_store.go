@@ -119,22 +119,23 @@ func saveConflicts(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) 
 
 	for i := range rows {
 		r := &rows[i]
-		had := map[id.ID]bool{}
+		had := map[openConflict]bool{}
 
 		for _, c := range r.had {
-			had[c.ID] = true
+			had[c] = true
 		}
 
+		// One that is about another path now is written anew under its id.
 		for _, c := range r.conflicts {
-			if !had[c.ID] {
+			if !had[c] {
 				anew = append(anew, row{c.ID, r.Kind, r.ExternalID, r.Ordinal, c.Field})
 			}
 
-			delete(had, c.ID)
+			delete(had, c)
 		}
 
 		for v := range had {
-			over = append(over, v)
+			over = append(over, v.ID)
 		}
 	}
 

@@ -76,9 +76,15 @@ type Kind struct {
 	// Name is what counts and items call the kind, such as reservation; Entity the type of its records here.
 	Name   string
 	Entity audit.Entity
-	// Lists are the fields that are lists, with the members by which an item of one is known, such as the type and
-	// description of a line. Items that have them in common are told apart by their order.
-	Lists map[string][]string
+	// Lists are the fields that are lists, with how their items are known.
+	Lists map[string]List
+	// Lengths are how many characters texts may have, by field, or by field and member of a list: lines.type.
+	Lengths map[string]int
+	// Fills are fields that Save fills in for a new record if its source says nothing of them: what was filled in is no edit
+	// of a person.
+	Fills []string
+	// Together are fields that mean something only together, such as the days of a stay: they are merged as one.
+	Together [][]string
 	// See is told of the records that have changed, before they are matched. Nil: nothing is done.
 	See func(ctx context.Context, tx *db.Tx, from Origin, changes []*Change) error
 	// Match finds the records here that unknown ones are, in the order given; their references are fields. Nil: they are
@@ -100,6 +106,9 @@ type Kind struct {
 	// Present are fields that a source says by having a record at all, unless it says them itself, such as the status
 	// that Remove changes.
 	Present Values
+	// Successors finds the records here that a source has brought under other ids for records that it has no more, by these:
+	// the same in the world, and nothing here depends on them yet. Nil: no kind of record gets another id.
+	Successors func(ctx context.Context, tx *db.Tx, from Origin, gone []id.ID) (map[id.ID]id.ID, error)
 	// Remove makes records inactive that the source has no more. Nil: nothing is done about them.
 	Remove func(ctx context.Context, tx *db.Tx, from Origin, ids []id.ID) ([]Saved, error)
 }

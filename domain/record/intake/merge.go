@@ -2,139 +2,421 @@ package intake
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"stayledger/platform/plain"
 )
 
-// slot is one value of a record that is merged by itself: a field, or a member of an item of a list field.
-type slot struct {
-	field string
-	// item is the identity of the item in a list, empty for a plain field; n counts the items with the same identity.
-	item   string
-	n      int
-	member string
-}
-
-// exists is the member of an item that says that it is there.
-const exists = ""
-
-// String returns the slot as a path that people read: lines[rent|Cleaning].amount.
-func (s slot) String() string {
-	if s.item == "" {
-		return s.field
-	}
-
-	path := s.field + "[" + strings.TrimRight(s.item, "|")
-	if s.n > 0 {
-		path += fmt.Sprintf("#%d", s.n+1)
-	}
-
-	path += "]"
-	if s.member != exists {
-		path += "." + s.member
-	}
-
-	return path
-}
-
-// slots are the values of a record by slot, and the items of its lists in their order.
-type slots struct {
-	values map[slot]string
-	items  map[string][]slot
-}
-
-var (
+const (
+	// null is the value of a slot that has none, there that of the slot of an item which is there.
 	null  = "null"
 	there = "true"
+	// exists is the member of an item that says that it is there.
+	exists = ""
 )
 
-// at returns the canonical JSON in a slot, null for none.
-func (s *slots) at(k slot) string {
-	if v, ok := s.values[k]; ok {
-		return v
-	}
+// slot is one value of a record that is merged by itself: a field, fields that mean something only together, or a member
+// of an item of a list. Values are canonical JSON.
+type slot struct {
+	// path names the slot as people read it: checkIn, lines[rent|Cleaning].amount.
+	path string
+	// former is its path by what was taken over last, if the source has reworded the item since then.
+	former string
+	// item and member are those of a list; nil for any other slot.
+	item   *triple
+	member string
 
-	return null
+	was, is, comes string
+	// out is the value that the record gets.
+	out string
 }
 
-// split returns the values of a record by slot. Lists are the list fields of its kind. It fails for values that are no
-// JSON, and for a list field that is no list of objects.
-func split(v Values, lists map[string][]string) (*slots, error) {
-	out := &slots{values: map[slot]string{}, items: map[string][]slot{}}
+// part is what is written together: a field, fields that mean something only together, or a list.
+type part struct {
+	fields []string
+	list   *List
+	slots  []*slot
+}
 
-	for field, raw := range v {
-		known, isList := lists[field]
-		if !isList {
-			text, err := canonical(raw)
-			if err != nil {
-				return nil, fmt.Errorf("field %s: %w", field, err)
-			}
+// compare returns the parts of a record that come in, sorted by their names, each with its values as they were taken over
+// last, as they are here and as they come in. It fails for values that are no JSON, and for a list that is none of objects.
+func (k *Kind) compare(taken, here, incoming Values) ([]*part, error) {
+	var parts []*part
 
-			out.values[slot{field: field}] = text
+	done := map[string]bool{}
 
+	for _, field := range slices.Sorted(maps.Keys(incoming)) {
+		if done[field] {
 			continue
 		}
 
-		if err := out.splitList(field, raw, known); err != nil {
+		p := &part{fields: k.together(field, here, incoming)}
+		for _, f := range p.fields {
+			done[f] = true
+		}
+
+		// A list whose unit changes as well is compared as a whole.
+		var err error
+		if l, isList := k.Lists[field]; isList && len(p.fields) == 1 {
+			p.list = &l
+			err = p.readList(taken, here, incoming)
+		} else {
+			err = p.readFields(taken, here, incoming)
+		}
+
+		if err != nil {
 			return nil, err
 		}
+
+		parts = append(parts, p)
 	}
 
-	return out, nil
+	return parts, nil
 }
 
-// splitList adds the items of a list field, each known by some of its members.
-func (s *slots) splitList(field string, raw json.RawMessage, known []string) error {
-	var items []map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &items); err != nil {
-		return fmt.Errorf("field %s: %w", field, err)
+// together returns the fields that are merged with one as a single value: those that the kind names, and amounts with
+// their unit if that is another one here.
+func (k *Kind) together(field string, here, incoming Values) []string {
+	for _, group := range k.Together {
+		if slices.Contains(group, field) {
+			return group
+		}
 	}
 
-	counts := map[string]int{}
-	s.items[field] = []slot{}
-
-	for _, item := range items {
-		// The identity is of the canonical members, so that 1.0 and 1 are one.
-		texts := make([]string, len(known))
-		for i, member := range known {
-			text, err := canonical(item[member])
-			if err != nil {
-				return fmt.Errorf("field %s: %w", field, err)
-			}
-
-			if texts[i] = strings.Trim(text, `"`); text == null {
-				texts[i] = ""
-			}
+	for list, l := range k.Lists {
+		if l.Unit == "" || field != list && field != l.Unit || incoming[list] == nil || incoming[l.Unit] == nil {
+			continue
 		}
 
-		k := slot{field: field, item: cmp.Or(strings.Join(texts, "|"), "-")}
-		k.n = counts[k.item]
-		counts[k.item]++
-		s.items[field] = append(s.items[field], k)
-		s.values[k] = there
+		is, _ := canonical(here[l.Unit])
+		if comes, _ := canonical(incoming[l.Unit]); is != null && !strings.EqualFold(is, comes) {
+			return []string{l.Unit, list}
+		}
+	}
 
-		for member, value := range item {
-			text, err := canonical(value)
-			if err != nil {
-				return fmt.Errorf("field %s: %w", field, err)
-			}
+	return []string{field}
+}
 
-			if text != null {
-				k.member = member
-				s.values[k] = text
-			}
+// readFields sets the slot of plain fields. What the source does not say of fields that belong together is as it said last.
+func (p *part) readFields(taken, here, incoming Values) error {
+	said := maps.Clone(taken)
+	if said == nil {
+		said = Values{}
+	}
+
+	maps.Copy(said, incoming)
+
+	s := &slot{path: strings.Join(p.fields, ",")}
+
+	for _, side := range []struct {
+		values Values
+		into   *string
+	}{{taken, &s.was}, {here, &s.is}, {said, &s.comes}} {
+		text, err := encodeFields(side.values, p.fields)
+		if err != nil {
+			return err
+		}
+
+		*side.into = text
+	}
+
+	s.out = s.is
+	p.slots = []*slot{s}
+
+	return nil
+}
+
+// encodeFields returns the value of a field, or an object of several.
+func encodeFields(v Values, fields []string) (string, error) {
+	if len(fields) == 1 {
+		text, err := canonical(v[fields[0]])
+		if err != nil {
+			return "", fmt.Errorf("field %s: %w", fields[0], err)
+		}
+
+		return text, nil
+	}
+
+	all := map[string]json.RawMessage{}
+
+	for _, f := range fields {
+		text, err := canonical(v[f])
+		if err != nil {
+			return "", fmt.Errorf("field %s: %w", f, err)
+		}
+
+		if text != null {
+			all[f] = json.RawMessage(text)
+		}
+	}
+
+	if len(all) == 0 {
+		return null, nil
+	}
+
+	return canonical(encodeJSON(all))
+}
+
+// readList sets the slots of a list: for each item one that says whether it is there, then its members.
+func (p *part) readList(taken, here, incoming Values) error {
+	var sides [3][]*entry
+
+	field := p.fields[0]
+
+	for i, v := range []Values{taken, here, incoming} {
+		var err error
+		if sides[i], err = p.list.read(field, v[field]); err != nil {
+			return err
+		}
+	}
+
+	used := map[string]bool{}
+
+	for _, t := range p.list.join(sides[0], sides[1], sides[2]) {
+		// The item is named as the source does, else as it is here; two that have one name are counted.
+		named := t.comes
+		if named == nil {
+			named = t.is
+		}
+
+		if named == nil {
+			named = t.was
+		}
+
+		n := named.n
+		for used[named.path(field, n)] {
+			n++
+		}
+
+		path, former := named.path(field, n), ""
+		used[path] = true
+
+		if t.was != nil {
+			former = t.was.path(field, t.was.n)
+		}
+
+		p.slots = append(p.slots, &slot{path: path, former: former, item: t, was: t.was.exists(), is: t.is.exists(), comes: t.comes.exists(), out: t.is.exists()})
+
+		for _, member := range t.members() {
+			p.slots = append(p.slots, &slot{
+				path: path + "." + member, former: former + "." + member, item: t, member: member,
+				was: t.was.at(member), is: t.is.at(member), comes: t.comes.at(member), out: t.is.at(member),
+			})
 		}
 	}
 
 	return nil
 }
 
+// members returns the members that an item has on any side, sorted.
+func (t *triple) members() []string {
+	all := map[string]bool{}
+
+	for _, e := range []*entry{t.was, t.is, t.comes} {
+		if e != nil {
+			for member := range e.members {
+				all[member] = true
+			}
+		}
+	}
+
+	return slices.Sorted(maps.Keys(all))
+}
+
+// Conflict is a field that was changed here and at the source since it was last taken over.
+type Conflict struct {
+	// Field is the path of a slot, such as checkIn,checkOut or lines[rent].amount.
+	Field string
+	// Here is what the record has, which is kept; Incoming what the source says.
+	Here, Incoming json.RawMessage
+}
+
+// outcome is what a merge decides.
+type outcome struct {
+	// fields are those to write.
+	fields    Values
+	conflicts []Conflict
+	// stays are the slots in which the record goes on to differ from what its source said before and says again, by their
+	// paths now and formerly: a conflict about one of them is still open, and is about the path that it has now.
+	stays map[string]string
+}
+
+// merge returns the fields to write so that a record follows its source where no one has changed it here. Of each slot
+// it compares what was last taken over, what is here and what comes in: what was not changed here follows the source,
+// what was changed here only stays, and of what both changed the value here stays as well and is returned as a
+// conflict. It fails for values that compare refuses.
+func (k *Kind) merge(taken, here, incoming Values) (*outcome, error) {
+	parts, err := k.compare(taken, here, incoming)
+	if err != nil {
+		return nil, err
+	}
+
+	out := &outcome{fields: Values{}, stays: map[string]string{}}
+
+	for _, p := range parts {
+		changed := false
+
+		for _, s := range p.slots {
+			p.decide(s, out)
+			changed = changed || s.out != s.is
+		}
+
+		// Only what changes is written, a list as a whole.
+		if changed {
+			p.write(out.fields)
+		}
+	}
+
+	return out, nil
+}
+
+// decide sets what a slot gets.
+func (p *part) decide(s *slot, out *outcome) {
+	edited := s.item != nil && s.item.comes == nil && s.item.edited(p.list)
+
+	switch {
+	case s.comes == s.is:
+	case s.item != nil && s.item.comes != nil && s.member == p.list.Label && s.member != exists:
+		// Wording follows the source unless it was changed here, or the source has none for what was here before.
+		if s.item.was == nil && s.comes != null || s.item.was != nil && s.is == s.was {
+			s.out = s.comes
+		}
+	case edited && s.member != exists:
+		// An item that somebody has edited here stays, with all of its members, when the source drops it.
+	case s.comes == s.was:
+		out.stays[s.path], out.stays[s.former] = s.path, s.path
+	case s.is == s.was && !edited, sameText(s.is, s.comes):
+		s.out = s.comes
+	default:
+		out.conflicts = append(out.conflicts, Conflict{s.path, json.RawMessage(s.is), json.RawMessage(s.comes)})
+	}
+}
+
+// sameText reports whether two values are texts that differ in case, width or white space only.
+func sameText(a, b string) bool {
+	var x, y string
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil || a == null || b == null {
+		return false
+	}
+
+	return plain.Text(x) == plain.Text(y)
+}
+
+// write adds the fields of a part with what its slots get.
+func (p *part) write(into Values) {
+	switch {
+	case p.list != nil:
+		into[p.fields[0]] = p.renderList()
+	case len(p.fields) == 1:
+		into[p.fields[0]] = json.RawMessage(p.slots[0].out)
+	default:
+		// A field that the object lacks has no value.
+		var all Values
+		_ = json.Unmarshal([]byte(p.slots[0].out), &all)
+
+		for _, f := range p.fields {
+			if into[f] = all[f]; all[f] == nil {
+				into[f] = json.RawMessage(null)
+			}
+		}
+	}
+}
+
+// renderList returns the list of the items that are there.
+func (p *part) renderList() json.RawMessage {
+	items := []map[string]json.RawMessage{}
+
+	var item map[string]json.RawMessage
+
+	for _, s := range p.slots {
+		switch {
+		case s.member == exists && s.out == there:
+			item = map[string]json.RawMessage{}
+			items = append(items, item)
+		case s.member == exists:
+			item = nil
+		case item != nil && s.out != null:
+			item[s.member] = json.RawMessage(s.out)
+		}
+	}
+
+	return encodeJSON(items)
+}
+
+// encodeJSON returns values that were JSON before as JSON.
+func encodeJSON(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("intake: encode values: %v", err))
+	}
+
+	return raw
+}
+
+// sides returns what a record has in each slot, by its path, and what its source said last.
+func (k *Kind) sides(taken, here Values) (ours, theirs map[string]json.RawMessage, err error) {
+	parts, err := k.compare(taken, here, taken)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	ours, theirs = map[string]json.RawMessage{}, map[string]json.RawMessage{}
+
+	for _, p := range parts {
+		for _, s := range p.slots {
+			ours[s.path], theirs[s.path] = json.RawMessage(s.is), json.RawMessage(s.comes)
+		}
+	}
+
+	return ours, theirs, nil
+}
+
+// takeTheirs returns the fields to write so that a record has in some slots, named by their paths, what was last taken
+// over from its source. An item of a list that is not here any more comes back as the source has it. It fails for values
+// that compare refuses.
+func (k *Kind) takeTheirs(taken, here Values, paths map[string]bool) (Values, error) {
+	parts, err := k.compare(taken, here, taken)
+	if err != nil {
+		return nil, err
+	}
+
+	out := Values{}
+
+	for _, p := range parts {
+		// An item of which any member is chosen is there again, with all of its members.
+		restored := map[*triple]bool{}
+
+		for _, s := range p.slots {
+			if paths[s.path] && s.item != nil && s.item.is == nil && s.comes != null {
+				restored[s.item] = true
+			}
+		}
+
+		changed := false
+
+		for _, s := range p.slots {
+			if paths[s.path] || s.item != nil && restored[s.item] {
+				s.out = s.comes
+			}
+
+			changed = changed || s.out != s.is
+		}
+
+		if changed {
+			p.write(out)
+		}
+	}
+
+	return out, nil
+}
+
 // checkLists fails for a list field that is no list of objects. The values are JSON, since they have a hash.
-func checkLists(v Values, lists map[string][]string) error {
-	for field := range lists {
+func (k *Kind) checkLists(v Values) error {
+	for field := range k.Lists {
 		var items []struct{}
 		if raw := v[field]; len(raw) > 0 && json.Unmarshal(raw, &items) != nil {
 			return fmt.Errorf("field %s is no list of objects", field)
@@ -192,228 +474,12 @@ func dropNulls(v any) any {
 	return v
 }
 
-// Conflict is a field that was changed here and at the source since it was last taken over.
-type Conflict struct {
-	// Field is the path of a slot, such as checkIn, or lines[rent].amount.
-	Field string
-	// Here is what the record has, which is kept; Incoming what the source says.
-	Here, Incoming json.RawMessage
-}
-
-// outcome is what a merge decides.
-type outcome struct {
-	// fields are those to write.
-	fields    Values
-	conflicts []Conflict
-	// stays are the slots in which the record goes on to differ from what its source said before and says again: a
-	// conflict about one of them is still open.
-	stays map[string]bool
-}
-
-// merge returns the fields to write so that a record follows its source where nobody has changed it here. Of each slot
-// it compares what was last taken over, what is here and what comes in: what was not changed here follows the source,
-// what was changed here only stays, and of what both changed the value here stays as well and is returned as a
-// conflict. It fails for values that are no JSON.
-func merge(taken, here, incoming Values, lists map[string][]string) (*outcome, error) {
-	var all [3]*slots
-
-	for i, v := range []Values{taken, here, incoming} {
-		var err error
-		if all[i], err = split(v, lists); err != nil {
-			return nil, err
-		}
+// pathFields returns the fields that the path of a slot is about.
+func pathFields(path string) []string {
+	field, _, isList := strings.Cut(path, "[")
+	if isList {
+		return []string{field}
 	}
 
-	last, now, next := all[0], all[1], all[2]
-	merged := &slots{values: map[slot]string{}, items: map[string][]slot{}}
-	changed, out := map[string]bool{}, &outcome{fields: Values{}, stays: map[string]bool{}}
-
-	edited := findEdited(last, now)
-
-	for _, k := range mergeOrder(incoming, last, now, next) {
-		was, is, comes := last.at(k), now.at(k), next.at(k)
-		merged.values[k] = is
-
-		// An item that somebody has edited here stays, with all of its members, when the source drops it.
-		dropped := edited[k.of()] && next.at(k.of()) == null && last.at(k.of()) == there
-
-		switch {
-		case comes == is || dropped && k.member != exists:
-		case comes == was:
-			out.stays[k.String()] = true
-		case is == was && !dropped:
-			merged.values[k] = comes
-			changed[k.field] = true
-		default:
-			out.conflicts = append(out.conflicts, Conflict{k.String(), json.RawMessage(is), json.RawMessage(comes)})
-		}
-	}
-
-	// Only fields that change are written, a list as a whole.
-	for field := range changed {
-		if _, isList := lists[field]; !isList {
-			out.fields[field] = json.RawMessage(merged.values[slot{field: field}])
-			continue
-		}
-
-		list, err := merged.list(field, next.items[field], now.items[field])
-		if err != nil {
-			return nil, err
-		}
-
-		out.fields[field] = list
-	}
-
-	return out, nil
-}
-
-// of returns the slot that says that the item of a member is there.
-func (s slot) of() slot {
-	s.member = exists
-	return s
-}
-
-// findEdited returns the items of lists with a member that differs here from what was last taken over.
-func findEdited(last, now *slots) map[slot]bool {
-	edited := map[slot]bool{}
-
-	for k, is := range now.values {
-		if k.item != "" && k.member != exists && last.at(k) != is {
-			edited[k.of()] = true
-		}
-	}
-
-	for k := range last.values {
-		if k.item != "" && k.member != exists && now.at(k) == null && now.at(k.of()) == there {
-			edited[k.of()] = true
-		}
-	}
-
-	return edited
-}
-
-// mergeOrder returns the slots of the fields that come in, sorted: those that any of the versions has.
-func mergeOrder(incoming Values, versions ...*slots) []slot {
-	seen := map[slot]bool{}
-
-	var out []slot
-
-	for _, v := range versions {
-		for k := range v.values {
-			if _, comes := incoming[k.field]; comes && !seen[k] {
-				seen[k] = true
-				out = append(out, k)
-			}
-		}
-	}
-
-	slices.SortFunc(out, func(a, b slot) int { return strings.Compare(a.String(), b.String()) })
-
-	return out
-}
-
-// list returns a list field from its slots: the items that are there, in the order of the source, then those that only
-// the record here has.
-func (s *slots) list(field string, first, then []slot) (json.RawMessage, error) {
-	items, placed := []map[string]json.RawMessage{}, map[slot]bool{}
-
-	for _, k := range slices.Concat(first, then) {
-		if placed[k] || s.at(k) != there {
-			continue
-		}
-
-		placed[k] = true
-		item := map[string]json.RawMessage{}
-
-		for member, text := range s.values {
-			if member.field == field && member.item == k.item && member.n == k.n && member.member != exists && text != null {
-				item[member.member] = json.RawMessage(text)
-			}
-		}
-
-		items = append(items, item)
-	}
-
-	out, err := json.Marshal(items)
-	if err != nil {
-		return nil, fmt.Errorf("encode field %s: %w", field, err)
-	}
-
-	return out, nil
-}
-
-// pathField returns the field of the path of a slot.
-func pathField(path string) string {
-	field, _, _ := strings.Cut(path, "[")
-	return field
-}
-
-// byPath returns the values of a record by the path of their slot. It fails for values that split refuses.
-func byPath(v Values, lists map[string][]string) (map[string]json.RawMessage, error) {
-	all, err := split(v, lists)
-	if err != nil {
-		return nil, err
-	}
-
-	out := make(map[string]json.RawMessage, len(all.values))
-	for k, text := range all.values {
-		out[k.String()] = json.RawMessage(text)
-	}
-
-	return out, nil
-}
-
-// takeTheirs returns the fields to write so that a record has in some slots, named by their paths, what was last taken
-// over from its source. An item of a list that is not here any more comes back as the source has it. It fails for values
-// that split refuses.
-func takeTheirs(taken, here Values, paths map[string]bool, lists map[string][]string) (Values, error) {
-	last, err := split(taken, lists)
-	if err != nil {
-		return nil, err
-	}
-
-	now, err := split(here, lists)
-	if err != nil {
-		return nil, err
-	}
-
-	changed := map[string]bool{}
-
-	for _, k := range mergeOrder(taken, last, now) {
-		says := last.at(k)
-		if !paths[k.String()] || now.at(k) == says {
-			continue
-		}
-
-		changed[k.field], now.values[k] = true, says
-
-		if item := k.of(); k.item != "" && says != null && now.at(item) != there || k == item && k.item != "" && says == there {
-			now.restore(last, item)
-		}
-	}
-
-	// A list is written as a whole, with what else is here.
-	out := Values{}
-
-	for field := range changed {
-		if _, isList := lists[field]; !isList {
-			out[field] = json.RawMessage(now.at(slot{field: field}))
-			continue
-		}
-
-		if out[field], err = now.list(field, last.items[field], now.items[field]); err != nil {
-			return nil, err
-		}
-	}
-
-	return out, nil
-}
-
-// restore sets an item of a list to what it was.
-func (s *slots) restore(from *slots, item slot) {
-	for k, text := range from.values {
-		if k.of() == item {
-			s.values[k] = text
-		}
-	}
+	return strings.Split(path, ",")
 }

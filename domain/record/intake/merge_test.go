@@ -10,7 +10,10 @@ import (
 	"stayledger/domain/record/intake"
 )
 
-var lists = map[string][]string{"lines": {"type", "description"}}
+var stays = &intake.Kind{
+	Lists:    map[string]intake.List{"lines": {Key: "type", Label: "description", Amount: "amount", Unit: "currency"}},
+	Together: [][]string{{"from", "to"}},
+}
 
 // values decodes the values of a record.
 func values(t *testing.T, text string) intake.Values {
@@ -68,6 +71,58 @@ func TestMerge(t *testing.T) {
 			`{"lines":[{"amount":1,"type":"fee"},{"amount":4,"type":"fee"}]}`, "",
 		},
 		{
+			"a line that is here already in other words", `{}`, `{"lines":[{"type":"rent","amount":300}]}`,
+			`{"lines":[{"type":"rent","description":"Rent","amount":300}]}`, `{"lines":[{"amount":300,"description":"Rent","type":"rent"}]}`, "",
+		},
+		{
+			"a line that is here already with another amount", `{}`, `{"lines":[{"type":"rent","amount":350}]}`,
+			`{"lines":[{"type":"rent","description":"Rent","amount":300}]}`, `{"lines":[{"amount":350,"description":"Rent","type":"rent"}]}`,
+			"lines[rent|Rent].amount 350 300",
+		},
+		{
+			"lines of one type are paired by their amounts, whatever they are called", `{}`,
+			`{"lines":[{"type":"tax","description":"city","amount":2},{"type":"tax","description":"state","amount":7},{"type":"pet","amount":5}]}`,
+			`{"lines":[{"type":"tax","description":"state","amount":2},{"type":"tax","description":"city","amount":7}]}`,
+			`{"lines":[{"amount":2,"description":"state","type":"tax"},{"amount":7,"description":"city","type":"tax"},{"amount":5,"type":"pet"}]}`, "",
+		},
+		{
+			"more lines of a type come than are here", `{}`, `{"lines":[{"type":"discount","amount":-5}]}`,
+			`{"lines":[{"type":"discount","description":"week","amount":-9},{"type":"discount","description":"early","amount":-5}]}`,
+			`{"lines":[{"amount":-9,"description":"week","type":"discount"},{"amount":-5,"description":"early","type":"discount"}]}`, "",
+		},
+		{
+			"edited here and reworded there", `{"lines":[{"type":"rent","description":"3 nights","amount":450}]}`,
+			`{"lines":[{"type":"rent","description":"3 nights","amount":400}]}`, `{"lines":[{"type":"rent","description":"4 nights","amount":600}]}`,
+			`{"lines":[{"amount":400,"description":"4 nights","type":"rent"}]}`, "lines[rent|4 nights].amount 400 600",
+		},
+		{
+			"reworded on both sides", `{"lines":[{"type":"rent","description":"3 nights","amount":450}]}`,
+			`{"lines":[{"type":"rent","description":"Stay","amount":450}]}`, `{"lines":[{"type":"rent","description":"4 nights","amount":600}]}`,
+			`{"lines":[{"amount":600,"description":"Stay","type":"rent"}]}`, "",
+		},
+		{
+			"the source drops one of two equal lines", `{"lines":[{"type":"fee","amount":1},{"type":"fee","amount":2}]}`,
+			`{"lines":[{"type":"fee","amount":1},{"type":"fee","amount":2}]}`, `{"lines":[{"type":"fee","amount":2}]}`, `{"lines":[{"amount":2,"type":"fee"}]}`, "",
+		},
+		{
+			"a person enters what the source says later", `{"lines":[{"type":"rent","amount":1}]}`,
+			`{"lines":[{"type":"rent","amount":1},{"type":"cleaning","description":"mine","amount":9}]}`,
+			`{"lines":[{"type":"rent","amount":1},{"type":"cleaning","amount":9}]}`, `{}`, "",
+		},
+		{"one moves the arrival, the other the departure", `{"from":1,"to":5}`, `{"from":2,"to":5}`, `{"from":1,"to":9}`, `{}`, `from,to {"from":2,"to":5} {"from":1,"to":9}`},
+		{"the source moves one day", `{"from":1,"to":5}`, `{"from":1,"to":5}`, `{"from":1,"to":9}`, `{"from":1,"to":9}`, ""},
+		{"the source says one day", `{"from":1,"to":5}`, `{"from":1,"to":5}`, `{"to":9}`, `{"from":1,"to":9}`, ""},
+		{"a text in other capitals", `{}`, `{"a":"hmabc1"}`, `{"a":"HMABC1"}`, `{"a":"HMABC1"}`, ""},
+		{
+			"another currency for lines that nobody changed", `{"currency":"usd","lines":[{"type":"rent","amount":1}]}`, `{"currency":"usd","lines":[{"type":"rent","amount":1}]}`,
+			`{"currency":"eur","lines":[{"type":"rent","amount":2}]}`, `{"currency":"eur","lines":[{"amount":2,"type":"rent"}]}`, "",
+		},
+		{
+			"another currency for a line that a person has changed", `{"currency":"usd","lines":[{"type":"rent","amount":1}]}`, `{"currency":"usd","lines":[{"type":"rent","amount":7}]}`,
+			`{"currency":"eur","lines":[{"type":"rent","amount":2}]}`, `{}`,
+			`currency,lines {"currency":"usd","lines":[{"amount":7,"type":"rent"}]} {"currency":"eur","lines":[{"amount":2,"type":"rent"}]}`,
+		},
+		{
 			"both change an amount, and the source another line", `{"lines":[{"type":"rent","amount":1},{"type":"tax","amount":3}]}`,
 			`{"lines":[{"type":"rent","amount":7},{"type":"tax","amount":3}]}`, `{"lines":[{"type":"rent","amount":2},{"type":"tax","amount":4}]}`,
 			`{"lines":[{"amount":7,"type":"rent"},{"amount":4,"type":"tax"}]}`, "lines[rent].amount 7 2",
@@ -76,7 +131,7 @@ func TestMerge(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 
-			fields, conflicts, err := intake.Merge(values(t, c.taken), values(t, c.here), values(t, c.incoming), lists)
+			fields, conflicts, err := intake.Merge(stays, values(t, c.taken), values(t, c.here), values(t, c.incoming))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,18 +157,18 @@ func TestMergeRefusesWhatIsNoList(t *testing.T) {
 	t.Parallel()
 
 	for _, text := range []string{`{"lines":7}`, `{"lines":[1]}`, `{"lines":"x"}`} {
-		if _, _, err := intake.Merge(nil, intake.Values{}, values(t, text), lists); err == nil {
+		if _, _, err := intake.Merge(stays, nil, intake.Values{}, values(t, text)); err == nil {
 			t.Errorf("%s was merged", text)
 		}
 
 		// A new record is not compared with anything.
-		if intake.CheckLists(values(t, text), lists) == nil {
+		if intake.CheckLists(stays, values(t, text)) == nil {
 			t.Errorf("%s was taken", text)
 		}
 	}
 
 	for _, text := range []string{`{}`, `{"lines":[]}`, `{"lines":[{"type":"rent","amount":1}]}`, `{"name":[1]}`} {
-		if err := intake.CheckLists(values(t, text), lists); err != nil {
+		if err := intake.CheckLists(stays, values(t, text)); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -109,6 +109,8 @@ type intake struct {
 	complete bool
 
 	items []item
+	// issues are what a person should look at.
+	issues []issue
 	// keep are the external records to write.
 	keep []keepRow
 }
@@ -172,7 +174,11 @@ func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 	}
 
 	// Then the rest by kind, in the order of the source: a stay comes after its listing.
+	var looked []*Change
+
 	for _, kind := range order {
+		looked = append(looked, byKind[kind]...)
+
 		if err := in.takeKind(ctx, tx, in.kinds[kind], byKind[kind], known); err != nil {
 			return fmt.Errorf("take in %s records: %w", kind, err)
 		}
@@ -182,6 +188,8 @@ func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 			return err
 		}
 	}
+
+	in.saveIssues(tx, looked)
 
 	return nil
 }
@@ -390,12 +398,17 @@ func (in *intake) identify(
 	for _, c := range changes {
 		p := &pending{change: c, was: known[c.key()]}
 		p.write = Write{ID: p.was.entity(), ExternalID: c.ExternalID}
+		p.entity = p.write.ID
 
 		if !p.resolve(entities, k.Present) {
 			in.note(c, p.write.ID, Skipped, Unmapped)
 			in.keep = append(in.keep, p.wait())
 
 			continue
+		}
+
+		if p.values, p.cut = k.shorten(p.values); p.cut != nil {
+			in.ask(c, p, textShortened, p.cut)
 		}
 
 		if p.write.ID == nil && k.Match != nil {
@@ -408,7 +421,7 @@ func (in *intake) identify(
 	}
 
 	if len(unknown) == 0 {
-		return out, nil
+		return out, loadInherited(ctx, tx, k.Name, out)
 	}
 
 	matches, err := k.Match(ctx, tx, in.origin, unknown)
@@ -426,6 +439,7 @@ func (in *intake) identify(
 		p := out[places[i]]
 		if m.Ambiguous || m.ID != nil && bound[*m.ID] {
 			in.note(p.change, nil, Rejected, Ambiguous)
+			in.ask(p.change, nil, ambiguous, nil)
 
 			out[places[i]] = nil
 
@@ -440,19 +454,20 @@ func (in *intake) identify(
 			continue
 		}
 
-		if p.write.ID = m.ID; m.ID != nil {
+		if p.write.ID, p.entity = m.ID, m.ID; m.ID != nil {
 			bound[*m.ID] = true
 		}
 	}
 
 	certain := out[:0:0]
+
 	for _, p := range out {
 		if p != nil {
 			certain = append(certain, p)
 		}
 	}
 
-	return certain, nil
+	return certain, loadInherited(ctx, tx, k.Name, certain)
 }
 
 // plan sets the fields that each change writes. Changes that write nothing are noted and remembered, and left out.
@@ -524,11 +539,16 @@ func (in *intake) save(ctx context.Context, tx *db.Tx, k *Kind, writes []*pendin
 		return err
 	}
 
+	if err := k.loadFilled(ctx, tx, writes, saved); err != nil {
+		return err
+	}
+
 	for i, p := range writes {
 		switch s := &saved[i]; {
 		case s.Refusal == nil && s.ID.IsZero():
 			in.note(p.change, p.write.ID, Skipped, StatusIgnored)
 		case s.Refusal == nil:
+			p.entity = &s.ID
 			in.note(p.change, &s.ID, Done, p.reason())
 			in.remember(p, &s.ID)
 		case s.Locked:
@@ -554,6 +574,11 @@ func (in *intake) remove(ctx context.Context, tx *db.Tx, k *Kind, changes []*Cha
 		return nil
 	}
 
+	changes, err := in.replace(ctx, tx, k, changes, known)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+
 	ids := make([]id.ID, len(changes))
 	for i, c := range changes {
 		ids[i] = *known[c.key()].EntityID
@@ -563,7 +588,6 @@ func (in *intake) remove(ctx context.Context, tx *db.Tx, k *Kind, changes []*Cha
 	saved, before, after := make([]Saved, len(ids)), map[id.ID]Values{}, map[id.ID]Values{}
 
 	if k.Remove != nil {
-		var err error
 		if before, err = k.Current(ctx, tx, ids); err != nil {
 			return err
 		}

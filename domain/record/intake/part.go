@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"stayledger/platform/db"
@@ -33,7 +34,7 @@ func Part(c Config) parts.Part {
 	}
 
 	return parts.Part{
-		Endpoints: append(endpoints(), r.conflictEndpoints()...),
+		Endpoints: slices.Concat(endpoints(), r.conflictEndpoints(), issueEndpoints()),
 		Handlers:  map[job.Kind]job.Handler{taskKind: r.handler(), retryKind: {Do: retry}, extractKind: r.extractor()},
 		Every: []job.Every{{
 			Name: "sync-item-purge", Interval: time.Hour,
@@ -42,7 +43,7 @@ func Part(c Config) parts.Part {
 		// The connection is archived once it was synced, and its memory stays.
 		Uses: []parts.Use{{Of: "connection", Reason: "syncs", Columns: []string{"sync_source.connection_id"}}},
 		Tables: parts.Owns(
-			"sync_source", "sync_cursor", "sync", "sync_item", "sync_day", "sync_seen", "external_record", "sync_conflict", "sync_hint",
+			"sync_source", "sync_cursor", "sync", "sync_item", "sync_day", "sync_seen", "external_record", "sync_conflict", "sync_issue", "sync_hint",
 		),
 	}
 }

@@ -1,8 +1,10 @@
 package intake
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -17,6 +19,17 @@ type pending struct {
 	conflicts []openConflict
 	// asks says that this change has brought a conflict.
 	asks bool
+	// inherited is what another source said last of the record here, which this change is the first of its own source to
+	// bring; nil for none.
+	inherited Values
+	// reopen are the paths of conflicts that go on to be open if the record goes on to differ.
+	reopen []string
+	// cut are the texts that were longer than their fields hold.
+	cut []string
+	// entity is the record here, nil while there is none.
+	entity *id.ID
+	// filled are the fields of a new record that were filled in here.
+	filled Values
 }
 
 // resolve sets the values of a change with its references as fields, and with the fields that are present in any case. It
@@ -47,16 +60,18 @@ func (p *pending) resolve(entities map[Reference]id.ID, present Values) bool {
 
 // merge sets what the change writes into a record that has some values. It fails for values that split refuses.
 func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
-	taken := Values{}
-	if p.was != nil {
-		taken, p.conflicts = p.was.Taken, p.was.Conflicts
+	taken := p.inherited
+	if p.was.wasTaken() {
+		taken = p.was.Taken
 	}
+
+	p.conflicts = p.was.open()
 
 	// A new record gets everything that the source says.
 	if p.write.ID == nil {
 		p.write.Fields = maps.Clone(p.values)
 
-		return checkLists(p.values, k.Lists)
+		return k.checkLists(p.values)
 	}
 
 	compared := maps.Clone(p.values)
@@ -64,13 +79,19 @@ func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
 		delete(compared, field)
 	}
 
-	out, err := merge(taken, here, compared, k.Lists)
+	out, err := k.merge(taken, here, compared)
 	if err != nil {
 		return err
 	}
 
 	p.write.Fields, p.asks = out.fields, len(out.conflicts) > 0
 	p.conflicts = stillOpen(p.conflicts, p.values, out)
+
+	for _, path := range p.reopen {
+		if now, stays := out.stays[path]; stays {
+			p.conflicts = append(p.conflicts, openConflict{ID: tx.NewID(), Field: now})
+		}
+	}
 
 	// Each is another one than there was about its field: whoever has seen that one has not seen what the source says now.
 	for _, c := range out.conflicts {
@@ -95,9 +116,20 @@ func stillOpen(old []openConflict, incoming Values, out *outcome) []openConflict
 	var open []openConflict
 
 	for _, c := range old {
-		if _, comes := incoming[pathField(c.Field)]; !comes || out.stays[c.Field] {
-			open = append(open, c)
+		says := false
+		for _, field := range pathFields(c.Field) {
+			_, comes := incoming[field]
+			says = says || comes
 		}
+
+		// The path follows an item that the source has reworded.
+		if path, stays := out.stays[c.Field]; stays {
+			c.Field = path
+		} else if says {
+			continue
+		}
+
+		open = append(open, c)
 	}
 
 	return open
@@ -129,16 +161,13 @@ func (p *pending) row(entity *id.ID) keepRow {
 
 // taken returns what is taken over now: what the source says, and what it said before of fields of which it says nothing.
 func (p *pending) taken() Values {
-	if p.was == nil {
-		return p.values
-	}
-
-	out := maps.Clone(p.was.Taken)
-	if out == nil {
-		out = Values{}
+	out := Values{}
+	if p.was != nil {
+		maps.Copy(out, p.was.Taken)
 	}
 
 	maps.Copy(out, p.values)
+	maps.Copy(out, p.filled)
 
 	return out
 }
@@ -154,4 +183,37 @@ func (p *pending) wait() keepRow {
 	}
 
 	return row
+}
+
+// loadFilled sets the fields of new records that were filled in here because their sources say nothing of them.
+func (k *Kind) loadFilled(ctx context.Context, tx *db.Tx, writes []*pending, saved []Saved) error {
+	silent := map[id.ID]*pending{}
+
+	for i, p := range writes {
+		isSilent := func(field string) bool { return p.values[field] == nil }
+		if p.write.ID == nil && !saved[i].ID.IsZero() && slices.ContainsFunc(k.Fills, isSilent) {
+			silent[saved[i].ID] = p
+		}
+	}
+
+	if len(silent) == 0 {
+		return nil
+	}
+
+	found, err := k.Show(ctx, tx, slices.SortedFunc(maps.Keys(silent), id.ID.Compare))
+	if err != nil {
+		return err
+	}
+
+	for entity, p := range silent {
+		p.filled = Values{}
+
+		for _, field := range k.Fills {
+			if p.values[field] == nil && found[entity][field] != nil {
+				p.filled[field] = found[entity][field]
+			}
+		}
+	}
+
+	return nil
 }

@@ -34,3 +34,51 @@ func RebindAll(ctx context.Context, tx *db.Tx, kind string, from, into id.ID) er
 
 	return nil
 }
+
+// Moved says that the service has moved records here, whose field names another record now: what was last taken over moves
+// along, so that the move is not taken for an edit of a person.
+func Moved(ctx context.Context, tx *db.Tx, kind string, records []id.ID, field string, m Moves) error {
+	_, err := tx.Exec(ctx, `
+		update external_record r set taken = jsonb_set(r.taken, array[@field::text], to_jsonb(g.to_id))
+		from unnest(@records::uuid[]) v (id), unnest(@from::uuid[], @to::uuid[]) g (from_id, to_id)
+		where r.team_id = @team and r.kind = @kind and r.entity_id = v.id and r.taken ->> @field = g.from_id::text`,
+		db.Args{"team": tx.Team, "kind": kind, "records": records, "field": field, "from": m.From, "to": m.To})
+	if err != nil {
+		return fmt.Errorf("move what was taken over along: %w", err)
+	}
+
+	return nil
+}
+
+// Adopt gives a source what another one has brought, since both are of one account outside: the same ids name the same
+// records. A record that the source has brought itself already stays as it is.
+func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) error {
+	if err := lockSource(ctx, tx, into, true); err != nil {
+		return err
+	}
+
+	one, both := db.Args{"team": tx.Team, "from": from}, db.Args{"team": tx.Team, "into": into, "from": from}
+
+	// Conflicts refer to their records, so these are copied first.
+	for _, stmt := range []db.Stmt{
+		{SQL: `select from sync_source where team_id = @team and id = @from for update`, Args: one},
+		{SQL: `insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, changed_at, day, state)
+			select team_id, @into, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, changed_at, day, state
+			from external_record where team_id = @team and source_id = @from
+			on conflict (team_id, source_id, kind, external_id, ordinal) do nothing`, Args: both},
+		{SQL: `update sync_conflict c set source_id = @into where team_id = @team and source_id = @from and not exists (
+			select from sync_conflict o where o.team_id = @team and o.source_id = @into and o.kind = c.kind and o.external_id = c.external_id
+				and o.ordinal = c.ordinal and o.field = c.field)`, Args: both},
+		{SQL: `update sync_issue i set source_id = @into where team_id = @team and source_id = @from and external_id <> '' and not exists (
+			select from sync_issue o where o.team_id = @team and o.source_id = @into and o.kind = i.kind and o.external_id = i.external_id
+				and o.ordinal = i.ordinal and o.code = i.code)`, Args: both},
+		{SQL: `delete from sync_issue where team_id = @team and source_id = @from`, Args: one},
+		{SQL: `delete from external_record where team_id = @team and source_id = @from`, Args: one},
+	} {
+		if _, err := tx.Exec(ctx, stmt.SQL, stmt.Args); err != nil {
+			return fmt.Errorf("give a source what another one has brought: %w", err)
+		}
+	}
+
+	return nil
+}

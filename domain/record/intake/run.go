@@ -26,8 +26,6 @@ const (
 	retried = 500
 	// The most records of a page, all of which are held in memory.
 	mostChanges = 5000
-	// The number of missing records up to which a complete reading is believed in any case.
-	aGoneFew = 50
 )
 
 // Open returns the source behind a connection. It runs outside of any transaction. Errors of settings that cannot be
@@ -542,18 +540,18 @@ func (s *Sync) advance(
 	return true, nil, nil
 }
 
-// hintUnseen has the records looked up which a complete reading lacked. A reading that lacks more than half of many
-// records is taken for a fault of the source.
+// hintUnseen has the records looked up which a complete reading lacked. A reading that lacks most of the records is taken
+// for a fault of the source until a person decides.
 func hintUnseen(ctx context.Context, tx *db.Tx, from Origin, f *fetched) (*FaultCode, error) {
 	unseen, all, err := listUnseen(ctx, tx, from, f.kind, f.page.Window)
 	if err != nil {
 		return nil, err
 	}
 
-	if len(unseen) > aGoneFew && int64(len(unseen)) > all/2 {
-		fault := FaultIncomplete
-		return &fault, nil
+	gone, fault, err := checkUnseen(ctx, tx, from, f.kind, unseen, all)
+	if err != nil || fault != nil {
+		return fault, err
 	}
 
-	return nil, keepHints(ctx, tx, from.SourceID, f.kind, unseen)
+	return nil, keepHints(ctx, tx, from.SourceID, f.kind, gone)
 }

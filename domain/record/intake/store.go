@@ -152,6 +152,51 @@ func loadBound(ctx context.Context, tx *db.Tx, from Origin, kind string, matches
 	return bound, nil
 }
 
+// loadInherited sets what other sources said last of the records here that changes are and their own source has not
+// brought before: what a person has not changed since then follows the new source.
+func loadInherited(ctx context.Context, tx *db.Tx, kind string, changes []*pending) error {
+	var (
+		taken []*pending
+		ids   []id.ID
+	)
+
+	for _, p := range changes {
+		if p.write.ID != nil && !p.was.wasTaken() {
+			taken, ids = append(taken, p), append(ids, *p.write.ID)
+		}
+	}
+
+	if len(taken) == 0 {
+		return nil
+	}
+
+	type row struct {
+		EntityID id.ID
+		Taken    Values
+	}
+
+	// Of several sources the one that was connected last.
+	found, err := db.Select[row](ctx, tx, `
+		select g.id as entity_id, r.taken from unnest(@ids::uuid[]) g (id)
+		cross join lateral (
+			select taken from external_record e where e.team_id = @team and e.entity_id = g.id and e.kind = @kind and e.taken <> '{}'
+			order by e.source_id desc limit 1) r`, db.Args{"team": tx.Team, "kind": kind, "ids": ids})
+	if err != nil {
+		return fmt.Errorf("read what other sources said of records: %w", err)
+	}
+
+	said := map[id.ID]Values{}
+	for _, r := range found {
+		said[r.EntityID] = r.Taken
+	}
+
+	for _, p := range taken {
+		p.inherited = said[*p.write.ID]
+	}
+
+	return nil
+}
+
 // remember saves external records.
 func remember(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error {
 	if len(rows) == 0 {

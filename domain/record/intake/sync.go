@@ -127,7 +127,7 @@ const (
 	FaultReconnect FaultCode = "reconnectRequired"
 	// FaultInternal: what the source gave could not be taken in, by a fault of ours.
 	FaultInternal FaultCode = "internal"
-	// FaultIncomplete: a reading that was to be complete lacked more than half of the records.
+	// FaultIncomplete: a reading that was to be complete lacked most of the records; a person decides about them.
 	FaultIncomplete FaultCode = "incompleteRead"
 )
 

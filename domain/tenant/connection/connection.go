@@ -16,6 +16,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/ptr"
 )
@@ -42,6 +43,8 @@ type Connection struct {
 	ExpiresAt         *day.Instant `json:"expiresAt" doc:"When a person has to give access again; null for never, and when that is not known."`
 	CreatedAt         day.Instant  `json:"createdAt"`
 	UpdatedAt         day.Instant  `json:"updatedAt"`
+
+	Issues []finding.Finding `json:"issues" doc:"What a person should look at: records that could be several here (ambiguous), and readings that lacked so many records that nothing was removed (incompleteRead)."`
 
 	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 

@@ -138,6 +138,7 @@ func auditView(c *Connection) any {
 	return struct {
 		*Connection
 		App         *struct{} `json:"app,omitempty"`
+		Issues      *struct{} `json:"issues,omitempty"`
 		Credentials []byte    `json:"credentials,omitempty"`
 	}{Connection: c, Credentials: c.Credentials}
 }

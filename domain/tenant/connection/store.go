@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"stayledger/domain/record/intake"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -12,12 +13,12 @@ import (
 	"stayledger/platform/parts"
 )
 
-const columns = `c.id, c.short_ref, c.unique_ref, c.app_id, c.name, c.status, c.settings, c.credentials, c.external_account_id, c.external_account_name,
+var columns = `c.id, c.short_ref, c.unique_ref, c.app_id, c.name, c.status, c.settings, c.credentials, c.external_account_id, c.external_account_name,
 	c.accounting_start_at, c.accounting_end_at, c.is_sync_enabled, c.next_sync_at,
 	(select max(y.finished_at) from sync y where y.team_id = c.team_id and y.source_id = c.id and y.view = 'automate' and y.status = 'completed') as last_sync_at,
 	(select jsonb_build_object('id', y.id, 'status', y.status, 'finishedAt', y.finished_at) from sync y
 		where y.team_id = c.team_id and y.source_id = c.id and y.view = 'automate' and y.finished_at is not null order by y.queued_at desc, y.id limit 1) as last_sync,
-	c.connected_at, c.expires_at, c.created_at, c.updated_at`
+	c.connected_at, c.expires_at, c.created_at, c.updated_at, ` + intake.SourceIssuesSQL("c.team_id", "c.id") + ` as issues`
 
 func query(tx *db.Tx) page.Query {
 	return page.Query{

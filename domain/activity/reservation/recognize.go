@@ -1,0 +1,177 @@
+package reservation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"stayledger/domain/record/intake"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// outsideStay is a stay of a source as far as stays here are compared with it.
+type outsideStay struct {
+	ListingID        id.ID    `json:"listing_id"`
+	ConfirmationCode string   `json:"code"`
+	GuestName        string   `json:"guest"`
+	CheckIn          *day.Day `json:"check_in"`
+	CheckOut         *day.Day `json:"check_out"`
+	Status           Status   `json:"status"`
+}
+
+// candidate is a stay here that one of a source, the nth, could be: the two have one code, or the same nights and guest.
+type candidate struct {
+	N         int
+	ID        id.ID
+	HasCode   bool
+	HasNights bool
+	Status    Status
+}
+
+// candidatesSQL selects the stays here that stays of a source could be: those of the same listing with the same code, or if
+// either lacks one with the same nights and guest. A stay that another record of the source is already is none, nor one of
+// another connection that is active: a cutover says which stays of two systems are the same. Nor is one that the accounting
+// window of the connection would keep out of the books: what was entered before a system counts goes on to count.
+const candidatesSQL = `
+	with me as materialized (select accounting_start_at, accounting_end_at from connection where team_id = @team and id = @connection)
+	select g.n, s.id, s.has_code, s.check_in = g.check_in and s.check_out = g.check_out as has_nights, s.status
+	from rows from (jsonb_to_recordset(@wanted) as (listing_id uuid, code text, guest text, check_in date, check_out date))
+		with ordinality as g (listing_id, code, guest, check_in, check_out, n)
+	cross join lateral (
+		select r.id, r.check_in, r.check_out, r.status, r.connection_id, true as has_code, ` + accountingDateSQL + ` as counts_at
+		from reservation r join team t on t.id = r.team_id
+		where r.team_id = @team and r.listing_id = g.listing_id and r.confirmation_code is not null
+			and stayledger_plain(r.confirmation_code) = stayledger_plain(g.code)
+		union all
+		select r.id, r.check_in, r.check_out, r.status, r.connection_id, false, ` + accountingDateSQL + `
+		from reservation r join team t on t.id = r.team_id
+		where r.team_id = @team and r.listing_id = g.listing_id and r.check_in = g.check_in and r.check_out = g.check_out
+			and stayledger_plain(r.guest_name) = stayledger_plain(g.guest)
+			and (stayledger_plain(r.confirmation_code) is null or stayledger_plain(g.code) is null)` + db.Fence + `) s
+	left join me on true
+	where (s.connection_id is null or s.connection_id = @connection or exists (
+			select from connection c where c.team_id = @team and c.id = s.connection_id and c.status not in ('active', 'connecting')))
+		and (s.connection_id = @connection or (coalesce(s.counts_at >= me.accounting_start_at, true) and coalesce(s.counts_at < me.accounting_end_at, true)))
+		and not exists (
+			select from external_record e where e.team_id = @team and e.entity_id = s.id and e.source_id = @source and e.kind = 'reservation' and e.state = 'active')
+	order by g.n, s.id`
+
+// recognize finds the reservations here that stays of a source are.
+func recognize(ctx context.Context, tx *db.Tx, from intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
+	wanted := make([]outsideStay, len(unknown))
+
+	for i := range unknown {
+		w, v := &wanted[i], unknown[i].Values
+		readValue(v["listingId"], &w.ListingID)
+		readValue(v["confirmationCode"], &w.ConfirmationCode)
+		readValue(v["guestName"], &w.GuestName)
+		readValue(v["checkIn"], &w.CheckIn)
+		readValue(v["checkOut"], &w.CheckOut)
+		readValue(v["status"], &w.Status)
+	}
+
+	found, err := db.Select[candidate](ctx, tx, candidatesSQL, db.Args{
+		"team": tx.Team, "wanted": wanted, "connection": from.ConnectionID, "source": from.SourceID,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find the reservations that stays of a source could be: %w", err)
+	}
+
+	return assign(wanted, found), nil
+}
+
+// readValue sets a value from JSON. One that does not fit stays as it is: it is refused when it is saved.
+func readValue[T any](raw json.RawMessage, into *T) {
+	var v T
+	if json.Unmarshal(raw, &v) == nil {
+		*into = v
+	}
+}
+
+// likeness returns how much speaks for a candidate: its code before anything else, then that it counts, its nights, its
+// status.
+func (c *candidate) likeness(stay *outsideStay) (sum int) {
+	for weight, speaks := range map[int]bool{
+		8: c.HasCode, 4: c.Status != Inactive, 2: c.HasNights, 1: c.Status == stay.Status,
+	} {
+		if speaks {
+			sum += weight
+		}
+	}
+
+	return sum
+}
+
+// assign returns the candidate that each stay is, each candidate once: what speaks most comes first. A stay for which
+// nothing speaks more than for another candidate is ambiguous.
+func assign(stays []outsideStay, candidates []candidate) []intake.Match {
+	out, taken, settled := make([]intake.Match, len(stays)), map[id.ID]bool{}, make([]bool, len(stays))
+
+	for level := 15; level > 0; level-- {
+		fits := map[int][]id.ID{}
+
+		for i := range candidates {
+			c := &candidates[i]
+			if n := c.N - 1; !settled[n] && !taken[c.ID] && c.likeness(&stays[n]) == level {
+				fits[n] = append(fits[n], c.ID)
+			}
+		}
+
+		for n := range stays {
+			// An earlier stay of the same level may have taken one.
+			var left []id.ID
+
+			for _, v := range fits[n] {
+				if !taken[v] {
+					left = append(left, v)
+				}
+			}
+
+			switch len(left) {
+			case 0:
+			case 1:
+				out[n], taken[left[0]], settled[n] = intake.Match{ID: &left[0]}, true, true
+			default:
+				out[n], settled[n] = intake.Match{Ambiguous: true}, true
+			}
+		}
+	}
+
+	return out
+}
+
+// loadSuccessors returns for reservations that a source has no more the one that it has brought since then for the same
+// stay, if there is exactly one: booked as they are, on the same listing, with the same code, or without codes with the same
+// nights and guest. One that people have done something to, or a deposit has paid, is none.
+func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []id.ID) (map[id.ID]id.ID, error) {
+	type row struct{ OldID, NewID id.ID }
+
+	found, err := db.Select[row](ctx, tx, `
+		select min(o.id::text)::uuid as old_id, n.id as new_id from reservation o
+		cross join lateral (
+			select (array_agg(r.id))[1] as id from reservation r
+			where r.team_id = @team and r.listing_id = o.listing_id and r.id > o.id and r.status = 'booked' and r.id <> all(@gone)
+				and (stayledger_plain(r.confirmation_code) = stayledger_plain(o.confirmation_code)
+					or (stayledger_plain(r.confirmation_code) is null or stayledger_plain(o.confirmation_code) is null)
+						and r.check_in = o.check_in and r.check_out = o.check_out and stayledger_plain(r.guest_name) = stayledger_plain(o.guest_name))
+				and exists (select from external_record e where e.team_id = @team and e.entity_id = r.id and e.source_id = @source
+					and e.kind = 'reservation' and e.state = 'active')
+				and not exists (select from transaction_line l where l.team_id = @team and l.reservation_id = r.id)
+				and not exists (select from journal_line l where l.team_id = @team and l.reservation_id = r.id)
+				and not exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id)
+			having count(*) = 1`+db.Fence+`) n
+		where o.team_id = @team and o.id = any(@gone) and o.status = 'booked' group by n.id having count(*) = 1`,
+		db.Args{"team": tx.Team, "gone": gone, "source": from.SourceID})
+	if err != nil {
+		return nil, fmt.Errorf("find what has taken the place of reservations: %w", err)
+	}
+
+	out := make(map[id.ID]id.ID, len(found))
+	for _, r := range found {
+		out[r.OldID] = r.NewID
+	}
+
+	return out, nil
+}

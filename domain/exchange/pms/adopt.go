@@ -1,0 +1,58 @@
+package pms
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/activity/reservation"
+	"stayledger/domain/record/intake"
+	"stayledger/domain/tenant/connection"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// adopt gives a connection what former connections of its account have brought: an account that is connected again has
+// the same records, whichever connection brings them. Their listings stay what they were here, and so does the accounting
+// window.
+func adopt(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
+	former, err := connection.ListFormer(ctx, tx, connectionID)
+	if err != nil {
+		return err
+	}
+
+	for _, from := range former {
+		if err := intake.Adopt(ctx, tx, connectionID, from); err != nil {
+			return err
+		}
+
+		if err := adoptRefs(ctx, tx, connectionID, from); err != nil {
+			return err
+		}
+
+		if err := reservation.Adopt(ctx, tx, connectionID, from); err != nil {
+			return err
+		}
+
+		if err := connection.InheritWindow(ctx, tx, connectionID, from); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// adoptRefs gives a connection the listings of a former one, except those that it has itself.
+func adoptRefs(ctx context.Context, tx *db.Tx, into, from id.ID) error {
+	for _, stmt := range []db.Stmt{
+		{SQL: `update listing_connection r set connection_id = @into where team_id = @team and connection_id = @from and not exists (
+			select from listing_connection o where o.team_id = @team and o.connection_id = @into and o.external_id = r.external_id)`,
+			Args: db.Args{"team": tx.Team, "into": into, "from": from}},
+		{SQL: `delete from listing_connection where team_id = @team and connection_id = @from`, Args: db.Args{"team": tx.Team, "from": from}},
+	} {
+		if _, err := tx.Exec(ctx, stmt.SQL, stmt.Args); err != nil {
+			return fmt.Errorf("give a connection the listings of a former one: %w", err)
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,266 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/finding"
+	"stayledger/platform/id"
+)
+
+// The codes of what a person should look at about records of a source.
+const (
+	// textShortened: texts of the record were longer than its fields hold.
+	textShortened = "textShortened"
+	// ambiguous: several records here could be it, and it was not taken in.
+	ambiguous = "ambiguous"
+	// incompleteRead: a reading that was to be complete lacked so many records that nothing was removed.
+	incompleteRead = "incompleteRead"
+)
+
+// severitySQL is the severity of an issue i.
+const severitySQL = `case i.code when '` + textShortened + `' then '` + string(finding.Warning) + `' else '` + string(finding.Error) + `' end`
+
+// issueSQL is an issue i as a finding.
+const issueSQL = `jsonb_build_object('code', i.code, 'severity', ` + severitySQL + `, 'context', i.context)`
+
+// SourceIssuesSQL selects what is to be looked at about a source and is not shown at a record here: the oldest of it, as
+// a list of findings. The source is an SQL expression.
+func SourceIssuesSQL(team, source string) string {
+	return `(select coalesce(jsonb_agg(v.issue), '[]') from (
+		select ` + issueSQL + ` as issue from sync_issue i
+		where i.team_id = ` + team + ` and i.source_id = ` + source + ` and i.entity_id is null and i.decision is null order by i.at, i.kind, i.external_id limit 50) v)`
+}
+
+// LoadIssues returns what is to be looked at about records here that sources have brought.
+func LoadIssues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]finding.Finding, error) {
+	type row struct {
+		EntityID id.ID
+		Issues   []finding.Finding
+	}
+
+	found, err := db.Select[row](ctx, tx, `
+		select g.id as entity_id, i.issues from unnest(@ids::uuid[]) g (id)
+		cross join lateral (
+			select jsonb_agg(`+issueSQL+` order by i.code, i.external_id) as issues from sync_issue i
+			where i.team_id = @team and i.entity_id = g.id`+db.Fence+`) i where i.issues is not null`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read what is to be looked at about records: %w", err)
+	}
+
+	out := make(map[id.ID][]finding.Finding, len(found))
+	for _, r := range found {
+		out[r.EntityID] = r.Issues
+	}
+
+	return out, nil
+}
+
+// issue is something to be looked at about a record of a source.
+type issue struct {
+	*pending
+
+	change *Change
+	code   string
+	fields []string
+}
+
+// ask adds an issue about a change.
+func (in *intake) ask(c *Change, p *pending, code string, fields []string) {
+	in.issues = append(in.issues, issue{p, c, code, fields})
+}
+
+// saveIssues saves, with the commit, what is to be looked at about changes: it replaces what there was about each of them.
+func (in *intake) saveIssues(tx *db.Tx, changes []*Change) {
+	if len(changes) == 0 {
+		return
+	}
+
+	type name struct {
+		Kind       string `json:"kind"`
+		ExternalID string `json:"external_id"`
+		Ordinal    int    `json:"ordinal"`
+	}
+
+	type row struct {
+		name
+
+		Code     string         `json:"code"`
+		Context  map[string]any `json:"context"`
+		EntityID *id.ID         `json:"entity_id"`
+	}
+
+	names, rows := make([]name, len(changes)), []row{}
+
+	for i, c := range changes {
+		names[i] = name{c.Kind, c.ExternalID, c.Ordinal}
+	}
+
+	for _, v := range in.issues {
+		r := row{name: name{v.change.Kind, v.change.ExternalID, v.change.Ordinal}, Code: v.code}
+
+		r.Context = map[string]any{"kind": v.change.Kind, "externalId": v.change.ExternalID}
+		if v.fields != nil {
+			r.Context["fields"] = v.fields
+		}
+
+		if v.pending != nil {
+			r.EntityID = v.entity
+		}
+
+		rows = append(rows, r)
+	}
+
+	tx.AtEnd(db.Stmt{SQL: `
+		delete from sync_issue i using jsonb_to_recordset(@names) as g (kind text, external_id text, ordinal integer)
+		where i.team_id = @team and i.source_id = @source and i.kind = g.kind and i.external_id = g.external_id and i.ordinal = g.ordinal
+			and not exists (select from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, code text, context jsonb, entity_id uuid)
+				where r.kind = i.kind and r.external_id = i.external_id and r.ordinal = i.ordinal and r.code = i.code)`,
+		Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "names": names, "rows": rows}})
+
+	if len(rows) > 0 {
+		tx.AtEnd(db.Stmt{SQL: `
+			insert into sync_issue (team_id, source_id, kind, external_id, ordinal, code, context, entity_id, at)
+			select distinct on (kind, external_id, ordinal, code) @team, @source, kind, external_id, ordinal, code, context, entity_id, @now
+			from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, code text, context jsonb, entity_id uuid)
+			order by kind, external_id, ordinal, code
+			on conflict (team_id, source_id, kind, external_id, ordinal, code) do update set context = excluded.context, entity_id = excluded.entity_id`,
+			Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "rows": rows, "now": tx.Now}})
+	}
+}
+
+// Decision says what is true of a reading that lacked many records.
+type Decision string
+
+// The decisions: the records are gone, or the reading was wrong.
+const (
+	Confirm Decision = "confirm"
+	Dismiss Decision = "dismiss"
+)
+
+// Enum lists the decisions.
+func (Decision) Enum() []string { return []string{string(Confirm), string(Dismiss)} }
+
+// lacked is what a reading lacked.
+type lacked struct {
+	Decision *Decision
+	Missing  []string
+}
+
+// tooMany reports whether a complete reading lacks so many of the records that are known in its window that it is taken for
+// a fault: more than half and five or more, or all of three or more.
+func tooMany(unseen, all int64) bool {
+	return unseen >= 5 && 2*unseen > all || unseen >= 3 && unseen == all
+}
+
+// checkUnseen decides about the records that a complete reading lacked: it returns those to look up, or the fault that ends
+// the sync until a person decides. What a person has confirmed is looked up, and what a person has dismissed is not.
+func checkUnseen(ctx context.Context, tx *db.Tx, from Origin, kind string, unseen []string, all int64) ([]string, *FaultCode, error) {
+	args := db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind}
+	key := ` team_id = @team and source_id = @source and kind = @kind and external_id = '' and code = '` + incompleteRead + `'`
+
+	if !tooMany(int64(len(unseen)), all) {
+		if _, err := tx.Exec(ctx, `delete from sync_issue where`+key, args); err != nil {
+			return nil, nil, fmt.Errorf("end the question about a reading: %w", err)
+		}
+
+		return unseen, nil, nil
+	}
+
+	before, err := db.Maybe[lacked](ctx, tx, `select decision, missing from sync_issue where`+key, args)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read what was decided about a reading: %w", err)
+	}
+
+	// A decision counts for the records that it was about.
+	if before != nil && before.Decision != nil && isSubset(unseen, before.Missing) {
+		if *before.Decision == Dismiss {
+			return nil, nil, nil
+		}
+
+		_, err := tx.Exec(ctx, `delete from sync_issue where`+key, args)
+
+		return unseen, nil, err
+	}
+
+	args["missing"], args["now"] = unseen, tx.Now
+	args["context"] = map[string]any{"kind": kind, "syncId": from.SyncID, "missingCount": len(unseen), "knownCount": all}
+
+	if _, err := tx.Exec(ctx, `
+		insert into sync_issue (team_id, source_id, kind, external_id, ordinal, code, context, missing, at)
+		values (@team, @source, @kind, '', 0, '`+incompleteRead+`', @context, @missing, @now)
+		on conflict (team_id, source_id, kind, external_id, ordinal, code) do update set context = excluded.context, missing = excluded.missing,
+			decision = null, at = excluded.at`, args); err != nil {
+		return nil, nil, fmt.Errorf("ask about a reading: %w", err)
+	}
+
+	fault := FaultIncomplete
+
+	return nil, &fault, nil
+}
+
+// isSubset reports whether all of some names are among others.
+func isSubset(names, others []string) bool {
+	known := make(map[string]bool, len(others))
+	for _, name := range others {
+		known[name] = true
+	}
+
+	return !slices.ContainsFunc(names, func(name string) bool { return !known[name] })
+}
+
+// errNothingAsked refuses a decision about a sync that asks for none.
+var errNothingAsked = apierr.New(apierr.CodeConflict, "", "Nothing is to be decided about the sync")
+
+// issueEndpoints returns the route by which a person decides about a reading that lacked many records.
+func issueEndpoints() []api.Endpoint {
+	return []api.Endpoint{
+		api.Write(api.Endpoint{
+			Method: http.MethodPost, Path: "/syncs/{id}/missing-records", ID: "decideMissingRecords", Tag: tag,
+			Summary: "Decide about records that a reading lacked",
+			Errors:  apierr.List{errNothingAsked},
+			Doc: "A complete reading that lacks more than half of the records known in its window, five or more, or all of three or more, removes nothing and fails as " +
+				"incompleteRead; the connection has the issue incompleteRead. confirm says that they are gone: the system is read once more, and what it still lacks is " +
+				"removed. dismiss says that the reading was wrong: the records stay, and readings that lack no others do not ask again.",
+			Scopes: []string{"connections:write"},
+		}, decideMissing),
+	}
+}
+
+type decideInput struct {
+	ID   id.ID `path:"id"`
+	Body struct {
+		Decision Decision `json:"decision" doc:"confirm: the records are gone; dismiss: they are not."`
+	}
+}
+
+// decideMissing notes what a person says of a reading that lacked many records. It fails with errNothingAsked for a sync
+// about which nothing is asked, or not any more.
+func decideMissing(ctx context.Context, tx *db.Tx, in *decideInput) (*Sync, error) {
+	s, err := lockSync(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	kind, err := db.One[string](ctx, tx, errNothingAsked, `
+		update sync_issue set decision = @decision
+		where team_id = @team and source_id = @source and code = '`+incompleteRead+`' and decision is null and context->>'syncId' = @sync::uuid::text returning kind`,
+		db.Args{"team": tx.Team, "source": s.SourceID, "sync": s.ID, "decision": in.Body.Decision})
+	if err != nil {
+		return nil, fmt.Errorf("decide about a reading: %w", err)
+	}
+
+	if in.Body.Decision == Confirm {
+		again := New{ConnectionID: s.SourceID, View: Automate, Mode: Full, Trigger: Manual, Kinds: []string{kind}}
+		if _, err := Start(ctx, tx, again); err != nil {
+			return nil, err
+		}
+	}
+
+	return s, nil
+}

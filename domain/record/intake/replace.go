@@ -1,0 +1,164 @@
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// errKept undoes a replacement that something refuses.
+var errKept = errors.New("a record cannot be replaced")
+
+// replace keeps records here that their source has under other ids now. The source has brought each under its new id as
+// another record here, which is made inactive, and says of the first one what it said of that; what people have done to
+// the first one stays. It returns the changes that nothing replaces, all of them if anything refuses.
+func (in *intake) replace(ctx context.Context, tx *db.Tx, k *Kind, removed []*Change, known map[key]*memory) ([]*Change, error) {
+	if k.Successors == nil {
+		return removed, nil
+	}
+
+	ids := make([]id.ID, len(removed))
+	for i, c := range removed {
+		ids[i] = *known[c.key()].EntityID
+	}
+
+	found, err := k.Successors(ctx, tx, in.origin, ids)
+	if err != nil || len(found) == 0 {
+		return removed, err
+	}
+
+	var rest, replaced []*Change
+
+	for i, c := range removed {
+		if _, is := found[ids[i]]; is {
+			replaced = append(replaced, c)
+		} else {
+			rest = append(rest, c)
+		}
+	}
+
+	// What was noted is undone with the rest.
+	items, keep := len(in.items), len(in.keep)
+
+	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return in.rekey(ctx, tx, k, replaced, found, known) })
+	if errors.Is(err, errKept) {
+		in.items, in.keep = in.items[:items], in.keep[:keep]
+		return removed, nil
+	}
+
+	return rest, err
+}
+
+// rekey has the records of changes that are gone follow their successors. It fails with errKept if anything is refused.
+func (in *intake) rekey(
+	ctx context.Context, tx *db.Tx,
+	k *Kind,
+	changes []*Change,
+	successors map[id.ID]id.ID,
+	known map[key]*memory,
+) error {
+	var twins []id.ID
+
+	for _, c := range changes {
+		twins = append(twins, successors[*known[c.key()].EntityID])
+	}
+
+	said, err := loadByEntity(ctx, tx, in.origin, k.Name, twins)
+	if err != nil {
+		return err
+	}
+
+	// First the second record of each goes.
+	saved, err := k.Remove(ctx, tx, in.origin, twins)
+	if err != nil {
+		return err
+	}
+
+	after, err := k.Show(ctx, tx, twins)
+	if err != nil {
+		return err
+	}
+
+	var found []*pending
+
+	for i, c := range changes {
+		was, twin := known[c.key()], said[twins[i]]
+		if saved[i].Refusal != nil || twin == nil {
+			return errKept
+		}
+
+		// The old id is that of the record which went, as it is now.
+		old := was.row(gone, nil)
+		old.EntityID, old.conflicts, old.Taken = &twins[i], nil, Values{}
+
+		for field := range twin.Taken {
+			old.Taken[field] = after[twins[i]][field]
+		}
+
+		in.note(c, was.EntityID, Done, "")
+		in.keep = append(in.keep, old)
+
+		found = append(found, twin.follow(was))
+	}
+
+	// Then the first one follows what is said under the new id.
+	writes, err := in.plan(ctx, tx, k, found)
+	if err != nil {
+		return err
+	}
+
+	before := len(in.items)
+	if err := in.save(ctx, tx, k, writes); err != nil {
+		return err
+	}
+
+	for _, it := range in.items[before:] {
+		if it.outcome == Rejected {
+			return errKept
+		}
+	}
+
+	return nil
+}
+
+// follow returns the change by which a record here follows another external record from now on.
+func (m *memory) follow(was *memory) *pending {
+	c := &Change{Kind: m.Kind, ExternalID: m.ExternalID, Ordinal: m.Ordinal, Values: m.Taken, Refs: m.Refs, At: m.Day, sum: m.Hash}
+	if m.ChangedAt != nil {
+		c.ChangedAt = *m.ChangedAt
+	}
+
+	p := &pending{
+		change: c, values: m.Taken, entity: was.EntityID, write: Write{ID: was.EntityID, ExternalID: m.ExternalID},
+		was: &memory{Taken: was.Taken, EntityID: was.EntityID, Conflicts: m.Conflicts},
+	}
+	for _, open := range was.Conflicts {
+		p.reopen = append(p.reopen, open.Field)
+	}
+
+	return p
+}
+
+// loadByEntity loads the external records of a source that records here are, by these.
+func loadByEntity(ctx context.Context, tx *db.Tx, from Origin, kind string, ids []id.ID) (map[id.ID]*memory, error) {
+	rows, err := db.Select[memory](ctx, tx, `
+		select r.kind, r.external_id, r.ordinal, r.entity_id, r.hash, r.taken, r.refs, r.waiting, r.changed_at, r.day, r.state, (
+			select jsonb_agg(jsonb_build_object('id', c.id, 'field', c.field) order by c.field) from sync_conflict c
+			where c.team_id = @team and c.source_id = @source and c.kind = r.kind and c.external_id = r.external_id and c.ordinal = r.ordinal) as conflicts
+		from external_record r
+		where r.team_id = @team and r.source_id = @source and r.kind = @kind and r.entity_id = any(@ids) and r.state = 'active'`,
+		db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read the external records of records: %w", err)
+	}
+
+	out := make(map[id.ID]*memory, len(rows))
+	for i := range rows {
+		out[*rows[i].EntityID] = &rows[i]
+	}
+
+	return out, nil
+}
