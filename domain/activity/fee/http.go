@@ -62,7 +62,7 @@ func endpoints(used *parts.Usage) []api.Endpoint {
 			ID:        "updateRecurringFee",
 			Tag:       tag,
 			Summary:   "Change a recurring fee",
-			Errors:    apierr.List{errRateInUse, listing.ErrInGroup, errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
+			Errors:    apierr.List{errInUse, listing.ErrInGroup, errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
 			Scopes:    writes,
 			DryRun:    true,
 			Exclusive: true,

@@ -9,10 +9,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// errRateInUse is the refusal to change what rates are rates of while some were given for the present meaning.
-var errRateInUse = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The recurring fee has rates or entries of its rate type")
-
-// checkUnit fails with errRateInUse if rates would get another meaning under the same number: 30.00 would become 3 %. The
+// checkUnit fails with errInUse if rates would get another meaning under the same number: 30.00 would become 3 %. The
 // rate type stays once the fee has entries, and both it and the charge basis while listing periods have rates of their own
 // that the change does not replace.
 func (c *change) checkUnit(ctx context.Context, tx *db.Tx, periods []Period) error {
@@ -49,5 +46,5 @@ func (c *change) checkUnit(ctx context.Context, tx *db.Tx, periods []Period) err
 		return nil
 	}
 
-	return errRateInUse.With(apierr.InUse{LockReasons: reasons}).At(apierr.IssueContradiction.InBody(field))
+	return errInUse.With(apierr.InUse{LockReasons: reasons}).At(apierr.IssueContradiction.InBody(field))
 }

@@ -82,7 +82,7 @@ func (h Listings) save(ctx context.Context, tx *db.Tx, items []BatchItem) ([]api
 }
 
 // decide returns the listing that an item makes or changes. It fails with 400 for a new one without a name and for an
-// unknown currency, with apierr.NotFound, with errCurrencyInUse if the currency has to stay, and with errInUse if a
+// unknown currency, with apierr.NotFound, and with errInUse if the currency has to stay or a
 // listing in use would become inactive.
 func (h Listings) decide(ctx context.Context, tx *db.Tx, item *BatchItem, found map[id.ID]*Listing) (*draft, error) {
 	d := newDraft(tx)

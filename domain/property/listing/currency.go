@@ -9,10 +9,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// errCurrencyInUse is the refusal of another currency for a listing with amounts in the present one.
-var errCurrencyInUse = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "The listing has amounts in its currency")
-
-// checkCurrency fails with errCurrencyInUse if a locked listing has amounts that are in its currency without saying so.
+// checkCurrency fails with errInUse if a locked listing has amounts that are in its currency without saying so.
 // In another currency they would be other amounts.
 func checkCurrency(ctx context.Context, tx *db.Tx, l *Listing) error {
 	reasons, err := loadCurrencyUses(ctx, tx, l.ID, l.DefaultCurrency)
@@ -20,7 +17,7 @@ func checkCurrency(ctx context.Context, tx *db.Tx, l *Listing) error {
 		return err
 	}
 
-	return errCurrencyInUse.With(apierr.InUse{LockReasons: reasons}).At(apierr.IssueCurrencyMismatch.InBody("defaultCurrency"))
+	return errInUse.With(apierr.InUse{LockReasons: reasons}).At(apierr.IssueCurrencyMismatch.InBody("defaultCurrency"))
 }
 
 // loadCurrencyUses returns why the currency of a listing has to stay, none for no reason. Reserves and rates are amounts in
