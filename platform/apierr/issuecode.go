@@ -98,6 +98,7 @@ var (
 	IssueAccountConnectionAttached = issue("accountConnectionAttached", "Account or bank feed is attached elsewhere")
 	IssueAccountInactive           = issue("accountInactive", "Account is archived")
 	IssueAddressNotAllowed         = issue("addressNotAllowed", "Address is not a public https address")
+	IssueAlreadyConnected          = issue("alreadyConnected", "Account is that of another active connection")
 	IssueBeforeBooksClosed         = issue("beforeBooksClosed", "Softly closed days come after the closed ones")
 	IssueContactTypeLocked         = issue("contactTypeLocked", "An owner of a listing stays an owner")
 	IssueDuplicateLast4            = issue(

@@ -45,3 +45,27 @@ func TestListingsAreTakenIn(t *testing.T) {
 	s.sync(intake.Incremental)
 	s.Get("/listings/"+beach.String("data.0.id")).Want(200).WantFields("", object{"status": "active"})
 }
+
+// A system that says another currency of a listing with amounts in its own changes everything else.
+func TestASyncKeepsTheCurrencyOfAListingInUse(t *testing.T) {
+	t.Parallel()
+
+	source := &script{kinds: []string{"listing"}}
+	s := newScene(t, func(o *app.External) {
+		o.Sources = func(context.Context, *db.DB, db.Scope, id.ID) (intake.Source, error) { return source, nil }
+	})
+	used := s.Post("/listings", object{"name": "Used", "uniqueRef": "L1", "initialOwnership": object{
+		"members": array{object{"contactId": s.Contact("owner", "Ben"), "split": 100_000}}, "reserve": 20_000,
+	}}).Want(201).String("id")
+	free := s.Post("/listings", object{"name": "Free", "uniqueRef": "L2"}).Want(201).String("id")
+
+	for _, currency := range []string{"usd", "gbp"} {
+		source.changes = nil
+		source.give("listing", "1", object{"uniqueRef": "L1", "address": object{"city": "Leeds " + currency}, "defaultCurrency": currency})
+		source.give("listing", "2", object{"uniqueRef": "L2", "address": object{"city": "York " + currency}, "defaultCurrency": currency})
+		s.sync(intake.Incremental)
+	}
+
+	s.Get("/listings/"+used).Want(200).WantFields("", object{"address.city": "Leeds gbp", "defaultCurrency": "usd"})
+	s.Get("/listings/"+free).Want(200).WantFields("", object{"address.city": "York gbp", "defaultCurrency": "gbp"})
+}

@@ -62,12 +62,13 @@ func endpoints(used *parts.Usage) []api.Endpoint {
 			ID:        "updateRecurringFee",
 			Tag:       tag,
 			Summary:   "Change a recurring fee",
-			Errors:    apierr.List{listing.ErrInGroup, errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
+			Errors:    apierr.List{errInUse, listing.ErrInGroup, errDuplicateName, errDuplicateUniqueRef, account.ErrRequiredMissing},
 			Scopes:    writes,
 			DryRun:    true,
 			Exclusive: true,
 			Doc: "Fields that are absent stay; listingSubscriptions, when given, replaces all listing periods. " +
-				"Fails as creating does, and with 404.",
+				"Fails as creating does, with 404, and with 400 (reason inUse) for another rateType once the fee has entries, and for another " +
+				"rateType or chargeBasis while listing periods have rates of their own that listingSubscriptions does not replace.",
 		}, update),
 		api.Write(api.Endpoint{
 			Method:    "DELETE",

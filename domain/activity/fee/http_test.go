@@ -43,9 +43,9 @@ func TestFeeAndItsJournals(t *testing.T) {
 
 	b.Put(path, object{"listingSubscriptions": b.subscriptions(object{})}).Want(200)
 	b.wantCharged(20_000)
-	b.Put(path, object{"rateType": "flat", "defaultRate": 2_500, "revenueRecognition": "checkOut"}).Want(200)
+	b.Put(path, object{"defaultRate": 2_500, "revenueRecognition": "checkOut"}).Want(200)
 	b.wantCharged(2_500)
-	b.Put(path, object{"chargeBasis": "perNight"}).Want(200)
+	b.Put(path, object{"defaultRate": 12_500}).Want(200)
 	b.wantCharged(12_500)
 
 	if got := b.Put(path, object{"bookingChannelsFilter": []string{"airbnb"}, "uniqueRef": nil}).Want(200); got.String("uniqueRef") != "null" ||
@@ -369,4 +369,41 @@ func TestFeeLists(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", query, got, want)
 		}
 	}
+}
+
+// A rate keeps its meaning: 30.00 of a listing never becomes 3 %.
+func TestRatesKeepTheirMeaning(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	path := b.add("rateType", "flat", "formula", "", "defaultRate", 2_500, "listingSubscriptions", b.subscriptions(object{"rate": 3_000}))
+	percentage := object{"rateType": "percentage", "formula": "rent", "defaultRate": 20_000}
+
+	refused := func(change object, field, reasons string) {
+		t.Helper()
+
+		r := b.Put(path, change).WantError(apierr.CodeBadRequest, apierr.ReasonInUse)
+		r.WantIssue("contradiction", field)
+
+		if got := r.String("context.lockReasons"); got != reasons {
+			t.Errorf("the reasons are %s, want %s", got, reasons)
+		}
+	}
+
+	// The listing has a rate of its own, whether or not anything was charged yet.
+	refused(percentage, "rateType", `["listingPeriods"]`)
+	refused(object{"chargeBasis": "perNight"}, "chargeBasis", `["listingPeriods"]`)
+	b.Put(path, object{"rateType": "flat", "chargeBasis": "perReservation", "defaultRate": 2_600}).Want(200)
+
+	// With the subscriptions the rates are given anew.
+	b.Put(path, object{"chargeBasis": "perNight", "listingSubscriptions": b.subscriptions(object{"rate": 600})}).Want(200)
+	b.Put(path, fixture.With(percentage, "chargeBasis", "perReservation", "listingSubscriptions", b.subscriptions(object{"rate": 10_000}))).Want(200)
+	b.Put(path, object{"rateType": "flat", "defaultRate": 2_500, "listingSubscriptions": b.subscriptions(object{})}).Want(200)
+
+	// Once something was charged, the rate type stays; what is charged a night restates the books, as another rate does.
+	b.stay("2026-01-29")
+	b.Put(path, object{"defaultRate": 3_000}).Want(200)
+	b.wantCharged(3_000)
+	refused(percentage, "rateType", `["journalEntries"]`)
+	b.Put(path, object{"chargeBasis": "perNight"}).Want(200)
+	b.wantCharged(15_000)
 }

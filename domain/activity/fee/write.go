@@ -223,6 +223,10 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 		return nil, err
 	}
 
+	if err := c.checkUnit(ctx, tx, before); err != nil {
+		return nil, err
+	}
+
 	if err := c.checkGroups(before); err != nil {
 		return nil, err
 	}

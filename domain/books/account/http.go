@@ -246,6 +246,13 @@ func checkBanking(ctx context.Context, tx *db.Tx, a *Account, was *Banking) erro
 		return nil
 	}
 
+	// What the bank has stated is in the currency of the account, without saying so.
+	if stated, err := hasStatedAmounts(ctx, tx, a); err != nil {
+		return err
+	} else if stated {
+		return errBankingLocked.At(apierr.IssueAccountClassificationLocked.InBody("banking", "currency"))
+	}
+
 	if other, err := hasForeignFeed(ctx, tx, a); err != nil || !other {
 		return err
 	}

@@ -179,6 +179,12 @@ func TestClassificationIsLockedByEntries(t *testing.T) {
 		WantError(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked).WantIssue("accountClassificationLocked", "banking.currency")
 	x.Put(bank, object{"banking": object{"category": "trust", "type": "savings", "currency": "USD"}}).Want(200)
 	x.Put("/accounts/"+codes["1010"].String(), object{"banking": object{"currency": "eur"}}).Want(200)
+
+	// What its bank states has no currency but that of the account.
+	x.Exec(`insert into bank_record (team_id, id, account_id, date, amount, created_at, updated_at)
+		values (@team, @id, @account, '2026-01-05', 500, now(), now())`, db.Args{"id": id.New(x.DB.Now()), "account": codes["1010"]})
+	x.Put("/accounts/"+codes["1010"].String(), object{"banking": object{"currency": "usd"}}).
+		WantError(apierr.CodeBadRequest, apierr.ReasonAccountClassificationLocked).WantIssue("accountClassificationLocked", "banking.currency")
 	x.Put("/accounts/"+codes["1010"].String(), object{"banking": object{"category": "trust"}}).Want(200)
 }
 

@@ -236,6 +236,12 @@ func hasForeignFeed(ctx context.Context, tx *db.Tx, a *Account) (bool, error) {
 		db.Args{"team": tx.Team, "id": a.ID, "currency": a.Banking.Currency})
 }
 
+// hasStatedAmounts reports whether the account has bank records or a balance from before them.
+func hasStatedAmounts(ctx context.Context, tx *db.Tx, a *Account) (bool, error) {
+	return db.Get[bool](ctx, tx, `select exists (select from bank_record where team_id = @team and account_id = @id)
+		or exists (select from account where team_id = @team and id = @id and banking_opening <> 0)`, db.Args{"team": tx.Team, "id": a.ID})
+}
+
 // constraintError translates a broken constraint into the error that the caller gets; other errors stay as they are.
 func constraintError(err error) error {
 	// The constraints that callers can break.

@@ -15,6 +15,9 @@ import (
 type BatchItem struct {
 	ID *id.ID `json:"-"`
 	Update
+	// isSynced says that a system gives the fields. A currency that cannot change is left out of them, because the
+	// other fields are no less right for that.
+	isSynced bool
 }
 
 // draft is a listing as it is written. Before is the listing as it was, nil for a new one.
@@ -79,7 +82,8 @@ func (h Listings) save(ctx context.Context, tx *db.Tx, items []BatchItem) ([]api
 }
 
 // decide returns the listing that an item makes or changes. It fails with 400 for a new one without a name and for an
-// unknown currency, with apierr.NotFound, and with errInUse if a listing in use would become inactive.
+// unknown currency, with apierr.NotFound, and with errInUse if the currency has to stay or a
+// listing in use would become inactive.
 func (h Listings) decide(ctx context.Context, tx *db.Tx, item *BatchItem, found map[id.ID]*Listing) (*draft, error) {
 	d := newDraft(tx)
 
@@ -94,6 +98,18 @@ func (h Listings) decide(ctx context.Context, tx *db.Tx, item *BatchItem, found 
 
 	if err := item.apply(&d.Listing); err != nil {
 		return nil, err
+	}
+
+	if was := found[d.ID]; was != nil && was.DefaultCurrency != d.DefaultCurrency {
+		err := checkCurrency(ctx, tx, was)
+
+		switch {
+		case err == nil:
+		case item.isSynced && apierr.IsRefusal(err):
+			d.DefaultCurrency = was.DefaultCurrency
+		default:
+			return nil, err
+		}
 	}
 
 	if item.Name != nil {

@@ -35,7 +35,8 @@ func (h Listings) endpoints() []api.Endpoint {
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/listings/{id}", ID: "updateListing", Tag: tag, Summary: "Change a listing",
 			Errors: apierr.List{errInUse, errDuplicateUniqueRef},
-			Doc:    "Fields that are present change; null clears. Fails with 400 for an unknown currency.",
+			Doc: "Fields that are present change; null clears. Fails with 400 for an unknown currency, and for another one while the listing has " +
+				"amounts in its own (reason inUse): entries, statements, a reserve, or a flat rate of its own.",
 			Scopes: []string{"listings:write"}, DryRun: true,
 		}, h.updateListing),
 		api.Write(api.Endpoint{

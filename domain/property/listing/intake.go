@@ -15,6 +15,10 @@ func (h Listings) Intake() intake.Kind {
 	door := &intake.Door[BatchItem]{
 		Form: api.NewForm[BatchItem](),
 		Name: func(item *BatchItem, of *id.ID) { item.ID = of },
+		// A person who settles a conflict of a source is told if the currency has to stay; that happens in no sync.
+		From: func(item *BatchItem, from intake.Origin, _ string) {
+			item.isSynced = from.SourceID.IsZero() || !from.SyncID.IsZero()
+		},
 		Save: func(ctx context.Context, tx *db.Tx, _ intake.Origin, items []BatchItem) ([]api.Attempt, error) {
 			return h.save(ctx, tx, items)
 		},

@@ -69,8 +69,11 @@ func period(x *apitest.Team, home, owner id.ID, start, end string) *apitest.Resp
 	return x.Post("/listings/ownership-periods", body)
 }
 
-// post puts a balanced posting of the owners on an ownership period.
-func post(x *apitest.Team, home, period id.ID, day string) {
+// post puts a balanced posting of the owners on an ownership period, in dollars.
+func post(x *apitest.Team, home, period id.ID, day string) { postIn(x, home, period, day, "usd") }
+
+// postIn does as post in a currency.
+func postIn(x *apitest.Team, home, period id.ID, day, currency string) {
 	source, category, account := id.New(x.DB.Now()), id.New(x.DB.Now()), id.New(x.DB.Now())
 	x.Exec(`insert into account_category (team_id, id, name, classification, position, created_at) values (@team, @id, @name, 'asset', 1, now())`,
 		db.Args{"id": category, "name": category.String()})
@@ -78,8 +81,8 @@ func post(x *apitest.Team, home, period id.ID, day string) {
 		values (@team, @id, @name, 'ledger', @category, now(), now())`, db.Args{"id": account, "name": account.String(), "category": category})
 	x.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, party, listing_id,
 			ownership_period_id, trigger_type, created_at)
-		select @team, gen_random_uuid(), @source::uuid, @source::uuid::text, v.ref, 'trust', @day::text::date, @account, v.cents, 'usd', 'owners',
+		select @team, gen_random_uuid(), @source::uuid, @source::uuid::text, v.ref, 'trust', @day::text::date, @account, v.cents, @currency, 'owners',
 			@listing, @period, 'manual', now()
 		from (values ('d', 100), ('c', -100)) v (ref, cents)`,
-		db.Args{"source": source, "day": day, "account": account, "listing": home, "period": period})
+		db.Args{"source": source, "day": day, "account": account, "listing": home, "period": period, "currency": currency})
 }

@@ -12,6 +12,7 @@ type FailureCode string
 // The failure codes.
 const (
 	OperationFailed       FailureCode = "operationFailed"
+	AlreadyConnected      FailureCode = "alreadyConnected"
 	CSVPreviewFailed      FailureCode = "csvPreviewFailed"
 	CSVImportFailed       FailureCode = "csvImportFailed"
 	CSVImportRecordFailed FailureCode = "csvImportRecordFailed"
@@ -32,6 +33,8 @@ func (c FailureCode) Message() string {
 	switch c {
 	case OperationFailed:
 		return "Operation failed"
+	case AlreadyConnected:
+		return "Another active connection has the account"
 	case CSVPreviewFailed:
 		return "CSV preview failed"
 	case CSVImportFailed:

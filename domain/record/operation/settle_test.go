@@ -360,7 +360,7 @@ func TestFailuresHaveFixedTextsAndCarryNothingElse(t *testing.T) {
 	const marker = "Kilroy"
 
 	texts := map[string]string{
-		"operationFailed": "Operation failed", "csvPreviewFailed": "CSV preview failed", "csvImportFailed": "CSV import failed",
+		"operationFailed": "Operation failed", "alreadyConnected": "Another active connection has the account", "csvPreviewFailed": "CSV preview failed", "csvImportFailed": "CSV import failed",
 		"csvImportRecordFailed": "CSV import has record failures", "csvBlankHeader": "CSV has a blank column header",
 		"csvDuplicateHeader": "CSV has a duplicate column header", "csvMissingColumn": "CSV lacks a required column", "csvEmpty": "CSV has no rows",
 		"csvTooLarge": "CSV is too large", "csvEncoding": "CSV is not valid UTF-8", "csvMalformed": "CSV is malformed",

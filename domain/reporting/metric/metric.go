@@ -197,13 +197,18 @@ type NightRows struct {
 	Data []NightRow `json:"data"`
 }
 
-// countNights answers with the occupied and available nights of the active listings.
+// countNights answers with the occupied and available nights of listings, on the days on which somebody owns them.
 func countNights(ctx context.Context, tx *db.Tx, in *periodInput) (*NightRows, error) {
-	q, within := in.listings(tx, "l.status = 'active'"), in.days()
+	within := in.days()
 
-	listings, err := db.Select[id.ID](ctx, tx, q.SQL(""), q.Args)
+	spans, err := in.loadManaged(ctx, tx, within)
 	if err != nil {
-		return nil, fmt.Errorf("read the listings of a metric: %w", err)
+		return nil, err
+	}
+
+	listings, firsts, lasts := make([]id.ID, len(spans)), make([]day.Day, len(spans)), make([]day.Day, len(spans))
+	for i, s := range spans {
+		listings[i], firsts[i], lasts[i] = s.listing, s.From, s.To
 	}
 
 	type row struct {
@@ -222,9 +227,10 @@ func countNights(ctx context.Context, tx *db.Tx, in *periodInput) (*NightRows, e
 				union all
 				select b.listing_id, false, b.start_at, b.end_at from calendar_block b
 				where b.team_id = @team and b.listing_id = any(@listings) and b.status <> 'refused' and b.start_at < @to::date and b.end_at > @from::date) k
-			cross join lateral generate_series(greatest(k.first, @from::date), least(k.last, @to::date) - 1, interval '1 day') as g (day)
+			join unnest(@listings::uuid[], @firsts::date[], @lasts::date[]) as m (listing_id, first, last) on m.listing_id = k.listing_id
+			cross join lateral generate_series(greatest(k.first, m.first), least(k.last, m.last) - 1, interval '1 day') as g (day)
 			group by 1, 2) n
-		group by day`, db.Args{"team": tx.Team, "listings": listings, "from": within.From, "to": within.To})
+		group by day`, db.Args{"team": tx.Team, "listings": listings, "firsts": firsts, "lasts": lasts, "from": within.From, "to": within.To})
 	if err != nil {
 		return nil, fmt.Errorf("count nights: %w", err)
 	}
@@ -238,7 +244,7 @@ func countNights(ctx context.Context, tx *db.Tx, in *periodInput) (*NightRows, e
 
 	out := &NightRows{Data: make([]NightRow, len(steps))}
 	for i, s := range steps {
-		out.Data[i] = NightRow{Date: s.name, AvailableNights: int64(len(listings)) * int64(s.days.Days())}
+		out.Data[i] = NightRow{Date: s.name, AvailableNights: countManaged(spans, s.days)}
 	}
 
 	fold(steps, byDay, func(i int, r row) {

@@ -138,7 +138,7 @@ func TestOccupancy(t *testing.T) {
 	stay(w, two, "guest", "canceled", [2]string{"2026-01-01", "2026-01-05"})   // nothing
 	stay(w, two, "ownerStay", "booked", [2]string{"2026-02-10", "2026-02-15"}) // 5 nights that are not available
 	stay(w, gone, "guest", "booked", [2]string{"2026-01-01", "2026-01-05"})
-	w.Exec(`update listing set status = 'inactive' where team_id = @team and id = @id`, db.Args{"id": gone.ID})
+	w.Exec(`update listing_ownership_period set end_at = '2026-01-01' where team_id = @team and listing_id = @id`, db.Args{"id": gone.ID})
 
 	got := w.Get("/metrics/occupancy-rate-over-time?startDate=2026-01&endDate=2026-02").Want(200)
 	if fmt.Sprint(steps(got)) != "[2026-01 2026-02]" || got.Int("data.0.occupiedNights") != 4 || got.Int("data.0.availableNights") != 62 ||
@@ -202,6 +202,52 @@ func TestBlockedNightsAreNotAvailable(t *testing.T) {
 	if have := show(got, "occupiedNights", "availableNights"); have != "[2026-01 2026-02] 2/23 0/25" {
 		t.Errorf("by month: %s", have)
 	}
+}
+
+// A house of two flats is full when both are, archiving changes nothing of the past, and nights that nobody owns are none.
+//
+// Proves: MET-09.
+func TestNightsAreThoseOfListingsWithAnOwner(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	house := w.Listing("House", w.Contact("owner", "Ada"))
+
+	for _, name := range []string{"Upper", "Lower"} {
+		flat := w.Post("/listings", world.Object{"name": name}).Want(201).ID("id")
+		w.Put("/listings/"+flat.String()+"/parent", world.Object{"parentId": house.ID}).Want(202)
+		stay(w, world.Listing{ID: flat}, "guest", "booked", [2]string{"2026-01-01", "2026-02-01"})
+	}
+
+	w.Outlast(nil)
+
+	const path = "/metrics/occupancy-rate-over-time?startDate=2026-01&endDate=2026-02"
+
+	want := func(state, rows string) {
+		t.Helper()
+
+		if have := show(w.Get(path).Want(200), "occupiedNights", "availableNights"); have != rows {
+			t.Errorf("%s: %s, want %s", state, have, rows)
+		}
+	}
+
+	want("two flats", "[2026-01 2026-02] 62/62 0/56")
+
+	// A listing that was never owned counts while it is active.
+	lone := w.Post("/listings", world.Object{"name": "Lone"}).Want(201).String("id")
+	want("without owners", "[2026-01 2026-02] 62/93 0/84")
+	w.Put("/listings/"+lone, world.Object{"status": "inactive"}).Want(200)
+	want("without owners, archived", "[2026-01 2026-02] 62/62 0/56")
+
+	// An owned one counts from its first to its last day, whether or not it is archived afterwards.
+	period := w.Post("/listings/ownership-periods", world.Object{
+		"listingId": lone, "startAt": "2026-01-31", "endAt": "2026-02-11",
+		"members": []any{world.Object{"contactId": w.Contact("owner", "Ben"), "split": 100_000}},
+	}).Want(202)
+	w.Outlast(nil)
+	t.Logf("the period is %s", period.Body)
+	want("owned for a while", "[2026-01 2026-02] 62/63 0/66")
+	w.Put("/listings/"+lone, world.Object{"status": "active"}).Want(200)
+	want("active again", "[2026-01 2026-02] 62/63 0/66")
 }
 
 // Revenue that a statement or closed books hold is locked.

@@ -136,23 +136,49 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, apps Apps, connection id
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 
-	// The connection becomes active only if it is still connecting when the task settles.
 	return func(ctx context.Context, tx *db.Tx) error {
+		// The connection becomes active only if it is still connecting when the task settles.
 		moved, err := move(ctx, tx, connection, Active, Connecting)
-		if err == nil && !moved {
-			err = operation.FailAs(operation.OperationFailed, errNotConnecting)
+		if err != nil {
+			return err
 		}
 
-		if err == nil && account != nil {
-			err = saveAccount(ctx, tx, connection, account)
+		if !moved {
+			return operation.FailAs(operation.OperationFailed, errNotConnecting)
 		}
 
-		if err == nil && keep != nil {
-			err = keep(ctx, tx)
+		// Its account is known before the app's own work runs, which may look for other connections to it.
+		if account != nil {
+			if err := apps.find(c.AppID).takeAccount(ctx, tx, c, account); err != nil {
+				return err
+			}
 		}
 
-		return err
+		if keep != nil {
+			return keep(ctx, tx)
+		}
+
+		return nil
 	}, nil
+}
+
+// takeAccount saves the account of a connection that becomes active. Of two connections that become active at once with
+// one account the later one fails, and is disabled by that.
+func (a *App) takeAccount(ctx context.Context, tx *db.Tx, c *Connection, account *Account) error {
+	if err := lockAccounts(ctx, tx, c.AppID); err != nil {
+		return err
+	}
+
+	by, err := a.listAccount(ctx, tx, c, account.ID, Active)
+	if err != nil {
+		return err
+	}
+
+	if len(by) > 0 {
+		return operation.FailAs(operation.AlreadyConnected, fmt.Errorf("%w: %v", errSameAccount, by))
+	}
+
+	return saveAccount(ctx, tx, c.ID, account)
 }
 
 // ask asks the app of a connection whether it works, for a limited time, and for what is kept when it does.

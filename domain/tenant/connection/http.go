@@ -48,10 +48,11 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 		}, w.list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections", ID: "createConnection", Tag: tag, Summary: "Connect an app",
-			Errors: apierr.List{errNotBank, errDuplicateUniqueRef},
+			Errors: apierr.List{errNotBank, errAlreadyConnected, errDuplicateUniqueRef},
 			Doc: "Keeps the connection and starts an operation that asks the app whether it works; the connection is connecting until then, active " +
-				"when it does, reconnectRequired when the app refuses the credentials and disabled when it does not answer. Fails with 400 for " +
-				"settings or credentials that the app does not take.",
+				"when it does, reconnectRequired when the app refuses the credentials and disabled when it does not answer, or when another active " +
+				"connection has the account (failure alreadyConnected). Fails with 400 for settings or credentials that the app does not take; 409 " +
+				"for those of an active connection, with its context.connectionId.",
 			Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
 		}, w.create),
 		api.Read(api.Endpoint{
@@ -60,18 +61,20 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 		}, w.get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/connections/{id}", ID: "updateConnection", Tag: tag, Summary: "Change a connection",
-			Errors: apierr.List{ErrBusy, errArchived, errInUse, ErrReconnect, errNotBank, errDuplicateUniqueRef, errWindowClosed, errSource},
+			Errors: apierr.List{ErrBusy, errArchived, errInUse, ErrReconnect, errNotBank, errAlreadyConnected, errDuplicateUniqueRef, errWindowClosed, errSource},
 			Doc: "Settings replace all settings. A changed address forgets the credentials, so that none reaches an address it was not meant for: " +
 				"the connection is then reconnectRequired. Fails with 423 for one that is being connected; 400 for an archived one; 400 for " +
 				"settings that the app does not take; 400 for an accounting window of another kind of app, one that ends before it starts, and one that " +
-				"changes what is in closed books; 409 CONNECTION_RECONNECT_REQUIRED when one that has not worked is made active.",
+				"changes what is in closed books; 409 CONNECTION_RECONNECT_REQUIRED when one that has not worked is made active; 409 CONFLICT when " +
+				"another active connection has its account (context.connectionId).",
 			Scopes: []string{"connections:write"},
 		}, w.update),
 		api.Await(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/{id}/connect", ID: "connectConnection", Tag: tag, Summary: "Connect an app again",
-			Errors: apierr.List{ErrBusy, errArchived, apierr.BadGateway},
+			Errors: apierr.List{ErrBusy, errArchived, errAlreadyConnected, apierr.BadGateway},
 			Doc: "Asks the app, and then starts an operation as createConnection does, with new credentials or the present ones. Fails with 423 for one " +
-				"that is being connected; 400 for an archived one; 400 for credentials that the app does not take or that are missing. An app that fails, " +
+				"that is being connected; 400 for an archived one; 400 for credentials that the app does not take or that are missing; 409 when another " +
+				"active connection has the account (context.connectionId). An app that fails, " +
 				"or does not answer within 25 seconds, leaves the connection as it is.",
 			Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
 		}, w.askAgain, w.connect),
@@ -178,6 +181,10 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operat
 		return nil, err
 	}
 
+	if err := w.checkTwin(ctx, tx, c); err != nil {
+		return nil, err
+	}
+
 	return startNew(ctx, tx, c)
 }
 
@@ -219,7 +226,7 @@ func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput) (*Connectio
 	}
 
 	// Keep the old view, because the connection is changed in place.
-	before := audit.See(auditView(c))
+	before, was := audit.See(auditView(c)), c.Status
 	if in.Body.Name != nil {
 		c.Name = *in.Body.Name
 	}
@@ -249,6 +256,12 @@ func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput) (*Connectio
 		}
 
 		if err := c.setStatus(Status(*in.Body.Status)); err != nil {
+			return nil, err
+		}
+	}
+
+	if c.Status == Active && (was != Active || in.Body.Settings != nil) {
+		if err := w.checkOnlyOne(ctx, tx, c); err != nil {
 			return nil, err
 		}
 	}
@@ -300,30 +313,34 @@ type connectInput struct {
 
 // askAgain asks the app whether the connection would work, with new credentials or those that are stored, for a caller
 // who waits. Nothing is changed, so an app that fails leaves everything as it is. An app that refuses is no failure: the
-// operation says so.
-func (w writer) askAgain(ctx context.Context, d *db.DB, scope db.Scope, in *connectInput) (asked struct{}, err error) {
+// operation says so. It returns the account that the app names, nil for none.
+func (w writer) askAgain(ctx context.Context, d *db.DB, scope db.Scope, in *connectInput) (account *Account, err error) {
 	var c *Connection
 
-	err = d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+	err = d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		if c, err = Get(ctx, tx, in.ID); err != nil {
 			return err
 		}
 
-		return w.setAgain(c, in.Body.Credentials)
+		if err := w.setAgain(c, in.Body.Credentials); err != nil {
+			return err
+		}
+
+		return w.checkOnlyOne(ctx, tx, c)
 	})
 	if err != nil {
-		return asked, err
+		return nil, err
 	}
 
-	err = await(ctx, func(ctx context.Context) error {
-		_, err := w.Apps.find(c.AppID).Check(ctx, d, scope, c)
+	err = await(ctx, func(ctx context.Context) (err error) {
+		account, err = w.Apps.find(c.AppID).Check(ctx, d, scope, c)
 		return err
 	})
 	if isFinal(err) {
-		err = nil
+		account, err = nil, nil
 	}
 
-	return asked, err
+	return account, err
 }
 
 // setAgain sets the credentials with which a connection is connected again; nil keeps the present ones.
@@ -345,7 +362,7 @@ func (w writer) setAgain(c *Connection, credentials map[string]string) error {
 }
 
 // connect starts the operation that asks the app again, with new credentials or those that are stored.
-func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput, _ struct{}) (*operation.Acknowledgement, error) {
+func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput, account *Account) (*operation.Acknowledgement, error) {
 	c, err := Lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -356,6 +373,13 @@ func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput, _ stru
 
 	if err := w.setAgain(c, in.Body.Credentials); err != nil {
 		return nil, err
+	}
+
+	// The app has just said which account it is.
+	if account != nil {
+		if err := w.checkAccount(ctx, tx, c, &account.ID); err != nil {
+			return nil, err
+		}
 	}
 
 	return startAgain(ctx, tx, c, before)

@@ -87,11 +87,13 @@ func LockAll(ctx context.Context, tx *db.Tx, connections []id.ID) error {
 // insert inserts a connection. It fails for a reference that another connection has.
 func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
 	_, err := tx.Exec(ctx, `
-		insert into connection (team_id, id, short_ref, unique_ref, app_id, name, status, settings, credentials, expires_at, created_at, updated_at)
-		values (@team, @id, @short, @ref, @app, @name, @status, @settings, @credentials, @expires, @now, @now)`,
+		insert into connection (team_id, id, short_ref, unique_ref, app_id, name, status, settings, credentials, external_account_id, external_account_name,
+			expires_at, created_at, updated_at)
+		values (@team, @id, @short, @ref, @app, @name, @status, @settings, @credentials, @account, @account_name, @expires, @now, @now)`,
 		db.Args{
 			"team": tx.Team, "id": c.ID, "short": c.ShortRef, "ref": c.UniqueRef, "app": c.AppID, "name": c.Name, "status": c.Status,
-			"settings": c.Settings, "credentials": c.Credentials, "expires": c.ExpiresAt, "now": tx.Now,
+			"settings": c.Settings, "credentials": c.Credentials, "account": c.ExternalAccountID, "account_name": c.ExternalAccountName,
+			"expires": c.ExpiresAt, "now": tx.Now,
 		})
 
 	return conflict(err)
