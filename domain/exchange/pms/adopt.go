@@ -3,6 +3,7 @@ package pms
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/record/intake"
@@ -14,13 +15,14 @@ import (
 // adopt gives a connection what former connections of its account have brought: an account that is connected again has
 // the same records, whichever connection brings them. Their listings stay what they were here, and so does the accounting
 // window.
-func adopt(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
-	former, err := connection.ListFormer(ctx, tx, connectionID)
+func (k *app) adopt(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
+	former, err := k.ListFormer(ctx, tx, connectionID)
 	if err != nil {
 		return err
 	}
 
-	for _, from := range former {
+	// The newest first: what it has brought is not replaced by what an older one has.
+	for _, from := range slices.Backward(former) {
 		if err := intake.Adopt(ctx, tx, connectionID, from); err != nil {
 			return err
 		}

@@ -188,7 +188,7 @@ func (s *Systems) readListings(ctx context.Context, d *db.DB, scope db.Scope, c 
 	}
 
 	return func(ctx context.Context, tx *db.Tx) error {
-		if err := adopt(ctx, tx, c.ID); err != nil {
+		if err := find(c.AppID).adopt(ctx, tx, c.ID); err != nil {
 			return err
 		}
 

@@ -44,10 +44,10 @@ func lockAccounts(ctx context.Context, tx *db.Tx, app AppID) error {
 
 // listAccount returns the other connections in some status to an account at the app of c, the oldest first. Where a team says
 // at which address the app is, as with our own protocol, ids of accounts are only known at that address.
-func (a *App) listAccount(ctx context.Context, tx *db.Tx, c *Connection, account string, status Status) ([]id.ID, error) {
+func (a *App) listAccount(ctx context.Context, tx *db.Tx, c *Connection, account string, statuses ...Status) ([]id.ID, error) {
 	found, err := db.Select[Connection](ctx, tx, `
-		select `+columns+` from connection c where c.team_id = @team and c.app_id = @app and c.external_account_id = @account and c.status = @status
-			and c.id <> @id order by c.id`, db.Args{"team": tx.Team, "app": c.AppID, "account": account, "status": status, "id": c.ID})
+		select `+columns+` from connection c where c.team_id = @team and c.app_id = @app and c.external_account_id = @account and c.status = any(@statuses)
+			and c.id <> @id order by c.id`, db.Args{"team": tx.Team, "app": c.AppID, "account": account, "statuses": statuses, "id": c.ID})
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
@@ -162,13 +162,13 @@ func (w writer) checkTwin(ctx context.Context, tx *db.Tx, c *Connection) error {
 	return nil
 }
 
-// ListFormer returns the archived connections to the account of a connection, the oldest first; none while its account is
-// not known. In the work that App.Connected returns it is known already.
+// ListFormer returns the connections to the account of a connection that nothing comes over now, the oldest first; none
+// while its account is not known. In the work that App.Connected returns it is known already.
 func (a *App) ListFormer(ctx context.Context, tx *db.Tx, connection id.ID) ([]id.ID, error) {
 	c, err := Get(ctx, tx, connection)
 	if err != nil || c.ExternalAccountID == nil {
 		return nil, err
 	}
 
-	return a.listAccount(ctx, tx, c, *c.ExternalAccountID, Archived)
+	return a.listAccount(ctx, tx, c, *c.ExternalAccountID, Archived, Disabled, ReconnectRequired)
 }

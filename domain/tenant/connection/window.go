@@ -77,19 +77,6 @@ func Cut(ctx context.Context, tx *db.Tx, source, target *Connection, at day.Day)
 	return nil
 }
 
-// ListFormer returns the connections of the team to the account of a connection that are not active, the newest first.
-func ListFormer(ctx context.Context, tx *db.Tx, connection id.ID) ([]id.ID, error) {
-	found, err := db.Select[id.ID](ctx, tx, `
-		select o.id from connection c join connection o on o.team_id = c.team_id and o.app_id = c.app_id and o.external_account_id = c.external_account_id
-		where c.team_id = @team and c.id = @id and o.id <> c.id and o.status not in ('active', 'connecting') order by o.id desc`,
-		db.Args{"team": tx.Team, "id": connection})
-	if err != nil {
-		return nil, fmt.Errorf("find former connections of an account: %w", err)
-	}
-
-	return found, nil
-}
-
 // InheritWindow gives a connection without accounting dates those of a former connection of its account.
 func InheritWindow(ctx context.Context, tx *db.Tx, connection, former id.ID) error {
 	c, err := Lock(ctx, tx, connection)
