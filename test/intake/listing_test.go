@@ -68,4 +68,20 @@ func TestASyncKeepsTheCurrencyOfAListingInUse(t *testing.T) {
 
 	s.Get("/listings/"+used).Want(200).WantFields("", object{"address.city": "Leeds gbp", "defaultCurrency": "usd"})
 	s.Get("/listings/"+free).Want(200).WantFields("", object{"address.city": "York gbp", "defaultCurrency": "gbp"})
+
+	// A person is asked, cannot take what would change the unit of amounts, and is asked until the system says the same again.
+	s.open("1 defaultCurrency usd/gbp")
+
+	got := s.Post("/sync-conflicts/settle", object{"data": array{object{"id": s.conflict("1", "defaultCurrency"), "take": "theirs"}}}).Want(200)
+	if got.String("issues.0.reason") != "inUse" {
+		t.Errorf("settling is answered with %s", got.Body)
+	}
+
+	s.sync(intake.Full)
+	s.open("1 defaultCurrency usd/gbp")
+
+	source.changes = nil
+	source.give("listing", "1", object{"uniqueRef": "L1", "defaultCurrency": "usd"})
+	s.sync(intake.Full)
+	s.open()
 }

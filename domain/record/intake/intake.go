@@ -83,6 +83,9 @@ type Kind struct {
 	// Fills are fields that Save fills in for a new record if its source says nothing of them: what was filled in is no edit
 	// of a person.
 	Fills []string
+	// Keeps are fields that Save may keep as they are while it saves the others, such as a currency that amounts are in:
+	// another word of the source is a conflict then.
+	Keeps []string
 	// Together are fields that mean something only together, such as the days of a stay: they are merged as one.
 	Together [][]string
 	// See is told of the records that have changed, before they are matched. Nil: nothing is done.

@@ -543,6 +543,10 @@ func (in *intake) save(ctx context.Context, tx *db.Tx, k *Kind, writes []*pendin
 		return err
 	}
 
+	if err := k.askAboutKept(ctx, tx, writes, saved); err != nil {
+		return err
+	}
+
 	for i, p := range writes {
 		switch s := &saved[i]; {
 		case s.Refusal == nil && s.ID.IsZero():

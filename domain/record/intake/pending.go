@@ -217,3 +217,42 @@ func (k *Kind) loadFilled(ctx context.Context, tx *db.Tx, writes []*pending, sav
 
 	return nil
 }
+
+// askAboutKept adds conflicts about fields that Save has kept as they are, although the source has changed them.
+func (k *Kind) askAboutKept(ctx context.Context, tx *db.Tx, writes []*pending, saved []Saved) error {
+	var asked []*pending
+
+	for i, p := range writes {
+		isWritten := func(field string) bool { return p.write.Fields[field] != nil }
+		if p.write.ID != nil && !saved[i].ID.IsZero() && slices.ContainsFunc(k.Keeps, isWritten) {
+			asked = append(asked, p)
+		}
+	}
+
+	if len(asked) == 0 {
+		return nil
+	}
+
+	ids := make([]id.ID, len(asked))
+	for i, p := range asked {
+		ids[i] = *p.write.ID
+	}
+
+	here, err := k.Show(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+
+	for _, p := range asked {
+		for _, field := range k.Keeps {
+			wanted, is := p.write.Fields[field]
+			if !is || sameText(string(wanted), string(here[*p.write.ID][field])) {
+				continue
+			}
+
+			p.conflicts, p.asks = append(p.conflicts, openConflict{ID: tx.NewID(), Field: field}), true
+		}
+	}
+
+	return nil
+}
