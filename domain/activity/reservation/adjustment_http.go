@@ -257,8 +257,11 @@ func rederive(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, err
 		return nil, err
 	}
 
-	derived := journals(loaded)
-	if err := mapping.AddUnmapped(ctx, tx, findUnmapped(loaded)); err != nil {
+	derived, left := journals(loaded)
+	if err := tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) error { return mapping.AddUnmapped(ctx, tx, findUnmapped(loaded)) },
+		func(ctx context.Context, tx *db.Tx) error { return saveUnposted(ctx, tx, derived.Sources, left) },
+	); err != nil {
 		return nil, err
 	}
 

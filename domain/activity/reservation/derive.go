@@ -53,12 +53,20 @@ func (known Known) derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.
 		return nil, err
 	}
 
-	return journals(loaded), mapping.AddUnmapped(ctx, tx, findUnmapped(loaded))
+	derived, left := journals(loaded)
+	if err := mapping.AddUnmapped(ctx, tx, findUnmapped(loaded)); err != nil {
+		return nil, err
+	}
+
+	return derived, saveUnposted(ctx, tx, derived.Sources, left)
 }
 
-// journals derives the journals of loaded reservations. One that fails its check is left out with its error.
-func journals(loaded []Input) *ledger.Derived {
+// journals derives the journals of loaded reservations, and what is left out of them. One that fails its check is left
+// out with its error.
+func journals(loaded []Input) (*ledger.Derived, []unposted) {
 	out := &ledger.Derived{Failed: map[id.ID]error{}}
+
+	var left []unposted
 
 	for i := range loaded {
 		reservationID := loaded[i].Reservation.ID
@@ -70,9 +78,13 @@ func journals(loaded []Input) *ledger.Derived {
 		}
 
 		out.Sources, out.Postings = append(out.Sources, reservationID), append(out.Postings, derived.Postings...)
+		if u := derived.Unposted; u.Reason != "" {
+			u.ReservationID = reservationID
+			left = append(left, u)
+		}
 	}
 
-	return out
+	return out, left
 }
 
 // loadTouched loads the reservations that are affected by a change of the records which their journals depend on: those
@@ -237,7 +249,8 @@ func (known Known) basis(ctx context.Context, tx *db.Tx, listings []id.ID) (b ba
 func (b *basis) input(r *Reservation, o ownRecords) Input {
 	return Input{
 		Reservation: *r, Mappings: b.mappings, Assigned: b.assigned, Recognition: b.settings.DefaultRevenueRecognition,
-		LongTermStayNights: b.settings.LongTermStayNights, Window: b.window(r), Periods: b.periods[r.ListingID], Fees: b.fees[r.ListingID],
+		LongTermStayNights: b.settings.LongTermStayNights, Window: b.window(r), FirstDay: b.settings.FirstDay,
+		Periods: b.periods[r.ListingID], Fees: b.fees[r.ListingID],
 		MerchantFee: o.deposits[r.ID].MerchantFee, ChannelFee: o.deposits[r.ID].ChannelFee,
 	}
 }
@@ -321,11 +334,12 @@ func fillAll(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) e
 }
 
 // bookState is the state of reservations in the books, by reservation: their locks, whether their journals are
-// current, and the sums credited to owners although the stay has no owner.
+// current, the sums credited to owners although the stay has no owner, and what is left out of the books.
 type bookState struct {
 	locks     map[id.ID]ledger.Lock
 	statuses  map[id.ID]ledger.JournalStatus
 	ownerless map[id.ID]*money.Cents
+	unposted  map[id.ID]*unposted
 }
 
 // loadBookState loads the state of reservations in the books in one round trip.
@@ -335,14 +349,21 @@ func loadBookState(ctx context.Context, tx *db.Tx, ids []id.ID) (b bookState, er
 		db.LoadBy(&b.locks, ledger.LoadLocks, ids),
 		db.LoadBy(&b.statuses, ledger.Reservations.LoadStatuses, ids),
 		db.LoadBy(&b.ownerless, loadOwnerless, ids),
+		db.LoadBy(&b.unposted, loadUnposted, ids),
 	)
 
 	return b, err
 }
 
-// fill gives a reservation its lock, its journal status and its ownerless sum.
+// fill gives a reservation its lock, its journal status, its ownerless sum and what is left out of the books. While
+// nothing of it is posted for that reason it is shown as inactive.
 func (b *bookState) fill(r *Reservation) {
 	r.Lock, r.JournalStatus, r.ownerless = b.locks[r.ID], b.statuses[r.ID], b.ownerless[r.ID]
+
+	r.unposted = b.unposted[r.ID]
+	if u := r.unposted; u != nil && u.Whole && !u.HasEntries && r.posts() {
+		r.GeneralLedgerStatus, r.LedgerInactiveReason = LedgerInactive, &u.Reason
+	}
 }
 
 // finish computes the remaining fields once all else is loaded: financials, payment and issues. Without lines, the

@@ -74,7 +74,8 @@ type Reservation struct {
 	Listing                listing.Ref          `json:"listing"`
 	Type                   Type                 `json:"type" doc:"ownerStay is a stay of the owner; recurring fees say whether they apply to it."`
 	Status                 Status               `json:"status" doc:"booked counts in full; canceled keeps its adjustments alone; inactive counts for nothing."`
-	GeneralLedgerStatus    LedgerStatus         `json:"generalLedgerStatus"`
+	GeneralLedgerStatus    LedgerStatus         `json:"generalLedgerStatus" doc:"inactive also while nothing is posted for the reason of generalLedgerInactiveReason."`
+	LedgerInactiveReason   *InactiveReason      `json:"generalLedgerInactiveReason" db:"-" enum:"beforeStatementStartDate,outsideAccountingWindow" doc:"Why nothing of a reservation is posted that is not kept out of the books by hand: all of it is before the first day of the books, or outside the accounting window of its connection. Null otherwise."`
 	GuestName              *string              `json:"guestName"`
 	BookerName             *string              `json:"bookerName"`
 	Guests                 *int64               `json:"guests"`
@@ -104,6 +105,8 @@ type Reservation struct {
 	// ownerless is the sum that the books credit to owners although the stay has none, nil for no such sum: no day on
 	// which it is recognised and none of its nights is owned.
 	ownerless *money.Cents
+	// unposted is what the books leave out of the reservation, nil for nothing.
+	unposted *unposted
 }
 
 // Nights returns the length of the stay.
@@ -136,6 +139,7 @@ const (
 	LineTypeExcluded      InactiveReason = "lineTypeExcluded"
 	GeneralLedgerInactive InactiveReason = "generalLedgerInactive"
 	OutsideWindow         InactiveReason = "outsideAccountingWindow"
+	BeforeStart           InactiveReason = "beforeStatementStartDate"
 	UnassignedAccount     InactiveReason = "unassignedAccount"
 )
 
@@ -256,8 +260,9 @@ func paymentStatus(expected, received money.Cents) PaymentStatus {
 	}
 }
 
-// issues returns the findings about a reservation: the sum credited to owners that the stay does not have, and each
-// line type without an account. Lines of such a type are not posted.
+// issues returns the findings about a reservation: the sum credited to owners that the stay does not have, the part of
+// it that is before the first day of the books, and each line type without an account. Lines of such a type are not
+// posted.
 func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 	out := []finding.Finding{}
 	if r.ownerless != nil {
@@ -268,6 +273,10 @@ func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 				"listingId": r.ListingID, "centTotal": *r.ownerless, "currency": r.Currency,
 			},
 		})
+	}
+
+	if u := r.unposted; u != nil && u.Reason == BeforeStart && !u.Whole {
+		out = append(out, u.finding(r.Currency))
 	}
 
 	// Each type is reported once, however many lines it has.

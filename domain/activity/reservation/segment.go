@@ -131,7 +131,7 @@ func (in *Input) periodAt(at day.Day) (nearest *listing.Period) {
 }
 
 // nightly cuts a stay of so many nights for pro rata recognition: one segment for each run of nights that share a
-// month and an ownership period.
+// month and an ownership period and are on one side of the first day of the books.
 func (in *Input) nightly(nights int) []segment {
 	var out []segment
 
@@ -141,7 +141,8 @@ func (in *Input) nightly(nights int) []segment {
 		period := in.periodAt(at)
 
 		// A night that continues the last segment extends it instead of starting one of its own.
-		if n := len(out); n > 0 && out[n-1].at.Month() == at.Month() && out[n-1].period == period {
+		first := in.FirstDay != nil && at == *in.FirstDay
+		if n := len(out); n > 0 && !first && out[n-1].at.Month() == at.Month() && out[n-1].period == period {
 			out[n-1].to = night + 1
 			continue
 		}

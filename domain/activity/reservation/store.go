@@ -254,16 +254,20 @@ func loadDeposits(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposi
 type settings struct {
 	DefaultRevenueRecognition fee.Recognition
 	LongTermStayNights        *int64
-	Mappings                  []mapping.Mapping
+	// FirstDay is the first day of the books, nil for none.
+	FirstDay *day.Day
+	Mappings []mapping.Mapping
 	// Windows are the accounting windows of the connections that have one.
 	Windows map[id.ID]Window
 }
 
 // loadSettings loads the team's settings and its mappings of line types in one statement.
 func loadSettings(ctx context.Context, tx *db.Tx) (settings, error) {
-	// The mappings travel as one JSON array, so that settings and mappings need one statement.
+	// The mappings travel as one JSON array, so that settings and mappings need one statement. Until the statements of
+	// a team that moved here are imported, its books begin on the day that was asked for.
 	s, err := db.Get[settings](ctx, tx, `
-		select t.default_revenue_recognition, t.long_term_stay_nights, coalesce((
+		select t.default_revenue_recognition, t.long_term_stay_nights,
+			coalesce(t.statement_start_at, (select g.gl_start_at from migration g where g.team_id = @team)) as first_day, coalesce((
 			select jsonb_agg(jsonb_build_object('appId', m.app_id, 'lineType', m.line_type, 'channel', m.channel, 'status', m.status,
 				'accountId', m.account_id, 'party', m.party, 'revenueRecognition', m.revenue_recognition))
 			from reservation_line_mapping m where m.team_id = @team), '[]') as mappings, coalesce((

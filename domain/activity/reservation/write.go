@@ -299,8 +299,13 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 	}
 
 	// New reservations have no journal that could be replaced, so the ledger need not look for one.
-	derived := journals(loaded)
+	derived, left := journals(loaded)
 	derived.Made = !existing
+
+	kept := derived.Sources
+	if !existing {
+		kept = nil
+	}
 
 	var waiting []id.ID
 
@@ -308,6 +313,7 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 	err := tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error { return saveRows(ctx, tx, drafts) },
 		func(ctx context.Context, tx *db.Tx) error { return mapping.AddUnmapped(ctx, tx, findUnmapped(loaded)) },
+		func(ctx context.Context, tx *db.Tx) error { return saveUnposted(ctx, tx, kept, left) },
 		func(ctx context.Context, tx *db.Tx) error {
 			_, err := Source().Store(ctx, tx, derived, "", ledger.Lenience{})
 
@@ -386,6 +392,7 @@ type view struct {
 	Source      *struct{}   `json:"source,omitempty"`
 	Listing     *struct{}   `json:"listing,omitempty"`
 	Adjustments *struct{}   `json:"adjustments,omitempty"`
+	Reason      *struct{}   `json:"generalLedgerInactiveReason,omitempty"`
 	Financials  *struct{}   `json:"financials,omitempty"`
 	Payment     *struct{}   `json:"payment,omitempty"`
 }
