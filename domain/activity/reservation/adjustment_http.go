@@ -258,10 +258,19 @@ func rederive(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, err
 	}
 
 	derived, left := journals(loaded)
+
+	var switched []id.ID
 	if err := tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error { return mapping.AddUnmapped(ctx, tx, findUnmapped(loaded)) },
-		func(ctx context.Context, tx *db.Tx) error { return saveUnposted(ctx, tx, derived.Sources, left) },
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			switched, err = saveUnposted(ctx, tx, derived.Sources, left)
+			return err
+		},
 	); err != nil {
+		return nil, err
+	}
+
+	if err := relinkSwitched(ctx, tx, loaded, switched); err != nil {
 		return nil, err
 	}
 

@@ -58,7 +58,12 @@ func (known Known) derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.
 		return nil, err
 	}
 
-	return derived, saveUnposted(ctx, tx, derived.Sources, left)
+	switched, err := saveUnposted(ctx, tx, derived.Sources, left)
+	if err != nil {
+		return nil, err
+	}
+
+	return derived, relinkSwitched(ctx, tx, loaded, switched)
 }
 
 // journals derives the journals of loaded reservations, and what is left out of them. One that fails its check is left
@@ -340,6 +345,8 @@ type bookState struct {
 	statuses  map[id.ID]ledger.JournalStatus
 	ownerless map[id.ID]*money.Cents
 	unposted  map[id.ID]*unposted
+	// duplicates are the reservations of other systems that are the same stays.
+	duplicates map[id.ID][]id.ID
 }
 
 // loadBookState loads the state of reservations in the books in one round trip.
@@ -350,6 +357,7 @@ func loadBookState(ctx context.Context, tx *db.Tx, ids []id.ID) (b bookState, er
 		db.LoadBy(&b.statuses, ledger.Reservations.LoadStatuses, ids),
 		db.LoadBy(&b.ownerless, loadOwnerless, ids),
 		db.LoadBy(&b.unposted, loadUnposted, ids),
+		db.LoadBy(&b.duplicates, loadDuplicates, ids),
 	)
 
 	return b, err
@@ -360,7 +368,7 @@ func loadBookState(ctx context.Context, tx *db.Tx, ids []id.ID) (b bookState, er
 func (b *bookState) fill(r *Reservation) {
 	r.Lock, r.JournalStatus, r.ownerless = b.locks[r.ID], b.statuses[r.ID], b.ownerless[r.ID]
 
-	r.unposted = b.unposted[r.ID]
+	r.unposted, r.duplicates = b.unposted[r.ID], b.duplicates[r.ID]
 	if u := r.unposted; u != nil && u.Whole && !u.HasEntries && r.posts() {
 		r.GeneralLedgerStatus, r.LedgerInactiveReason = LedgerInactive, &u.Reason
 	}

@@ -107,6 +107,8 @@ type Reservation struct {
 	ownerless *money.Cents
 	// unposted is what the books leave out of the reservation, nil for nothing.
 	unposted *unposted
+	// duplicates are the reservations that are the same stay, brought by other systems.
+	duplicates []id.ID
 }
 
 // Nights returns the length of the stay.
@@ -261,8 +263,8 @@ func paymentStatus(expected, received money.Cents) PaymentStatus {
 }
 
 // issues returns the findings about a reservation: the sum credited to owners that the stay does not have, the part of
-// it that is before the first day of the books, and each line type without an account. Lines of such a type are not
-// posted.
+// it that is before the first day of the books, the same stay of another system, and each line type without an account.
+// Lines of such a type are not posted.
 func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 	out := []finding.Finding{}
 	if r.ownerless != nil {
@@ -277,6 +279,10 @@ func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 
 	if u := r.unposted; u != nil && u.Reason == BeforeStart && !u.Whole {
 		out = append(out, u.finding(r.Currency))
+	}
+
+	if r.duplicates != nil {
+		out = append(out, DuplicateFinding(r.duplicates))
 	}
 
 	// Each type is reported once, however many lines it has.

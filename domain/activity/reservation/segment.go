@@ -28,14 +28,20 @@ func (in *Input) recognition() fee.Recognition {
 	return in.Recognition
 }
 
-// Window is the accounting window of a connection: from StartAt to before EndAt. Nil is no bound.
+// Window is the accounting window of a connection: from StartAt to before EndAt. Nil is no bound. Without bounds it can be
+// closed: another connection is the accounting source.
 type Window struct {
 	StartAt *day.Day `json:"startAt"`
 	EndAt   *day.Day `json:"endAt"`
+	Closed  bool     `json:"closed"`
 }
 
 // has returns true for a date in the window.
 func (w Window) has(at day.Day) bool {
+	if w.Closed {
+		return false
+	}
+
 	return (w.StartAt == nil || !at.Before(*w.StartAt)) && (w.EndAt == nil || at.Before(*w.EndAt))
 }
 

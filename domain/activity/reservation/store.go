@@ -126,7 +126,8 @@ func loadUnlinkedTransactions(ctx context.Context, tx *db.Tx, codes, guests []st
 	found, err := db.Select[id.ID](ctx, tx, `
 		select t.id from transaction t where t.team_id = @team and t.status = 'active' and t.id in (
 			select l.transaction_id from transaction_line l
-			where l.team_id = @team and l.reservation_id is null and l.match_confirmation_code = any(@codes) and l.match_confirmation_code <> ''
+			where l.team_id = @team and l.reservation_id is null and l.match_confirmation_code is not null and l.match_confirmation_code <> ''
+				and stayledger_plain(l.match_confirmation_code) = any(array(select stayledger_plain(c) from unnest(@codes::text[]) c))
 			union all
 			select l.transaction_id from transaction_line l
 			where l.team_id = @team and l.reservation_id is null and l.match_stripe_guest_ref = any(@guests) and l.match_stripe_guest_ref <> '')
@@ -271,8 +272,8 @@ func loadSettings(ctx context.Context, tx *db.Tx) (settings, error) {
 			select jsonb_agg(jsonb_build_object('appId', m.app_id, 'lineType', m.line_type, 'channel', m.channel, 'status', m.status,
 				'accountId', m.account_id, 'party', m.party, 'revenueRecognition', m.revenue_recognition))
 			from reservation_line_mapping m where m.team_id = @team), '[]') as mappings, coalesce((
-			select jsonb_object_agg(c.id, jsonb_build_object('startAt', c.accounting_start_at, 'endAt', c.accounting_end_at))
-			from connection c where c.team_id = @team and (c.accounting_start_at is not null or c.accounting_end_at is not null)), '{}') as windows
+			select jsonb_object_agg(c.id, jsonb_build_object('startAt', c.accounting_start_at, 'endAt', c.accounting_end_at, 'closed', c.is_outside_books))
+			from connection c where c.team_id = @team and (c.accounting_start_at is not null or c.accounting_end_at is not null or c.is_outside_books)), '{}') as windows
 		from team t where t.id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return settings{}, fmt.Errorf("read team settings: %w", err)

@@ -3,6 +3,7 @@ package reservation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"stayledger/domain/books/ledger"
@@ -108,8 +109,83 @@ func loadUnposted(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*unpos
 }
 
 // saveUnposted keeps what the books leave out of reservations whose journals were derived. The reservations that stored
-// names have no other rows afterwards.
-func saveUnposted(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposted) error {
+// names have no other rows afterwards. It returns those of them that begin or cease to be posted by that.
+func saveUnposted(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposted) ([]id.ID, error) {
+	var out []id.ID
+
+	err := tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			out, err = loadSwitched(ctx, tx, stored, left)
+			return err
+		},
+		func(ctx context.Context, tx *db.Tx) error { return upsertUnposted(ctx, tx, stored, left) },
+	)
+
+	return out, err
+}
+
+// loadSwitched loads, of reservations that were stored before, those that nothing is posted of now although something was
+// before, or the other way round.
+func loadSwitched(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposted) ([]id.ID, error) {
+	if len(stored) == 0 {
+		return nil, nil
+	}
+
+	was, err := db.Select[id.ID](ctx, tx, `select reservation_id from reservation_unposted where team_id = @team and reservation_id = any(@ids) and whole`,
+		db.Args{"team": tx.Team, "ids": stored})
+	if err != nil {
+		return nil, fmt.Errorf("read what was left out of the books: %w", err)
+	}
+
+	// What is in one of the lists alone has changed.
+	differ := map[id.ID]bool{}
+	for _, reservationID := range was {
+		differ[reservationID] = true
+	}
+
+	for i := range left {
+		if u := &left[i]; u.Whole {
+			differ[u.ReservationID] = !differ[u.ReservationID]
+		}
+	}
+
+	var out []id.ID
+
+	for _, reservationID := range stored {
+		if differ[reservationID] {
+			out = append(out, reservationID)
+		}
+	}
+
+	return out, nil
+}
+
+// relinkSwitched starts the operation that links the transactions which wait for one of several reservations of a code:
+// those of loaded that switched names are in the books now, or are not any more.
+func relinkSwitched(ctx context.Context, tx *db.Tx, loaded []Input, switched []id.ID) error {
+	if len(switched) == 0 {
+		return nil
+	}
+
+	var codes, guests []string
+
+	for i := range loaded {
+		if r := &loaded[i].Reservation; slices.Contains(switched, r.ID) {
+			code, guest := r.matchKeys()
+			codes, guests = append(codes, code), append(guests, guest)
+		}
+	}
+
+	waiting, err := loadUnlinkedTransactions(ctx, tx, codes, guests)
+	if err != nil {
+		return err
+	}
+
+	return StartRelink(ctx, tx, switched, waiting)
+}
+
+// upsertUnposted writes the rows of what is left out, and deletes those of stored reservations that are posted as a whole.
+func upsertUnposted(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposted) error {
 	var (
 		ids                    []id.ID
 		reasons                []string

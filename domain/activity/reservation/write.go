@@ -307,13 +307,16 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 		kept = nil
 	}
 
-	var waiting []id.ID
+	var waiting, switched []id.ID
 
 	// Then all writes in one round trip: none needs the result of another.
 	err := tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error { return saveRows(ctx, tx, drafts) },
 		func(ctx context.Context, tx *db.Tx) error { return mapping.AddUnmapped(ctx, tx, findUnmapped(loaded)) },
-		func(ctx context.Context, tx *db.Tx) error { return saveUnposted(ctx, tx, kept, left) },
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			switched, err = saveUnposted(ctx, tx, kept, left)
+			return err
+		},
 		func(ctx context.Context, tx *db.Tx) error {
 			_, err := Source().Store(ctx, tx, derived, "", ledger.Lenience{})
 
@@ -331,7 +334,11 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 	}
 
 	// Last, transactions that were booked before one of these reservations existed, or that follow one which moved.
-	return StartRelink(ctx, tx, []id.ID{drafts[0].ID}, waiting)
+	if err := StartRelink(ctx, tx, []id.ID{drafts[0].ID}, waiting); err != nil {
+		return err
+	}
+
+	return relinkSwitched(ctx, tx, loaded, switched)
 }
 
 // saveRows writes the rows and lines of drafts and their audit events.
@@ -440,7 +447,7 @@ func note(tx *db.Tx, what audit.Type, before, after *Reservation) {
 // loadRelinks loads the transactions to derive again after drafts were saved: those that were booked before their
 // reservation arrived, or while several reservations had the confirmation code or guest that they know it by, and
 // those with lines that have their listing from a reservation which moves to another. Only drafts that gain or lose
-// such a name or a listing are looked up.
+// such a name or a listing, or are put into the books or out of them, are looked up.
 func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error) {
 	var (
 		codes, guests []string
@@ -460,7 +467,7 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 				moved = append(moved, d.ID)
 			}
 
-			if code == oldCode && guest == oldGuest && !elsewhere {
+			if code == oldCode && guest == oldGuest && !elsewhere && d.GeneralLedgerStatus == d.before.GeneralLedgerStatus {
 				continue
 			}
 

@@ -15,20 +15,30 @@ const waiting = `l.reservation_id is null and (l.match_confirmation_code is not 
 
 // found is the SQL condition on the reservations r that a line l names. A canceled stay can still be paid, an
 // inactive one cannot. A reservation in another currency cannot be paid either; callers add that condition.
-const found = `r.team_id = l.team_id and r.status <> 'inactive' and (r.confirmation_code = l.match_confirmation_code
+const found = `r.team_id = l.team_id and r.status <> 'inactive' and (stayledger_plain(r.confirmation_code) = stayledger_plain(l.match_confirmation_code)
 	or l.match_stripe_guest_ref is not null and r.metadata ->> 'stripeGuestRef' = l.match_stripe_guest_ref)
 	and (l.listing_id is null or l.listing_id = r.listing_id)`
 
+// theFit is the SQL of the reservation r that a group of fitting ones is: the only one that is in the books, or else the only
+// one. It is null if a person has to say which one was paid.
+const theFit = `case when count(*) filter (where ` + inBooks + `) = 1 then min(r.id::text) filter (where ` + inBooks + `)
+	when count(*) = 1 then min(r.id::text) end::uuid`
+
+// inBooks is the SQL condition that a reservation r is posted. One that is kept out of the books is the stay of another
+// system, or was before them.
+const inBooks = `r.general_ledger_status = 'active' and not exists (
+	select from reservation_unposted u where u.team_id = r.team_id and u.reservation_id = r.id and u.whole)`
+
 // linkLines links lines of stored transactions to the reservations that they wait for and returns those
-// reservations. A line that fits two reservations stays as it is: a person has to say which one was paid.
+// reservations. A line that fits two reservations in the books stays as it is: a person has to say which one was paid.
 func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, error) {
-	// A line links if exactly one reservation fits. It gets the listing of the reservation unless it has one, and
+	// A line links if one reservation fits. It gets the listing of the reservation unless it has one, and
 	// follows the reservation if that gave the listing.
 	linked, err := db.Select[moved](ctx, tx, `
 		with fits as (
-			select l.id, min(r.id::text)::uuid as reservation_id from transaction_line l join reservation r on `+found+`
+			select l.id, `+theFit+` as reservation_id from transaction_line l join reservation r on `+found+`
 			where l.team_id = @team and l.transaction_id = any(@ids) and `+waiting+`
-				and r.currency = (select t.currency from transaction t where t.team_id = @team and t.id = l.transaction_id) group by l.id having count(*) = 1),
+				and r.currency = (select t.currency from transaction t where t.team_id = @team and t.id = l.transaction_id) group by l.id having `+theFit+` is not null),
 		held as ( /* before the lines share them: see holdStays */
 			select id, listing_id from reservation where team_id = @team and id in (select reservation_id from fits) order by id for update)
 		update transaction_line l set reservation_id = r.id, listing_id = coalesce(l.listing_id, r.listing_id), follows_reservation = l.listing_id is null
@@ -113,14 +123,14 @@ func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		ReservationID id.ID
 	}
 
-	// Then find the reservations of all lines with one query. Only a line that exactly one reservation fits is
-	// linked.
+	// Then find the reservations of all lines with one query. A line that several reservations fit is not linked, unless
+	// one of them alone is in the books.
 	fits, err := db.Select[fit](ctx, tx, `
-		select l.n::int as n, min(r.id::text)::uuid as reservation_id
+		select l.n::int as n, `+theFit+` as reservation_id
 		from (select @team::uuid as team_id, * from unnest(@codes::text[], @guests::text[], @listings::uuid[], @currencies::text[]) with ordinality
 			as w (match_confirmation_code, match_stripe_guest_ref, listing_id, currency, n)) l
 			join reservation r on `+found+` and r.currency = l.currency
-		where r.team_id = @team group by l.n having count(*) = 1`,
+		where r.team_id = @team group by l.n having `+theFit+` is not null`,
 		db.Args{"team": tx.Team, "codes": codes, "guests": guests, "listings": listings, "currencies": currencies})
 	if err != nil {
 		return fmt.Errorf("find the reservations that lines name: %w", err)
