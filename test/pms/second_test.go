@@ -224,6 +224,26 @@ func TestAPersonSettlesADuplicate(t *testing.T) {
 	p.Publish("2026-01", p.house)
 }
 
+// Money that was linked by a code when one system alone had the stay goes to the stay of the accounting source, once the
+// other one is outside the books.
+func TestMoneyFollowsTheStayInTheBooks(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+
+	deposit := p.deposit("C-r1")
+	p.wantPaid(deposit, p.of(p.connection))
+	p.join(booked("r1", "N1", "2026-01-10", "2026-01-13"))
+	p.wantPaid(deposit, p.of(p.connection))
+
+	// The second system becomes the source, and the first one is outside.
+	p.change(p.second, object{"accountingStartAt": "2026-01-01"})
+	p.wantPaid(deposit, p.of(p.second))
+	p.wantOwed("with the second one as the source", 45050-10000)
+	p.Get("/reservations/"+p.of(p.second)).Want(200).WantFields("financials", object{"paid": 10000})
+	p.Get("/reservations/"+p.of(p.connection)).Want(200).WantFields("financials", object{"paid": 0})
+	p.Publish("2026-01", p.house)
+}
+
 // What a connection without dates has posted stays when it is switched off or archived, and when another system becomes
 // the source then; what it has not posted does not come in by that.
 func TestConnectionsThatAreNotActiveKeepTheirPlace(t *testing.T) {

@@ -139,6 +139,24 @@ func loadUnlinkedTransactions(ctx context.Context, tx *db.Tx, codes, guests []st
 	return found, nil
 }
 
+// loadNaming loads the active transactions with a line that is linked to one of these reservations and names it by a
+// confirmation code or guest: another reservation may have the same.
+func loadNaming(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+
+	found, err := db.Select[id.ID](ctx, tx, `
+		select distinct t.id from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active'
+		where l.team_id = @team and l.reservation_id = any(@ids) and (l.match_confirmation_code is not null or l.match_stripe_guest_ref is not null)
+		order by t.id`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("find transactions that name reservations: %w", err)
+	}
+
+	return found, nil
+}
+
 // loadFollowers loads the transactions with a line that has its listing from one of these reservations. Archived ones
 // count too: otherwise they would return to the former listing when they are brought back.
 func loadFollowers(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {

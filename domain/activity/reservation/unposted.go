@@ -160,8 +160,8 @@ func loadSwitched(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposte
 	return out, nil
 }
 
-// relinkSwitched starts the operation that links the transactions which wait for one of several reservations of a code:
-// those of loaded that switched names are in the books now, or are not any more.
+// relinkSwitched starts the operation that links the transactions which wait for one of several reservations of a code, or
+// are linked to one of them: those of loaded that switched names are in the books now, or are not any more.
 func relinkSwitched(ctx context.Context, tx *db.Tx, loaded []Input, switched []id.ID) error {
 	if len(switched) == 0 {
 		return nil
@@ -181,7 +181,12 @@ func relinkSwitched(ctx context.Context, tx *db.Tx, loaded []Input, switched []i
 		return err
 	}
 
-	return StartRelink(ctx, tx, switched, waiting)
+	linked, err := loadNaming(ctx, tx, switched)
+	if err != nil {
+		return err
+	}
+
+	return StartRelink(ctx, tx, switched, id.Distinct(append(waiting, linked...)))
 }
 
 // upsertUnposted writes the rows of what is left out, and deletes those of stored reservations that are posted as a whole.

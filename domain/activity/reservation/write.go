@@ -451,7 +451,7 @@ func note(tx *db.Tx, what audit.Type, before, after *Reservation) {
 func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error) {
 	var (
 		codes, guests []string
-		moved         []id.ID
+		moved, put    []id.ID
 	)
 
 	for _, d := range drafts {
@@ -467,7 +467,12 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 				moved = append(moved, d.ID)
 			}
 
-			if code == oldCode && guest == oldGuest && !elsewhere && d.GeneralLedgerStatus == d.before.GeneralLedgerStatus {
+			switched := d.GeneralLedgerStatus != d.before.GeneralLedgerStatus
+			if switched {
+				put = append(put, d.ID)
+			}
+
+			if code == oldCode && guest == oldGuest && !elsewhere && !switched {
 				continue
 			}
 
@@ -488,7 +493,12 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 		return nil, err
 	}
 
-	waiting = append(waiting, following...)
+	linked, err := loadNaming(ctx, tx, put)
+	if err != nil {
+		return nil, err
+	}
+
+	waiting = append(append(waiting, following...), linked...)
 
 	return id.Distinct(waiting), nil
 }

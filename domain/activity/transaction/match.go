@@ -10,8 +10,10 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// waiting is the SQL condition on lines l of active transactions that name a reservation which is not linked yet.
-const waiting = `l.reservation_id is null and (l.match_confirmation_code is not null or l.match_stripe_guest_ref is not null)`
+// waiting is the SQL condition on lines l of active transactions that name a reservation which is not linked yet, or that
+// are linked to one which has left the books.
+var waiting = `(l.match_confirmation_code is not null or l.match_stripe_guest_ref is not null) and (l.reservation_id is null
+	or exists (select from reservation s where s.team_id = l.team_id and s.id = l.reservation_id and not (` + inBooksSQL("s") + `)))`
 
 // found is the SQL condition on the reservations r that a line l names. A canceled stay can still be paid, an
 // inactive one cannot. A reservation in another currency cannot be paid either; callers add that condition.
@@ -21,30 +23,38 @@ const found = `r.team_id = l.team_id and r.status <> 'inactive' and (stayledger_
 
 // theFit is the SQL of the reservation r that a group of fitting ones is: the only one that is in the books, or else the only
 // one. It is null if a person has to say which one was paid.
-const theFit = `case when count(*) filter (where ` + inBooks + `) = 1 then min(r.id::text) filter (where ` + inBooks + `)
+var theFit = `case when count(*) filter (where ` + inBooksSQL("r") + `) = 1 then min(r.id::text) filter (where ` + inBooksSQL("r") + `)
 	when count(*) = 1 then min(r.id::text) end::uuid`
 
-// inBooks is the SQL condition that a reservation r is posted. One that is kept out of the books is the stay of another
-// system, or was before them.
-const inBooks = `r.general_ledger_status = 'active' and not exists (
-	select from reservation_unposted u where u.team_id = r.team_id and u.reservation_id = r.id and u.whole)`
+// inBooksSQL returns the SQL condition that a reservation is posted. One that is kept out of the books is the stay of
+// another system, or was before them.
+func inBooksSQL(r string) string {
+	return r + `.general_ledger_status = 'active' and not exists (
+		select from reservation_unposted u where u.team_id = ` + r + `.team_id and u.reservation_id = ` + r + `.id and u.whole)`
+}
 
 // linkLines links lines of stored transactions to the reservations that they wait for and returns those
-// reservations. A line that fits two reservations in the books stays as it is: a person has to say which one was paid.
+// reservations. A line whose reservation has left the books goes to the one in the books that it names as well. A line that fits two reservations in the books stays as it is: a person has to say which one was paid.
 func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, error) {
 	// A line links if one reservation fits. It gets the listing of the reservation unless it has one, and
 	// follows the reservation if that gave the listing.
-	linked, err := db.Select[moved](ctx, tx, `
+	type row struct {
+		TransactionID, LineID                     id.ID
+		OldListingID, ListingID, OldReservationID *id.ID
+		ReservationID                             id.ID
+	}
+
+	linked, err := db.Select[row](ctx, tx, `
 		with fits as (
 			select l.id, `+theFit+` as reservation_id from transaction_line l join reservation r on `+found+`
 			where l.team_id = @team and l.transaction_id = any(@ids) and `+waiting+`
 				and r.currency = (select t.currency from transaction t where t.team_id = @team and t.id = l.transaction_id) group by l.id having `+theFit+` is not null),
 		held as ( /* before the lines share them: see holdStays */
 			select id, listing_id from reservation where team_id = @team and id in (select reservation_id from fits) order by id for update)
-		update transaction_line l set reservation_id = r.id, listing_id = coalesce(l.listing_id, r.listing_id), follows_reservation = l.listing_id is null
+		update transaction_line l set reservation_id = r.id, listing_id = coalesce(l.listing_id, r.listing_id), follows_reservation = l.follows_reservation or l.listing_id is null
 		from fits join held r on r.id = fits.reservation_id, transaction_line o
-		where l.team_id = @team and l.id = fits.id and o.team_id = l.team_id and o.id = l.id
-		returning l.transaction_id, l.id as line_id, o.listing_id as old_listing_id, l.listing_id, l.reservation_id, null::uuid as old_statement`, db.Args{"team": tx.Team, "ids": transactions})
+		where l.team_id = @team and l.id = fits.id and o.team_id = l.team_id and o.id = l.id and l.reservation_id is distinct from r.id
+		returning l.transaction_id, l.id as line_id, o.listing_id as old_listing_id, l.listing_id, o.reservation_id as old_reservation_id, l.reservation_id`, db.Args{"team": tx.Team, "ids": transactions})
 	if err != nil {
 		return nil, fmt.Errorf("link lines to reservations: %w", err)
 	}
@@ -52,12 +62,20 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 	// Then write an audit event for each line.
 	stays := make([]id.ID, len(linked))
 	for i := range linked {
-		m := &linked[i]
-		stays[i] = *m.ReservationID
+		l := &linked[i]
+		stays[i] = l.ReservationID
+
+		// A line that waited had no reservation, so its event shows none.
+		before := map[string]*id.ID{"listingId": l.OldListingID}
+		if l.OldReservationID != nil {
+			before["reservationId"] = l.OldReservationID
+		}
+
 		noteLine(
-			tx, audit.Matched, m,
-			map[string]*id.ID{"listingId": m.OldListingID},
-			map[string]*id.ID{"listingId": m.ListingID, "reservationId": m.ReservationID},
+			tx, audit.Matched,
+			&moved{TransactionID: l.TransactionID, LineID: l.LineID, OldListingID: l.OldListingID, ListingID: l.ListingID, ReservationID: &l.ReservationID},
+			before,
+			map[string]*id.ID{"listingId": l.ListingID, "reservationId": &l.ReservationID},
 		)
 	}
 
