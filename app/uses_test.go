@@ -94,6 +94,7 @@ var noUses = map[string]map[string]string{
 	"reservation": {
 		"reservation_adjustment.reservation_id": "goes with the reservation",
 		"reservation_line.reservation_id":       "goes with the reservation",
+		"reservation_unposted.reservation_id":   "goes with the reservation",
 	},
 }
 

@@ -9,7 +9,7 @@ create function stayledger_plain(text) returns text language sql immutable paral
 $$;
 
 drop index reservation_by_confirmation_code;
-create index reservation_by_code on reservation (team_id, stayledger_plain(confirmation_code)) where confirmation_code is not null;
+create index reservation_by_plain_code on reservation (team_id, stayledger_plain(confirmation_code));
 drop index transaction_line_unmatched;
 create index transaction_line_unmatched on transaction_line (team_id, stayledger_plain(match_confirmation_code))
     where reservation_id is null and match_confirmation_code is not null;
@@ -18,6 +18,6 @@ create index transaction_line_unmatched on transaction_line (team_id, stayledger
 drop index transaction_line_unmatched;
 create index transaction_line_unmatched on transaction_line (team_id, match_confirmation_code)
     where reservation_id is null and match_confirmation_code is not null;
-drop index reservation_by_code;
+drop index reservation_by_plain_code;
 create index reservation_by_confirmation_code on reservation (team_id, confirmation_code) where confirmation_code is not null;
 drop function stayledger_plain(text);

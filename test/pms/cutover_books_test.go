@@ -41,6 +41,8 @@ func TestAPreviewSaysHowTheBooksWillDiffer(t *testing.T) {
 	t.Parallel()
 	c := newMove(t)
 
+	c.postEarly()
+
 	// Each deposit is behind other reservations afterwards; the last one behind none.
 	stays := []string{}
 

@@ -157,6 +157,14 @@ func (c *move) revenue(stay *apitest.Response) (sum int64) {
 	return sum
 }
 
+// postEarly has the stay of the target in January in the books, as it was posted before the source was the accounting
+// source.
+func (c *move) postEarly() {
+	c.T.Helper()
+	c.Exec(`update connection set is_outside_books = false where team_id = @team and id = @id`, db.Args{"id": c.target})
+	c.Post("/reservations/journal-entries", object{"ids": array{c.of(c.target, "C-early").String("id")}}).Want(200)
+}
+
 // Proves: CUT-02..CUT-12, CUT-18..CUT-30, CUT-34, CUT-37, CUT-42..CUT-49, INIT-16, INIT-17, RSN-54, OPEN-54, OPEN-55, OPEN-57.
 func TestATeamMovesToAnotherSystem(t *testing.T) {
 	t.Parallel()
@@ -203,7 +211,7 @@ func TestATeamMovesToAnotherSystem(t *testing.T) {
 	}).Want(201).String("id")}
 
 	// Stays that came from no system, one of them with the code of a stay that will be retired, and deposits that could be
-	// those of two stays.
+	// those of two stays: where one of them alone is in the books, it is that one's.
 	stay := func(listing, code string) string {
 		return c.Post("/reservations", object{
 			"listingId": listing, "checkIn": "2026-02-20", "checkOut": "2026-02-22", "confirmationCode": code, "lines": array{object{"type": "rent", "amount": 30_000}},
@@ -211,12 +219,14 @@ func TestATeamMovesToAnotherSystem(t *testing.T) {
 	}
 	own, again := stay(merged, "Own"), stay(c.home.ID.String(), "C-lost")
 	either := map[string]string{} // the stay of each deposit in the end
+	ofSource := c.of(c.connection, "C-code").String("id")
 
 	for code, want := range map[string]string{"C-code": c.of(c.target, "C-code").String("id"), "C-lost": again} {
 		got := c.Post("/transactions", object{
 			"type": "deposit", "date": "2026-02-03", "lines": array{object{"assignment": "accountsReceivable", "amount": 800, "matchReservationConfirmationCode": code}},
 		}).Want(201)
-		if either[got.String("id")] = want; got.String("lines.0.reservationId") != "null" {
+		first := map[string]string{"C-code": ofSource, "C-lost": "null"}[code]
+		if either[got.String("id")] = want; got.String("lines.0.reservationId") != first {
 			t.Errorf("the deposit of either stay is %s", got.Body)
 		}
 	}
@@ -429,9 +439,11 @@ func TestACutoverMovesNothingThatIsLocked(t *testing.T) {
 			c.Post("/statements", object{"month": "2026-03", "status": "inReview", "listingPeriodIds": array{c.home.Period}}).Want(201)
 		}},
 		{"a reservation of the target in books that are closed for the caller", "reservationLocked", func(c *move) {
+			c.postEarly()
 			c.Post("/team/books-closing", object{"softClosedAt": "2026-02-01", "softClosePosters": array{}, "reason": "Month end"}).Want(201)
 		}},
 		{"a reservation of the target in closed books", "reservationLocked", func(c *move) {
+			c.postEarly()
 			c.Post("/team/books-closing", object{"booksClosedAt": "2026-02-01", "reason": "Done"}).Want(201)
 		}},
 		{"a listing of the target with lines in closed books", "booksClosed", func(c *move) {

@@ -150,8 +150,11 @@ func twins(t *testing.T) (url string, one, other *scene) {
 	one = &scene{World: world.In(t, d), system: system, url: server.URL}
 	other = &scene{World: world.In(t, d), system: system, url: server.URL}
 
-	one.connect()
-	other.connect()
+	// The books begin before the stays of the system.
+	for _, s := range []*scene{one, other} {
+		s.Put("/team", object{"statementStartAt": "2020-01-01"}).Want(200)
+		s.connect()
+	}
 
 	return url, one, other
 }

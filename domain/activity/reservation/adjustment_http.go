@@ -257,8 +257,20 @@ func rederive(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, err
 		return nil, err
 	}
 
-	derived := journals(loaded)
-	if err := mapping.AddUnmapped(ctx, tx, findUnmapped(loaded)); err != nil {
+	derived, left := journals(loaded)
+
+	var switched []id.ID
+	if err := tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) error { return mapping.AddUnmapped(ctx, tx, findUnmapped(loaded)) },
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			switched, err = saveUnposted(ctx, tx, derived.Sources, left)
+			return err
+		},
+	); err != nil {
+		return nil, err
+	}
+
+	if err := relinkSwitched(ctx, tx, loaded, switched); err != nil {
 		return nil, err
 	}
 

@@ -131,13 +131,14 @@ func noteRehomed(ctx context.Context, tx *db.Tx, found []rehomed) ([]id.ID, erro
 	return loadUnlinkedTransactions(ctx, tx, codes, guests)
 }
 
-// Adopt says that the reservations of a connection come over another one of the same account from now on.
-func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) error {
+// Adopt says that the reservations of a connection come over another one of the same account from now on. It returns them.
+// Their journals have to be derived again, by the accounting window of that one.
+func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `
 		update reservation set connection_id = @into, updated_at = @now where team_id = @team and connection_id = @from returning id`,
 		db.Args{"team": tx.Team, "into": into, "from": from, "now": tx.Now})
 	if err != nil {
-		return fmt.Errorf("give a connection the reservations of another one: %w", err)
+		return nil, fmt.Errorf("give a connection the reservations of another one: %w", err)
 	}
 
 	at := func(connection id.ID) any { return map[string]id.ID{"connectionId": connection} }
@@ -145,7 +146,7 @@ func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) error {
 		audit.Note(tx, audit.Updated, audit.Reservation, v, at(from), at(into))
 	}
 
-	return nil
+	return found, nil
 }
 
 // DeriveErrors are the conditions that Derive fails with.

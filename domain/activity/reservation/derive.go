@@ -55,12 +55,25 @@ func (known Known) derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.
 		return nil, err
 	}
 
-	return journals(loaded), mapping.AddUnmapped(ctx, tx, findUnmapped(loaded))
+	derived, left := journals(loaded)
+	if err := mapping.AddUnmapped(ctx, tx, findUnmapped(loaded)); err != nil {
+		return nil, err
+	}
+
+	switched, err := saveUnposted(ctx, tx, derived.Sources, left)
+	if err != nil {
+		return nil, err
+	}
+
+	return derived, relinkSwitched(ctx, tx, loaded, switched)
 }
 
-// journals derives the journals of loaded reservations. One that fails its check is left out with its error.
-func journals(loaded []Input) *ledger.Derived {
+// journals derives the journals of loaded reservations, and what is left out of them. One that fails its check is left
+// out with its error.
+func journals(loaded []Input) (*ledger.Derived, []unposted) {
 	out := &ledger.Derived{Failed: map[id.ID]error{}}
+
+	var left []unposted
 
 	for i := range loaded {
 		reservationID := loaded[i].Reservation.ID
@@ -72,9 +85,13 @@ func journals(loaded []Input) *ledger.Derived {
 		}
 
 		out.Sources, out.Postings = append(out.Sources, reservationID), append(out.Postings, derived.Postings...)
+		if u := derived.Unposted; u.Reason != "" {
+			u.ReservationID = reservationID
+			left = append(left, u)
+		}
 	}
 
-	return out
+	return out, left
 }
 
 // loadTouched loads the reservations that are affected by a change of the records which their journals depend on: those
@@ -239,7 +256,8 @@ func (known Known) basis(ctx context.Context, tx *db.Tx, listings []id.ID) (b ba
 func (b *basis) input(r *Reservation, o ownRecords) Input {
 	return Input{
 		Reservation: *r, Mappings: b.mappings, Assigned: b.assigned, Recognition: b.settings.DefaultRevenueRecognition,
-		LongTermStayNights: b.settings.LongTermStayNights, Window: b.window(r), Periods: b.periods[r.ListingID], Fees: b.fees[r.ListingID],
+		LongTermStayNights: b.settings.LongTermStayNights, Window: b.window(r), FirstDay: b.settings.FirstDay,
+		Periods: b.periods[r.ListingID], Fees: b.fees[r.ListingID],
 		MerchantFee: o.deposits[r.ID].MerchantFee, ChannelFee: o.deposits[r.ID].ChannelFee,
 	}
 }
@@ -323,12 +341,16 @@ func fillAll(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) e
 }
 
 // bookState is the state of reservations in the books, by reservation: their locks, whether their journals are
-// current, the sums credited to owners although the stay has no owner, and what is to be looked at about their sources.
+// current, the sums credited to owners although the stay has no owner, what is left out of the books, and what is to be
+// looked at about their sources.
 type bookState struct {
 	locks     map[id.ID]ledger.Lock
 	statuses  map[id.ID]ledger.JournalStatus
 	ownerless map[id.ID]*money.Cents
 	outside   map[id.ID][]finding.Finding
+	unposted  map[id.ID]*unposted
+	// duplicates are the reservations of other systems that are the same stays.
+	duplicates map[id.ID][]id.ID
 }
 
 // loadBookState loads the state of reservations in the books in one round trip.
@@ -339,15 +361,22 @@ func loadBookState(ctx context.Context, tx *db.Tx, ids []id.ID) (b bookState, er
 		db.LoadBy(&b.statuses, ledger.Reservations.LoadStatuses, ids),
 		db.LoadBy(&b.ownerless, loadOwnerless, ids),
 		db.LoadBy(&b.outside, intake.LoadIssues, ids),
+		db.LoadBy(&b.unposted, loadUnposted, ids),
+		db.LoadBy(&b.duplicates, loadDuplicates, ids),
 	)
 
 	return b, err
 }
 
-// fill gives a reservation its lock, its journal status, its ownerless sum and what is to be looked at about its source.
+// fill gives a reservation its lock, its journal status, its ownerless sum, what is left out of the books and what is to be
+// looked at about its source. While nothing of it is posted for that reason it is shown as inactive.
 func (b *bookState) fill(r *Reservation) {
 	r.Lock, r.JournalStatus, r.ownerless = b.locks[r.ID], b.statuses[r.ID], b.ownerless[r.ID]
-	r.outside = b.outside[r.ID]
+
+	r.outside, r.unposted, r.duplicates = b.outside[r.ID], b.unposted[r.ID], b.duplicates[r.ID]
+	if u := r.unposted; u != nil && u.Whole && !u.HasEntries && r.posts() {
+		r.GeneralLedgerStatus, r.LedgerInactiveReason = LedgerInactive, &u.Reason
+	}
 }
 
 // finish computes the remaining fields once all else is loaded: financials, payment and issues. Without lines, the

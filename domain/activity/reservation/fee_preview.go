@@ -64,7 +64,7 @@ func previewFee(ctx context.Context, tx *db.Tx, request *feePreviewInput) (*FeeP
 	}
 
 	// Then derive the journal with the fee among those of the listing.
-	loaded, _, err := Known{}.inputs(ctx, tx, []Reservation{*r})
+	loaded, _, err := Known{}.inputs(ctx, tx, []Reservation{r.stored()})
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/listing"
+	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
@@ -31,6 +32,8 @@ type Input struct {
 	LongTermStayNights *int64
 	// Window is the accounting window of the connection that the reservation came over.
 	Window Window
+	// FirstDay is the first day of the books: what was before is in the opening balances. Nil for none.
+	FirstDay *day.Day
 	// Periods are the listing's ownership periods, Fees its subscriptions.
 	Periods []listing.Period
 	Fees    []fee.Subscription
@@ -47,6 +50,8 @@ type Derived struct {
 	Missing []account.Assignment
 	// Charges has the charge of every subscription.
 	Charges []fee.Charge
+	// Unposted is what was left out of the postings because of its dates; its Reason is empty for nothing.
+	Unposted unposted
 }
 
 // Journal derives the postings of a reservation: its revenue, with what is recognised on other dates going through
@@ -54,13 +59,18 @@ type Derived struct {
 // same input gives the same postings, byte for byte. Only the adjustments of a canceled reservation and the fees on it
 // are posted; an inactive one, or one that is kept out of the ledger, has no journal.
 //
-// Lines without an account and amounts of zero are left out.
+// Lines without an account and amounts of zero are left out, and so is every posting before the first day of the books.
 func Journal(in *Input) Derived {
 	j := journal{in: in, recognition: in.recognition(), lines: in.postableLines()}
 
 	// Charges are computed even if nothing is posted: previews show them.
 	j.out.Charges = fee.Charges(in.Fees, in.stay(j.lines))
 	if !in.posts() {
+		// A stay that would post if it had another date says so.
+		if in.Reservation.posts() {
+			j.out.Unposted = unposted{Reason: OutsideWindow, Whole: true}
+		}
+
 		return j.out
 	}
 
@@ -74,6 +84,8 @@ func Journal(in *Input) Derived {
 		j.adjustment(&in.Reservation.Adjustments[i])
 	}
 
+	j.out.Unposted.Whole = j.out.Unposted.Reason != "" && len(j.out.Postings) == 0
+
 	return j.out
 }
 
@@ -83,6 +95,8 @@ type journal struct {
 	recognition fee.Recognition
 	lines       []postable
 	out         Derived
+	// needed is how many of the missing assignments the postings so far need.
+	needed int
 }
 
 // postable is a line that counts and has an account.
@@ -289,11 +303,21 @@ func receivableAssignment(p *listing.Period) account.Assignment {
 	return account.AccountsReceivable
 }
 
-// post adds a posting unless it has no lines.
+// post adds a posting unless it has no lines. One before the first day of the books is left out and noted.
 func (j *journal) post(s segment, name string, lines []ledger.Line) {
 	if len(lines) == 0 {
 		return
 	}
+
+	// A posting that is left out needs no accounts either.
+	if first := j.in.FirstDay; first != nil && s.at.Before(*first) {
+		j.out.Unposted.leaveOut(*first, lines)
+		j.out.Missing = j.out.Missing[:j.needed]
+
+		return
+	}
+
+	j.needed = len(j.out.Missing)
 
 	r := &j.in.Reservation
 

@@ -72,7 +72,7 @@ func narrowByFields(q *page.Query, f *Filter) {
 	q.Narrow("r.unique_ref = any(?)", f.UniqueRefs)
 	q.Narrow("r.type = ?", f.Type)
 	q.Narrow("r.status = ?", f.Status)
-	q.Narrow("r.general_ledger_status = ?", f.GeneralLedgerStatus)
+	narrowByLedgerStatus(q, LedgerStatus(f.GeneralLedgerStatus))
 	q.IDs("r.listing_id = any(?)", f.ListingIDs)
 	q.IDs("r.listing_id = any(?)", f.ListingID)
 	q.Texts("r.app_id", f.AppID)

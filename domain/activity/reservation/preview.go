@@ -95,7 +95,7 @@ func previewJournal(ctx context.Context, tx *db.Tx, in *byID) (*Preview, error) 
 		return nil, err
 	}
 
-	loaded, _, err := Known{}.inputs(ctx, tx, []Reservation{*r})
+	loaded, _, err := Known{}.inputs(ctx, tx, []Reservation{r.stored()})
 	if err != nil {
 		return nil, err
 	}
@@ -191,8 +191,8 @@ func (d *Derived) previewLines(in *Input) []PreviewLine {
 	switch {
 	case r.GeneralLedgerStatus == LedgerInactive:
 		kept = string(GeneralLedgerInactive)
-	case !in.Window.has(in.accountingDate()):
-		kept = string(OutsideWindow)
+	case d.Unposted.Whole:
+		kept = string(d.Unposted.Reason)
 	}
 
 	add := func(p PreviewLine, reason string) {

@@ -35,7 +35,7 @@ type candidate struct {
 // another connection that is active: a cutover says which stays of two systems are the same. Nor is one that the accounting
 // window of the connection would keep out of the books: what was entered before a system counts goes on to count.
 const candidatesSQL = `
-	with me as materialized (select accounting_start_at, accounting_end_at from connection where team_id = @team and id = @connection)
+	with me as materialized (select accounting_start_at, accounting_end_at, is_outside_books from connection where team_id = @team and id = @connection)
 	select g.n, s.id, s.has_code, s.check_in = g.check_in and s.check_out = g.check_out as has_nights, s.status
 	from rows from (jsonb_to_recordset(@wanted) as (listing_id uuid, code text, guest text, check_in date, check_out date))
 		with ordinality as g (listing_id, code, guest, check_in, check_out, n)
@@ -53,7 +53,7 @@ const candidatesSQL = `
 	left join me on true
 	where (s.connection_id is null or s.connection_id = @connection or exists (
 			select from connection c where c.team_id = @team and c.id = s.connection_id and c.status not in ('active', 'connecting')))
-		and (s.connection_id = @connection or (coalesce(s.counts_at >= me.accounting_start_at, true) and coalesce(s.counts_at < me.accounting_end_at, true)))
+		and (s.connection_id = @connection or (me.is_outside_books is not true and coalesce(s.counts_at >= me.accounting_start_at, true) and coalesce(s.counts_at < me.accounting_end_at, true)))
 		and not exists (
 			select from external_record e where e.team_id = @team and e.entity_id = s.id and e.source_id = @source and e.kind = 'reservation' and e.state = 'active')
 	order by g.n, s.id`

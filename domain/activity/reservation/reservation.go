@@ -74,7 +74,8 @@ type Reservation struct {
 	Listing                listing.Ref          `json:"listing"`
 	Type                   Type                 `json:"type" doc:"ownerStay is a stay of the owner; recurring fees say whether they apply to it."`
 	Status                 Status               `json:"status" doc:"booked counts in full; canceled keeps its adjustments alone; inactive counts for nothing."`
-	GeneralLedgerStatus    LedgerStatus         `json:"generalLedgerStatus"`
+	GeneralLedgerStatus    LedgerStatus         `json:"generalLedgerStatus" doc:"inactive also while nothing is posted for the reason of generalLedgerInactiveReason."`
+	LedgerInactiveReason   *InactiveReason      `json:"generalLedgerInactiveReason" db:"-" enum:"beforeStatementStartDate,outsideAccountingWindow" doc:"Why nothing of a reservation is posted that is not kept out of the books by hand: all of it is before the first day of the books, or outside the accounting window of its connection. Null otherwise."`
 	GuestName              *string              `json:"guestName"`
 	BookerName             *string              `json:"bookerName"`
 	Guests                 *int64               `json:"guests"`
@@ -109,6 +110,10 @@ type Reservation struct {
 	ownerless *money.Cents
 	// outside is what is to be looked at about the records of sources that it is.
 	outside []finding.Finding
+	// unposted is what the books leave out of the reservation, nil for nothing.
+	unposted *unposted
+	// duplicates are the reservations that are the same stay, brought by other systems.
+	duplicates []id.ID
 }
 
 // Nights returns the length of the stay.
@@ -141,6 +146,7 @@ const (
 	LineTypeExcluded      InactiveReason = "lineTypeExcluded"
 	GeneralLedgerInactive InactiveReason = "generalLedgerInactive"
 	OutsideWindow         InactiveReason = "outsideAccountingWindow"
+	BeforeStart           InactiveReason = "beforeStatementStartDate"
 	UnassignedAccount     InactiveReason = "unassignedAccount"
 )
 
@@ -261,8 +267,9 @@ func paymentStatus(expected, received money.Cents) PaymentStatus {
 	}
 }
 
-// issues returns the findings about a reservation: the sum credited to owners that the stay does not have, and each
-// line type without an account. Lines of such a type are not posted.
+// issues returns the findings about a reservation: the sum credited to owners that the stay does not have, the part of
+// it that is before the first day of the books, the same stay of another system, and each line type without an account.
+// Lines of such a type are not posted.
 func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 	out := []finding.Finding{}
 	if r.ownerless != nil {
@@ -276,6 +283,14 @@ func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 	}
 
 	out = append(out, r.outside...)
+
+	if u := r.unposted; u != nil && u.Reason == BeforeStart && !u.Whole {
+		out = append(out, u.finding(r.Currency))
+	}
+
+	if r.duplicates != nil {
+		out = append(out, DuplicateFinding(r.duplicates))
+	}
 
 	// Each type is reported once, however many lines it has.
 	seen := map[string]bool{}

@@ -28,14 +28,20 @@ func (in *Input) recognition() fee.Recognition {
 	return in.Recognition
 }
 
-// Window is the accounting window of a connection: from StartAt to before EndAt. Nil is no bound.
+// Window is the accounting window of a connection: from StartAt to before EndAt. Nil is no bound. Without bounds it can be
+// closed: another connection is the accounting source.
 type Window struct {
 	StartAt *day.Day `json:"startAt"`
 	EndAt   *day.Day `json:"endAt"`
+	Closed  bool     `json:"closed"`
 }
 
 // has returns true for a date in the window.
 func (w Window) has(at day.Day) bool {
+	if w.Closed {
+		return false
+	}
+
 	return (w.StartAt == nil || !at.Before(*w.StartAt)) && (w.EndAt == nil || at.Before(*w.EndAt))
 }
 
@@ -131,7 +137,7 @@ func (in *Input) periodAt(at day.Day) (nearest *listing.Period) {
 }
 
 // nightly cuts a stay of so many nights for pro rata recognition: one segment for each run of nights that share a
-// month and an ownership period.
+// month and an ownership period and are on one side of the first day of the books.
 func (in *Input) nightly(nights int) []segment {
 	var out []segment
 
@@ -141,7 +147,8 @@ func (in *Input) nightly(nights int) []segment {
 		period := in.periodAt(at)
 
 		// A night that continues the last segment extends it instead of starting one of its own.
-		if n := len(out); n > 0 && out[n-1].at.Month() == at.Month() && out[n-1].period == period {
+		first := in.FirstDay != nil && at == *in.FirstDay
+		if n := len(out); n > 0 && !first && out[n-1].at.Month() == at.Month() && out[n-1].period == period {
 			out[n-1].to = night + 1
 			continue
 		}

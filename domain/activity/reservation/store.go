@@ -127,13 +127,31 @@ func loadUnlinkedTransactions(ctx context.Context, tx *db.Tx, codes, guests []st
 		select t.id from transaction t where t.team_id = @team and t.status = 'active' and t.id in (
 			select l.transaction_id from transaction_line l
 			where l.team_id = @team and l.reservation_id is null and l.match_confirmation_code is not null
-				and stayledger_plain(l.match_confirmation_code) in (select stayledger_plain(v) from unnest(@codes::text[]) v)
+				and stayledger_plain(l.match_confirmation_code) = any(array(select stayledger_plain(c) from unnest(@codes::text[]) c))
 			union all
 			select l.transaction_id from transaction_line l
 			where l.team_id = @team and l.reservation_id is null and l.match_stripe_guest_ref = any(@guests) and l.match_stripe_guest_ref <> '')
 		order by t.id`, db.Args{"team": tx.Team, "codes": codes, "guests": guests})
 	if err != nil {
 		return nil, fmt.Errorf("find transactions that wait for reservations: %w", err)
+	}
+
+	return found, nil
+}
+
+// loadNaming loads the active transactions with a line that is linked to one of these reservations and names it by a
+// confirmation code or guest: another reservation may have the same.
+func loadNaming(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+
+	found, err := db.Select[id.ID](ctx, tx, `
+		select distinct t.id from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active'
+		where l.team_id = @team and l.reservation_id = any(@ids) and (l.match_confirmation_code is not null or l.match_stripe_guest_ref is not null)
+		order by t.id`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("find transactions that name reservations: %w", err)
 	}
 
 	return found, nil
@@ -255,21 +273,25 @@ func loadDeposits(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposi
 type settings struct {
 	DefaultRevenueRecognition fee.Recognition
 	LongTermStayNights        *int64
-	Mappings                  []mapping.Mapping
+	// FirstDay is the first day of the books, nil for none.
+	FirstDay *day.Day
+	Mappings []mapping.Mapping
 	// Windows are the accounting windows of the connections that have one.
 	Windows map[id.ID]Window
 }
 
 // loadSettings loads the team's settings and its mappings of line types in one statement.
 func loadSettings(ctx context.Context, tx *db.Tx) (settings, error) {
-	// The mappings travel as one JSON array, so that settings and mappings need one statement.
+	// The mappings travel as one JSON array, so that settings and mappings need one statement. Until the statements of
+	// a team that moved here are imported, its books begin on the day that was asked for.
 	s, err := db.Get[settings](ctx, tx, `
-		select t.default_revenue_recognition, t.long_term_stay_nights, coalesce((
+		select t.default_revenue_recognition, t.long_term_stay_nights,
+			coalesce(t.statement_start_at, (select g.gl_start_at from migration g where g.team_id = @team)) as first_day, coalesce((
 			select jsonb_agg(jsonb_build_object('appId', m.app_id, 'lineType', m.line_type, 'channel', m.channel, 'status', m.status,
 				'accountId', m.account_id, 'party', m.party, 'revenueRecognition', m.revenue_recognition))
 			from reservation_line_mapping m where m.team_id = @team), '[]') as mappings, coalesce((
-			select jsonb_object_agg(c.id, jsonb_build_object('startAt', c.accounting_start_at, 'endAt', c.accounting_end_at))
-			from connection c where c.team_id = @team and (c.accounting_start_at is not null or c.accounting_end_at is not null)), '{}') as windows
+			select jsonb_object_agg(c.id, jsonb_build_object('startAt', c.accounting_start_at, 'endAt', c.accounting_end_at, 'closed', c.is_outside_books))
+			from connection c where c.team_id = @team and (c.accounting_start_at is not null or c.accounting_end_at is not null or c.is_outside_books)), '{}') as windows
 		from team t where t.id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return settings{}, fmt.Errorf("read team settings: %w", err)

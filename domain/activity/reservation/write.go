@@ -307,15 +307,24 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 	}
 
 	// New reservations have no journal that could be replaced, so the ledger need not look for one.
-	derived := journals(loaded)
+	derived, left := journals(loaded)
 	derived.Made = !existing
 
-	var waiting []id.ID
+	kept := derived.Sources
+	if !existing {
+		kept = nil
+	}
+
+	var waiting, switched []id.ID
 
 	// Then all writes in one round trip: none needs the result of another.
 	err := tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error { return saveRows(ctx, tx, drafts) },
 		func(ctx context.Context, tx *db.Tx) error { return mapping.AddUnmapped(ctx, tx, findUnmapped(loaded)) },
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			switched, err = saveUnposted(ctx, tx, kept, left)
+			return err
+		},
 		func(ctx context.Context, tx *db.Tx) error {
 			_, err := Source().Store(ctx, tx, derived, "", ledger.Lenience{})
 
@@ -333,7 +342,11 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 	}
 
 	// Last, transactions that were booked before one of these reservations existed, or that follow one which moved.
-	return StartRelink(ctx, tx, []id.ID{drafts[0].ID}, waiting)
+	if err := StartRelink(ctx, tx, []id.ID{drafts[0].ID}, waiting); err != nil {
+		return err
+	}
+
+	return relinkSwitched(ctx, tx, loaded, switched)
 }
 
 // saveRows writes the rows and lines of drafts and their audit events.
@@ -394,6 +407,7 @@ type view struct {
 	Source      *struct{}   `json:"source,omitempty"`
 	Listing     *struct{}   `json:"listing,omitempty"`
 	Adjustments *struct{}   `json:"adjustments,omitempty"`
+	Reason      *struct{}   `json:"generalLedgerInactiveReason,omitempty"`
 	Financials  *struct{}   `json:"financials,omitempty"`
 	Payment     *struct{}   `json:"payment,omitempty"`
 }
@@ -441,11 +455,11 @@ func note(tx *db.Tx, what audit.Type, before, after *Reservation) {
 // loadRelinks loads the transactions to derive again after drafts were saved: those that were booked before their
 // reservation arrived, or while several reservations had the confirmation code or guest that they know it by, and
 // those with lines that have their listing from a reservation which moves to another. Only drafts that gain or lose
-// such a name or a listing are looked up.
+// such a name or a listing, or are put into the books or out of them, are looked up.
 func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error) {
 	var (
 		codes, guests []string
-		moved         []id.ID
+		moved, put    []id.ID
 	)
 
 	for _, d := range drafts {
@@ -461,7 +475,12 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 				moved = append(moved, d.ID)
 			}
 
-			if code == oldCode && guest == oldGuest && !elsewhere {
+			switched := d.GeneralLedgerStatus != d.before.GeneralLedgerStatus
+			if switched {
+				put = append(put, d.ID)
+			}
+
+			if code == oldCode && guest == oldGuest && !elsewhere && !switched {
 				continue
 			}
 
@@ -482,7 +501,12 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 		return nil, err
 	}
 
-	waiting = append(waiting, following...)
+	linked, err := loadNaming(ctx, tx, put)
+	if err != nil {
+		return nil, err
+	}
+
+	waiting = append(append(waiting, following...), linked...)
 
 	return id.Distinct(waiting), nil
 }

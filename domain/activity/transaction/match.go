@@ -10,31 +10,51 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// waiting is the SQL condition on lines l of active transactions that name a reservation which is not linked yet.
-const waiting = `l.reservation_id is null and (l.match_confirmation_code is not null or l.match_stripe_guest_ref is not null)`
+// waiting is the SQL condition on lines l of active transactions that name a reservation which is not linked yet, or that
+// are linked to one which has left the books.
+var waiting = `(l.match_confirmation_code is not null or l.match_stripe_guest_ref is not null) and (l.reservation_id is null
+	or exists (select from reservation s where s.team_id = l.team_id and s.id = l.reservation_id and not (` + inBooksSQL("s") + `)))`
 
 // found is the SQL condition on the reservations r that a line l names. A canceled stay can still be paid, an
 // inactive one cannot. A reservation in another currency cannot be paid either; callers add that condition.
-const found = `r.team_id = l.team_id and r.status <> 'inactive' and (r.confirmation_code is not null and stayledger_plain(r.confirmation_code) = stayledger_plain(l.match_confirmation_code)
+const found = `r.team_id = l.team_id and r.status <> 'inactive' and (stayledger_plain(r.confirmation_code) = stayledger_plain(l.match_confirmation_code)
 	or l.match_stripe_guest_ref is not null and r.metadata ->> 'stripeGuestRef' = l.match_stripe_guest_ref)
 	and (l.listing_id is null or l.listing_id = r.listing_id)`
 
+// theFit is the SQL of the reservation r that a group of fitting ones is: the only one that is in the books, or else the only
+// one. It is null if a person has to say which one was paid.
+var theFit = `case when count(*) filter (where ` + inBooksSQL("r") + `) = 1 then min(r.id::text) filter (where ` + inBooksSQL("r") + `)
+	when count(*) = 1 then min(r.id::text) end::uuid`
+
+// inBooksSQL returns the SQL condition that a reservation is posted. One that is kept out of the books is the stay of
+// another system, or was before them.
+func inBooksSQL(r string) string {
+	return r + `.general_ledger_status = 'active' and not exists (
+		select from reservation_unposted u where u.team_id = ` + r + `.team_id and u.reservation_id = ` + r + `.id and u.whole)`
+}
+
 // linkLines links lines of stored transactions to the reservations that they wait for and returns those
-// reservations. A line that fits two reservations stays as it is: a person has to say which one was paid.
+// reservations. A line whose reservation has left the books goes to the one in the books that it names as well. A line that fits two reservations in the books stays as it is: a person has to say which one was paid.
 func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, error) {
-	// A line links if exactly one reservation fits. It gets the listing of the reservation unless it has one, and
+	// A line links if one reservation fits. It gets the listing of the reservation unless it has one, and
 	// follows the reservation if that gave the listing.
-	linked, err := db.Select[moved](ctx, tx, `
+	type row struct {
+		TransactionID, LineID                     id.ID
+		OldListingID, ListingID, OldReservationID *id.ID
+		ReservationID                             id.ID
+	}
+
+	linked, err := db.Select[row](ctx, tx, `
 		with fits as (
-			select l.id, min(r.id::text)::uuid as reservation_id from transaction_line l join reservation r on `+found+`
+			select l.id, `+theFit+` as reservation_id from transaction_line l join reservation r on `+found+`
 			where l.team_id = @team and l.transaction_id = any(@ids) and `+waiting+`
-				and r.currency = (select t.currency from transaction t where t.team_id = @team and t.id = l.transaction_id) group by l.id having count(*) = 1),
+				and r.currency = (select t.currency from transaction t where t.team_id = @team and t.id = l.transaction_id) group by l.id having `+theFit+` is not null),
 		held as ( /* before the lines share them: see holdStays */
 			select id, listing_id from reservation where team_id = @team and id in (select reservation_id from fits) order by id for update)
-		update transaction_line l set reservation_id = r.id, listing_id = coalesce(l.listing_id, r.listing_id), follows_reservation = l.listing_id is null
+		update transaction_line l set reservation_id = r.id, listing_id = coalesce(l.listing_id, r.listing_id), follows_reservation = l.follows_reservation or l.listing_id is null
 		from fits join held r on r.id = fits.reservation_id, transaction_line o
-		where l.team_id = @team and l.id = fits.id and o.team_id = l.team_id and o.id = l.id
-		returning l.transaction_id, l.id as line_id, o.listing_id as old_listing_id, l.listing_id, l.reservation_id, null::uuid as old_statement`, db.Args{"team": tx.Team, "ids": transactions})
+		where l.team_id = @team and l.id = fits.id and o.team_id = l.team_id and o.id = l.id and l.reservation_id is distinct from r.id
+		returning l.transaction_id, l.id as line_id, o.listing_id as old_listing_id, l.listing_id, o.reservation_id as old_reservation_id, l.reservation_id`, db.Args{"team": tx.Team, "ids": transactions})
 	if err != nil {
 		return nil, fmt.Errorf("link lines to reservations: %w", err)
 	}
@@ -42,12 +62,20 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 	// Then write an audit event for each line.
 	stays := make([]id.ID, len(linked))
 	for i := range linked {
-		m := &linked[i]
-		stays[i] = *m.ReservationID
+		l := &linked[i]
+		stays[i] = l.ReservationID
+
+		// A line that waited had no reservation, so its event shows none.
+		before := map[string]*id.ID{"listingId": l.OldListingID}
+		if l.OldReservationID != nil {
+			before["reservationId"] = l.OldReservationID
+		}
+
 		noteLine(
-			tx, audit.Matched, m,
-			map[string]*id.ID{"listingId": m.OldListingID},
-			map[string]*id.ID{"listingId": m.ListingID, "reservationId": m.ReservationID},
+			tx, audit.Matched,
+			&moved{TransactionID: l.TransactionID, LineID: l.LineID, OldListingID: l.OldListingID, ListingID: l.ListingID, ReservationID: &l.ReservationID},
+			before,
+			map[string]*id.ID{"listingId": l.ListingID, "reservationId": &l.ReservationID},
 		)
 	}
 
@@ -113,14 +141,14 @@ func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		ReservationID id.ID
 	}
 
-	// Then find the reservations of all lines with one query. Only a line that exactly one reservation fits is
-	// linked.
+	// Then find the reservations of all lines with one query. A line that several reservations fit is not linked, unless
+	// one of them alone is in the books.
 	fits, err := db.Select[fit](ctx, tx, `
-		select l.n::int as n, min(r.id::text)::uuid as reservation_id
+		select l.n::int as n, `+theFit+` as reservation_id
 		from (select @team::uuid as team_id, * from unnest(@codes::text[], @guests::text[], @listings::uuid[], @currencies::text[]) with ordinality
 			as w (match_confirmation_code, match_stripe_guest_ref, listing_id, currency, n)) l
 			join reservation r on `+found+` and r.currency = l.currency
-		where r.team_id = @team group by l.n having count(*) = 1`,
+		where r.team_id = @team group by l.n having `+theFit+` is not null`,
 		db.Args{"team": tx.Team, "codes": codes, "guests": guests, "listings": listings, "currencies": currencies})
 	if err != nil {
 		return fmt.Errorf("find the reservations that lines name: %w", err)

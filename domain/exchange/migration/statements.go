@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"stayledger/domain/activity/journal"
 	"stayledger/domain/activity/opening"
 	"stayledger/domain/books/account"
 	"stayledger/domain/exchange/legacy"
@@ -169,7 +170,7 @@ func importStatements(ctx context.Context, d *db.DB, scope db.Scope, run operati
 			return err
 		}
 
-		if err := team.NoteImport(ctx, tx, h.cutover); err != nil || !r.OpeningBalances {
+		if err := team.NoteImport(ctx, tx, journal.Sources(), h.cutover); err != nil || !r.OpeningBalances {
 			return err
 		}
 

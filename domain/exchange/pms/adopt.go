@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"stayledger/domain/activity/reservation"
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/intake"
+	"stayledger/domain/record/operation"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -31,11 +33,20 @@ func (k *app) adopt(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
 			return err
 		}
 
-		if err := reservation.Adopt(ctx, tx, connectionID, from); err != nil {
+		adopted, err := reservation.Adopt(ctx, tx, connectionID, from)
+		if err != nil {
 			return err
 		}
 
 		if err := connection.InheritWindow(ctx, tx, connectionID, from); err != nil {
+			return err
+		}
+
+		// The window of the connection can be another one.
+		if _, err := ledger.Outdate(ctx, tx, ledger.Outdated{
+			Sources: map[ledger.Noun][]id.ID{ledger.Reservations: adopted},
+			Reason:  ledger.MappingChanged, Cause: operation.Resource{Type: operation.Connection, ID: connectionID},
+		}); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/settlement/chain"
@@ -109,6 +110,10 @@ func findIssues(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding
 	// Then load everything at once. Each kind of issue has its own source.
 	works := []db.Work{func(ctx context.Context, tx *db.Tx) error { return findChainIssues(ctx, tx, rows, out) }}
 
+	var twice map[id.ID][]id.ID
+
+	works = append(works, db.LoadBy(&twice, loadDuplicates, rows))
+
 	var (
 		sums   map[id.ID][]layout.Entry
 		frozen map[id.ID]*layout.Design
@@ -119,6 +124,12 @@ func findIssues(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding
 
 	if err := tx.Together(ctx, works...); err != nil {
 		return nil, err
+	}
+
+	for i := range rows {
+		if stays := twice[rows[i].id()]; stays != nil {
+			out[rows[i].id()] = append(out[rows[i].id()], reservation.DuplicateFinding(stays))
+		}
 	}
 
 	// Last compare the layouts with the sums of their statements.

@@ -11,7 +11,6 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
-	"stayledger/platform/parts"
 )
 
 // The jobs of the package.
@@ -40,9 +39,9 @@ type jobArgs struct {
 var errNotConnecting = errors.New("the connection is not being connected")
 
 // handlers returns the jobs of connections: connecting and archiving.
-func handlers(apps Apps, used *parts.Usage) map[job.Kind]job.Handler {
+func (w writer) handlers() map[job.Kind]job.Handler {
 	connect := operation.External(checkTime+readTime+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
-		return try(ctx, d, scope, apps, args.ConnectionID)
+		return w.try(ctx, d, scope, args.ConnectionID)
 	})
 	connect.TryFor = connectFor
 	// The operation and the connection fail together, also when the workers themselves died.
@@ -69,14 +68,14 @@ func handlers(apps Apps, used *parts.Usage) map[job.Kind]job.Handler {
 	return map[job.Kind]job.Handler{
 		connectKind: connect,
 		archiveKind: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, args jobArgs) error {
-			if err := archiveUnused(ctx, tx, used, args.ConnectionID); err != nil {
+			if err := w.archiveUnused(ctx, tx, args.ConnectionID); err != nil {
 				return err
 			}
 
 			return job.Insert(ctx, tx, job.New{Kind: leaveKind, Args: args})
 		}),
 		leaveKind: {Timeout: checkTime, TryFor: job.OutsideTime, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
-			return leave(ctx, d, j, apps)
+			return leave(ctx, d, j, w.Apps)
 		}},
 	}
 }
@@ -110,7 +109,7 @@ func leave(ctx context.Context, d *db.DB, j job.Job, apps Apps) error {
 
 // try asks the app whether it would work, outside any transaction. Asking twice does no harm. Refused credentials
 // and an app that cannot be used are final; an app that is out of reach is tried again.
-func try(ctx context.Context, d *db.DB, scope db.Scope, apps Apps, connection id.ID) (db.Work, error) {
+func (w writer) try(ctx context.Context, d *db.DB, scope db.Scope, connection id.ID) (db.Work, error) {
 	// A read of its own, so that no transaction is open while the app is asked.
 	var c *Connection
 
@@ -127,7 +126,7 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, apps Apps, connection id
 		return nil, operation.FailAs(operation.OperationFailed, errNotConnecting)
 	}
 
-	account, keep, err := apps.find(c.AppID).ask(ctx, d, scope, c)
+	account, keep, err := w.Apps.find(c.AppID).ask(ctx, d, scope, c)
 
 	switch {
 	case errors.Is(err, ErrCredentials), errors.Is(err, ErrUnusable):
@@ -149,16 +148,18 @@ func try(ctx context.Context, d *db.DB, scope db.Scope, apps Apps, connection id
 
 		// Its account is known before the app's own work runs, which may look for other connections to it.
 		if account != nil {
-			if err := apps.find(c.AppID).takeAccount(ctx, tx, c, account); err != nil {
+			if err := w.Apps.find(c.AppID).takeAccount(ctx, tx, c, account); err != nil {
 				return err
 			}
 		}
 
 		if keep != nil {
-			return keep(ctx, tx)
+			if err := keep(ctx, tx); err != nil {
+				return err
+			}
 		}
 
-		return nil
+		return w.settleBooks(ctx, tx)
 	}, nil
 }
 

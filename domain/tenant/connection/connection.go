@@ -35,6 +35,7 @@ type Connection struct {
 	ExternalAccount   *Account     `json:"externalAccount" db:"-" doc:"The account at the app, from the first time that the app answers; null for apps without one."`
 	AccountingStartAt *day.Day     `json:"accountingStartAt" doc:"Only reservations with an accounting date from this day on are in the books. Null is no bound. For property-management systems only."`
 	AccountingEndAt   *day.Day     `json:"accountingEndAt" doc:"Only reservations with an accounting date before this day are in the books. Null is no bound."`
+	IsOutsideBooks    bool         `json:"isOutsideBooks" doc:"Whether no reservation of it is in the books: it has no accounting dates, and another property-management system has an accounting start."`
 	IsSyncEnabled     bool         `json:"isSyncEnabled" doc:"Whether it is read by its schedule; by hand it can be read in any case."`
 	LastSyncAt        *day.Instant `json:"lastSyncAt" doc:"When a sync was last completed."`
 	NextSyncAt        *day.Instant `json:"nextSyncAt" doc:"When it is read by its schedule; null while it was never read by hand, and for apps without records."`

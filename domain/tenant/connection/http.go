@@ -85,7 +85,7 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 				"Archiving is an operation. Fails with 423 for one that is being connected.",
 			Scopes: []string{"connections:delete"},
 		}, w.deleteConnection, func(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
-			return archiveUnused(ctx, tx, used, started.Resource.ID)
+			return w.archiveUnused(ctx, tx, started.Resource.ID)
 		}),
 	}...)
 }
@@ -272,6 +272,13 @@ func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput) (*Connectio
 
 	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, auditView(c))
 
+	// Dates and status decide for all connections which of them are outside the books.
+	if in.Body.Status != nil || in.Body.AccountingStartAt.Present || in.Body.AccountingEndAt.Present {
+		if err := w.settleBooks(ctx, tx); err != nil {
+			return nil, err
+		}
+	}
+
 	// Read it again: the answer shows it as it was saved.
 	return w.get(ctx, tx, &getInput{c.ID})
 }
@@ -443,7 +450,11 @@ func (w writer) deleteConnection(ctx context.Context, tx *db.Tx, in *deleteInput
 
 	audit.Note(tx, audit.Deleted, audit.Connection, c.ID, auditView(c), nil)
 
-	return &api.None{}, nil, remove(ctx, tx, in.ID)
+	if err := remove(ctx, tx, in.ID); err != nil {
+		return nil, nil, err
+	}
+
+	return &api.None{}, nil, w.settleBooks(ctx, tx)
 }
 
 // joinRefusals joins the issues of two refusals; either may be nil.

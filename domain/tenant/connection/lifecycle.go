@@ -8,7 +8,6 @@ import (
 	"stayledger/domain/record/intake"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/parts"
 )
 
 // Status says whether a connection works.
@@ -105,7 +104,7 @@ func RequireReconnect(ctx context.Context, tx *db.Tx, connection id.ID) error {
 // archiveUnused archives a connection over which nothing is under way. It keeps the credentials: a payment that was
 // made over it can still be returned, and the provider's message about that must be read. Its conflicts end, since nothing
 // comes over it any more.
-func archiveUnused(ctx context.Context, tx *db.Tx, usage *parts.Usage, connection id.ID) error {
+func (w writer) archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	c, err := Lock(ctx, tx, connection)
 	if err != nil || c.Status == Archived {
 		return err
@@ -116,7 +115,7 @@ func archiveUnused(ctx context.Context, tx *db.Tx, usage *parts.Usage, connectio
 	}
 
 	// Payments that are under way must end first.
-	used, err := usage.Load(ctx, tx, connection)
+	used, err := w.used.Load(ctx, tx, connection)
 	if err != nil {
 		return err
 	}
@@ -126,6 +125,10 @@ func archiveUnused(ctx context.Context, tx *db.Tx, usage *parts.Usage, connectio
 	}
 
 	if _, err := move(ctx, tx, connection, Archived, Active, ReconnectRequired, Disabled); err != nil {
+		return err
+	}
+
+	if err := w.settleBooks(ctx, tx); err != nil {
 		return err
 	}
 

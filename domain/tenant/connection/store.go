@@ -14,7 +14,7 @@ import (
 )
 
 var columns = `c.id, c.short_ref, c.unique_ref, c.app_id, c.name, c.status, c.settings, c.credentials, c.external_account_id, c.external_account_name,
-	c.accounting_start_at, c.accounting_end_at, c.is_sync_enabled, c.next_sync_at,
+	c.accounting_start_at, c.accounting_end_at, c.is_outside_books, c.is_sync_enabled, c.next_sync_at,
 	(select max(y.finished_at) from sync y where y.team_id = c.team_id and y.source_id = c.id and y.view = 'automate' and y.status = 'completed') as last_sync_at,
 	(select jsonb_build_object('id', y.id, 'status', y.status, 'finishedAt', y.finished_at) from sync y
 		where y.team_id = c.team_id and y.source_id = c.id and y.view = 'automate' and y.finished_at is not null order by y.queued_at desc, y.id limit 1) as last_sync,
@@ -103,11 +103,12 @@ func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
 func update(ctx context.Context, tx *db.Tx, c *Connection) error {
 	_, err := tx.Exec(ctx, `
 		update connection set unique_ref = @ref, name = @name, status = @status, settings = @settings, credentials = @credentials,
-			accounting_start_at = @start::date, accounting_end_at = @end::date, is_sync_enabled = @enabled, connected_at = @connected::timestamptz, expires_at = @expires::timestamptz, updated_at = @now
+			accounting_start_at = @start::date, accounting_end_at = @end::date, is_outside_books = @outside, is_sync_enabled = @enabled, connected_at = @connected::timestamptz, expires_at = @expires::timestamptz, updated_at = @now
 		where team_id = @team and id = @id`,
 		db.Args{
 			"team": tx.Team, "id": c.ID, "ref": c.UniqueRef, "name": c.Name, "status": c.Status, "settings": c.Settings,
-			"credentials": c.Credentials, "start": c.AccountingStartAt, "end": c.AccountingEndAt, "enabled": c.IsSyncEnabled, "connected": c.ConnectedAt,
+			"credentials": c.Credentials, "start": c.AccountingStartAt, "end": c.AccountingEndAt,
+			"outside": c.IsOutsideBooks, "enabled": c.IsSyncEnabled, "connected": c.ConnectedAt,
 			"expires": c.ExpiresAt, "now": tx.Now,
 		})
 

@@ -50,7 +50,9 @@ func (w writer) changeWindow(ctx context.Context, tx *db.Tx, c *Connection, u *U
 		return err
 	}
 
+	// Dates of its own say which of its reservations are in the books.
 	c.AccountingStartAt, c.AccountingEndAt = start, end
+	c.IsOutsideBooks = c.IsOutsideBooks && start == nil && end == nil
 
 	return w.Journals.Outdate(ctx, tx, ledger.Basis{Connection: &c.ID}, ledger.Outdated{
 		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Connection, ID: c.ID},
@@ -65,7 +67,7 @@ func Cut(ctx context.Context, tx *db.Tx, source, target *Connection, at day.Day)
 		start, end *day.Day
 	}{{source, source.AccountingStartAt, &at}, {target, &at, target.AccountingEndAt}} {
 		before := audit.See(auditView(c.Connection))
-		c.AccountingStartAt, c.AccountingEndAt = c.start, c.end
+		c.AccountingStartAt, c.AccountingEndAt, c.IsOutsideBooks = c.start, c.end, false
 
 		if err := update(ctx, tx, c.Connection); err != nil {
 			return err
@@ -118,17 +120,26 @@ func (apps Apps) ListWindows(ctx context.Context, tx *db.Tx, at day.Day, others 
 // errSource refuses to change the connection that other ones rely on.
 var errSource = apierr.New(apierr.CodeBadRequest, "", "Connection is the accounting source that active connections without accounting dates rely on")
 
-// checkSource fails for the only active connection with an accounting start while other active connections to
-// property-management systems have no accounting dates: what they bring is told from its records by its window
-// (CUT-59..CUT-61).
+// sourceSQL is the SQL condition on the status of a connection that can be the accounting source. One that has to be
+// connected again, or is being connected, remains it: whether an app answers changes no books.
+const sourceSQL = `status in ('active', 'reconnectRequired', 'connecting')`
+
+// isSource reports whether the connection is an accounting source, maybe next to others.
+func (w writer) isSource(c *Connection) bool {
+	return c.AccountingStartAt != nil && w.Apps.find(c.AppID).Kind == PMS && c.Status != Disabled && c.Status != Archived
+}
+
+// checkSource fails for the only accounting source while other active connections to property-management systems have no
+// accounting dates: their reservations would come into the books on top of its own (CUT-59..CUT-61).
 func (w writer) checkSource(ctx context.Context, tx *db.Tx, c *Connection) error {
-	if c.Status != Active || c.AccountingStartAt == nil || w.Apps.find(c.AppID).Kind != PMS {
+	if !w.isSource(c) {
 		return nil
 	}
 
 	needed, err := db.Get[bool](ctx, tx, `
-		select coalesce(bool_or(accounting_start_at is null and accounting_end_at is null), false) and not coalesce(bool_or(accounting_start_at is not null), false)
-		from connection where team_id = @team and app_id = any(@apps) and id <> @id and status = 'active'`,
+		select coalesce(bool_or(status = 'active' and accounting_start_at is null and accounting_end_at is null), false)
+			and not coalesce(bool_or(accounting_start_at is not null and `+sourceSQL+`), false)
+		from connection where team_id = @team and app_id = any(@apps) and id <> @id`,
 		db.Args{"team": tx.Team, "apps": w.Apps.kind(PMS), "id": c.ID})
 	if err != nil {
 		return fmt.Errorf("find out whether a connection is needed: %w", err)
@@ -139,6 +150,47 @@ func (w writer) checkSource(ctx context.Context, tx *db.Tx, c *Connection) error
 	}
 
 	return nil
+}
+
+// settleBooks decides anew which active connections to property-management systems are outside the books, and has the
+// journals of those for which this changes derived again. Callers have changed the dates or the status of a connection, or
+// deleted one. Connections that are not active stay as they are: what came over them has its place in the books, or none.
+func (w writer) settleBooks(ctx context.Context, tx *db.Tx) error {
+	changed, err := db.Select[bookChange](ctx, tx, `
+		update connection c set is_outside_books = not c.is_outside_books, updated_at = @now
+		where c.team_id = @team and c.app_id = any(@apps) and c.status = 'active'
+			and c.is_outside_books <> (c.accounting_start_at is null and c.accounting_end_at is null and exists (
+				select from connection o where o.team_id = @team and o.app_id = any(@apps) and o.id <> c.id and o.accounting_start_at is not null
+					and o.`+sourceSQL+`))
+		returning c.id, c.is_outside_books`,
+		db.Args{"team": tx.Team, "apps": w.Apps.kind(PMS), "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("decide which connections are outside the books: %w", err)
+	}
+
+	for _, c := range changed {
+		audit.Note(tx, audit.Updated, audit.Connection, c.ID, bookView{!c.IsOutsideBooks}, bookView{c.IsOutsideBooks})
+
+		err := w.Journals.Outdate(ctx, tx, ledger.Basis{Connection: &c.ID}, ledger.Outdated{
+			Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Connection, ID: c.ID},
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// bookChange is a connection whose reservations enter or leave the books.
+type bookChange struct {
+	ID             id.ID
+	IsOutsideBooks bool
+}
+
+// bookView is the connection as events of such a change show it.
+type bookView struct {
+	IsOutsideBooks bool `json:"isOutsideBooks"`
 }
 
 // same returns true for equal days, or none on both sides.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
+	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -105,8 +107,8 @@ func CopyShell(ctx context.Context, tx *db.Tx, from id.ID, name string, partner 
 }
 
 // NoteImport notes that the statements of the legacy team were imported, and that live statements begin on a day
-// (MIG-31, MIG-32).
-func NoteImport(ctx context.Context, tx *db.Tx, start day.Day) error {
+// (MIG-31, MIG-32). Journals follow the first day of the books.
+func NoteImport(ctx context.Context, tx *db.Tx, journals ledger.Sources, start day.Day) error {
 	before, err := db.Get[*day.Day](ctx, tx, `select statement_start_at from team where id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return fmt.Errorf("read a team: %w", err)
@@ -120,5 +122,11 @@ func NoteImport(ctx context.Context, tx *db.Tx, start day.Day) error {
 
 	audit.Note(tx, audit.Updated, audit.Team, tx.Team, map[string]any{"statementStartAt": before}, map[string]any{"statementStartAt": start})
 
-	return nil
+	if equal(before, &start) {
+		return nil
+	}
+
+	return journals.Outdate(ctx, tx, ledger.Basis{Settings: true}, ledger.Outdated{
+		Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team},
+	})
 }

@@ -55,6 +55,7 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 	}
 
 	recognition, nights := t.DefaultRevenueRecognition, t.LongTermStayNights
+	start := c.StatementStartAt.Or(t.StatementStartAt)
 	if c.DefaultRevenueRecognition != nil {
 		t.DefaultRevenueRecognition = *c.DefaultRevenueRecognition
 	}
@@ -83,7 +84,7 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 		"tax":               c.TaxID.Or(t.TaxID),
 		"recognition":       string(t.DefaultRevenueRecognition),
 		"nights":            t.LongTermStayNights,
-		"start":             c.StatementStartAt.Or(t.StatementStartAt),
+		"start":             start,
 		"statement_address": c.StatementAddress.Or(t.StatementAddress),
 		"billing_address":   c.BillingAddress.Or(t.BillingAddress),
 		"drafts":            t.OwnerPortalShowDraftStatements,
@@ -95,8 +96,8 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 		return nil, fmt.Errorf("update team: %w", err)
 	}
 
-	// Journals of reservations depend on these two.
-	if t.DefaultRevenueRecognition != recognition || !equal(t.LongTermStayNights, nights) {
+	// Journals of reservations depend on these three.
+	if t.DefaultRevenueRecognition != recognition || !equal(t.LongTermStayNights, nights) || !equal(t.StatementStartAt, start) {
 		err := journals.Outdate(ctx, tx, ledger.Basis{Settings: true}, ledger.Outdated{
 			Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team},
 		})
@@ -115,6 +116,7 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 	return changed, nil
 }
 
-func equal(a, b *int64) bool {
+// equal reports whether two values are the same, or absent on both sides.
+func equal[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
