@@ -295,6 +295,8 @@ type viewData struct {
 	mappings mapping.Set
 	booked   bookState
 	sources  map[id.ID]*contact.Source
+	// duplicates are the reservations of other systems that are the same stays.
+	duplicates map[id.ID][]id.ID
 }
 
 // loadViewData loads everything that reservations show apart from their own rows, in one round trip.
@@ -306,6 +308,7 @@ func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err 
 		db.Load(&s, loadSettings),
 		db.LoadBy(&b.booked, loadBookState, ids),
 		db.LoadBy(&b.sources, loadSources, ids),
+		db.LoadBy(&b.duplicates, loadDuplicates, ids),
 	)
 	b.mappings = mapping.NewSet(s.Mappings)
 
@@ -316,7 +319,7 @@ func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err 
 func (b *viewData) fill(r *Reservation, withLines bool) {
 	b.own.attach(r)
 	b.booked.fill(r)
-	r.Source = b.sources[r.ID]
+	r.Source, r.duplicates = b.sources[r.ID], b.duplicates[r.ID]
 	r.finish(b.mappings, b.own, withLines)
 }
 
@@ -345,8 +348,6 @@ type bookState struct {
 	statuses  map[id.ID]ledger.JournalStatus
 	ownerless map[id.ID]*money.Cents
 	unposted  map[id.ID]*unposted
-	// duplicates are the reservations of other systems that are the same stays.
-	duplicates map[id.ID][]id.ID
 }
 
 // loadBookState loads the state of reservations in the books in one round trip.
@@ -357,7 +358,6 @@ func loadBookState(ctx context.Context, tx *db.Tx, ids []id.ID) (b bookState, er
 		db.LoadBy(&b.statuses, ledger.Reservations.LoadStatuses, ids),
 		db.LoadBy(&b.ownerless, loadOwnerless, ids),
 		db.LoadBy(&b.unposted, loadUnposted, ids),
-		db.LoadBy(&b.duplicates, loadDuplicates, ids),
 	)
 
 	return b, err
@@ -368,7 +368,7 @@ func loadBookState(ctx context.Context, tx *db.Tx, ids []id.ID) (b bookState, er
 func (b *bookState) fill(r *Reservation) {
 	r.Lock, r.JournalStatus, r.ownerless = b.locks[r.ID], b.statuses[r.ID], b.ownerless[r.ID]
 
-	r.unposted, r.duplicates = b.unposted[r.ID], b.duplicates[r.ID]
+	r.unposted = b.unposted[r.ID]
 	if u := r.unposted; u != nil && u.Whole && !u.HasEntries && r.posts() {
 		r.GeneralLedgerStatus, r.LedgerInactiveReason = LedgerInactive, &u.Reason
 	}

@@ -249,22 +249,23 @@ func save(ctx context.Context, tx *db.Tx, d *draft) (*Reservation, error) {
 // render loads the locks, the journal status and the source of a saved reservation and returns it as the API shows it.
 func render(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set, o ownRecords) (*Reservation, error) {
 	var (
-		b       bookState
-		sources map[id.ID]*contact.Source
+		b          bookState
+		sources    map[id.ID]*contact.Source
+		duplicates map[id.ID][]id.ID
 	)
 
 	ids := []id.ID{r.ID}
 
 	load := []db.Work{db.LoadBy(&b, loadBookState, ids)}
 	if r.ConnectionID != nil {
-		load = append(load, db.LoadBy(&sources, loadSources, ids))
+		load = append(load, db.LoadBy(&sources, loadSources, ids), db.LoadBy(&duplicates, loadDuplicates, ids))
 	}
 
 	if err := tx.Together(ctx, load...); err != nil {
 		return nil, err
 	}
 
-	r.Source = sources[r.ID]
+	r.Source, r.duplicates = sources[r.ID], duplicates[r.ID]
 
 	b.fill(&r)
 	r.finish(mappings, o, true)
