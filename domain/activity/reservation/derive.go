@@ -296,7 +296,7 @@ type viewData struct {
 	own      ownRecords
 	mappings mapping.Set
 	booked   bookState
-	sources  map[id.ID]*contact.Source
+	origins  origins
 }
 
 // loadViewData loads everything that reservations show apart from their own rows, in one round trip.
@@ -307,7 +307,7 @@ func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err 
 		db.LoadBy(&b.own, loadOwnRecords, ids),
 		db.Load(&s, loadSettings),
 		db.LoadBy(&b.booked, loadBookState, ids),
-		db.LoadBy(&b.sources, loadSources, ids),
+		db.LoadBy(&b.origins, loadOrigins, ids),
 	)
 	b.mappings = mapping.NewSet(s.Mappings)
 
@@ -318,7 +318,7 @@ func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err 
 func (b *viewData) fill(r *Reservation, withLines bool) {
 	b.own.attach(r)
 	b.booked.fill(r)
-	r.Source = b.sources[r.ID]
+	b.origins.fill(r)
 	r.finish(b.mappings, b.own, withLines)
 }
 
@@ -340,17 +340,38 @@ func fillAll(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) e
 	return nil
 }
 
+// origins is what is known of where reservations came from, by reservation: what they are at their apps, the reservations
+// of other systems that are the same stays, and what is to be looked at about the records of their sources.
+type origins struct {
+	sources    map[id.ID]*contact.Source
+	duplicates map[id.ID][]id.ID
+	issues     map[id.ID][]finding.Finding
+}
+
+// loadOrigins loads where reservations came from in one round trip.
+func loadOrigins(ctx context.Context, tx *db.Tx, ids []id.ID) (o origins, err error) {
+	err = tx.Together(
+		ctx,
+		db.LoadBy(&o.sources, loadSources, ids),
+		db.LoadBy(&o.duplicates, loadDuplicates, ids),
+		db.LoadBy(&o.issues, intake.LoadIssues, ids),
+	)
+
+	return o, err
+}
+
+// fill gives a reservation what is known of where it came from.
+func (o *origins) fill(r *Reservation) {
+	r.Source, r.duplicates, r.outside = o.sources[r.ID], o.duplicates[r.ID], o.issues[r.ID]
+}
+
 // bookState is the state of reservations in the books, by reservation: their locks, whether their journals are
-// current, the sums credited to owners although the stay has no owner, what is left out of the books, and what is to be
-// looked at about their sources.
+// current, the sums credited to owners although the stay has no owner, and what is left out of the books.
 type bookState struct {
 	locks     map[id.ID]ledger.Lock
 	statuses  map[id.ID]ledger.JournalStatus
 	ownerless map[id.ID]*money.Cents
-	outside   map[id.ID][]finding.Finding
 	unposted  map[id.ID]*unposted
-	// duplicates are the reservations of other systems that are the same stays.
-	duplicates map[id.ID][]id.ID
 }
 
 // loadBookState loads the state of reservations in the books in one round trip.
@@ -360,20 +381,18 @@ func loadBookState(ctx context.Context, tx *db.Tx, ids []id.ID) (b bookState, er
 		db.LoadBy(&b.locks, ledger.LoadLocks, ids),
 		db.LoadBy(&b.statuses, ledger.Reservations.LoadStatuses, ids),
 		db.LoadBy(&b.ownerless, loadOwnerless, ids),
-		db.LoadBy(&b.outside, intake.LoadIssues, ids),
 		db.LoadBy(&b.unposted, loadUnposted, ids),
-		db.LoadBy(&b.duplicates, loadDuplicates, ids),
 	)
 
 	return b, err
 }
 
-// fill gives a reservation its lock, its journal status, its ownerless sum, what is left out of the books and what is to be
-// looked at about its source. While nothing of it is posted for that reason it is shown as inactive.
+// fill gives a reservation its lock, its journal status, its ownerless sum and what is left out of the books. While
+// nothing of it is posted for that reason it is shown as inactive.
 func (b *bookState) fill(r *Reservation) {
 	r.Lock, r.JournalStatus, r.ownerless = b.locks[r.ID], b.statuses[r.ID], b.ownerless[r.ID]
 
-	r.outside, r.unposted, r.duplicates = b.outside[r.ID], b.unposted[r.ID], b.duplicates[r.ID]
+	r.unposted = b.unposted[r.ID]
 	if u := r.unposted; u != nil && u.Whole && !u.HasEntries && r.posts() {
 		r.GeneralLedgerStatus, r.LedgerInactiveReason = LedgerInactive, &u.Reason
 	}

@@ -111,6 +111,11 @@ func loadUnposted(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*unpos
 // saveUnposted keeps what the books leave out of reservations whose journals were derived. The reservations that stored
 // names have no other rows afterwards. It returns those of them that begin or cease to be posted by that.
 func saveUnposted(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposted) ([]id.ID, error) {
+	// Nearly all reservations are posted as a whole, before and after: one statement is enough for them.
+	if len(left) == 0 {
+		return deleteUnposted(ctx, tx, stored)
+	}
+
 	var out []id.ID
 
 	err := tx.Together(ctx,
@@ -122,6 +127,22 @@ func saveUnposted(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposte
 	)
 
 	return out, err
+}
+
+// deleteUnposted deletes the rows of reservations that are posted as a whole, and returns those that nothing was posted of.
+func deleteUnposted(ctx context.Context, tx *db.Tx, stored []id.ID) ([]id.ID, error) {
+	if len(stored) == 0 {
+		return nil, nil
+	}
+
+	switched, err := db.Select[id.ID](ctx, tx, `
+		with gone as (delete from reservation_unposted where team_id = @team and reservation_id = any(@ids) returning reservation_id, whole)
+		select reservation_id from gone where whole order by reservation_id`, db.Args{"team": tx.Team, "ids": stored})
+	if err != nil {
+		return nil, fmt.Errorf("delete what was left out of the books: %w", err)
+	}
+
+	return switched, nil
 }
 
 // loadSwitched loads, of reservations that were stored before, those that nothing is posted of now although something was
@@ -207,7 +228,6 @@ func upsertUnposted(ctx context.Context, tx *db.Tx, stored []id.ID, left []unpos
 		deferred, days = append(deferred, int64(u.DeferredCentTotal)), append(days, u.FirstDay)
 	}
 
-	// Nearly all reservations are posted as a whole, before and after.
 	if len(stored) > 0 {
 		stmts = append(stmts, db.Stmt{
 			SQL:  `delete from reservation_unposted where team_id = @team and reservation_id = any(@stored) and reservation_id <> all(@ids::uuid[])`,

@@ -7,7 +7,6 @@ import (
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
-	"stayledger/domain/property/contact"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
@@ -255,27 +254,26 @@ func save(ctx context.Context, tx *db.Tx, d *draft) (*Reservation, error) {
 }
 
 // render loads the locks, the journal status and the source of a saved reservation and returns it as the API shows it.
-func render(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set, o ownRecords) (*Reservation, error) {
+func render(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set, own ownRecords) (*Reservation, error) {
 	var (
-		b       bookState
-		sources map[id.ID]*contact.Source
+		b bookState
+		o origins
 	)
 
 	ids := []id.ID{r.ID}
 
 	load := []db.Work{db.LoadBy(&b, loadBookState, ids)}
 	if r.ConnectionID != nil {
-		load = append(load, db.LoadBy(&sources, loadSources, ids))
+		load = append(load, db.LoadBy(&o, loadOrigins, ids))
 	}
 
 	if err := tx.Together(ctx, load...); err != nil {
 		return nil, err
 	}
 
-	r.Source = sources[r.ID]
-
 	b.fill(&r)
-	r.finish(mappings, o, true)
+	o.fill(&r)
+	r.finish(mappings, own, true)
 
 	return &r, nil
 }
