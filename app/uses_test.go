@@ -132,6 +132,7 @@ var documents = map[string]string{
 	"contact.address":                 "has no records",
 	"external_record.refs":            "names of records at a source",
 	"external_record.taken":           "what a source said last; it is compared with what is here",
+	"sync_issue.context":              "what a person should look at; names of a source",
 	"external_record.waiting":         "checked when it is taken in",
 	"job.args":                        "a task looks up what it works on",
 	"legacy_statement.lines":          "names of another product",

@@ -3,27 +3,50 @@ package reservation
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"stayledger/platform/db"
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
 )
 
-// DuplicateSources is the SQL of the common table expression with the connections that could bring one stay twice: active
-// ones without accounting dates, none of which is outside the books.
+// sameStaySQL is the SQL condition that a and b, rows or values of sources, are one stay: they have one confirmation code,
+// or where one of them has none, equal nights and an equal guest.
+func sameStaySQL(a, b string) string {
+	return strings.NewReplacer("a.", a+".", "b.", b+".").Replace(`case
+	when stayledger_plain(a.confirmation_code) is not null and stayledger_plain(b.confirmation_code) is not null
+		then stayledger_plain(b.confirmation_code) = stayledger_plain(a.confirmation_code)
+	else b.check_in = a.check_in and b.check_out = a.check_out and stayledger_plain(b.guest_name) = stayledger_plain(a.guest_name) end`)
+}
+
+// saidSQL is a lateral table with what sources said last of a reservation, in the columns that sameStaySQL compares: people
+// may have changed its days or its guest here.
+func saidSQL(reservation string) string {
+	return `lateral (
+		select e.taken ->> 'confirmationCode' as confirmation_code, e.taken ->> 'guestName' as guest_name, (e.taken ->> 'checkIn')::date as check_in,
+			(e.taken ->> 'checkOut')::date as check_out
+		from external_record e where e.team_id = @team and e.entity_id = ` + reservation + `.id and e.kind = 'reservation' and e.taken ? 'checkIn'` + db.Fence + `)`
+}
+
+// untouchedSQL is the SQL condition that nothing here depends on a reservation r but its own journal.
+const untouchedSQL = `not exists (select from transaction_line l where l.team_id = @team and l.reservation_id = r.id)
+	and not exists (select from journal_line l where l.team_id = @team and l.reservation_id = r.id)
+	and not exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id)`
+
+// DuplicateSources is the SQL of the common table expression with the connections that could bring one stay twice: those
+// without accounting dates, none of which is outside the books. What came over one that is not active any more goes on to
+// be in the books.
 const DuplicateSources = `sources as materialized (
-	select c.id from connection c where c.team_id = @team and c.status = 'active' and c.accounting_start_at is null and c.accounting_end_at is null
+	select c.id from connection c where c.team_id = @team and c.accounting_start_at is null and c.accounting_end_at is null
 		and not c.is_outside_books)`
 
 // DuplicateSQL is the SQL condition that reservations r and o in the books are one stay that two systems brought to one
 // listing: of one confirmation code with nights in common, or, where one of them has no code, of equal nights and an equal
 // guest. Teams with one such system, which are nearly all, compare nothing.
-const DuplicateSQL = `(select count(*) from sources) > 1 and r.connection_id in (select id from sources) and o.connection_id in (select id from sources)
+var DuplicateSQL = `(select count(*) from sources) > 1 and r.connection_id in (select id from sources) and o.connection_id in (select id from sources)
 	and o.team_id = r.team_id and o.listing_id = r.listing_id and o.connection_id <> r.connection_id
 	and r.status <> 'inactive' and o.status <> 'inactive' and r.general_ledger_status = 'active' and o.general_ledger_status = 'active'
-	and o.check_in < r.check_out and o.check_out > r.check_in and case
-		when r.confirmation_code <> '' and o.confirmation_code <> '' then stayledger_plain(o.confirmation_code) = stayledger_plain(r.confirmation_code)
-		else o.check_in = r.check_in and o.check_out = r.check_out and stayledger_plain(o.guest_name) = stayledger_plain(r.guest_name) end`
+	and o.check_in < r.check_out and o.check_out > r.check_in and ` + sameStaySQL("r", "o")
 
 // DuplicateFinding returns the finding about reservations that are one stay which several systems brought.
 func DuplicateFinding(stays []id.ID) finding.Finding {

@@ -30,11 +30,14 @@ type candidate struct {
 	Status    Status
 }
 
+// movedBy bounds how many days a person may have moved a stay here for it to be known by what its former source said.
+const movedBy = "60"
+
 // candidatesSQL selects the stays here that stays of a source could be: those of the same listing with the same code, or if
-// either lacks one with the same nights and guest. A stay that another record of the source is already is none, nor one of
+// either lacks one with the same nights and guest, as they are here or as a former source said them last. A stay that another record of the source is already is none, nor one of
 // another connection that is active: a cutover says which stays of two systems are the same. Nor is one that the accounting
 // window of the connection would keep out of the books: what was entered before a system counts goes on to count.
-const candidatesSQL = `
+var candidatesSQL = `
 	with me as materialized (select accounting_start_at, accounting_end_at, is_outside_books from connection where team_id = @team and id = @connection)
 	select g.n, s.id, s.has_code, s.check_in = g.check_in and s.check_out = g.check_out as has_nights, s.status
 	from rows from (jsonb_to_recordset(@wanted) as (listing_id uuid, code text, guest text, check_in date, check_out date))
@@ -49,7 +52,14 @@ const candidatesSQL = `
 		from reservation r join team t on t.id = r.team_id
 		where r.team_id = @team and r.listing_id = g.listing_id and r.check_in = g.check_in and r.check_out = g.check_out
 			and stayledger_plain(r.guest_name) = stayledger_plain(g.guest)
-			and (stayledger_plain(r.confirmation_code) is null or stayledger_plain(g.code) is null)` + db.Fence + `) s
+			and (stayledger_plain(r.confirmation_code) is null or stayledger_plain(g.code) is null)
+		union
+		select r.id, r.check_in, r.check_out, r.status, r.connection_id, stayledger_plain(g.code) is not null, ` + accountingDateSQL + `
+		from reservation r join team t on t.id = r.team_id
+		cross join (select g.code as confirmation_code, g.guest as guest_name, g.check_in, g.check_out) v
+		join ` + saidSQL("r") + ` said on ` + sameStaySQL("said", "v") + `
+		where r.team_id = @team and r.listing_id = g.listing_id and r.connection_id is distinct from @connection
+			and r.check_in between g.check_in - ` + movedBy + ` and g.check_in + ` + movedBy + db.Fence + `) s
 	left join me on true
 	where (s.connection_id is null or s.connection_id = @connection or exists (
 			select from connection c where c.team_id = @team and c.id = s.connection_id and c.status not in ('active', 'connecting')))
@@ -153,14 +163,9 @@ func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []i
 		cross join lateral (
 			select (array_agg(r.id))[1] as id from reservation r
 			where r.team_id = @team and r.listing_id = o.listing_id and r.id > o.id and r.status = 'booked' and r.id <> all(@gone)
-				and (stayledger_plain(r.confirmation_code) = stayledger_plain(o.confirmation_code)
-					or (stayledger_plain(r.confirmation_code) is null or stayledger_plain(o.confirmation_code) is null)
-						and r.check_in = o.check_in and r.check_out = o.check_out and stayledger_plain(r.guest_name) = stayledger_plain(o.guest_name))
-				and exists (select from external_record e where e.team_id = @team and e.entity_id = r.id and e.source_id = @source
+				and `+sameStaySQL("r", "o")+` and exists (select from external_record e where e.team_id = @team and e.entity_id = r.id and e.source_id = @source
 					and e.kind = 'reservation' and e.state = 'active')
-				and not exists (select from transaction_line l where l.team_id = @team and l.reservation_id = r.id)
-				and not exists (select from journal_line l where l.team_id = @team and l.reservation_id = r.id)
-				and not exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id)
+				and `+untouchedSQL+`
 			having count(*) = 1`+db.Fence+`) n
 		where o.team_id = @team and o.id = any(@gone) and o.status = 'booked' group by n.id having count(*) = 1`,
 		db.Args{"team": tx.Team, "gone": gone, "source": from.SourceID})
@@ -174,4 +179,20 @@ func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []i
 	}
 
 	return out, nil
+}
+
+// ListTwins returns the reservations that active connections have brought and that are the same stays as those of a
+// connection which is not active any more. One that people have done something to, or a deposit has paid, is left out.
+func ListTwins(ctx context.Context, tx *db.Tx, connection id.ID) ([]id.ID, error) {
+	found, err := db.Select[id.ID](ctx, tx, `
+		select distinct r.id from reservation o join reservation r on r.team_id = o.team_id and r.listing_id = o.listing_id and r.connection_id <> o.connection_id
+			and r.status <> 'inactive' and (`+sameStaySQL("r", "o")+` or exists (select from `+saidSQL("o")+` said where `+sameStaySQL("r", "said")+`))
+		join connection c on c.team_id = @team and c.id = r.connection_id and c.status = 'active'
+		where o.team_id = @team and o.connection_id = @connection and o.status <> 'inactive' and `+untouchedSQL+` order by r.id`,
+		db.Args{"team": tx.Team, "connection": connection})
+	if err != nil {
+		return nil, fmt.Errorf("find the stays of a connection that others have brought, too: %w", err)
+	}
+
+	return found, nil
 }

@@ -69,3 +69,34 @@ func adoptRefs(ctx context.Context, tx *db.Tx, into, from id.ID) error {
 
 	return nil
 }
+
+// reunite has stays that an archived connection and another system have brought become one: that of the archived one, with
+// its deposits and what people have done to it, which follows the other system from now on.
+func reunite(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
+	twins, err := reservation.ListTwins(ctx, tx, connectionID)
+	if err != nil || len(twins) == 0 {
+		return err
+	}
+
+	// Sources come before records in the order of locks.
+	if err := intake.IdentifyAnew(ctx, tx, reservationKind, twins); err != nil {
+		return err
+	}
+
+	touched, err := reservation.Retire(ctx, tx, twins)
+	if err != nil {
+		return err
+	}
+
+	for _, stale := range []ledger.Outdated{
+		{Sources: map[ledger.Noun][]id.ID{ledger.Reservations: twins}},
+		{Sources: map[ledger.Noun][]id.ID{ledger.Transactions: touched}, Type: operation.TransactionJournal},
+	} {
+		stale.Reason, stale.Cause = ledger.MappingChanged, operation.Resource{Type: operation.Connection, ID: connectionID}
+		if _, err := ledger.Outdate(ctx, tx, stale); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}

@@ -133,7 +133,7 @@ func (s *Systems) Apps() connection.Apps {
 		out[i].Extractors = infos()
 		out[i].Check = s.check
 		out[i].Connected = s.readListings
-		out[i].Leave = s.unsubscribe
+		out[i].Leave = s.leave
 	}
 
 	return out
@@ -194,6 +194,16 @@ func (s *Systems) readListings(ctx context.Context, d *db.DB, scope db.Scope, c 
 
 		return see(ctx, tx, intake.Origin{ConnectionID: &c.ID}, keepLast(changes))
 	}, nil
+}
+
+// leave ends what an archived connection was for: stays that other systems have as well become theirs, and its system
+// sends no more messages.
+func (s *Systems) leave(ctx context.Context, d *db.DB, scope db.Scope, c *connection.Connection) error {
+	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return reunite(ctx, tx, c.ID) }); err != nil {
+		return fmt.Errorf("give the stays of a connection to other systems: %w", err)
+	}
+
+	return s.unsubscribe(ctx, d, scope, c)
 }
 
 // unsubscribe has a system send no more messages for a connection.

@@ -82,3 +82,39 @@ func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) error {
 
 	return nil
 }
+
+// IdentifyAnew has the records of sources that are records here identified once more, as if they came for the first time,
+// and starts syncs that do so. Until then they are no record here.
+func IdentifyAnew(ctx context.Context, tx *db.Tx, kind string, records []id.ID) error {
+	args := db.Args{"team": tx.Team, "kind": kind, "records": records}
+
+	// Sources come before their records in the order of locks.
+	sources, err := db.Select[id.ID](ctx, tx, `
+		select id from sync_source where team_id = @team and id in (
+			select source_id from external_record where team_id = @team and kind = @kind and entity_id = any(@records) and state = 'active')
+		order by id for update`, args)
+	if err != nil {
+		return fmt.Errorf("lock the sources of records: %w", err)
+	}
+
+	if _, err := tx.Exec(ctx, `
+		delete from sync_conflict c using external_record r
+		where r.team_id = @team and r.kind = @kind and r.entity_id = any(@records) and r.state = 'active'
+			and c.team_id = r.team_id and c.source_id = r.source_id and c.kind = r.kind and c.external_id = r.external_id and c.ordinal = r.ordinal`, args); err != nil {
+		return fmt.Errorf("end the conflicts of records: %w", err)
+	}
+
+	if _, err := tx.Exec(ctx, `
+		update external_record set entity_id = null, waiting = taken, taken = '{}', hash = '', locked = false
+		where team_id = @team and kind = @kind and entity_id = any(@records) and state = 'active'`, args); err != nil {
+		return fmt.Errorf("have records identified anew: %w", err)
+	}
+
+	for _, source := range sources {
+		if _, err := Start(ctx, tx, New{ConnectionID: source, View: Automate, Mode: Incremental, Trigger: Unlocked}); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
