@@ -28,10 +28,12 @@ func saidSQL(reservation string) string {
 		from external_record e where e.team_id = @team and e.entity_id = ` + reservation + `.id and e.kind = 'reservation' and e.taken ? 'checkIn'` + db.Fence + `)`
 }
 
-// untouchedSQL is the SQL condition that nothing here depends on a reservation r but its own journal.
+// untouchedSQL is the SQL condition that people here have done nothing to a reservation r, and that nothing depends on it
+// but its own journal.
 const untouchedSQL = `not exists (select from transaction_line l where l.team_id = @team and l.reservation_id = r.id)
 	and not exists (select from journal_line l where l.team_id = @team and l.reservation_id = r.id)
-	and not exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id)`
+	and not exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id)
+	and not exists (select from audit_event e where e.team_id = @team and e.entity_id = r.id and e.source_type in ('user', 'api', 'csv'))`
 
 // DuplicateSources is the SQL of the common table expression with the connections that could bring one stay twice: those
 // without accounting dates, none of which is outside the books. What came over one that is not active any more goes on to

@@ -36,7 +36,8 @@ const movedBy = "60"
 // candidatesSQL selects the stays here that stays of a source could be: those of the same listing with the same code, or if
 // either lacks one with the same nights and guest, as they are here or as a former source said them last. A stay that another record of the source is already is none, nor one of
 // another connection that is active: a cutover says which stays of two systems are the same. Nor is one that the accounting
-// window of the connection would keep out of the books: what was entered before a system counts goes on to count.
+// window of the connection would keep out of the books: what was entered before a system counts goes on to count. Nor is one
+// that was made inactive because another reservation here is the same stay: no record of a source is that one.
 var candidatesSQL = `
 	with me as materialized (select accounting_start_at, accounting_end_at, is_outside_books from connection where team_id = @team and id = @connection)
 	select g.n, s.id, s.has_code, s.check_in = g.check_in and s.check_out = g.check_out as has_nights, s.status
@@ -66,6 +67,8 @@ var candidatesSQL = `
 		and (s.connection_id = @connection or (me.is_outside_books is not true and coalesce(s.counts_at >= me.accounting_start_at, true) and coalesce(s.counts_at < me.accounting_end_at, true)))
 		and not exists (
 			select from external_record e where e.team_id = @team and e.entity_id = s.id and e.source_id = @source and e.kind = 'reservation' and e.state = 'active')
+		and (s.status <> 'inactive' or s.connection_id is null or exists (
+			select from external_record e where e.team_id = @team and e.entity_id = s.id and e.kind = 'reservation'))
 	order by g.n, s.id`
 
 // recognize finds the reservations here that stays of a source are.
@@ -181,14 +184,15 @@ func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []i
 	return out, nil
 }
 
-// ListTwins returns the reservations that active connections have brought and that are the same stays as those of a
-// connection which is not active any more. One that people have done something to, or a deposit has paid, is left out.
+// ListTwins returns the reservations that active connections have brought and that are the same stays as those in the books
+// of a connection which is not active any more. One that people have done something to, or a deposit has paid, is left out.
 func ListTwins(ctx context.Context, tx *db.Tx, connection id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `
 		select distinct r.id from reservation o join reservation r on r.team_id = o.team_id and r.listing_id = o.listing_id and r.connection_id <> o.connection_id
 			and r.status <> 'inactive' and (`+sameStaySQL("r", "o")+` or exists (select from `+saidSQL("o")+` said where `+sameStaySQL("r", "said")+`))
 		join connection c on c.team_id = @team and c.id = r.connection_id and c.status = 'active'
-		where o.team_id = @team and o.connection_id = @connection and o.status <> 'inactive' and `+untouchedSQL+` order by r.id`,
+		where o.team_id = @team and o.connection_id = @connection
+			and not (select former.is_outside_books from connection former where former.team_id = @team and former.id = @connection) and o.status <> 'inactive' and `+untouchedSQL+` order by r.id`,
 		db.Args{"team": tx.Team, "connection": connection})
 	if err != nil {
 		return nil, fmt.Errorf("find the stays of a connection that others have brought, too: %w", err)

@@ -26,11 +26,11 @@ const found = `r.team_id = l.team_id and r.status <> 'inactive' and (stayledger_
 var theFit = `case when count(*) filter (where ` + inBooksSQL("r") + `) = 1 then min(r.id::text) filter (where ` + inBooksSQL("r") + `)
 	when count(*) = 1 then min(r.id::text) end::uuid`
 
-// inBooksSQL returns the SQL condition that a reservation is posted. One that is kept out of the books is the stay of
-// another system, or was before them.
+// inBooksSQL returns the SQL condition that a reservation is in the books, those before the first day included, which the
+// opening balances hold. One that is kept out of them is the stay of another system.
 func inBooksSQL(r string) string {
 	return r + `.general_ledger_status = 'active' and not exists (
-		select from reservation_unposted u where u.team_id = ` + r + `.team_id and u.reservation_id = ` + r + `.id and u.whole)`
+		select from reservation_unposted u where u.team_id = ` + r + `.team_id and u.reservation_id = ` + r + `.id and u.whole and u.reason = 'outsideAccountingWindow')`
 }
 
 // linkLines links lines of stored transactions to the reservations that they wait for and returns those

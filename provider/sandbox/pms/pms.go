@@ -4,6 +4,7 @@
 package pms
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -21,6 +22,8 @@ import (
 type Config struct {
 	// Token is what callers must present.
 	Token string
+	// AccountID is the account that the token opens; acc_1 if empty.
+	AccountID string
 	// PageSize is how many rows a page has; 100 if 0.
 	PageSize int
 	// MessageEvery is the time before the first repetition of a message that was not accepted, doubled each time; a
@@ -106,7 +109,7 @@ func New(c Config) (*Server, error) {
 		config:       c,
 		mux:          http.NewServeMux(),
 		client:       &http.Client{Timeout: 10 * time.Second},
-		account:      Account{ID: "acc_1", Name: "Sandbox Rentals"},
+		account:      Account{ID: cmp.Or(c.AccountID, "acc_1"), Name: "Sandbox Rentals"},
 		settings:     Settings{PageSize: &c.PageSize},
 		reservations: newRows(),
 		blocks:       map[string]Block{},
