@@ -49,7 +49,7 @@ var records = map[string]record{
 	"layout_listing":            {entity: "statement-layout", id: "layout_id"},
 	"listing":                   {entity: "listing", id: "id"},
 	"listing_ownership_member":  {entity: "ownership-period", id: "period_id"},
-	"listing_ownership_period":  {entity: "ownership-period", id: "id"},
+	"listing_ownership_period":  {entity: "ownership-period", id: "id", unshown: "is_deactivation_settled, deactivation_held"}, // its listing has the event
 	"opening_balance":           {entity: "transaction", id: "transaction_id"},
 	"opening_trial_balance":     {entity: "team", id: "team_id", unshown: "refreshed_at"}, // when its transactions were last made anew
 	"opening_trial_balance_row": {entity: "team", id: "team_id"},

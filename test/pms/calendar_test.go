@@ -104,6 +104,21 @@ func (s *scene) wantBlocks(when, here string, there ...string) {
 	}
 }
 
+// A note can be null, as it is read.
+func TestABlockWithoutANote(t *testing.T) {
+	t.Parallel()
+	s, house := newHouse(t)
+
+	body := nights(house, "2027-03-01", "2027-03-04")
+	body["note"] = nil
+
+	s.Post("/calendar-blocks", body).Want(202)
+
+	if got := s.Get("/calendar-blocks").Want(200); got.Len("data") != 1 || got.String("data.0.note") != "null" {
+		t.Errorf("the blocks are %s", got.Body)
+	}
+}
+
 // Proves: INIT-07, INIT-08.
 func TestNightsAreBlockedAndOpened(t *testing.T) {
 	t.Parallel()

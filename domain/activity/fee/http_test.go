@@ -254,6 +254,12 @@ func TestFeeTaxAndConditions(t *testing.T) {
 
 	b.wantCharged(23_000)
 	b.Put(path, object{"taxBehavior": "included"}).Want(200)
+
+	if got := b.Put(path, object{"taxBehavior": nil}).Want(200).String("taxBehavior"); got != "excluded" {
+		t.Errorf("without a tax behavior it is %s", got)
+	}
+
+	b.Put(path, object{"taxBehavior": "included"}).Want(200)
 	b.wantCharged(20_000)
 	b.Put(path, object{"taxBehavior": "excluded"}).Want(200)
 	b.Put("/tax-rates/"+rate, object{"basisPoints": 10_000}).Want(200)

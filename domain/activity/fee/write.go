@@ -17,29 +17,29 @@ import (
 // ListingSubscription is a listing period as it comes with its fee.
 type ListingSubscription struct {
 	ListingID id.ID    `json:"listingId"`
-	StartAt   *day.Day `json:"startAt,omitempty" doc:"Absent means since inception."`
-	EndAt     *day.Day `json:"endAt,omitempty" doc:"The first day without the fee; absent means open."`
-	Rate      *int64   `json:"rate,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Replaces the fee's default rate."`
+	StartAt   *day.Day `json:"startAt,omitempty" nullable:"true" doc:"Absent or null means since inception."`
+	EndAt     *day.Day `json:"endAt,omitempty" nullable:"true" doc:"The first day without the fee; absent or null means open."`
+	Rate      *int64   `json:"rate,omitempty" nullable:"true" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Replaces the fee's default rate; null is that rate."`
 }
 
 // Create is the body of a new fee.
 type Create struct {
 	Name                   string                `json:"name" minLength:"1" maxLength:"200"`
-	UniqueRef              *string               `json:"uniqueRef,omitempty" minLength:"1" maxLength:"200"`
-	Icon                   *string               `json:"icon,omitempty" minLength:"1" maxLength:"100"`
+	UniqueRef              *string               `json:"uniqueRef,omitempty" nullable:"true" minLength:"1" maxLength:"200"`
+	Icon                   *string               `json:"icon,omitempty" nullable:"true" minLength:"1" maxLength:"100"`
 	Status                 string                `json:"status,omitempty" enum:"active,inactive"`
 	Type                   Type                  `json:"type"`
 	Formula                string                `json:"formula,omitempty" maxLength:"1000" doc:"Needed by a percentage fee."`
 	RateType               RateType              `json:"rateType" enum:"flat,percentage"`
 	DefaultRate            int64                 `json:"defaultRate" minimum:"-9007199254740991" maximum:"9007199254740991"`
-	RevenueRecognition     *Recognition          `json:"revenueRecognition,omitempty" enum:"checkIn,checkOut,proRata,bookedAt"`
+	RevenueRecognition     *Recognition          `json:"revenueRecognition,omitempty" nullable:"true" enum:"checkIn,checkOut,proRata,bookedAt"`
 	CreditParty            ledger.Party          `json:"creditParty"`
 	DebitParty             ledger.Party          `json:"debitParty"`
 	CreditAccountID        id.ID                 `json:"creditAccountId"`
 	DebitAccountID         id.ID                 `json:"debitAccountId"`
 	ChargeBasis            ChargeBasis           `json:"chargeBasis,omitempty" doc:"Absent means perReservation."`
-	TaxRateID              *id.ID                `json:"taxRateId,omitempty"`
-	TaxBehavior            *tax.Behavior         `json:"taxBehavior,omitempty" doc:"Absent means excluded when there is a tax rate."`
+	TaxRateID              *id.ID                `json:"taxRateId,omitempty" nullable:"true"`
+	TaxBehavior            *tax.Behavior         `json:"taxBehavior,omitempty" nullable:"true" doc:"Absent or null means excluded when there is a tax rate."`
 	StatusFilter           StatusFilter          `json:"statusFilter,omitempty" doc:"Absent means booked."`
 	OwnerStayFilter        OwnerStayFilter       `json:"ownerStayFilter,omitempty" doc:"Absent means exclude."`
 	BookingChannelsFilter  []string              `json:"bookingChannelsFilter,omitempty" maxItems:"100"`
@@ -124,7 +124,7 @@ type Update struct {
 	DebitAccountID         *id.ID                 `json:"debitAccountId,omitempty"`
 	ChargeBasis            *ChargeBasis           `json:"chargeBasis,omitempty"`
 	TaxRateID              api.Opt[id.ID]         `json:"taxRateId,omitzero" doc:"Null takes the tax away."`
-	TaxBehavior            *tax.Behavior          `json:"taxBehavior,omitempty"`
+	TaxBehavior            api.Opt[tax.Behavior]  `json:"taxBehavior,omitzero" doc:"Null means excluded when there is a tax rate."`
 	StatusFilter           *StatusFilter          `json:"statusFilter,omitempty"`
 	OwnerStayFilter        *OwnerStayFilter       `json:"ownerStayFilter,omitempty"`
 	BookingChannelsFilter  *[]string              `json:"bookingChannelsFilter,omitempty" maxItems:"100"`
@@ -181,9 +181,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
 		f.TaxBehavior = nil
 	}
 
-	if b.TaxBehavior != nil {
-		f.TaxBehavior = b.TaxBehavior
-	}
+	f.TaxBehavior = b.TaxBehavior.Or(f.TaxBehavior)
 
 	f.UpdatedAt = day.At(tx.Now)
 

@@ -193,6 +193,28 @@ func TestReservationAndItsJournal(t *testing.T) {
 	b.wantEntries()
 }
 
+// A new reservation takes null wherever one that is read has it.
+func TestNullOfANewReservation(t *testing.T) {
+	t.Parallel()
+	b := newBooks(t)
+	fields := []string{
+		"uniqueRef", "appId", "sourceId", "guestName", "bookerName", "guests", "confirmationCode", "pmsReferenceCode", "bookedAt", "cancelledAt",
+		"bookingPlatform", "generalLedgerPostingAt",
+	}
+
+	body := b.stay("lines", []any{map[string]any{"type": "rent", "amount": 100_000, "description": nil, "accountId": nil, "uniqueRef": nil}})
+	for _, name := range fields {
+		body[name] = nil
+	}
+
+	r := b.Get("/reservations/" + b.Post("/reservations", body).Want(201).String("id")).Want(200)
+	for _, path := range append(fields, "lines.0.description", "lines.0.uniqueRef") {
+		if got := r.String(path); got != "null" {
+			t.Errorf("%s is %s, want null", path, got)
+		}
+	}
+}
+
 func TestReservationRefusals(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

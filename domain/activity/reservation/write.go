@@ -22,31 +22,31 @@ import (
 type LineInput struct {
 	Type        string      `json:"type" minLength:"1" maxLength:"100"`
 	Amount      money.Cents `json:"amount" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents; negative for a discount."`
-	Description *string     `json:"description,omitempty" maxLength:"1000"`
-	AccountID   *id.ID      `json:"accountId,omitempty" doc:"Account instead of the one that the type is mapped to."`
-	UniqueRef   *string     `json:"uniqueRef,omitempty" minLength:"1" maxLength:"200"`
+	Description *string     `json:"description,omitempty" nullable:"true" maxLength:"1000"`
+	AccountID   *id.ID      `json:"accountId,omitempty" nullable:"true" doc:"Account instead of the one that the type is mapped to."`
+	UniqueRef   *string     `json:"uniqueRef,omitempty" nullable:"true" minLength:"1" maxLength:"200"`
 }
 
 // Create is the body of a new reservation.
 type Create struct {
 	ListingID              id.ID          `json:"listingId"`
-	UniqueRef              *string        `json:"uniqueRef,omitempty" minLength:"1" maxLength:"200"`
-	AppID                  *string        `json:"appId,omitempty" minLength:"1" maxLength:"100"`
-	SourceID               *string        `json:"sourceId,omitempty" minLength:"1" maxLength:"200"`
+	UniqueRef              *string        `json:"uniqueRef,omitempty" nullable:"true" minLength:"1" maxLength:"200"`
+	AppID                  *string        `json:"appId,omitempty" nullable:"true" minLength:"1" maxLength:"100"`
+	SourceID               *string        `json:"sourceId,omitempty" nullable:"true" minLength:"1" maxLength:"200"`
 	Type                   Type           `json:"type,omitempty"`
 	Status                 Status         `json:"status,omitempty"`
 	GeneralLedgerStatus    LedgerStatus   `json:"generalLedgerStatus,omitempty"`
-	GuestName              *string        `json:"guestName,omitempty" maxLength:"200"`
-	BookerName             *string        `json:"bookerName,omitempty" maxLength:"200"`
-	Guests                 *int64         `json:"guests,omitempty" minimum:"0" maximum:"10000"`
-	ConfirmationCode       *string        `json:"confirmationCode,omitempty" maxLength:"200"`
-	PMSReferenceCode       *string        `json:"pmsReferenceCode,omitempty" maxLength:"200"`
+	GuestName              *string        `json:"guestName,omitempty" nullable:"true" maxLength:"200"`
+	BookerName             *string        `json:"bookerName,omitempty" nullable:"true" maxLength:"200"`
+	Guests                 *int64         `json:"guests,omitempty" nullable:"true" minimum:"0" maximum:"10000"`
+	ConfirmationCode       *string        `json:"confirmationCode,omitempty" nullable:"true" maxLength:"200"`
+	PMSReferenceCode       *string        `json:"pmsReferenceCode,omitempty" nullable:"true" maxLength:"200"`
 	CheckIn                day.Day        `json:"checkIn"`
 	CheckOut               day.Day        `json:"checkOut"`
-	BookedAt               *day.Day       `json:"bookedAt,omitempty"`
-	CancelledAt            *day.Day       `json:"cancelledAt,omitempty" doc:"Only while canceled; absent means today."`
-	BookingPlatform        *string        `json:"bookingPlatform,omitempty" maxLength:"100"`
-	GeneralLedgerPostingAt *day.Day       `json:"generalLedgerPostingAt,omitempty"`
+	BookedAt               *day.Day       `json:"bookedAt,omitempty" nullable:"true"`
+	CancelledAt            *day.Day       `json:"cancelledAt,omitempty" nullable:"true" doc:"Only while canceled; absent means today."`
+	BookingPlatform        *string        `json:"bookingPlatform,omitempty" nullable:"true" maxLength:"100"`
+	GeneralLedgerPostingAt *day.Day       `json:"generalLedgerPostingAt,omitempty" nullable:"true"`
 	Currency               string         `json:"currency,omitempty" minLength:"3" maxLength:"3" doc:"Absent: the listing's."`
 	Userdata               map[string]any `json:"userdata,omitempty"`
 	Metadata               map[string]any `json:"metadata,omitempty"`

@@ -19,11 +19,11 @@ type BankingChange struct {
 
 // Common are the fields that new accounts and changes share.
 type Common struct {
-	Code            api.Opt[string] `json:"code,omitzero" minLength:"1" maxLength:"20"`
-	UniqueRef       api.Opt[string] `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
-	Assignments     []Assignment    `json:"assignments,omitempty" maxItems:"50" doc:"All parts the account plays; one that another account plays moves here."`
-	OffsetAccountID api.Opt[id.ID]  `json:"offsetAccountId,omitzero"`
-	Banking         *BankingChange  `json:"banking,omitempty" doc:"For the type bank only."`
+	Code            api.Opt[string]        `json:"code,omitzero" minLength:"1" maxLength:"20"`
+	UniqueRef       api.Opt[string]        `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
+	Assignments     []Assignment           `json:"assignments,omitempty" maxItems:"50" doc:"All parts the account plays; one that another account plays moves here."`
+	OffsetAccountID api.Opt[id.ID]         `json:"offsetAccountId,omitzero"`
+	Banking         api.Opt[BankingChange] `json:"banking,omitzero" doc:"For the type bank only."`
 }
 
 // Create is an account to be.
@@ -111,11 +111,11 @@ func (in *Update) applyOffset(a *Account, k references) error {
 }
 
 // applyBanking applies the banking data. A bank account needs a category; category and currency are locked while
-// ledger entries use the account.
+// ledger entries use the account. Null is the banking data of any other account.
 func (in *Update) applyBanking(a *Account) error {
-	b := in.Banking
+	b := in.Banking.Value
 	switch {
-	case b == nil && (a.Type != TypeBank || a.Banking != nil):
+	case b == nil && (a.Type != TypeBank || a.Banking != nil && !in.Banking.Present):
 		return nil
 	case b == nil:
 		return apierr.BadRequest.At(apierr.IssueRequired.InBody("banking"))

@@ -51,6 +51,11 @@ func TestAccountLife(t *testing.T) {
 		}
 	}
 
+	// Null is the banking data of an account that is not at a bank, and of no other.
+	x.Put(path, object{"banking": nil}).WantError(apierr.CodeBadRequest, "").WantIssue("required", "banking")
+	ledger := x.Post("/accounts", object{"name": "Rent", "type": "ledger", "categoryId": assets, "banking": nil}).Want(201).String("id")
+	x.Put("/accounts/"+ledger, object{"banking": nil}).Want(200)
+
 	x.Put(path, object{"assignments": []string{}}).Want(200)
 	x.Delete(path).Want(204)
 	x.Get(path).WantError(apierr.CodeNotFound, "")
@@ -71,6 +76,7 @@ func TestAccountRefused(t *testing.T) {
 		{object{"name": "A", "type": "ledger", "categoryId": unknown}, "", "notFound", "categoryId"},
 		{object{"name": "A", "type": "ledger", "categoryId": assets, "offsetAccountId": unknown}, "", "notFound", "offsetAccountId"},
 		{object{"name": "A", "type": "bank", "categoryId": assets}, "", "required", "banking"},
+		{object{"name": "A", "type": "bank", "categoryId": assets, "banking": nil}, "", "required", "banking"},
 		{object{"name": "A", "type": "bank", "categoryId": assets, "banking": object{}}, "", "required", "banking.category"},
 		{object{"name": "A", "type": "bank", "categoryId": assets, "banking": object{"category": "trust", "currency": "abc"}}, "", "currency", "banking.currency"},
 		{object{"name": "A", "type": "bank", "categoryId": assets, "banking": object{"category": "trust", "last4": "12345"}}, "", "malformed", "banking.last4"},

@@ -82,18 +82,25 @@ func (u *Update) apply(h *lockedRecord, a *chartAccount) (to storedRecord, leftO
 		to.Amount = *u.Amount
 	}
 
+	// Null is what a movement has, and cannot take the balance away from a stated one.
 	switch {
-	case u.Balance == nil:
-	case to.Type == Movement:
+	case !u.Balance.Present:
+	case to.Type == Movement && u.Balance.Value != nil:
 		issues = append(issues, apierr.IssueContradiction.InBody("balance"))
+	case to.Type == Stated && u.Balance.Value == nil:
+		issues = append(issues, apierr.IssueRequired.InBody("balance"))
 	default:
-		to.Balance = u.Balance
+		to.Balance = u.Balance.Value
 	}
 
-	if u.AccountID != nil && !same(u.AccountID, to.AccountID) {
-		to.AccountID = u.AccountID
+	// A record that is on an account can move to another one, and cannot be without one again.
+	if u.AccountID.Present && !same(u.AccountID.Value, to.AccountID) {
+		to.AccountID = u.AccountID.Value
 
-		if code := a.refusal(h.Currency); code != "" {
+		switch code := a.refusal(h.Currency); {
+		case to.AccountID == nil:
+			issues = append(issues, apierr.IssueRequired.InBody("accountId"))
+		case code != "":
 			issues = append(issues, code.InBody("accountId"))
 		}
 	}

@@ -36,7 +36,7 @@ type Create struct {
 	Date        day.Day         `json:"date"`
 	Description string          `json:"description" maxLength:"1000"`
 	Amount      *money.Cents    `json:"amount,omitempty" minimum:"-10000000000000" maximum:"10000000000000" doc:"Of a movement: positive into the account, negative out of it."`
-	Balance     *money.Cents    `json:"balance,omitempty" minimum:"-10000000000000" maximum:"10000000000000" doc:"What the account held at the end of the day, for type balance."`
+	Balance     *money.Cents    `json:"balance,omitempty" nullable:"true" minimum:"-10000000000000" maximum:"10000000000000" doc:"What the account held at the end of the day, for type balance."`
 	Type        Type            `json:"type,omitempty" doc:"transaction (default) has an amount, balance has a balance."`
 	Source      Source          `json:"source,omitempty" enum:"manual,csv" doc:"manual (default), or csv for one that came in a file: these can be deleted."`
 	Currency    *string         `json:"currency,omitempty" minLength:"3" maxLength:"3" doc:"ISO 4217; has to be that of the account."`
@@ -65,8 +65,8 @@ func (b *Batch) Resolve() []apierr.Issue {
 func (c *Create) item() BatchItem {
 	return BatchItem{
 		Update: Update{
-			UniqueRef: c.UniqueRef, AccountID: &c.AccountID, Date: &c.Date, Description: &c.Description, Amount: c.Amount,
-			Balance: c.Balance,
+			UniqueRef: c.UniqueRef, AccountID: api.Set(c.AccountID), Date: &c.Date, Description: &c.Description, Amount: c.Amount,
+			Balance: api.SetIf(c.Balance),
 		},
 		Type: c.Type, Currency: c.Currency, Source: cmp.Or(c.Source, Manual),
 	}
@@ -74,7 +74,7 @@ func (c *Create) item() BatchItem {
 
 // kind returns the type of a new record: the given one, or the one that the given money implies.
 func (item *BatchItem) kind() Type {
-	if item.Type == "" && item.Amount == nil && item.Balance != nil {
+	if item.Type == "" && item.Amount == nil && item.Balance.Value != nil {
 		return Stated
 	}
 
@@ -84,7 +84,7 @@ func (item *BatchItem) kind() Type {
 // findFault returns the field of a new record that does not fit its type, and the code of its issue; empty if all fit.
 func (item *BatchItem) findFault() (field string, code apierr.IssueCode) {
 	// Each type has one of the two amounts, and must not have the other.
-	wanted, field, other, otherField := item.Amount, "amount", item.Balance, "balance"
+	wanted, field, other, otherField := item.Amount, "amount", item.Balance.Value, "balance"
 	if item.kind() == Stated {
 		wanted, field, other, otherField = other, otherField, wanted, field
 	}
@@ -101,13 +101,13 @@ func (item *BatchItem) findFault() (field string, code apierr.IssueCode) {
 
 // Update has the changes of a record; absent fields stay as they are.
 type Update struct {
-	UniqueRef   api.Opt[string] `json:"uniqueRef,omitzero" minLength:"1" maxLength:"255" doc:"Null clears."`
-	AccountID   *id.ID          `json:"accountId,omitempty" doc:"Bank account of the chart, of the record's currency."`
-	Date        *day.Day        `json:"date,omitempty"`
-	Description *string         `json:"description,omitempty" maxLength:"1000"`
-	Amount      *money.Cents    `json:"amount,omitempty" minimum:"-10000000000000" maximum:"10000000000000" doc:"Of a movement."`
-	Balance     *money.Cents    `json:"balance,omitempty" minimum:"-10000000000000" maximum:"10000000000000" doc:"Of a stated balance."`
-	Status      *Status         `json:"status,omitempty" doc:"inactive excludes the record, active brings it back."`
+	UniqueRef   api.Opt[string]      `json:"uniqueRef,omitzero" minLength:"1" maxLength:"255" doc:"Null clears."`
+	AccountID   api.Opt[id.ID]       `json:"accountId,omitzero" doc:"Bank account of the chart, of the record's currency; null only for a record without one."`
+	Date        *day.Day             `json:"date,omitempty"`
+	Description *string              `json:"description,omitempty" maxLength:"1000"`
+	Amount      *money.Cents         `json:"amount,omitempty" minimum:"-10000000000000" maximum:"10000000000000" doc:"Of a movement."`
+	Balance     api.Opt[money.Cents] `json:"balance,omitzero" minimum:"-10000000000000" maximum:"10000000000000" doc:"Of a stated balance; null for a movement."`
+	Status      *Status              `json:"status,omitempty" doc:"inactive excludes the record, active brings it back."`
 }
 
 // storedRecord is a record as its row has it, and as the audit event shows it.
@@ -190,8 +190,8 @@ func (s *saver) newRecord(item *BatchItem) (d draft, field string, code apierr.I
 	}
 
 	d = draft{storedRecord: storedRecord{
-		UniqueRef: item.UniqueRef.Value, Date: *item.Date, Status: Active, AccountID: item.AccountID, Source: item.Source,
-		Type: item.kind(), Balance: item.Balance,
+		UniqueRef: item.UniqueRef.Value, Date: *item.Date, Status: Active, AccountID: item.AccountID.Value, Source: item.Source,
+		Type: item.kind(), Balance: item.Balance.Value,
 	}, BankAccountID: item.BankAccountID, ConnectionID: s.feed}
 	setIfPresent(&d.Description, item.Description)
 	setIfPresent(&d.Amount, item.Amount)
@@ -233,7 +233,7 @@ func (s *saver) place(item *BatchItem) (f *feedAccount, field string, code apier
 	switch {
 	case item.BankAccountID == nil:
 		return nil, "bankAccountId", apierr.IssueRequired
-	case item.AccountID != nil:
+	case item.AccountID.Value != nil:
 		return nil, "accountId", apierr.IssueContradiction
 	}
 

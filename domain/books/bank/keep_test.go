@@ -187,6 +187,21 @@ func TestReferencesAreUnique(t *testing.T) {
 
 // Of several balances of one day the last one of the request counts, and equal movements are listed in the order of
 // their file.
+// A record takes null where one that is read has it, and nowhere else.
+func TestNullOfARecord(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+
+	moved := w.movement(100)
+	moved["balance"] = nil
+	movement := w.Post(batch, object{"data": list{moved}}).Want(201).ID("data.0.id")
+	stated := w.Post(batch, object{"data": list{fixture.With(moved, "amount", nil, "balance", 500)}}).Want(201).ID("data.0.id")
+
+	w.Put(path(movement), object{"balance": nil, "description": "Rent"}).Want(200)
+	w.Put(path(movement), object{"accountId": nil}).WantError(apierr.CodeBadRequest, "").WantIssue("required", "accountId")
+	w.Put(path(stated), object{"balance": nil}).WantError(apierr.CodeBadRequest, "").WantIssue("required", "balance")
+}
+
 func TestTheOrderOfABatchIsKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -151,7 +151,7 @@ func (s *saver) lock(ctx context.Context, tx *db.Tx) (err error) {
 	var accounts, feeds, records []id.ID
 
 	for i := range s.items {
-		if a := s.items[i].AccountID; a != nil {
+		if a := s.items[i].AccountID.Value; a != nil {
 			accounts = append(accounts, *a)
 		}
 
@@ -227,10 +227,7 @@ func (s *saver) changeRecord(item *BatchItem, h *lockedRecord) (draft, error) {
 		return draft{}, apierr.BadRequest.At(apierr.IssueContradiction.InBody("bankAccountId"))
 	}
 
-	on := h.AccountID
-	if item.AccountID != nil {
-		on = item.AccountID
-	}
+	on := item.AccountID.Or(h.AccountID)
 
 	var a *chartAccount
 	if on != nil {

@@ -22,7 +22,7 @@ type NewBlocks struct {
 	ListingIDs []id.ID `json:"listingIds" minItems:"1" maxItems:"250" uniqueItems:"true"`
 	StartAt    day.Day `json:"startAt" doc:"First night."`
 	EndAt      day.Day `json:"endAt" doc:"Day on which the listings are free again; at most 731 nights later."`
-	Note       string  `json:"note,omitempty" maxLength:"400" doc:"Shown here and in the system, such as why."`
+	Note       *string `json:"note,omitempty" nullable:"true" maxLength:"400" doc:"Shown here and in the system, such as why."`
 }
 
 type blockInput struct{ Body NewBlocks }
@@ -146,8 +146,9 @@ func (*calendar) block(ctx context.Context, tx *db.Tx, in *blockInput) (*operati
 		}
 		b.ExternalListingID = p.ExternalID
 
-		if in.Body.Note != "" {
-			b.Note = &in.Body.Note
+		// An empty note says nothing, so that it is none.
+		if note := in.Body.Note; note != nil && *note != "" {
+			b.Note = note
 		}
 
 		if p.ConnectionID != nil {

@@ -7,6 +7,7 @@ import (
 	"stayledger/domain/property/contact"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -97,6 +98,11 @@ func Add(ctx context.Context, tx *db.Tx, c *Create) (*Listing, error) {
 
 	if err := c.apply(&d.Listing); err != nil {
 		return nil, err
+	}
+
+	// Nothing uses a new listing yet, so nothing keeps it active after a first period that has ended.
+	if terms := c.InitialOwnership; terms != nil && terms.hasEnded(day.Of(tx.Now)) {
+		d.Status = Inactive
 	}
 
 	if err := saveDrafts(ctx, tx, []*draft{d}); err != nil {

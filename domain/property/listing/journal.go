@@ -26,6 +26,11 @@ func (h Listings) answerSaved(ctx context.Context, tx *db.Tx, p *Period) (*Perio
 		return nil, nil, err
 	}
 
+	// An end that is past counts at once.
+	if err := h.deactivateEnded(ctx, tx, []id.ID{p.ListingID}); err != nil {
+		return nil, nil, err
+	}
+
 	saved, err := loadPeriod(ctx, tx, p.ID)
 
 	return saved, n, err

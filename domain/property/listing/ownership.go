@@ -44,11 +44,14 @@ type Period struct {
 	EndAt              *day.Day      `json:"endAt" doc:"First day that is not owned any more; null means open."`
 	BusinessModel      BusinessModel `json:"businessModel"`
 	Reserve            *money.Cents  `json:"reserve" doc:"Cents held back from the owner's available balance."`
-	SetListingInactive bool          `json:"setListingInactive" doc:"The listing goes inactive when the period ends."`
-	Members            []Member      `json:"members"`
-	Lock               ledger.Lock   `json:"lock" db:"-" doc:"Bank reconciliation and the months of statements do not lock a period."`
-	CreatedAt          day.Instant   `json:"createdAt"`
-	UpdatedAt          day.Instant   `json:"updatedAt"`
+	SetListingInactive bool          `json:"setListingInactive" doc:"The listing becomes inactive on endAt, the day after the period, unless another period owns it then."`
+
+	DeactivationHeld *HeldDeactivation `json:"deactivationHeld" doc:"Why the listing is still active after such a period; null for nothing."`
+
+	Members   []Member    `json:"members"`
+	Lock      ledger.Lock `json:"lock" db:"-" doc:"Bank reconciliation and the months of statements do not lock a period."`
+	CreatedAt day.Instant `json:"createdAt"`
+	UpdatedAt day.Instant `json:"updatedAt"`
 }
 
 // Covers reports whether the period owns the day.

@@ -114,7 +114,7 @@ type Terms struct {
 	EndAt              api.Opt[day.Day]     `json:"endAt,omitzero" doc:"Exclusive; null or absent: open."`
 	BusinessModel      *BusinessModel       `json:"businessModel,omitempty"`
 	Reserve            api.Opt[money.Cents] `json:"reserve,omitzero" minimum:"0" maximum:"9007199254740991"`
-	SetListingInactive api.Opt[bool]        `json:"setListingInactive,omitzero"`
+	SetListingInactive api.Opt[bool]        `json:"setListingInactive,omitzero" doc:"The listing becomes inactive on endAt, at once if that is past, unless another period owns it then."`
 }
 
 // CreatedTerms are the terms of a new period.
@@ -343,6 +343,11 @@ func (h Listings) deletePeriod(ctx context.Context, tx *db.Tx, in *delPeriodInpu
 	}
 
 	if err != nil {
+		return nil, nil, err
+	}
+
+	// The end that is left may be one that makes the listing inactive.
+	if err := h.deactivateEnded(ctx, tx, []id.ID{p.ListingID}); err != nil {
 		return nil, nil, err
 	}
 

@@ -14,7 +14,7 @@ import (
 	"stayledger/platform/page"
 )
 
-const periodColumns = `p.id, p.listing_id, p.start_at, p.end_at, p.business_model, p.reserve, p.set_listing_inactive,
+const periodColumns = `p.id, p.listing_id, p.start_at, p.end_at, p.business_model, p.reserve, p.set_listing_inactive, p.deactivation_held,
 	coalesce((select jsonb_agg(jsonb_build_object('contactId', m.contact_id, 'split', m.split) order by m.position)
 		from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id), '[]') as members,
 	p.created_at, p.updated_at`
@@ -182,10 +182,15 @@ func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 		stmts = append(stmts, endPeriodSQL(tx, ended))
 	}
 
-	// A change never moves a period to another listing.
+	// A change never moves a period to another listing. Another end, or another word about the listing, counts anew.
+	startOver := ""
+	if !isNew && (old.SetListingInactive != p.SetListingInactive || !isSameDay(old.EndAt, p.EndAt)) {
+		startOver = ", " + startOverSQL
+	}
+
 	s := db.Stmt{
 		SQL: `update listing_ownership_period set start_at = @start, end_at = @end, business_model = @model, reserve = @reserve,
-			set_listing_inactive = @inactive, updated_at = @now where team_id = @team and id = @id`,
+			set_listing_inactive = @inactive, updated_at = @now` + startOver + ` where team_id = @team and id = @id`,
 		Args: db.Args{
 			"team": tx.Team, "id": p.ID, "start": p.StartAt, "end": p.EndAt, "model": p.BusinessModel, "reserve": p.Reserve,
 			"inactive": p.SetListingInactive, "now": tx.Now,
@@ -233,7 +238,7 @@ func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 // endPeriodSQL returns the statement that saves the end of a period.
 func endPeriodSQL(tx *db.Tx, p *Period) db.Stmt {
 	return db.Stmt{
-		SQL:  `update listing_ownership_period set end_at = @end, updated_at = @now where team_id = @team and id = @id`,
+		SQL:  `update listing_ownership_period set end_at = @end, updated_at = @now, ` + startOverSQL + ` where team_id = @team and id = @id`,
 		Args: db.Args{"team": tx.Team, "id": p.ID, "end": p.EndAt, "now": tx.Now},
 	}
 }
@@ -253,10 +258,9 @@ func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
 		Args: db.Args{"team": tx.Team, "id": p.ID},
 	}}
 	if extended != nil {
-		stmts = append(stmts, db.Stmt{
-			SQL:  `update listing_ownership_period set end_at = @end, updated_at = @now where team_id = @team and id = @id`,
-			Args: db.Args{"team": tx.Team, "id": extended.ID, "end": p.EndAt, "now": tx.Now},
-		})
+		longer := *extended
+		longer.EndAt = p.EndAt
+		stmts = append(stmts, endPeriodSQL(tx, &longer))
 	}
 
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
@@ -277,7 +281,7 @@ func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
 // lies a day before its period, so the period keeps one day at least.
 func archivePeriod(ctx context.Context, tx *db.Tx, p *Period) error {
 	end, err := db.Get[*day.Day](ctx, tx, `
-		update listing_ownership_period p set end_at = least(p.end_at, greatest(used.day + 1, p.start_at + 1)), updated_at = @now
+		update listing_ownership_period p set end_at = least(p.end_at, greatest(used.day + 1, p.start_at + 1)), updated_at = @now, `+startOverSQL+`
 		from (select greatest(
 			(select max(txn_at) from ledger_entry where team_id = @team and ownership_period_id = @id),
 			(select max(end_at) from statement where team_id = @team and ownership_period_id = @id)) as day) used

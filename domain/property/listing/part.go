@@ -22,6 +22,7 @@ func New(journals ledger.Sources, endFees EndFees) Listings {
 func (h Listings) Part() parts.Part {
 	return parts.Part{
 		Endpoints: h.endpoints(),
+		Every:     h.periodicTasks(),
 		Tables:    parts.Owns("listing", "listing_ownership_period", "listing_ownership_member"),
 		Uses: []parts.Use{
 			{Of: "contact", Reason: "ownershipPeriods", Columns: []string{"listing_ownership_member.contact_id"}},

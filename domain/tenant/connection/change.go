@@ -9,7 +9,7 @@ import (
 type Create struct {
 	AppID       AppID             `json:"appId" maxLength:"50" doc:"Key of the app."`
 	Name        string            `json:"name" minLength:"1" maxLength:"200"`
-	UniqueRef   *string           `json:"uniqueRef,omitempty" minLength:"1" maxLength:"200" doc:"The caller's own reference, unique in the team."`
+	UniqueRef   *string           `json:"uniqueRef,omitempty" nullable:"true" minLength:"1" maxLength:"200" doc:"The caller's own reference, unique in the team."`
 	Settings    map[string]string `json:"settings,omitempty" maxProperties:"50" doc:"As the app wants them."`
 	Credentials map[string]string `json:"credentials,omitempty" maxProperties:"50" doc:"As the app wants them; sealed, and never returned."`
 }

@@ -43,8 +43,8 @@ func OneOf(values ...string) func(text string) apierr.IssueCode {
 	}
 }
 
-// address checks the address of an app: https, at a public name or number. The address that a name resolves to is
-// checked when it is called. With private it may be one of no public network, and a plain http one of this machine.
+// address checks the address of an app: https, at a public name or number. What a name resolves to is
+// checked by checkNames, and again when it is called. With private it may be one of no public network, and a plain http one of this machine.
 func address(text string, private bool) apierr.IssueCode {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {

@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/outbound"
 	"stayledger/platform/page"
 	"stayledger/platform/parts"
 	"stayledger/platform/seal"
@@ -25,6 +26,8 @@ type Config struct {
 	// Private allows apps at private addresses, and at plain http ones of this machine. It is the operator's choice and
 	// never a team's.
 	Private bool
+	// Lookup finds the addresses of names; nil asks the name service.
+	Lookup Lookup
 	// PublicURL is our own address, to which a person comes back from an app.
 	PublicURL string
 	// Apps are those that teams can be connected to.
@@ -35,6 +38,10 @@ type Config struct {
 
 // endpoints returns the routes of connections.
 func endpoints(c Config, used *parts.Usage) []api.Endpoint {
+	if c.Lookup == nil {
+		c.Lookup = outbound.Lookup
+	}
+
 	w := writer{c, used}
 
 	return append(w.oauthEndpoints(), []api.Endpoint{
@@ -46,7 +53,7 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 			Method: http.MethodGet, Path: "/connections", ID: "listConnections", Tag: tag, Summary: "List connections to apps",
 			Scopes: []string{"connections:read"},
 		}, w.list),
-		api.Write(api.Endpoint{
+		api.Await(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections", ID: "createConnection", Tag: tag, Summary: "Connect an app",
 			Errors: apierr.List{errNotBank, errAlreadyConnected, errDuplicateUniqueRef},
 			Doc: "Keeps the connection and starts an operation that asks the app whether it works; the connection is connecting until then, active " +
@@ -54,12 +61,12 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 				"connection has the account (failure alreadyConnected). Fails with 400 for settings or credentials that the app does not take; 409 " +
 				"for those of an active connection, with its context.connectionId.",
 			Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
-		}, w.create),
+		}, w.lookCreated, w.create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/connections/{id}", ID: "getConnection", Tag: tag, Summary: "Read a connection",
 			Scopes: []string{"connections:read"}, OneTrip: true,
 		}, w.get),
-		api.Write(api.Endpoint{
+		api.Await(api.Endpoint{
 			Method: http.MethodPut, Path: "/connections/{id}", ID: "updateConnection", Tag: tag, Summary: "Change a connection",
 			Errors: apierr.List{ErrBusy, errArchived, errInUse, ErrReconnect, errNotBank, errAlreadyConnected, errDuplicateUniqueRef, errWindowClosed, errSource},
 			Doc: "Settings replace all settings. A changed address forgets the credentials, so that none reaches an address it was not meant for: " +
@@ -68,7 +75,7 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 				"changes what is in closed books; 409 CONNECTION_RECONNECT_REQUIRED when one that has not worked is made active; 409 CONFLICT when " +
 				"another active connection has its account (context.connectionId).",
 			Scopes: []string{"connections:write"},
-		}, w.update),
+		}, w.lookChanged, w.update),
 		api.Await(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/{id}/connect", ID: "connectConnection", Tag: tag, Summary: "Connect an app again",
 			Errors: apierr.List{ErrBusy, errArchived, errAlreadyConnected, apierr.BadGateway},
@@ -156,8 +163,9 @@ func (w writer) get(ctx context.Context, tx *db.Tx, in *getInput) (*Connection, 
 
 type createInput struct{ Body Create }
 
-// create inserts a connection and starts the operation that asks the app whether it works.
-func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operation.Acknowledgement, error) {
+// create inserts a connection and starts the operation that asks the app whether it works. Private are the issues of
+// names that have private addresses.
+func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput, private []apierr.Issue) (*operation.Acknowledgement, error) {
 	b := &in.Body
 	if !w.Apps.has(b.AppID) {
 		return nil, apierr.BadRequest.At(apierr.IssueEnum.InBody("appId"))
@@ -167,7 +175,7 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput) (*operat
 
 	// Report bad settings and bad credentials together.
 	_, refused := w.setSettings(c, b.Settings)
-	if err := joinRefusals(refused, w.setCredentials(c, b.Credentials)); err != nil {
+	if err := joinRefusals(refuseNames(refused, private), w.setCredentials(c, b.Credentials)); err != nil {
 		return nil, err
 	}
 
@@ -214,8 +222,9 @@ type putInput struct {
 	Body Update
 }
 
-// update changes name, reference, settings or status of a connection.
-func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput) (*Connection, error) {
+// update changes name, reference, settings or status of a connection. Private are the issues of names that have private
+// addresses.
+func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput, private []apierr.Issue) (*Connection, error) {
 	c, err := Lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -238,7 +247,7 @@ func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput) (*Connectio
 	// An absent field leaves its value, and null clears it.
 	c.UniqueRef = in.Body.UniqueRef.Or(c.UniqueRef)
 	if in.Body.Settings != nil {
-		if err := w.changeSettings(ctx, tx, c, in.Body.Settings); err != nil {
+		if err := w.changeSettings(ctx, tx, c, in.Body.Settings, private); err != nil {
 			return nil, err
 		}
 	}
@@ -285,9 +294,9 @@ func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput) (*Connectio
 
 // changeSettings replaces the settings. If the credentials would go to another address, it drops them, and fails
 // while payments are under way.
-func (w writer) changeSettings(ctx context.Context, tx *db.Tx, c *Connection, given map[string]string) error {
+func (w writer) changeSettings(ctx context.Context, tx *db.Tx, c *Connection, given map[string]string, private []apierr.Issue) error {
 	moved, err := w.setSettings(c, given)
-	if err != nil {
+	if err = refuseNames(err, private); err != nil {
 		return err
 	}
 

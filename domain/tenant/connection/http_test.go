@@ -1,7 +1,10 @@
 package connection_test
 
 import (
+	"context"
 	"fmt"
+	"net"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -11,6 +14,8 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/outbound"
+	"stayledger/platform/parts"
 	"stayledger/test/fixture"
 )
 
@@ -97,7 +102,7 @@ func TestPrivateAddressesNeedTheSetting(t *testing.T) {
 	t.Parallel()
 	x := newWorld(t)
 
-	strict := apitest.New(t, apitest.Config{Endpoints: connection.Part(connection.Config{Box: x.box, Apps: payapp.Apps(nil)}).Endpoints})
+	strict := apitest.New(t, apitest.Config{Endpoints: connection.Part(connection.Config{Box: x.box, Apps: payapp.Apps(nil), Lookup: names}).Endpoints})
 	for _, url := range []string{
 		"http://127.0.0.1:1", "https://127.0.0.1", "https://localhost", "https://LOCALHOST.", "https://api.localhost", "https://[::1]", "https://10.1.2.3",
 		"https://169.254.169.254", "https://[fd00::1]", "https://[::ffff:127.0.0.1]", "https://0.0.0.0", "http://example.com", "https://[fec0::1]",
@@ -108,6 +113,74 @@ func TestPrivateAddressesNeedTheSetting(t *testing.T) {
 	}
 
 	strict.Post("/connections", x.remote(object{"settings": object{"baseUrl": "https://pay.example.com/v2"}})).Want(202)
+}
+
+// names has the addresses of the names of the tests. Localhost is asked of the machine, under another name, since its own
+// is refused unasked.
+func names(ctx context.Context, name string) ([]netip.Addr, error) {
+	switch name {
+	case "near.example.com":
+		return outbound.Lookup(ctx, "localhost")
+	case "both.example.com":
+		return []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("8.8.8.8")}, nil
+	case "metadata.example.com":
+		return []netip.Addr{netip.MustParseAddr("169.254.169.254"), netip.MustParseAddr("fd00::1")}, nil
+	case "pay.example.com":
+		return []netip.Addr{netip.MustParseAddr("8.8.8.8")}, nil
+	case "slow.example.com":
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+
+	return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: true}
+}
+
+// A name that has private addresses only is refused as they are, when it is given and not first when it is called.
+func TestNamesOfPrivateAddressesNeedTheSetting(t *testing.T) {
+	t.Parallel()
+	x := newWorld(t)
+
+	serve := func(private bool) *apitest.Team {
+		own := connection.Part(connection.Config{Box: x.box, Apps: payapp.Apps(nil), Lookup: names, Private: private})
+
+		return apitest.New(t, apitest.Config{Endpoints: parts.Join(own).Endpoints})
+	}
+	at := func(name string) object { return object{"baseUrl": "https://" + name + "/v2"} }
+
+	strict, local := serve(false), serve(true)
+	for _, name := range []string{"near.example.com", "metadata.example.com", "near.example.com:8443"} {
+		strict.Post("/connections", x.remote(object{"settings": at(name)})).WantError(apierr.CodeBadRequest, "").
+			WantIssue("addressNotAllowed", "settings.baseUrl")
+		local.Post("/connections", x.remote(object{"settings": at(name)})).Want(202)
+	}
+
+	// It is an issue with others.
+	strict.Post("/connections", x.remote(object{"settings": at("near.example.com"), "credentials": object{"apiKey": "a"}})).
+		WantIssue("addressNotAllowed", "settings.baseUrl").WantIssue("required", "credentials.callbackSecret")
+
+	for _, name := range []string{"pay.example.com", "both.example.com", "unknown.example.com", "slow.example.com"} {
+		strict.Post("/connections", x.remote(object{"name": name, "settings": at(name)})).Want(202)
+	}
+
+	// A connection from before the check keeps its address, and gets no other such.
+	for _, team := range []*apitest.Team{strict, local} {
+		team.Exec(`update connection set status = 'disabled', settings = settings || '{"baseUrl": "https://near.example.com/v2"}'
+			where team_id = @team`, db.Args{})
+
+		path := "/connections/" + team.Get("/connections?sort=createdAt").ID("data.0.id").String()
+		team.Put(path, object{"settings": at("near.example.com"), "name": "Renamed"}).Want(200)
+
+		changed := team.Put(path, object{"settings": at("metadata.example.com")})
+		if team == local {
+			changed.Want(200)
+			continue
+		}
+
+		changed.WantError(apierr.CodeBadRequest, "").WantIssue("addressNotAllowed", "settings.baseUrl")
+		team.Put(path, object{"settings": at("pay.example.com")}).Want(200)
+	}
+
+	strict.Put("/connections/"+id.New(x.DB.Now()).String(), object{"settings": at("pay.example.com")}).WantError(apierr.CodeNotFound, "")
 }
 
 func TestListOfConnections(t *testing.T) {

@@ -78,7 +78,7 @@ type Authorization struct {
 type authorizeInput struct {
 	Body struct {
 		AppID        AppID  `json:"appId" maxLength:"50" doc:"Key of the app."`
-		ConnectionID *id.ID `json:"connectionId,omitempty" doc:"The connection that is connected again; absent for a new one."`
+		ConnectionID *id.ID `json:"connectionId,omitempty" nullable:"true" doc:"The connection that is connected again; absent for a new one."`
 		RedirectURI  string `json:"redirectUri,omitempty" maxLength:"500" doc:"Page to which the person comes back, as it is registered at the app. The address of completeConnectionAuthorization when absent."`
 	}
 }
@@ -185,7 +185,7 @@ type finishInput struct {
 		AppID              AppID   `json:"appId" maxLength:"50" doc:"Key of the app."`
 		AuthorizationState string  `json:"authorizationState" minLength:"1" maxLength:"200" doc:"As it was given when the authorization began."`
 		Name               string  `json:"name,omitempty" minLength:"1" maxLength:"200" doc:"Of a new connection; the name of the app when absent."`
-		UniqueRef          *string `json:"uniqueRef,omitempty" minLength:"1" maxLength:"200" doc:"The caller's own reference of a new connection, unique in the team."`
+		UniqueRef          *string `json:"uniqueRef,omitempty" nullable:"true" minLength:"1" maxLength:"200" doc:"The caller's own reference of a new connection, unique in the team."`
 	}
 }
 

@@ -1,0 +1,14 @@
+-- +goose Up
+-- What came of setListingInactive when an ownership period ended: nothing yet, what keeps the listing active (and on which day that was
+-- last found), or that it was settled. A period that ends on another day starts over.
+alter table listing_ownership_period
+    add is_deactivation_settled boolean not null default false,
+    add deactivation_held jsonb;
+
+-- The periods that a listing still has to follow, by the day on which it does.
+create index listing_ownership_period_ending on listing_ownership_period (end_at, team_id)
+    where set_listing_inactive and not is_deactivation_settled;
+
+-- +goose Down
+drop index listing_ownership_period_ending;
+alter table listing_ownership_period drop column is_deactivation_settled, drop column deactivation_held;
