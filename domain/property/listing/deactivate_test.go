@@ -1,6 +1,7 @@
 package listing_test
 
 import (
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/apitest"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -45,7 +47,7 @@ func newCalendar(t *testing.T) *calendar {
 	t.Cleanup(d.Close)
 
 	own := listing.New(journal.Sources(), fee.EndPeriods).Part()
-	all := parts.Join(own, fee.Part(), ledger.Part(), contact.Part(nil), operation.Part(time.Hour), reservation.Part(), audit.Part())
+	all := parts.Join(own, fee.Part(), ledger.Part(), contact.Part(nil), operation.Part(time.Hour), reservation.Part(), audit.Part(), team.Part(team.Config{}))
 	c.every, c.Team = own.Every, apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers, DB: d})
 	c.Exec(`update team set is_general_ledger = false where id = @team`, db.Args{})
 
@@ -139,7 +141,25 @@ func TestADeactivationThatIsHeld(t *testing.T) {
 		t.Errorf("listings to look at: %s", got.Body)
 	}
 
+	issues := func() int { return c.Get("/team").Want(200).Len("issues") }
+
+	c.Exec(`update team set is_general_ledger = true where team_id = @team`, db.Args{})
+
+	all := c.Get("/team").Want(200)
+	last := fmt.Sprintf("issues.%d.", all.Len("issues")-1)
+
+	if all.String(last+"code") != "listingDeactivationHeld" || all.Int(last+"context.count") != 1 || all.ID(last+"context.listingIds.0") != cabin {
+		t.Errorf("issues of the team: %s", all.String("issues"))
+	}
+
+	held := issues()
+
 	c.moveTo(3)
+
+	if got := issues(); got != held-1 {
+		t.Errorf("%d issues, want one less than %d", got, held)
+	}
+
 	c.want("when the guest has left", cabin, "inactive")
 
 	if got := c.Get(path).Want(200); got.String("deactivationHeld") != "null" {

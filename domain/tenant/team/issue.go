@@ -8,7 +8,8 @@ package team
 // first day. The issue ownershipPeriodMissing shows amounts of owners on days without an ownership period:
 // context.amounts by currency, positive for amounts owed to owners, with the number of stays and other sources, and up
 // to 100 of the stays. The issue recurringDatesHeldBack counts the due dates of active recurring templates that were
-// refused; context.recurringTemplateIds are up to 100 of the templates.
+// refused; context.recurringTemplateIds are up to 100 of the templates. The issue listingDeactivationHeld counts the
+// ownership periods after which the listing should be inactive and cannot be; context.listingIds are up to 100 listings.
 const issues = `case when t.is_general_ledger and t.type = 'propertyManager' then (
 	with missing as (
 		select n.position, n.assignment, n.accounts from (values
@@ -48,5 +49,10 @@ const issues = `case when t.is_general_ledger and t.type = 'propertyManager' the
 			'recurringTemplateIds', (select jsonb_agg(h.template_id) from (
 				select distinct h.template_id from transaction_held_back h where h.team_id = t.id and h.status = 'active' order by 1 limit 100) h))
 			from transaction_held_back h where h.team_id = t.id and h.status = 'active' having count(*) > 0
+		union all select 5, 'listingDeactivationHeld', 'warning', jsonb_build_object(
+			'count', count(*),
+			'listingIds', (select jsonb_agg(h.listing_id) from (select distinct h.listing_id from listing_ownership_period h
+				where h.team_id = t.id and h.deactivation_held is not null order by 1 limit 100) h))
+			from listing_ownership_period h where h.team_id = t.id and h.deactivation_held is not null having count(*) > 0
 	) i), '[]'))
 	else '[]'::jsonb end`
