@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"stayledger/platform/apitest"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -398,14 +397,10 @@ func (h *history) enter(s *trueStay) {
 
 	body["lines"] = lines
 	s.byHand = true
+
 	h.Post("/reservations", body).Want(201)
 	h.log = append(h.log, "entered by hand")
 	h.counted["by hand"]++
-}
-
-// here returns the reservation of a stay, which has exactly one that is not inactive.
-func (h *history) here(s *trueStay) *apitest.Response {
-	return h.Get("/reservations/" + h.idOf(s)).Want(200)
 }
 
 // idOf returns the id of the reservation of a stay.
@@ -417,6 +412,7 @@ func (h *history) idOf(s *trueStay) string {
 	h.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		found, err = db.Select[string](ctx, tx, `select id::text from reservation where team_id = @team and source_id = @source and status <> 'inactive'`,
 			db.Args{"team": tx.Team, "source": s.ids[h.active]})
+
 		return err
 	})
 
@@ -873,6 +869,7 @@ func (b *behind) hledger() map[string]int64 {
 		rows, err = db.Select[row](ctx, tx, `
 			select e.txn_code, e.txn_at as at, a.code, e.cent_total as cents from ledger_entry e join account a on a.team_id = e.team_id and a.id = e.account_id
 			where e.team_id = @team order by e.txn_at, e.txn_code, e.ref`, db.Args{"team": tx.Team})
+
 		return err
 	})
 

@@ -225,6 +225,7 @@ func TestATeamMovesToAnotherSystem(t *testing.T) {
 		got := c.Post("/transactions", object{
 			"type": "deposit", "date": "2026-02-03", "lines": array{object{"assignment": "accountsReceivable", "amount": 800, "matchReservationConfirmationCode": code}},
 		}).Want(201)
+
 		first := map[string]string{"C-code": ofSource, "C-lost": "null"}[code]
 		if either[got.String("id")] = want; got.String("lines.0.reservationId") != first {
 			t.Errorf("the deposit of either stay is %s", got.Body)

@@ -3,6 +3,8 @@ package pms_test
 import (
 	"context"
 	"fmt"
+	"maps"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -48,9 +50,7 @@ func (s *scene) addStay(code, checkIn, checkOut string, lines array, changes ...
 	}
 
 	for _, c := range changes {
-		for field, v := range c {
-			body[field] = v
-		}
+		maps.Copy(body, c)
 	}
 
 	return s.Post("/reservations", body).Want(201).String("id")
@@ -105,6 +105,7 @@ func (s *scene) balance(code string) int64 {
 	s.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		sum, err = db.Get[int64](ctx, tx, `select coalesce(sum(cent_total), 0)::bigint from ledger_entry where team_id = @team and account_id = @account`,
 			db.Args{"team": tx.Team, "account": s.Account(code)})
+
 		return err
 	})
 
@@ -139,7 +140,10 @@ func TestAStayThatIsHereIsTakenOver(t *testing.T) {
 	s.says("2", "H2", "2026-11-05", "2026-11-08", sandbox.Line{Type: "rent", Description: "Rent", Amount: "300.00"})
 
 	add("several lines of a type, tax and discount", s.addStay("H3", "2026-11-10", "2026-11-13", array{
-		rent(30_000), object{"type": "tax", "amount": 2_000, "description": "City"}, object{"type": "tax", "amount": 3_000}, object{"type": "discount", "amount": -1_000},
+		rent(30_000),
+		object{"type": "tax", "amount": 2_000, "description": "City"},
+		object{"type": "tax", "amount": 3_000},
+		object{"type": "discount", "amount": -1_000},
 		object{"type": "petFee", "amount": 500},
 	}), 34_500, "")
 	s.says("3", "H3", "2026-11-10", "2026-11-13", sandbox.Line{Type: "discount", Description: "Early bird", Amount: "-10.00"},
@@ -398,13 +402,13 @@ func TestAnEmptiedAccountIsAQuestion(t *testing.T) {
 			s := house(t)
 
 			for i := range c.known {
-				s.says(fmt.Sprint(i), fmt.Sprintf("H%02d", i), fmt.Sprintf("2026-10-%02d", i+1), fmt.Sprintf("2026-10-%02d", i+2), sandbox.Line{Type: "rent", Amount: "100.00"})
+				s.says(strconv.Itoa(i), fmt.Sprintf("H%02d", i), fmt.Sprintf("2026-10-%02d", i+1), fmt.Sprintf("2026-10-%02d", i+2), sandbox.Line{Type: "rent", Amount: "100.00"})
 			}
 
 			s.start()
 
 			for i := range c.missing {
-				s.lose(fmt.Sprint(i))
+				s.lose(strconv.Itoa(i))
 			}
 
 			done := s.sync("full")

@@ -11,11 +11,10 @@ import (
 	"stayledger/test/world"
 )
 
-// pair is a team that two systems bring stays of one listing to: the scene's, and next.
+// pair is a team that two systems bring stays of one listing to: the scene's, and a second one.
 type pair struct {
 	*scene
 
-	next   *sandbox.Server
 	second id.ID
 	house  world.Listing
 }

@@ -260,6 +260,7 @@ func rederive(ctx context.Context, tx *db.Tx, r *Reservation) (*Reservation, err
 	derived, left := journals(loaded)
 
 	var switched []id.ID
+
 	if err := tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error { return mapping.AddUnmapped(ctx, tx, findUnmapped(loaded)) },
 		func(ctx context.Context, tx *db.Tx) (err error) {

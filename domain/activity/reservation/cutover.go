@@ -103,7 +103,8 @@ func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) (moved, following []
 	}
 
 	// The systems of the reservations go on to move them.
-	if err := intake.Moved(ctx, tx, "reservation", moved, "listingId", intake.Moves{From: from, To: to}); err != nil {
+	referring := intake.Referring{Kind: "reservation", Field: "listingId", Records: moved}
+	if err := intake.Moved(ctx, tx, referring, intake.Moves{From: from, To: to}); err != nil {
 		return nil, nil, err
 	}
 

@@ -57,9 +57,11 @@ func (k *app) adopt(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
 // adoptRefs gives a connection the listings of a former one, except those that it has itself.
 func adoptRefs(ctx context.Context, tx *db.Tx, into, from id.ID) error {
 	for _, stmt := range []db.Stmt{
-		{SQL: `update listing_connection r set connection_id = @into where team_id = @team and connection_id = @from and not exists (
+		{
+			SQL: `update listing_connection r set connection_id = @into where team_id = @team and connection_id = @from and not exists (
 			select from listing_connection o where o.team_id = @team and o.connection_id = @into and o.external_id = r.external_id)`,
-			Args: db.Args{"team": tx.Team, "into": into, "from": from}},
+			Args: db.Args{"team": tx.Team, "into": into, "from": from},
+		},
 		{SQL: `delete from listing_connection where team_id = @team and connection_id = @from`, Args: db.Args{"team": tx.Team, "from": from}},
 	} {
 		if _, err := tx.Exec(ctx, stmt.SQL, stmt.Args); err != nil {

@@ -257,6 +257,7 @@ func removePeriod(ctx context.Context, tx *db.Tx, p, extended *Period) error {
 		SQL:  `delete from listing_ownership_period where team_id = @team and id = @id`,
 		Args: db.Args{"team": tx.Team, "id": p.ID},
 	}}
+
 	if extended != nil {
 		longer := *extended
 		longer.EndAt = p.EndAt

@@ -13,13 +13,11 @@ import (
 	"stayledger/platform/id"
 )
 
-// The codes of what a person should look at about records of a source.
+// The codes of what a person should look at about records of a source: texts that were longer than their fields hold, a
+// record that could be several here and was not taken in, and a reading that lacked so many records that nothing was removed.
 const (
-	// textShortened: texts of the record were longer than its fields hold.
-	textShortened = "textShortened"
-	// ambiguous: several records here could be it, and it was not taken in.
-	ambiguous = "ambiguous"
-	// incompleteRead: a reading that was to be complete lacked so many records that nothing was removed.
+	textShortened  = "textShortened"
+	ambiguous      = "ambiguous"
 	incompleteRead = "incompleteRead"
 )
 
@@ -116,21 +114,25 @@ func (in *intake) saveIssues(tx *db.Tx, changes []*Change) {
 		rows = append(rows, r)
 	}
 
-	tx.AtEnd(db.Stmt{SQL: `
+	tx.AtEnd(db.Stmt{
+		SQL: `
 		delete from sync_issue i using jsonb_to_recordset(@names) as g (kind text, external_id text, ordinal integer)
 		where i.team_id = @team and i.source_id = @source and i.kind = g.kind and i.external_id = g.external_id and i.ordinal = g.ordinal
 			and not exists (select from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, code text, context jsonb, entity_id uuid)
 				where r.kind = i.kind and r.external_id = i.external_id and r.ordinal = i.ordinal and r.code = i.code)`,
-		Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "names": names, "rows": rows}})
+		Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "names": names, "rows": rows},
+	})
 
 	if len(rows) > 0 {
-		tx.AtEnd(db.Stmt{SQL: `
+		tx.AtEnd(db.Stmt{
+			SQL: `
 			insert into sync_issue (team_id, source_id, kind, external_id, ordinal, code, context, entity_id, at)
 			select distinct on (kind, external_id, ordinal, code) @team, @source, kind, external_id, ordinal, code, context, entity_id, @now
 			from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, code text, context jsonb, entity_id uuid)
 			order by kind, external_id, ordinal, code
 			on conflict (team_id, source_id, kind, external_id, ordinal, code) do update set context = excluded.context, entity_id = excluded.entity_id`,
-			Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "rows": rows, "now": tx.Now}})
+			Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "rows": rows, "now": tx.Now},
+		})
 	}
 }
 
@@ -146,30 +148,39 @@ const (
 // Enum lists the decisions.
 func (Decision) Enum() []string { return []string{string(Confirm), string(Dismiss)} }
 
-// lacked is what a reading lacked.
+// lacked is what a reading lacked, with what a person has decided about it.
 type lacked struct {
 	Decision *Decision
 	Missing  []string
 }
 
-// tooMany reports whether a complete reading lacks so many of the records that are known in its window that it is taken for
-// a fault: more than half and five or more, or all of three or more.
-func tooMany(unseen, all int64) bool {
-	return unseen >= 5 && 2*unseen > all || unseen >= 3 && unseen == all
+// shortfall is what a complete reading of a kind lacked of the records that are known in its window.
+type shortfall struct {
+	kind    string
+	missing []string
+	known   int64
 }
 
-// checkUnseen decides about the records that a complete reading lacked: it returns those to look up, or the fault that ends
+// isFault reports whether a reading lacks so many records that it is taken for a fault: more than half and five or more, or
+// all of three or more.
+func (s *shortfall) isFault() bool {
+	missing := int64(len(s.missing))
+
+	return missing >= 5 && 2*missing > s.known || missing >= 3 && missing == s.known
+}
+
+// checkMissing decides about the records that a complete reading lacked: it returns those to look up, or the fault that ends
 // the sync until a person decides. What a person has confirmed is looked up, and what a person has dismissed is not.
-func checkUnseen(ctx context.Context, tx *db.Tx, from Origin, kind string, unseen []string, all int64) ([]string, *FaultCode, error) {
-	args := db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind}
+func checkMissing(ctx context.Context, tx *db.Tx, from Origin, s *shortfall) ([]string, *FaultCode, error) {
+	args := db.Args{"team": tx.Team, "source": from.SourceID, "kind": s.kind}
 	key := ` team_id = @team and source_id = @source and kind = @kind and external_id = '' and code = '` + incompleteRead + `'`
 
-	if !tooMany(int64(len(unseen)), all) {
+	if !s.isFault() {
 		if _, err := tx.Exec(ctx, `delete from sync_issue where`+key, args); err != nil {
 			return nil, nil, fmt.Errorf("end the question about a reading: %w", err)
 		}
 
-		return unseen, nil, nil
+		return s.missing, nil, nil
 	}
 
 	before, err := db.Maybe[lacked](ctx, tx, `select decision, missing from sync_issue where`+key, args)
@@ -178,18 +189,18 @@ func checkUnseen(ctx context.Context, tx *db.Tx, from Origin, kind string, unsee
 	}
 
 	// A decision counts for the records that it was about.
-	if before != nil && before.Decision != nil && isSubset(unseen, before.Missing) {
+	if before != nil && before.Decision != nil && isSubset(s.missing, before.Missing) {
 		if *before.Decision == Dismiss {
 			return nil, nil, nil
 		}
 
 		_, err := tx.Exec(ctx, `delete from sync_issue where`+key, args)
 
-		return unseen, nil, err
+		return s.missing, nil, err
 	}
 
-	args["missing"], args["now"] = unseen, tx.Now
-	args["context"] = map[string]any{"kind": kind, "syncId": from.SyncID, "missingCount": len(unseen), "knownCount": all}
+	args["missing"], args["now"] = s.missing, tx.Now
+	args["context"] = map[string]any{"kind": s.kind, "syncId": from.SyncID, "missingCount": len(s.missing), "knownCount": s.known}
 
 	if _, err := tx.Exec(ctx, `
 		insert into sync_issue (team_id, source_id, kind, external_id, ordinal, code, context, missing, at)

@@ -11,11 +11,10 @@ import (
 	"stayledger/platform/plain"
 )
 
+// The values of slots that have none and of those of items which are there, and the member of an item that says so.
 const (
-	// null is the value of a slot that has none, there that of the slot of an item which is there.
-	null  = "null"
-	there = "true"
-	// exists is the member of an item that says that it is there.
+	null   = "null"
+	there  = "true"
 	exists = ""
 )
 
@@ -61,6 +60,7 @@ func (k *Kind) compare(taken, here, incoming Values) ([]*part, error) {
 
 		// A list whose unit changes as well is compared as a whole.
 		var err error
+
 		if l, isList := k.Lists[field]; isList && len(p.fields) == 1 {
 			p.list = &l
 			err = p.readList(taken, here, incoming)
@@ -316,6 +316,7 @@ func (p *part) write(into Values) {
 	default:
 		// A field that the object lacks has no value.
 		var all Values
+
 		_ = json.Unmarshal([]byte(p.slots[0].out), &all)
 
 		for _, f := range p.fields {

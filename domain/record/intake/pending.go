@@ -117,6 +117,7 @@ func stillOpen(old []openConflict, incoming Values, out *outcome) []openConflict
 
 	for _, c := range old {
 		says := false
+
 		for _, field := range pathFields(c.Field) {
 			_, comes := incoming[field]
 			says = says || comes

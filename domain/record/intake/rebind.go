@@ -35,14 +35,20 @@ func RebindAll(ctx context.Context, tx *db.Tx, kind string, from, into id.ID) er
 	return nil
 }
 
-// Moved says that the service has moved records here, whose field names another record now: what was last taken over moves
+// Referring are records of a kind with a field that names other records.
+type Referring struct {
+	Kind, Field string
+	Records     []id.ID
+}
+
+// Moved says that the service has moved records: what they refer to is another record now. What was last taken over moves
 // along, so that the move is not taken for an edit of a person.
-func Moved(ctx context.Context, tx *db.Tx, kind string, records []id.ID, field string, m Moves) error {
+func Moved(ctx context.Context, tx *db.Tx, r Referring, m Moves) error {
 	_, err := tx.Exec(ctx, `
 		update external_record r set taken = jsonb_set(r.taken, array[@field::text], to_jsonb(g.to_id))
 		from unnest(@records::uuid[]) v (id), unnest(@from::uuid[], @to::uuid[]) g (from_id, to_id)
 		where r.team_id = @team and r.kind = @kind and r.entity_id = v.id and r.taken ->> @field = g.from_id::text`,
-		db.Args{"team": tx.Team, "kind": kind, "records": records, "field": field, "from": m.From, "to": m.To})
+		db.Args{"team": tx.Team, "kind": r.Kind, "records": r.Records, "field": r.Field, "from": m.From, "to": m.To})
 	if err != nil {
 		return fmt.Errorf("move what was taken over along: %w", err)
 	}

@@ -30,11 +30,14 @@ func (in *intake) replace(ctx context.Context, tx *db.Tx, k *Kind, removed []*Ch
 		return removed, err
 	}
 
-	var rest, replaced []*Change
+	var (
+		rest     []*Change
+		replaced []replacement
+	)
 
 	for i, c := range removed {
-		if _, is := found[ids[i]]; is {
-			replaced = append(replaced, c)
+		if twin, is := found[ids[i]]; is {
+			replaced = append(replaced, replacement{c, known[c.key()], twin})
 		} else {
 			rest = append(rest, c)
 		}
@@ -43,7 +46,7 @@ func (in *intake) replace(ctx context.Context, tx *db.Tx, k *Kind, removed []*Ch
 	// What was noted is undone with the rest.
 	items, keep := len(in.items), len(in.keep)
 
-	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return in.rekey(ctx, tx, k, replaced, found, known) })
+	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return in.rekey(ctx, tx, k, replaced) })
 	if errors.Is(err, errKept) {
 		in.items, in.keep = in.items[:items], in.keep[:keep]
 		return removed, nil
@@ -52,18 +55,18 @@ func (in *intake) replace(ctx context.Context, tx *db.Tx, k *Kind, removed []*Ch
 	return rest, err
 }
 
-// rekey has the records of changes that are gone follow their successors. It fails with errKept if anything is refused.
-func (in *intake) rekey(
-	ctx context.Context, tx *db.Tx,
-	k *Kind,
-	changes []*Change,
-	successors map[id.ID]id.ID,
-	known map[key]*memory,
-) error {
-	var twins []id.ID
+// replacement is a record that its source has no more, with the record here that it has brought for it under another id.
+type replacement struct {
+	change *Change
+	was    *memory
+	twin   id.ID
+}
 
-	for _, c := range changes {
-		twins = append(twins, successors[*known[c.key()].EntityID])
+// rekey has records here follow what their source says under other ids. It fails with errKept if anything is refused.
+func (in *intake) rekey(ctx context.Context, tx *db.Tx, k *Kind, replaced []replacement) error {
+	twins := make([]id.ID, len(replaced))
+	for i, r := range replaced {
+		twins[i] = r.twin
 	}
 
 	said, err := loadByEntity(ctx, tx, in.origin, k.Name, twins)
@@ -84,8 +87,8 @@ func (in *intake) rekey(
 
 	var found []*pending
 
-	for i, c := range changes {
-		was, twin := known[c.key()], said[twins[i]]
+	for i, r := range replaced {
+		was, twin := r.was, said[r.twin]
 		if saved[i].Refusal != nil || twin == nil {
 			return errKept
 		}
@@ -95,10 +98,10 @@ func (in *intake) rekey(
 		old.EntityID, old.conflicts, old.Taken = &twins[i], nil, Values{}
 
 		for field := range twin.Taken {
-			old.Taken[field] = after[twins[i]][field]
+			old.Taken[field] = after[r.twin][field]
 		}
 
-		in.note(c, was.EntityID, Done, "")
+		in.note(r.change, was.EntityID, Done, "")
 		in.keep = append(in.keep, old)
 
 		found = append(found, twin.follow(was))

@@ -548,7 +548,7 @@ func hintUnseen(ctx context.Context, tx *db.Tx, from Origin, f *fetched) (*Fault
 		return nil, err
 	}
 
-	gone, fault, err := checkUnseen(ctx, tx, from, f.kind, unseen, all)
+	gone, fault, err := checkMissing(ctx, tx, from, &shortfall{f.kind, unseen, all})
 	if err != nil || fault != nil {
 		return fault, err
 	}

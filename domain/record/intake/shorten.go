@@ -22,11 +22,9 @@ func (k *Kind) shorten(v Values) (out Values, cut []string) {
 		}
 
 		// Values that do not fit otherwise are refused when they are saved.
-		short, is := raw, false
+		short, is := shortenText(raw, k.Lengths[name])
 		if isList {
 			short, is = shortenMembers(out[field], member, k.Lengths[name])
-		} else {
-			short, is = shortenText(raw, k.Lengths[name])
 		}
 
 		if !is {

@@ -55,6 +55,7 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 	}
 
 	recognition, nights := t.DefaultRevenueRecognition, t.LongTermStayNights
+
 	start := c.StatementStartAt.Or(t.StatementStartAt)
 	if c.DefaultRevenueRecognition != nil {
 		t.DefaultRevenueRecognition = *c.DefaultRevenueRecognition
