@@ -152,7 +152,7 @@ func (b *behind) live(number int) {
 
 	for i := range h.systems {
 		// An address that was another system's before opens another account.
-		server, err := sandbox.New(sandbox.Config{Token: token, AccountID: fmt.Sprintf("account %d of %d", i, number)})
+		server, err := sandbox.New(sandbox.Config{Token: token, AccountID: fmt.Sprintf("account-%d-%d", i, number)})
 		if err != nil {
 			b.T.Fatal(err)
 		}
