@@ -67,7 +67,9 @@ func newMoveOn(t *testing.T, source *scene) *move {
 	c.system.SetReservation(booked("guest", "S2", "2026-02-10", "2026-02-13"))
 	c.system.SetReservation(booked("lost", "S1", "2026-02-20", "2026-02-23"))
 	c.to.SetReservation(booked("early", "T1", "2026-01-20", "2026-01-23"))
-	c.to.SetReservation(booked("code", "T1", "2026-02-01", "2026-02-04"))
+	same := booked("code", "T1", "2026-02-01", "2026-02-04")
+	same.Code = "c-CODE" // the letters of a code have no case
+	c.to.SetReservation(same)
 
 	c.to.SetReservation(booked("other", "T2", "2026-02-10", "2026-02-13"))
 	c.to.SetReservation(booked("new", "T4", "2026-02-10", "2026-02-13"))

@@ -263,6 +263,11 @@ func TestAnAccountThatIsConnectedAgainHasTheSameStays(t *testing.T) {
 	edited := s.Get("/reservations?search=H2&sort=checkIn").Want(200).String("data.0.id")
 	s.Put("/reservations/"+edited, object{"guestName": "Our Ada"}).Want(200)
 
+	// A conflict that is open when the connection is archived is open again.
+	s.says("2", "H2", "2026-11-05", "2026-11-08", sandbox.Line{Type: "rent", Amount: "300.00"})
+	s.change("2", func(r *sandbox.Reservation) { r.Guest.Name = "Their Ada" })
+	s.sync("incremental")
+
 	before := s.balance("4000")
 	s.Delete(s.path("?outcome=archive")).Want(202)
 	s.Outlast(nil)
@@ -274,11 +279,12 @@ func TestAnAccountThatIsConnectedAgainHasTheSameStays(t *testing.T) {
 	}
 
 	s.says("2", "H2", "2026-11-05", "2026-11-08", sandbox.Line{Type: "rent", Description: "Rent", Amount: "350.00"})
+	s.change("2", func(r *sandbox.Reservation) { r.Guest.Name = "Their Ada" })
 	s.completes("full")
 	s.completes("incremental")
 
-	if n := s.counting(); n != 3 {
-		t.Errorf("%d stays count", n)
+	if n := s.counting(); n != 3 || s.conflicts(edited) != "guestName Our Ada/Their Ada" {
+		t.Errorf("%d stays count, with the conflicts %q", n, s.conflicts(edited))
 	}
 
 	if got := s.read(edited); got.String("guestName") != "Our Ada" || got.Int("financials.total") != 35_000 || got.String("connectionId") != s.connection.String() {
@@ -531,3 +537,35 @@ func (s *scene) lose(id string) {
 		s.T.Fatal(err)
 	}
 }
+
+// A stay that was entered by hand and comes to the listing of the system's by a merge counts twice, which both say; a canceled
+// one of the same code and other nights is not the one that was entered, on whatever page it comes.
+func TestAHandEnteredStayThatCountsTwiceSaysSo(t *testing.T) {
+	t.Parallel()
+	s := house(t)
+	s.system.Set(sandbox.Settings{PageSize: ptrTo(1)})
+
+	paid := s.addStay("K1", "2026-11-20", "2026-11-23", array{rent(30_000)})
+	s.says("1", "K1", "2026-11-10", "2026-11-13", sandbox.Line{Type: "rent", Amount: "300.00"})
+	s.change("1", func(r *sandbox.Reservation) { r.Status = "canceled" })
+	s.says("2", "k1", "2026-11-20", "2026-11-23", sandbox.Line{Type: "rent", Amount: "300.00"})
+	s.start()
+
+	if got := s.read(paid); got.String("sourceId") != "2" || s.conflicts(paid) != "" || s.balance("4000") != -30_000 {
+		t.Errorf("the stay is %s", got.Body)
+	}
+
+	other := s.Listing("Annex", s.Contact("owner", "Bea"))
+	twice := s.Post("/reservations", object{
+		"listingId": other.ID, "confirmationCode": "K1", "checkIn": "2026-11-20", "checkOut": "2026-11-23", "lines": array{rent(30_000)},
+	}).Want(201).String("id")
+	s.Put("/reservations/"+twice, object{"listingId": s.home.ID}).Want(200)
+
+	for _, stay := range []string{paid, twice} {
+		if got := s.read(stay); got.String("issues.0.code") != "duplicateReservation" {
+			t.Errorf("the stay is %s", got.Body)
+		}
+	}
+}
+
+func ptrTo[T any](v T) *T { return &v }

@@ -23,7 +23,7 @@ func Intake() intake.Kind {
 	}
 
 	return intake.Kind{
-		Name: "reservation", Entity: audit.Reservation,
+		Name: "reservation", Entity: audit.Reservation, ShowsIssues: true,
 		Lists:    map[string]intake.List{"lines": {Key: "type", Label: "description", Amount: "amount", Unit: "currency"}},
 		Together: [][]string{{"checkIn", "checkOut"}}, Fills: []string{"currency"}, Lengths: door.Form.Lengths(),
 		Match: recognize, Current: currentValues, Show: loadValues, Save: door.Write,

@@ -37,12 +37,12 @@ const movedBy = "60"
 // either lacks one with the same nights and guest, as they are here or as a former source said them last. A stay that another record of the source is already is none, nor one of
 // another connection that is active: a cutover says which stays of two systems are the same. Nor is one that the accounting
 // window of the connection would keep out of the books: what was entered before a system counts goes on to count. Nor is one
-// that was made inactive because another reservation here is the same stay: no record of a source is that one.
+// that is booked for other nights than a canceled one: its code was used once more. Nor is one that was made inactive because another reservation here is the same stay: no record of a source is that one.
 var candidatesSQL = `
 	with me as materialized (select accounting_start_at, accounting_end_at, is_outside_books from connection where team_id = @team and id = @connection)
 	select g.n, s.id, s.has_code, s.check_in = g.check_in and s.check_out = g.check_out as has_nights, s.status
-	from rows from (jsonb_to_recordset(@wanted) as (listing_id uuid, code text, guest text, check_in date, check_out date))
-		with ordinality as g (listing_id, code, guest, check_in, check_out, n)
+	from rows from (jsonb_to_recordset(@wanted) as (listing_id uuid, code text, guest text, check_in date, check_out date, status text))
+		with ordinality as g (listing_id, code, guest, check_in, check_out, status, n)
 	cross join lateral (
 		select r.id, r.check_in, r.check_out, r.status, r.connection_id, true as has_code, ` + accountingDateSQL + ` as counts_at
 		from reservation r join team t on t.id = r.team_id
@@ -67,6 +67,7 @@ var candidatesSQL = `
 		and (s.connection_id = @connection or (me.is_outside_books is not true and coalesce(s.counts_at >= me.accounting_start_at, true) and coalesce(s.counts_at < me.accounting_end_at, true)))
 		and not exists (
 			select from external_record e where e.team_id = @team and e.entity_id = s.id and e.source_id = @source and e.kind = 'reservation' and e.state = 'active')
+		and (s.check_in < g.check_out and s.check_out > g.check_in or s.status <> 'booked' or g.status <> 'canceled')
 		and (s.status <> 'inactive' or s.connection_id is null or exists (
 			select from external_record e where e.team_id = @team and e.entity_id = s.id and e.kind = 'reservation'))
 	order by g.n, s.id`

@@ -92,14 +92,55 @@ func deleteConflicts(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// EndConflicts deletes the open conflicts of a source that nothing comes from any more: its records keep what they have.
-func EndConflicts(ctx context.Context, tx *db.Tx, source id.ID) error {
-	_, err := tx.Exec(ctx, `delete from sync_conflict where team_id = @team and source_id = @source`, db.Args{"team": tx.Team, "source": source})
-	if err != nil {
-		return fmt.Errorf("end the conflicts of a source: %w", err)
+// EndQuestions ends the open conflicts of a source that nothing comes from any more, and what was to be looked at about it:
+// its records keep what they have. If its account is connected again the conflicts are open again.
+func EndQuestions(ctx context.Context, tx *db.Tx, source id.ID) error {
+	args := db.Args{"team": tx.Team, "source": source}
+
+	for _, sql := range []string{
+		`update external_record r set ended = c.fields from (
+			select kind, external_id, ordinal, array_agg(field order by field) as fields from sync_conflict where team_id = @team and source_id = @source
+			group by kind, external_id, ordinal) c
+		where r.team_id = @team and r.source_id = @source and r.kind = c.kind and r.external_id = c.external_id and r.ordinal = c.ordinal`,
+		`delete from sync_conflict where team_id = @team and source_id = @source`,
+		`delete from sync_issue where team_id = @team and source_id = @source`,
+	} {
+		if _, err := tx.Exec(ctx, sql, args); err != nil {
+			return fmt.Errorf("end the questions about a source: %w", err)
+		}
 	}
 
 	return nil
+}
+
+// reopenConflicts opens the conflicts again that ended when the former source of records was archived.
+func reopenConflicts(ctx context.Context, tx *db.Tx, source id.ID) error {
+	type row struct {
+		recordKey
+
+		Field string
+	}
+
+	found, err := db.Select[row](ctx, tx, `
+		with reopened as (
+			update external_record r set ended = null, hash = '' from external_record o
+			where r.team_id = @team and r.source_id = @source and r.ended is not null and o.team_id = r.team_id and o.source_id = r.source_id
+				and o.kind = r.kind and o.external_id = r.external_id and o.ordinal = r.ordinal
+			returning r.source_id, r.kind, r.external_id, r.ordinal, o.ended)
+		select source_id, kind, external_id, ordinal, unnest(ended) as field from reopened order by kind, external_id, ordinal, field`,
+		db.Args{"team": tx.Team, "source": source})
+	if err != nil {
+		return fmt.Errorf("find conflicts that had ended: %w", err)
+	}
+
+	rows := make([]keepRow, len(found))
+	for i, r := range found {
+		rows[i] = keepRow{
+			Kind: r.Kind, ExternalID: r.ExternalID, Ordinal: r.Ordinal, conflicts: []openConflict{{ID: tx.NewID(), Field: r.Field}},
+		}
+	}
+
+	return saveConflicts(ctx, tx, Origin{SourceID: source}, rows)
 }
 
 // saveConflicts saves which conflicts of external records are open.

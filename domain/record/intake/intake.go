@@ -80,6 +80,9 @@ type Kind struct {
 	Lists map[string]List
 	// Lengths are how many characters texts may have, by field, or by field and member of a list: lines.type.
 	Lengths map[string]int
+	// ShowsIssues says that records here show what is to be looked at about them; that of other kinds is shown at the
+	// connection.
+	ShowsIssues bool
 	// Fills are fields that Save fills in for a new record if its source says nothing of them: what was filled in is no edit
 	// of a person.
 	Fills []string

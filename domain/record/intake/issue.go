@@ -107,7 +107,7 @@ func (in *intake) saveIssues(tx *db.Tx, changes []*Change) {
 			r.Context["fields"] = v.fields
 		}
 
-		if v.pending != nil {
+		if v.pending != nil && in.kinds[v.change.Kind].ShowsIssues {
 			r.EntityID = v.entity
 		}
 

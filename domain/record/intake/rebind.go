@@ -68,8 +68,8 @@ func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) error {
 	// Conflicts refer to their records, so these are copied first.
 	for _, stmt := range []db.Stmt{
 		{SQL: `select from sync_source where team_id = @team and id = @from for update`, Args: one},
-		{SQL: `insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, changed_at, day, state)
-			select team_id, @into, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, changed_at, day, state
+		{SQL: `insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, changed_at, day, state, ended)
+			select team_id, @into, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, changed_at, day, state, ended
 			from external_record where team_id = @team and source_id = @from
 			on conflict (team_id, source_id, kind, external_id, ordinal) do nothing`, Args: both},
 		{SQL: `update sync_conflict c set source_id = @into where team_id = @team and source_id = @from and not exists (
@@ -86,7 +86,7 @@ func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) error {
 		}
 	}
 
-	return nil
+	return reopenConflicts(ctx, tx, into)
 }
 
 // IdentifyAnew has the records of sources that are records here identified once more, as if they came for the first time,

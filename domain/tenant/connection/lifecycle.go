@@ -132,7 +132,7 @@ func (w writer) archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) 
 		return err
 	}
 
-	return intake.EndConflicts(ctx, tx, connection)
+	return intake.EndQuestions(ctx, tx, connection)
 }
 
 // auditView returns the connection as events show it. Its credentials are sealed, so events show only that they
