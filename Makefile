@@ -51,8 +51,9 @@ books: ensure-postgres ensure-hledger ## let hledger recompute the demo team's b
 	@go test -count=1 -run Hledger ./test/books
 
 .PHONY: nightly
-nightly: ensure-postgres ensure-hledger ## the property tests of the books with 10000 cases, and a year of statements of 200 listings
+nightly: ensure-postgres ensure-hledger ## the property tests of the books with 10000 cases, a year of statements of 200 listings, and 3000 histories of two systems
 	@BOOKS_CASES=10000 go test -count=1 -timeout 5h ./test/books
+	@PMS_HISTORIES=3000 go test -count=1 -timeout 5h -run TestBooksFollowTheWorldBehindTwoSystems ./test/pms
 
 CHAOS ?= 10m
 
