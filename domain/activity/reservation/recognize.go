@@ -39,7 +39,9 @@ const movedBy = "60"
 // window of the connection would keep out of the books: what was entered before a system counts goes on to count. Nor is one
 // that is booked for other nights than a canceled one: its code was used once more. Nor is one that was made inactive because another reservation here is the same stay: no record of a source is that one.
 var candidatesSQL = `
-	with me as materialized (select accounting_start_at, accounting_end_at, is_outside_books from connection where team_id = @team and id = @connection)
+	with me as materialized (select accounting_start_at, accounting_end_at, is_outside_books from connection where team_id = @team and id = @connection),
+	others as materialized (
+		select exists (select from connection where team_id = @team and id <> @connection and status not in ('active', 'connecting')) as has_idle)
 	select g.n, s.id, s.has_code, s.check_in = g.check_in and s.check_out = g.check_out as has_nights, s.status
 	from rows from (jsonb_to_recordset(@wanted) as (listing_id uuid, code text, guest text, check_in date, check_out date, status text))
 		with ordinality as g (listing_id, code, guest, check_in, check_out, status, n)
@@ -59,7 +61,7 @@ var candidatesSQL = `
 		from reservation r join team t on t.id = r.team_id
 		cross join (select g.code as confirmation_code, g.guest as guest_name, g.check_in, g.check_out) v
 		join ` + saidSQL("r") + ` said on ` + sameStaySQL("said", "v") + `
-		where r.team_id = @team and r.listing_id = g.listing_id and r.connection_id is distinct from @connection
+		where (select has_idle from others) and r.team_id = @team and r.listing_id = g.listing_id and r.connection_id is distinct from @connection
 			and r.check_in between g.check_in - ` + movedBy + ` and g.check_in + ` + movedBy + db.Fence + `) s
 	left join me on true
 	where (s.connection_id is null or s.connection_id = @connection or exists (

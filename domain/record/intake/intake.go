@@ -80,6 +80,8 @@ type Kind struct {
 	Lists map[string]List
 	// Lengths are how many characters texts may have, by field, or by field and member of a list: lines.type.
 	Lengths map[string]int
+	// bounds are Lengths in their order.
+	bounds []bound
 	// ShowsIssues says that records here show what is to be looked at about them; that of other kinds is shown at the
 	// connection.
 	ShowsIssues bool

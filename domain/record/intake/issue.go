@@ -79,48 +79,43 @@ func (in *intake) saveIssues(tx *db.Tx, changes []*Change) {
 		return
 	}
 
-	type name struct {
-		Kind       string `json:"kind"`
-		ExternalID string `json:"external_id"`
-		Ordinal    int    `json:"ordinal"`
-	}
-
 	type row struct {
-		name
-
-		Code     string         `json:"code"`
-		Context  map[string]any `json:"context"`
-		EntityID *id.ID         `json:"entity_id"`
+		Kind       string         `json:"kind"`
+		ExternalID string         `json:"external_id"`
+		Ordinal    int            `json:"ordinal"`
+		Code       string         `json:"code"`
+		Context    map[string]any `json:"context"`
+		EntityID   *id.ID         `json:"entity_id"`
 	}
 
-	names, rows := make([]name, len(changes)), []row{}
-
+	kinds, ids, ordinals := make([]string, len(changes)), make([]string, len(changes)), make([]int, len(changes))
 	for i, c := range changes {
-		names[i] = name{c.Kind, c.ExternalID, c.Ordinal}
+		kinds[i], ids[i], ordinals[i] = c.Kind, c.ExternalID, c.Ordinal
 	}
 
-	for _, v := range in.issues {
-		r := row{name: name{v.change.Kind, v.change.ExternalID, v.change.Ordinal}, Code: v.code}
+	rows := make([]row, len(in.issues))
 
-		r.Context = map[string]any{"kind": v.change.Kind, "externalId": v.change.ExternalID}
+	for i, v := range in.issues {
+		c := v.change
+		rows[i] = row{Kind: c.Kind, ExternalID: c.ExternalID, Ordinal: c.Ordinal, Code: v.code, Context: map[string]any{"kind": c.Kind, "externalId": c.ExternalID}}
+
 		if v.fields != nil {
-			r.Context["fields"] = v.fields
+			rows[i].Context["fields"] = v.fields
 		}
 
-		if v.pending != nil && in.kinds[v.change.Kind].ShowsIssues {
-			r.EntityID = v.entity
+		if v.pending != nil && in.kinds[c.Kind].ShowsIssues {
+			rows[i].EntityID = v.entity
 		}
-
-		rows = append(rows, r)
 	}
 
+	// What there was goes, so that its time stays only where it is there again.
 	tx.AtEnd(db.Stmt{
 		SQL: `
-		delete from sync_issue i using jsonb_to_recordset(@names) as g (kind text, external_id text, ordinal integer)
+		delete from sync_issue i using unnest(@kinds::text[], @ids::text[], @ordinals::integer[]) as g (kind, external_id, ordinal)
 		where i.team_id = @team and i.source_id = @source and i.kind = g.kind and i.external_id = g.external_id and i.ordinal = g.ordinal
-			and not exists (select from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, code text, context jsonb, entity_id uuid)
+			and not exists (select from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, code text)
 				where r.kind = i.kind and r.external_id = i.external_id and r.ordinal = i.ordinal and r.code = i.code)`,
-		Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "names": names, "rows": rows},
+		Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "kinds": kinds, "ids": ids, "ordinals": ordinals, "rows": rows},
 	})
 
 	if len(rows) > 0 {

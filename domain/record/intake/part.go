@@ -29,6 +29,7 @@ type Config struct {
 func Part(c Config) parts.Part {
 	r := &runner{open: c.Open, refused: c.Refused, makeFile: c.MakeFile, kinds: map[string]*Kind{}}
 	for i := range c.Kinds {
+		c.Kinds[i].bounds = c.Kinds[i].readBounds()
 		r.kinds[c.Kinds[i].Name] = &c.Kinds[i]
 		r.order = append(r.order, c.Kinds[i].Name)
 	}

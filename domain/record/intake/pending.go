@@ -162,6 +162,10 @@ func (p *pending) row(entity *id.ID) keepRow {
 
 // taken returns what is taken over now: what the source says, and what it said before of fields of which it says nothing.
 func (p *pending) taken() Values {
+	if p.was == nil && p.filled == nil {
+		return p.values
+	}
+
 	out := Values{}
 	if p.was != nil {
 		maps.Copy(out, p.was.Taken)

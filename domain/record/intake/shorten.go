@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -8,23 +9,53 @@ import (
 	"unicode/utf8"
 )
 
+// bound is how many characters a text may have: a field, or a member of the items of a list.
+type bound struct {
+	field, member string
+	most          int
+}
+
+// readBounds returns the bounds of a kind, sorted by field.
+func (k *Kind) readBounds() []bound {
+	out := make([]bound, 0, len(k.Lengths))
+
+	for name, most := range k.Lengths {
+		field, member, _ := strings.Cut(name, ".")
+		out = append(out, bound{field, member, most})
+	}
+
+	slices.SortFunc(out, func(a, b bound) int {
+		return cmp.Or(strings.Compare(a.field, b.field), strings.Compare(a.member, b.member))
+	})
+
+	return out
+}
+
 // shorten returns values with the texts cut that are longer than their fields hold, and the names of these fields. A source
 // that writes more than a field holds is no reason to lose a record.
 func (k *Kind) shorten(v Values) (out Values, cut []string) {
 	out = v
+	longest, of := 0, ""
 
-	for _, name := range slices.Sorted(maps.Keys(k.Lengths)) {
-		field, member, isList := strings.Cut(name, ".")
+	for _, b := range k.bounds {
+		raw := v[b.field]
+		if len(raw) <= b.most {
+			continue
+		}
 
-		raw := v[field]
-		if len(raw) <= k.Lengths[name] {
+		// Nearly all texts of lists are shorter than any bound.
+		if of != b.field {
+			longest, of = longestText(raw), b.field
+		}
+
+		if longest <= b.most {
 			continue
 		}
 
 		// Values that do not fit otherwise are refused when they are saved.
-		short, is := shortenText(raw, k.Lengths[name])
-		if isList {
-			short, is = shortenMembers(out[field], member, k.Lengths[name])
+		short, is := shortenText(out[b.field], b.most)
+		if b.member != "" {
+			short, is = shortenMembers(out[b.field], b)
 		}
 
 		if !is {
@@ -35,7 +66,7 @@ func (k *Kind) shorten(v Values) (out Values, cut []string) {
 			out = maps.Clone(v)
 		}
 
-		out[field], cut = short, append(cut, name)
+		out[b.field], cut = short, append(cut, strings.TrimSuffix(b.field+"."+b.member, "."))
 	}
 
 	return out, cut
@@ -52,20 +83,16 @@ func shortenText(raw json.RawMessage, most int) (json.RawMessage, bool) {
 }
 
 // shortenMembers returns a list of objects with a member of at most so many characters, and reports whether any was longer.
-func shortenMembers(raw json.RawMessage, member string, most int) (out json.RawMessage, cut bool) {
-	if longestText(raw) <= most {
-		return raw, false
-	}
-
+func shortenMembers(raw json.RawMessage, b bound) (out json.RawMessage, cut bool) {
 	var items []map[string]json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
 		return raw, false
 	}
 
 	for _, item := range items {
-		short, is := shortenText(item[member], most)
+		short, is := shortenText(item[b.member], b.most)
 		if is {
-			item[member], cut = short, true
+			item[b.member], cut = short, true
 		}
 	}
 
