@@ -25,8 +25,9 @@ func Intake() intake.Kind {
 	return intake.Kind{
 		Name: "reservation", Entity: audit.Reservation, ShowsIssues: true,
 		Lists:    map[string]intake.List{"lines": {Key: "type", Label: "description", Amount: "amount", Unit: "currency"}},
-		Together: [][]string{{"checkIn", "checkOut"}}, Fills: []string{"currency"}, Lengths: door.Form.Lengths(),
-		Match: recognize, Current: currentValues, Show: loadValues, Save: door.Write,
+		Together: [][]string{{"checkIn", "checkOut"}}, Fills: []string{"currency"}, Filled: intake.FilledColumn("reservation", "currency", "currency"),
+		Lengths: door.Form.Lengths(),
+		Match:   recognize, Current: currentValues, Show: loadValues, Save: door.Write,
 		Remove: door.Deactivate, Successors: loadSuccessors,
 	}
 }

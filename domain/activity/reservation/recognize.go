@@ -88,9 +88,15 @@ func recognize(ctx context.Context, tx *db.Tx, from intake.Origin, unknown []int
 		readValue(v["status"], &w.Status)
 	}
 
-	found, err := db.Select[candidate](ctx, tx, candidatesSQL, db.Args{
-		"team": tx.Team, "wanted": wanted, "connection": from.ConnectionID, "source": from.SourceID,
-	})
+	var found []candidate
+
+	// A plan that is kept could be one of an empty table, which compares the codes of all stays of a listing.
+	err := db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = db.Select[candidate](ctx, tx, candidatesSQL, db.Args{
+			"team": tx.Team, "wanted": wanted, "connection": from.ConnectionID, "source": from.SourceID,
+		})
+		return err
+	})(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("find the reservations that stays of a source could be: %w", err)
 	}

@@ -85,9 +85,10 @@ type Kind struct {
 	// ShowsIssues says that records here show what is to be looked at about them; that of other kinds is shown at the
 	// connection.
 	ShowsIssues bool
-	// Fills are fields that Save fills in for a new record if its source says nothing of them: what was filled in is no edit
-	// of a person.
-	Fills []string
+	// Fills are fields that Save fills in for a new record if its source says nothing of them, and Filled returns them: what
+	// was filled in is no edit of a person.
+	Fills  []string
+	Filled func(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Values, error)
 	// Keeps are fields that Save may keep as they are while it saves the others, such as a currency that amounts are in:
 	// another word of the source is a conflict then.
 	Keeps []string
@@ -250,6 +251,29 @@ func MatchByRef(table string) func(ctx context.Context, tx *db.Tx, from Origin, 
 		out := make([]Match, len(unknown))
 		for i := range found {
 			out[found[i].N-1] = Match{ID: &found[i].ID}
+		}
+
+		return out, nil
+	}
+}
+
+// FilledColumn returns the Filled of a kind that fills in one field, which a column of a table has as a text.
+func FilledColumn(table, column, field string) func(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Values, error) {
+	type row struct {
+		ID   id.ID
+		Text string
+	}
+
+	return func(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Values, error) {
+		found, err := db.Select[row](ctx, tx, `select id, `+column+` as text from `+table+` where team_id = @team and id = any(@ids)`,
+			db.Args{"team": tx.Team, "ids": ids})
+		if err != nil {
+			return nil, fmt.Errorf("read what was filled in: %w", err)
+		}
+
+		out := make(map[id.ID]Values, len(found))
+		for _, r := range found {
+			out[r.ID] = Values{field: encodeJSON(r.Text)}
 		}
 
 		return out, nil

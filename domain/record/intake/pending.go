@@ -205,7 +205,7 @@ func (k *Kind) loadFilled(ctx context.Context, tx *db.Tx, writes []*pending, sav
 		return nil
 	}
 
-	found, err := k.Show(ctx, tx, slices.SortedFunc(maps.Keys(silent), id.ID.Compare))
+	found, err := k.Filled(ctx, tx, slices.SortedFunc(maps.Keys(silent), id.ID.Compare))
 	if err != nil {
 		return err
 	}
