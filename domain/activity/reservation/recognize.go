@@ -34,10 +34,13 @@ type candidate struct {
 const movedBy = "60"
 
 // candidatesSQL selects the stays here that stays of a source could be: those of the same listing with the same code, or if
-// either lacks one with the same nights and guest, as they are here or as a former source said them last. A stay that another record of the source is already is none, nor one of
-// another connection that is active: a cutover says which stays of two systems are the same. Nor is one that the accounting
-// window of the connection would keep out of the books: what was entered before a system counts goes on to count. Nor is one
-// that is booked for other nights than a canceled one: its code was used once more. Nor is one that was made inactive because another reservation here is the same stay: no record of a source is that one.
+// either lacks one with the same nights and guest, as they are here or as a former source said them last. Left out are
+//   - stays that another record of the source is already,
+//   - stays of another connection that is active: a cutover says which stays of two systems are the same,
+//   - stays that the accounting window of the connection would keep out of the books: what was entered before a system
+//     counts goes on to count,
+//   - booked stays for other nights than a canceled one has: its code was used once more,
+//   - stays that were made inactive because another reservation here is the same one.
 var candidatesSQL = `
 	with me as materialized (select accounting_start_at, accounting_end_at, is_outside_books from connection where team_id = @team and id = @connection),
 	others as materialized (
@@ -66,7 +69,8 @@ var candidatesSQL = `
 	left join me on true
 	where (s.connection_id is null or s.connection_id = @connection or exists (
 			select from connection c where c.team_id = @team and c.id = s.connection_id and c.status not in ('active', 'connecting')))
-		and (s.connection_id = @connection or (me.is_outside_books is not true and coalesce(s.counts_at >= me.accounting_start_at, true) and coalesce(s.counts_at < me.accounting_end_at, true)))
+		and (s.connection_id = @connection or me.is_outside_books is not true
+			and coalesce(s.counts_at >= me.accounting_start_at, true) and coalesce(s.counts_at < me.accounting_end_at, true))
 		and not exists (
 			select from external_record e where e.team_id = @team and e.entity_id = s.id and e.source_id = @source and e.kind = 'reservation' and e.state = 'active')
 		and (s.check_in < g.check_out and s.check_out > g.check_in or s.status <> 'booked' or g.status <> 'canceled')
