@@ -34,7 +34,7 @@ func histories() int {
 
 var worldSeed = flag.Uint64("world", 0, "seed of the worlds behind systems, 0 for another one each time")
 
-// behind is a lane of histories: a team with its rules, and the model of what its books must have.
+// behind is a lane of histories: a team with its rules, and the model of its books.
 type behind struct {
 	*world.World
 	dice        *rand.Rand

@@ -225,7 +225,7 @@ func TestALineThatIsEditedHereAndRewordedThereIsOne(t *testing.T) {
 	}
 }
 
-// The days of a stay are one field: two hands that move one day each make no stay that nobody booked.
+// The days of a stay are one field: two hands that move one day each make no stay of their own.
 func TestDaysOfAStayAreOneField(t *testing.T) {
 	t.Parallel()
 	s := house(t)

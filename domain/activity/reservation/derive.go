@@ -340,7 +340,7 @@ func fillAll(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) e
 	return nil
 }
 
-// origins is what is known of where reservations came from, by reservation: what they are at their apps, the reservations
+// origins says where reservations came from, by reservation: their records at apps, the reservations
 // of other systems that are the same stays, and what is to be looked at about the records of their sources.
 type origins struct {
 	sources    map[id.ID]*contact.Source

@@ -102,15 +102,15 @@ type Reservation struct {
 
 	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 
-	// CancelledAtIsAssumed says that the day of the cancellation was filled in because nobody gave one.
+	// CancelledAtIsAssumed says that the day of the cancellation was filled in because none was given.
 	CancelledAtIsAssumed bool `json:"-"`
 
 	// ownerless is the sum that the books credit to owners although the stay has none, nil for no such sum: no day on
 	// which it is recognised and none of its nights is owned.
 	ownerless *money.Cents
-	// outside is what is to be looked at about the records of sources that it is.
+	// outside has the findings about its records at sources.
 	outside []finding.Finding
-	// unposted is what the books leave out of the reservation, nil for nothing.
+	// unposted has the part that the books leave out, nil for none.
 	unposted *unposted
 	// duplicates are the reservations that are the same stay, brought by other systems.
 	duplicates []id.ID

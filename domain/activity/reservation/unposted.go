@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// unposted is what the books leave out of a reservation that is not kept out of them by hand: what would be dated before
+// unposted is the part of a reservation, not kept out of the books by hand, that they leave out: all that would be dated before
 // the first day of the books, or all of it because its accounting date is outside the window of its connection.
 type unposted struct {
 	ReservationID id.ID

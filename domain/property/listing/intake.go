@@ -15,7 +15,7 @@ func (h Listings) Intake() intake.Kind {
 	door := &intake.Door[BatchItem]{
 		Form: api.NewForm[BatchItem](),
 		Name: func(item *BatchItem, of *id.ID) { item.ID = of },
-		// A person who settles a conflict of a source is told if the currency has to stay; that happens in no sync.
+		// A person who settles a conflict of a source gets the refusal if the currency has to stay; a sync does not.
 		From: func(item *BatchItem, from intake.Origin, _ string) {
 			item.isSynced = from.SourceID.IsZero() || !from.SyncID.IsZero()
 		},

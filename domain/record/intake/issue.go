@@ -143,13 +143,13 @@ const (
 // Enum lists the decisions.
 func (Decision) Enum() []string { return []string{string(Confirm), string(Dismiss)} }
 
-// lacked is what a reading lacked, with what a person has decided about it.
+// lacked has the ids that a reading lacked, with the decision of a person about it.
 type lacked struct {
 	Decision *Decision
 	Missing  []string
 }
 
-// shortfall is what a complete reading of a kind lacked of the records that are known in its window.
+// shortfall has the records, of those known in its window, that a complete reading of a kind lacked.
 type shortfall struct {
 	kind    string
 	missing []string

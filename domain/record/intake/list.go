@@ -12,7 +12,7 @@ type List struct {
 	Key string
 	// Label is the member that words an item. It helps to know an item again and is no conflict: sources reword.
 	Label string
-	// Amount is the member that tells apart items of one key.
+	// Amount is the member by which items of one key differ.
 	Amount string
 	// Unit is the field with the unit of the amounts, such as the currency; empty for none.
 	Unit string
@@ -132,7 +132,7 @@ func (l List) pair(a, b []*entry, twoHands bool) map[*entry]*entry {
 // triple is one item as it was taken over last, as it is here and as it comes in; nil where it is not.
 type triple struct{ was, is, comes *entry }
 
-// edited reports whether the item differs here from what was last taken over.
+// edited reports whether the item differs here from the state that was last taken over.
 func (t *triple) edited(l *List) bool {
 	if t.was == nil || t.is == nil {
 		return false

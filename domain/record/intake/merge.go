@@ -34,7 +34,7 @@ type slot struct {
 	out string
 }
 
-// part is what is written together: a field, fields that mean something only together, or a list.
+// part is a unit that is written as a whole: a field, fields that mean something only together, or a list.
 type part struct {
 	fields []string
 	list   *List
@@ -58,7 +58,7 @@ func (k *Kind) compare(taken, here, incoming Values) ([]*part, error) {
 			done[f] = true
 		}
 
-		// A list whose unit changes as well is compared as a whole.
+		// If the unit of a list changes as well, the list is compared as a whole.
 		var err error
 
 		if l, isList := k.Lists[field]; isList && len(p.fields) == 1 {
@@ -240,7 +240,7 @@ type outcome struct {
 	// fields are those to write.
 	fields    Values
 	conflicts []Conflict
-	// stays are the slots in which the record goes on to differ from what its source said before and says again, by their
+	// stays are the slots in which the record goes on to differ from the former word of its source and says again, by their
 	// paths now and formerly: a conflict about one of them is still open, and is about the path that it has now.
 	stays map[string]string
 }

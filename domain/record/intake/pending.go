@@ -19,7 +19,7 @@ type pending struct {
 	conflicts []openConflict
 	// asks says that this change has brought a conflict.
 	asks bool
-	// inherited is what another source said last of the record here, which this change is the first of its own source to
+	// inherited has the values that another source said last of the record here, which this change is the first of its own source to
 	// bring; nil for none.
 	inherited Values
 	// reopen are the paths of conflicts that go on to be open if the record goes on to differ.

@@ -18,7 +18,7 @@ import (
 // errAlreadyConnected refuses a second active connection to an account: it would bring every record a second time.
 var errAlreadyConnected = apierr.New(apierr.CodeConflict, "", "Account is connected already")
 
-// errSameAccount ends a connect whose account another active connection has.
+// errSameAccount ends a connect to an account that another active connection has.
 var errSameAccount = errors.New("another active connection has the account")
 
 // AccountContext names the connection that has the account.

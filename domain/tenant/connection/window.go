@@ -182,7 +182,7 @@ func (w writer) settleBooks(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// bookChange is a connection whose reservations enter or leave the books.
+// bookChange is a connection with reservations that enter or leave the books.
 type bookChange struct {
 	ID             id.ID
 	IsOutsideBooks bool
