@@ -36,21 +36,20 @@ const untouchedSQL = `not exists (select from transaction_line l where l.team_id
 	and not exists (select from audit_event e where e.team_id = @team and e.entity_id = r.id and e.type in ('created', 'updated')
 		and e.source_type in ('user', 'api', 'csv'))`
 
-// DuplicateSQL joins to a reservation r in the books the reservations o that are the same stay, came from elsewhere (another
-// connection, or none) and are in the books as well: of one confirmation code with nights in common, or, where one of them
-// has no code, of equal nights and an equal guest.
-var DuplicateSQL = `cross join lateral (
-	select o.id from reservation o where o.team_id = @team and stayledger_plain(o.confirmation_code) = stayledger_plain(r.confirmation_code)
-		and o.listing_id = r.listing_id and o.check_in < r.check_out and o.check_out > r.check_in and ` + postsElsewhereSQL + `
-	union
-	select o.id from reservation o where o.team_id = @team and o.listing_id = r.listing_id and o.check_in = r.check_in and o.check_out = r.check_out
-		and stayledger_plain(o.guest_name) = stayledger_plain(r.guest_name)
-		and (stayledger_plain(o.confirmation_code) is null or stayledger_plain(r.confirmation_code) is null) and ` + postsElsewhereSQL + db.Fence + `) o`
+// DuplicateSources is the SQL of the common table expression with the connections that could bring one stay twice: those
+// that have brought reservations into the books. What came over one that is not active any more goes on to be there.
+const DuplicateSources = `sources as materialized (
+	select c.id from connection c where c.team_id = @team and not c.is_outside_books
+		and exists (select from reservation v where v.team_id = @team and v.connection_id = c.id))`
 
-// postsElsewhereSQL is the SQL condition that reservations r and o are both posted and came from different places.
-const postsElsewhereSQL = `o.connection_id is distinct from r.connection_id and r.status = 'booked' and o.status = 'booked'
-	and r.general_ledger_status = 'active' and o.general_ledger_status = 'active'
-	and not exists (select from reservation_unposted u where u.team_id = @team and u.reservation_id in (r.id, o.id) and u.whole)`
+// DuplicateSQL is the SQL condition that reservations r and o in the books are one stay that two systems brought to one
+// listing: of one confirmation code with nights in common, or, where one of them has no code, of equal nights and an equal
+// guest. Teams with one such system, which are nearly all, compare nothing.
+var DuplicateSQL = `(select count(*) from sources) > 1 and r.connection_id in (select id from sources) and o.connection_id in (select id from sources)
+	and o.team_id = r.team_id and o.listing_id = r.listing_id and o.connection_id <> r.connection_id and r.status = 'booked' and o.status = 'booked'
+	and r.general_ledger_status = 'active' and o.general_ledger_status = 'active' and o.check_in < r.check_out and o.check_out > r.check_in
+	and not exists (select from reservation_unposted u where u.team_id = r.team_id and u.reservation_id = r.id and u.whole)
+	and not exists (select from reservation_unposted u where u.team_id = o.team_id and u.reservation_id = o.id and u.whole) and ` + sameStaySQL("r", "o")
 
 // DuplicateFinding returns the finding about reservations that are one stay which several systems brought.
 func DuplicateFinding(stays []id.ID) finding.Finding {
@@ -65,7 +64,8 @@ func loadDuplicates(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]id
 	}
 
 	rows, err := db.Select[row](ctx, tx, `
-		select r.id, array_agg(o.id order by o.id) as others from reservation r `+DuplicateSQL+`
+		with `+DuplicateSources+`
+		select r.id, array_agg(o.id order by o.id) as others from reservation r join reservation o on `+DuplicateSQL+`
 		where r.team_id = @team and r.id = any(@ids) group by r.id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("find stays that two systems brought: %w", err)

@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// loadDuplicates loads, by statement, the stays with entries of its days that came from two places and that are in the books
+// loadDuplicates loads, by statement, the stays with entries of its days that two systems brought and that are in the books
 // twice. Statements without any are absent.
 func loadDuplicates(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]id.ID, error) {
 	type hit struct {
@@ -37,6 +37,7 @@ func loadDuplicates(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]id.
 	}
 
 	hits, err := db.Select[hit](ctx, tx, `
+		with `+reservation.DuplicateSources+`
 		select k.place, array_agg(distinct r.id order by r.id) as stays
 		from unnest(@periods::uuid[], @currencies::text[], @starts::date[], @ends::date[]) with ordinality k (period, currency, start_at, end_at, place)
 		cross join lateral (
@@ -44,7 +45,7 @@ func loadDuplicates(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]id.
 			where e.team_id = @team and e.ownership_period_id = k.period and e.currency = k.currency and e.txn_at between k.start_at and k.end_at
 				and e.status = 'active' and e.source_id = e.reservation_id) e
 		join reservation r on r.team_id = @team and r.id = e.reservation_id
-		`+reservation.DuplicateSQL+`
+		join reservation o on `+reservation.DuplicateSQL+`
 		group by k.place`,
 		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "starts": starts, "ends": ends})
 	if err != nil {
