@@ -542,7 +542,7 @@ func (s *scene) lose(id string) {
 func TestACanceledStayOfOtherNightsIsAnother(t *testing.T) {
 	t.Parallel()
 	s := house(t)
-	s.system.Set(sandbox.Settings{PageSize: ptrTo(1)})
+	s.system.Set(sandbox.Settings{PageSize: new(1)})
 
 	paid := s.addStay("K1", "2026-11-20", "2026-11-23", array{rent(30_000)})
 	s.says("1", "K1", "2026-11-10", "2026-11-13", sandbox.Line{Type: "rent", Amount: "300.00"})
@@ -554,5 +554,3 @@ func TestACanceledStayOfOtherNightsIsAnother(t *testing.T) {
 		t.Errorf("the stay is %s", got.Body)
 	}
 }
-
-func ptrTo[T any](v T) *T { return &v }

@@ -99,6 +99,7 @@ func recognize(ctx context.Context, tx *db.Tx, from intake.Origin, unknown []int
 		found, err = db.Select[candidate](ctx, tx, candidatesSQL, db.Args{
 			"team": tx.Team, "wanted": wanted, "connection": from.ConnectionID, "source": from.SourceID,
 		})
+
 		return err
 	})(ctx, tx)
 	if err != nil {
