@@ -234,7 +234,9 @@ func TestNightsAreThoseOfListingsWithAnOwner(t *testing.T) {
 
 	// A listing that was never owned counts while it is active.
 	lone := w.Post("/listings", world.Object{"name": "Lone"}).Want(201).String("id")
+
 	want("without owners", "[2026-01 2026-02] 62/93 0/84")
+
 	w.Put("/listings/"+lone, world.Object{"status": "inactive"}).Want(200)
 	want("without owners, archived", "[2026-01 2026-02] 62/62 0/56")
 
