@@ -46,21 +46,22 @@ var candidatesSQL = `
 	others as materialized (
 		select exists (select from connection where team_id = @team and id <> @connection and status not in ('active', 'connecting')) as has_idle)
 	select g.n, s.id, s.has_code, s.check_in = g.check_in and s.check_out = g.check_out as has_nights, s.status
-	from rows from (jsonb_to_recordset(@wanted) as (listing_id uuid, code text, guest text, check_in date, check_out date, status text))
-		with ordinality as g (listing_id, code, guest, check_in, check_out, status, n)
+	from (select *, stayledger_plain(code) as code_key from rows from (jsonb_to_recordset(@wanted) as (listing_id uuid, code text, guest text, check_in date, check_out date, status text))
+		with ordinality as v (listing_id, code, guest, check_in, check_out, status, n)) g
 	cross join lateral (
 		select r.id, r.check_in, r.check_out, r.status, r.connection_id, true as has_code, ` + accountingDateSQL + ` as counts_at
-		from reservation r join team t on t.id = r.team_id
-		where r.team_id = @team and r.listing_id = g.listing_id and r.confirmation_code is not null
-			and stayledger_plain(r.confirmation_code) = stayledger_plain(g.code)
+		from ( /* by the index of codes, whatever statistics there are: a listing has many stays, a code few */
+			select id, team_id, listing_id, check_in, check_out, status, connection_id, general_ledger_posting_at, booked_at from reservation
+			where team_id = @team and code_key = g.code_key` + db.Fence + `) r join team t on t.id = r.team_id
+		where r.listing_id = g.listing_id
 		union all
 		select r.id, r.check_in, r.check_out, r.status, r.connection_id, false, ` + accountingDateSQL + `
 		from reservation r join team t on t.id = r.team_id
 		where r.team_id = @team and r.listing_id = g.listing_id and r.check_in = g.check_in and r.check_out = g.check_out
 			and stayledger_plain(r.guest_name) = stayledger_plain(g.guest)
-			and (stayledger_plain(r.confirmation_code) is null or stayledger_plain(g.code) is null)
+			and (r.code_key is null or g.code_key is null)
 		union
-		select r.id, r.check_in, r.check_out, r.status, r.connection_id, stayledger_plain(g.code) is not null, ` + accountingDateSQL + `
+		select r.id, r.check_in, r.check_out, r.status, r.connection_id, g.code_key is not null, ` + accountingDateSQL + `
 		from reservation r join team t on t.id = r.team_id
 		cross join (select g.code as confirmation_code, g.guest as guest_name, g.check_in, g.check_out) v
 		join ` + saidSQL("r") + ` said on ` + sameStaySQL("said", "v") + `

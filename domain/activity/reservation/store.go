@@ -126,8 +126,8 @@ func loadUnlinkedTransactions(ctx context.Context, tx *db.Tx, codes, guests []st
 	found, err := db.Select[id.ID](ctx, tx, `
 		select t.id from transaction t where t.team_id = @team and t.status = 'active' and t.id in (
 			select l.transaction_id from transaction_line l
-			where l.team_id = @team and l.reservation_id is null and l.match_confirmation_code is not null
-				and stayledger_plain(l.match_confirmation_code) = any(array(select stayledger_plain(c) from unnest(@codes::text[]) c))
+			where l.team_id = @team and l.reservation_id is null
+				and l.match_code_key = any(array(select stayledger_plain(c) from unnest(@codes::text[]) c))
 			union all
 			select l.transaction_id from transaction_line l
 			where l.team_id = @team and l.reservation_id is null and l.match_stripe_guest_ref = any(@guests) and l.match_stripe_guest_ref <> '')

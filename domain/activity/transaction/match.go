@@ -17,7 +17,7 @@ var waiting = `(l.match_confirmation_code is not null or l.match_stripe_guest_re
 
 // found is the SQL condition on the reservations r that a line l names. A canceled stay can still be paid, an
 // inactive one cannot. A reservation in another currency cannot be paid either; callers add that condition.
-const found = `r.team_id = l.team_id and r.status <> 'inactive' and (stayledger_plain(r.confirmation_code) = stayledger_plain(l.match_confirmation_code)
+const found = `r.team_id = l.team_id and r.status <> 'inactive' and (r.code_key = l.match_code_key
 	or l.match_stripe_guest_ref is not null and r.metadata ->> 'stripeGuestRef' = l.match_stripe_guest_ref)
 	and (l.listing_id is null or l.listing_id = r.listing_id)`
 
@@ -145,7 +145,7 @@ func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	// one of them alone is in the books.
 	fits, err := db.Select[fit](ctx, tx, `
 		select l.n::int as n, `+theFit+` as reservation_id
-		from (select @team::uuid as team_id, * from unnest(@codes::text[], @guests::text[], @listings::uuid[], @currencies::text[]) with ordinality
+		from (select @team::uuid as team_id, *, stayledger_plain(match_confirmation_code) as match_code_key from unnest(@codes::text[], @guests::text[], @listings::uuid[], @currencies::text[]) with ordinality
 			as w (match_confirmation_code, match_stripe_guest_ref, listing_id, currency, n)) l
 			join reservation r on `+found+` and r.currency = l.currency
 		where r.team_id = @team group by l.n having `+theFit+` is not null`,
