@@ -1,6 +1,8 @@
 -- +goose Up
 -- Whether a connection to a property-management system is outside the books: it has no accounting dates while another active
 -- one has an accounting start. Kept, since a connection that is not active any more stays as it was.
+set local stayledger.across_teams = 'on';
+
 alter table connection add is_outside_books boolean not null default false;
 -- Only such systems have dates, and only they bring reservations.
 update connection c set is_outside_books = true

@@ -160,8 +160,11 @@ func TestAKeyIsFreeAgainAfterADay(t *testing.T) {
 
 	x.Exec(`update api_idempotency set created_at = created_at - interval '2 minutes' where team_id = @team`, nil)
 
-	second := x.Post("/toys", object{"name": "m", "kind": "owner"}, key, "k").Want(201)
-	if again := x.Post("/toys", object{"name": "m", "kind": "owner"}, key, "k").Want(201); !bytes.Equal(second.Body, again.Body) {
+	// Without a dry run before it, whose comparison of rows would miss the old answer when another test forgets it.
+	const path = "/toys?dryRun=false"
+
+	second := x.Post(path, object{"name": "m", "kind": "owner"}, key, "k").Want(201)
+	if again := x.Post(path, object{"name": "m", "kind": "owner"}, key, "k").Want(201); !bytes.Equal(second.Body, again.Body) {
 		t.Error("the new answer was not kept")
 	}
 

@@ -17,8 +17,9 @@ import (
 func TestAStoppingWorkerFinishesWhatItCan(t *testing.T) {
 	t.Parallel()
 	x := apitest.New(t, apitest.Config{Silent: true})
-	began, told := make(chan struct{}), make(chan struct{})
+	began, watching, told := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	every := job.Every{Name: "until told to stop", Interval: time.Millisecond, Do: func(ctx context.Context, _ *db.DB) error {
+		close(watching)
 		<-ctx.Done()
 		close(told)
 
@@ -38,6 +39,7 @@ func TestAStoppingWorkerFinishesWhatItCan(t *testing.T) {
 	}}}}, patience)
 	insert(t, x, job.New{Kind: kind("k")})
 	apitest.Receive(t, began)
+	apitest.Receive(t, watching)
 	stop()
 
 	if got := rows(t, x); len(got) != 0 {

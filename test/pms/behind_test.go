@@ -63,6 +63,7 @@ type system struct {
 	server     *sandbox.Server
 	url        string
 	connection id.ID
+	wasRead    bool
 }
 
 // trueStay is a stay as it is in the world, with what people here have said of it.
@@ -335,9 +336,10 @@ func (h *history) move(s *trueStay) bool {
 	})
 }
 
-// drop deletes a stay at the systems, which say nothing of it.
+// drop deletes a stay at the systems, which say nothing of it. A stay that a former system left here is kept when the next one
+// never had it.
 func (h *history) drop(s *trueStay) bool {
-	if s.status == "dropped" || s.byHand && !s.known {
+	if s.status == "dropped" || s.byHand && !s.known || s.known && !h.systems[h.active].wasRead {
 		return false
 	}
 
@@ -667,6 +669,8 @@ func (h *history) readOne(sys *system, mode string) {
 		items := h.Get("/syncs/" + done.String("data.0.id") + "/items").Want(200)
 		h.T.Fatalf("the sync is %s with %s after %v", done.Body, items.Body, h.log)
 	}
+
+	sys.wasRead = true
 }
 
 // lines returns the lines of a stay as the books have them.

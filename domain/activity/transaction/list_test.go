@@ -2,6 +2,7 @@ package transaction_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -349,8 +350,17 @@ func TestPagesOfTooManyLines(t *testing.T) {
 	one := w.Post("/transactions", object{"type": "deposit", "date": "2026-02-05", "lines": lines}).Want(201).ID("id")
 	w.Exec(`insert into transaction select (jsonb_populate_record(t, jsonb_build_object('id', gen_random_uuid(), 'short_ref', 'copy' || n))).*
 		from transaction t, generate_series(1, 219) n where t.team_id = @team and t.id = @id`, db.Args{"id": one})
-	w.Exec(`insert into transaction_line select (jsonb_populate_record(l, jsonb_build_object('id', gen_random_uuid(), 'transaction_id', t.id))).*
-		from transaction_line l join transaction t on t.team_id = l.team_id and t.id <> l.transaction_id where l.team_id = @team and l.transaction_id = @id`,
+
+	var columns string
+
+	w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		columns, err = db.Get[string](ctx, tx, `select string_agg(column_name, ', ') from information_schema.columns
+			where table_schema = current_schema() and table_name = 'transaction_line' and is_generated = 'NEVER' and column_name not in ('id', 'transaction_id')`, nil)
+		return err
+	})
+	w.Exec(fmt.Sprintf(`insert into transaction_line (id, transaction_id, %[1]s) select gen_random_uuid(), t.id, %[1]s
+		from (select * from transaction_line where team_id = @team and transaction_id = @id) l
+		cross join (select id from transaction where team_id = @team and id <> @id) t`, columns),
 		db.Args{"id": one})
 
 	const path = "/transactions?includeLines=true"
