@@ -28,6 +28,11 @@ func saidSQL(reservation string) string {
 		from external_record e where e.team_id = @team and e.entity_id = ` + reservation + `.id and e.kind = 'reservation' and e.taken ? 'checkIn'` + db.Fence + `)`
 }
 
+// isOrWasSQL is the SQL condition that reservations a and b are one stay: as b is here, or as its source said it last.
+func isOrWasSQL(a, b string) string {
+	return "(" + sameStaySQL(a, b) + " or exists (select from " + saidSQL(b) + " said where " + sameStaySQL(a, "said") + "))"
+}
+
 // untouchedSQL is the SQL condition that people here have done nothing to a reservation r, and that nothing depends on it
 // but its own journal.
 const untouchedSQL = `not exists (select from transaction_line l where l.team_id = @team and l.reservation_id = r.id)

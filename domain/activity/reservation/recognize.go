@@ -172,7 +172,7 @@ func assign(stays []outsideStay, candidates []candidate) []intake.Match {
 
 // loadSuccessors returns for reservations that a source has no more the one that it has brought since then for the same
 // stay, if there is exactly one: booked as they are, on the same listing, with the same code, or without codes with the same
-// nights and guest. One that people have done something to, or a deposit has paid, is none.
+// nights and guest, which people may have changed here. One that people have done something to, or a deposit has paid, is none.
 func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []id.ID) (map[id.ID]id.ID, error) {
 	type row struct{ OldID, NewID id.ID }
 
@@ -181,7 +181,7 @@ func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []i
 		cross join lateral (
 			select (array_agg(r.id))[1] as id from reservation r
 			where r.team_id = @team and r.listing_id = o.listing_id and r.id > o.id and r.status = 'booked' and r.id <> all(@gone)
-				and `+sameStaySQL("r", "o")+` and exists (select from external_record e where e.team_id = @team and e.entity_id = r.id and e.source_id = @source
+				and `+isOrWasSQL("r", "o")+` and exists (select from external_record e where e.team_id = @team and e.entity_id = r.id and e.source_id = @source
 					and e.kind = 'reservation' and e.state = 'active')
 				and `+untouchedSQL+`
 			having count(*) = 1`+db.Fence+`) n
@@ -204,7 +204,7 @@ func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []i
 func ListTwins(ctx context.Context, tx *db.Tx, connection id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `
 		select distinct r.id from reservation o join reservation r on r.team_id = o.team_id and r.listing_id = o.listing_id and r.connection_id <> o.connection_id
-			and r.status <> 'inactive' and (`+sameStaySQL("r", "o")+` or exists (select from `+saidSQL("o")+` said where `+sameStaySQL("r", "said")+`))
+			and r.status <> 'inactive' and `+isOrWasSQL("r", "o")+`
 		join connection c on c.team_id = @team and c.id = r.connection_id and c.status = 'active'
 		where o.team_id = @team and o.connection_id = @connection
 			and not (select former.is_outside_books from connection former where former.team_id = @team and former.id = @connection) and o.status <> 'inactive' and `+untouchedSQL+` order by r.id`,
