@@ -34,12 +34,13 @@ func isOrWasSQL(a, b string) string {
 }
 
 // untouchedSQL is the SQL condition that people here have done nothing to a reservation r, and that nothing depends on it
-// but its own journal.
+// but its own journal. Where they have connected an account again or moved listings, the service has moved r along.
 const untouchedSQL = `not exists (select from transaction_line l where l.team_id = @team and l.reservation_id = r.id)
 	and not exists (select from journal_line l where l.team_id = @team and l.reservation_id = r.id)
 	and not exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id)
 	and not exists (select from audit_event e where e.team_id = @team and e.entity_id = r.id and e.type in ('created', 'updated')
-		and e.source_type in ('user', 'api', 'csv'))`
+		and e.source_type in ('user', 'api', 'csv')
+		and exists (select from jsonb_array_elements(e.changes) c where c ->> 'key' not in ('connectionId', 'listingId')))`
 
 // DuplicateSources is the SQL of the common table expression with the connections that could bring one stay twice: those
 // that have brought reservations into the books. What came over one that is not active any more goes on to be there.
