@@ -20,6 +20,7 @@ import (
 	"stayledger/domain/books/tax"
 	"stayledger/domain/books/trial"
 	"stayledger/domain/exchange/calendar"
+	"stayledger/domain/exchange/cutover"
 	"stayledger/domain/exchange/flow"
 	"stayledger/domain/exchange/legacy"
 	"stayledger/domain/exchange/merge"
@@ -113,7 +114,8 @@ func Parts(o External, c Config) parts.Part {
 			Box: o.Box, Private: c.LocalProviders, PublicURL: c.PublicURL, Journals: journals,
 			Apps: apps,
 		}),
-		o.Systems.Part(listingDoor),
+		o.Systems.Part(),
+		cutover.Part(o.Systems.Apps(), listingDoor, reservation.Intake()),
 		legacy.Part(o.Box, contact.Intake(o.Box), listingDoor, reservation.Intake()),
 		migration.Part(o.Box, contact.Intake(o.Box), listingDoor),
 		calendar.Part(o.Systems),

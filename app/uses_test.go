@@ -94,6 +94,8 @@ var noUses = map[string]map[string]string{
 	"reservation": {
 		"reservation_adjustment.reservation_id": "goes with the reservation",
 		"reservation_line.reservation_id":       "goes with the reservation",
+		"reservation_pair.source_id":            "goes with the reservation",
+		"reservation_pair.target_id":            "goes with the reservation",
 		"reservation_unposted.reservation_id":   "goes with the reservation",
 	},
 }
@@ -105,7 +107,6 @@ var stay = map[string]map[string]string{
 		"delivery_email.contact_id": "history outlives its records",
 	},
 	"listing": {
-		"layout_listing.listing_id":      "the choice of the listing that stays counts",
 		"ledger_balance_kept.listing_id": "sums of entries",
 		"ledger_delta.listing_id":        "sums of entries",
 		"listing.parent_id":              "a group and its members are not merged",

@@ -112,6 +112,7 @@ var derived = map[string]string{
 	"legacy_template":          "what another product says of a team without books, as a dump brings it",
 	"migration":                "which operation made the team, whose event tells of what it was made",
 	"migration_mapping":        "the answers of an import, which its operation tells of",
+	"reservation_pair":         "which of two reservations counts, which these show",
 	"reservation_unposted":     "what the books leave out, derived with the journal",
 	"migration_record":         "which record is which of another team",
 	"statement_origin":         "where an imported statement comes from; its event tells of the import",

@@ -10,3 +10,6 @@ func Value[T any](p *T) T {
 
 	return *p
 }
+
+// Equal reports whether two pointers are nil, or point to equal values.
+func Equal[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

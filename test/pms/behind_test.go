@@ -843,7 +843,7 @@ func (b *behind) trialBalance() {
 	answer := b.Get("/reports/trial-balance?startDate=2026-01&endDate=2027-12").Want(200)
 	answer.Into(&report)
 
-	printed := b.hledger()
+	printed := hledger(b.World)
 
 	for _, a := range report.Data {
 		if code := a.Account.Code; a.Ending != want[code] || printed[code] != want[code] {
@@ -852,8 +852,8 @@ func (b *behind) trialBalance() {
 	}
 }
 
-// hledger returns the balances of accounts that hledger adds up from the entries.
-func (b *behind) hledger() map[string]int64 {
+// hledger returns the balances of accounts that hledger adds up from the entries of a team.
+func hledger(b *world.World) map[string]int64 {
 	b.T.Helper()
 
 	if _, err := exec.LookPath("hledger"); err != nil {

@@ -137,7 +137,7 @@ func (c *move) spendOnMerged() {
 
 	merged := c.of(c.target, "C-code").String("listingId")
 	c.Post("/listings/ownership-periods", object{
-		"listingId": merged, "startAt": "2026-01-01", "members": array{object{"contactId": c.Contact("owner", "Bob"), "split": 100_000}},
+		"listingId": merged, "startAt": "2026-01-01", "members": array{object{"contactId": c.owner, "split": 100_000}},
 	}).Want(202)
 	c.Outlast(nil)
 	c.Post("/transactions", object{

@@ -23,6 +23,7 @@ type move struct {
 
 	to     *sandbox.Server
 	target id.ID
+	owner  id.ID             // of House 1
 	home   world.Listing     // House 1
 	refs   map[string]string // listings of the target by their names there
 }
@@ -74,7 +75,8 @@ func newMoveOn(t *testing.T, source *scene) *move {
 	c.to.SetReservation(booked("other", "T2", "2026-02-10", "2026-02-13"))
 	c.to.SetReservation(booked("new", "T4", "2026-02-10", "2026-02-13"))
 	// House 1 is here already, with an owner.
-	c.home = c.Listing("House 1", c.Contact("owner", "Ada"))
+	c.owner = c.Contact("owner", "Ada")
+	c.home = c.Listing("House 1", c.owner)
 	c.connect()
 	c.Put(c.path("/listing-mappings"), object{"data": array{}}).Want(200)
 	c.sync("full")
@@ -203,7 +205,7 @@ func TestATeamMovesToAnotherSystem(t *testing.T) {
 	// Lines of the listing that will be merged: of an expense and of a deposit.
 	merged := c.of(c.target, "C-code").String("listingId")
 	c.Post("/listings/ownership-periods", object{
-		"listingId": merged, "startAt": "2026-01-01", "members": array{object{"contactId": c.Contact("owner", "Bob"), "split": 100_000}},
+		"listingId": merged, "startAt": "2026-01-01", "members": array{object{"contactId": c.owner, "split": 100_000}},
 	}).Want(202)
 	c.Outlast(nil)
 
@@ -384,7 +386,7 @@ func TestCutoversThatAreRefused(t *testing.T) {
 	// Connections whose state does not allow it.
 	for _, r := range []struct{ what, sql, back, reason, issue string }{
 		{"a disabled source", `status = 'disabled'`, `status = 'active'`, "", "inactive"},
-		{"a source without a start", `accounting_start_at = null`, `accounting_start_at = '2026-01-01'`, "pmsAccountingStartMissing", "required"},
+		{"a source without a start", `accounting_start_at = null`, `accounting_start_at = '2026-01-01'`, "pmsAccountingStartMissing", "contradiction"},
 	} {
 		set := func(sql string) {
 			c.Exec(`update connection set `+sql+` where team_id = @team and id = @id`, db.Args{"id": c.connection})

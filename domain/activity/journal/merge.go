@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -60,4 +61,49 @@ func moveLines(ctx context.Context, tx *db.Tx, column, field string, m audit.Mov
 	}
 
 	return id.Distinct(journals), nil
+}
+
+// Relink has lines of journals that name reservations name others, to[i] for from[i], and their entries with them, held ones,
+// too: which stay an entry names is no money. Where there is no other one, a line goes on to name its own.
+func Relink(ctx context.Context, tx *db.Tx, from []id.ID, to []*id.ID) error {
+	type line struct {
+		JournalID    id.ID
+		Position     int64
+		FromID, ToID id.ID
+	}
+
+	var (
+		old []id.ID
+		now []*id.ID
+	)
+
+	for i := range from {
+		if to[i] != nil {
+			old, now = append(old, from[i]), append(now, to[i])
+		}
+	}
+
+	found, err := db.Select[line](ctx, tx, `
+		update journal_line l set reservation_id = g.to_id from unnest(@from::uuid[], @to::uuid[]) g (from_id, to_id)
+		where l.team_id = @team and l.reservation_id = g.from_id returning l.journal_id, l.position::bigint, g.from_id, g.to_id`,
+		db.Args{"team": tx.Team, "from": old, "to": now})
+	if err != nil {
+		return fmt.Errorf("link the lines of journals anew: %w", err)
+	}
+
+	journals := make([]id.ID, len(found))
+
+	for i, l := range found {
+		at := func(v id.ID) any {
+			return map[string]any{"lines": map[string]any{strconv.FormatInt(l.Position, 10): map[string]id.ID{"reservationId": v}}}
+		}
+
+		journals[i] = l.JournalID
+		audit.Note(
+			tx, audit.Updated, audit.Journal, l.JournalID, at(l.FromID), at(l.ToID),
+			audit.Ref(audit.RoleReservation, audit.Reservation, l.FromID), audit.Ref(audit.RoleReservation, audit.Reservation, l.ToID),
+		)
+	}
+
+	return ledger.Relink(ctx, tx, id.Distinct(journals), old, now)
 }

@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
 	"stayledger/platform/ptr"
 )
 
@@ -22,31 +23,102 @@ const accountingDateSQL = `coalesce(r.general_ledger_posting_at, case
 	when t.default_revenue_recognition = '` + string(fee.BookedAt) + `' then coalesce(r.booked_at, r.check_in)
 	else r.check_in end)`
 
-// Stay is a reservation as far as it is compared with others.
+// Stay is a reservation as far as a cutover compares it with others.
 type Stay struct {
+	Dates
+
 	ID               id.ID
 	ListingID        id.ID
 	ConfirmationCode *string
 	GuestName        *string
-	CheckIn          day.Day
-	CheckOut         day.Day
-	// OnOrAfter says that its accounting date is on or after the day that was asked for.
-	OnOrAfter bool
+	Status           Status
+	Currency         string
+	// IsPosted says that it has active entries.
+	IsPosted bool
+	// IsPairSource and IsPairTarget say that it is one of a pair already.
+	IsPairSource, IsPairTarget bool
+	// HasEditedDays says that people have moved its nights away from what its source said last.
+	HasEditedDays bool
+	// IsGone says that its source has it no more, HasMoney that lines of transactions or journals name it.
+	IsGone   bool
+	HasMoney bool
 }
 
-// ListStays loads the reservations of a connection that are not inactive, by whether their accounting date is before a
-// day (CUT-14..CUT-17).
-func ListStays(ctx context.Context, tx *db.Tx, connection id.ID, at day.Day) ([]Stay, error) {
+// ListStays loads the reservations of a connection that a cutover has to do with: those that are not inactive, and inactive
+// ones that the system has no more or that lines name.
+func ListStays(ctx context.Context, tx *db.Tx, connection id.ID) ([]Stay, error) {
 	found, err := db.Select[Stay](ctx, tx, `
-		select r.id, r.listing_id, r.confirmation_code, r.guest_name, r.check_in, r.check_out, `+accountingDateSQL+` >= @at as on_or_after
-		from reservation r join team t on t.id = r.team_id
-		where r.team_id = @team and r.connection_id = @connection and r.status <> 'inactive' order by r.id`,
-		db.Args{"team": tx.Team, "connection": connection, "at": at})
+		select * from (
+			select r.id, r.listing_id, r.confirmation_code, r.guest_name, r.check_in, r.check_out, r.booked_at, r.general_ledger_posting_at, r.status, r.currency,
+				exists (select from ledger_entry e where e.team_id = @team and e.source_id = r.id and e.status = 'active') as is_posted,
+				exists (select from reservation_pair p where p.team_id = @team and p.source_id = r.id) as is_pair_source,
+				exists (select from reservation_pair p where p.team_id = @team and p.target_id = r.id) as is_pair_target,
+				coalesce((said.check_in, said.check_out) is distinct from (r.check_in, r.check_out) and said.check_in is not null, false) as has_edited_days,
+				coalesce(said.is_gone, false) as is_gone,
+				exists (select from transaction_line l where l.team_id = @team and l.reservation_id = r.id)
+					or exists (select from journal_line l where l.team_id = @team and l.reservation_id = r.id) as has_money
+			from reservation r left join lateral (
+				select (e.taken ->> 'checkIn')::date as check_in, (e.taken ->> 'checkOut')::date as check_out, e.state = 'gone' as is_gone
+				from external_record e where e.team_id = @team and e.entity_id = r.id and e.source_id = @connection and e.kind = 'reservation'
+				order by e.state limit 1) said on true
+			where r.team_id = @team and r.connection_id = @connection) r
+		where r.status <> 'inactive' or r.is_gone or r.has_money order by r.id`,
+		db.Args{"team": tx.Team, "connection": connection})
 	if err != nil {
 		return nil, fmt.Errorf("read the reservations of a connection: %w", err)
 	}
 
 	return found, nil
+}
+
+// Recognition is how a team recognises revenue, as far as dates of reservations go.
+type Recognition struct{ settings settings }
+
+// LoadRecognition loads how the team recognises revenue.
+func LoadRecognition(ctx context.Context, tx *db.Tx) (*Recognition, error) {
+	s, err := loadSettings(ctx, tx)
+	return &Recognition{s}, err
+}
+
+// AccountingDate returns the date that decides whether a reservation is in an accounting window (CUT-14..CUT-17).
+func (r *Recognition) AccountingDate(d *Dates) day.Day { return d.accountingDate(&r.settings) }
+
+// FirstDate returns the first day on which a reservation posts revenue.
+func (r *Recognition) FirstDate(d *Dates) day.Day {
+	in := Input{
+		Reservation: Reservation{CheckIn: d.CheckIn, CheckOut: d.CheckOut}, Recognition: r.settings.DefaultRevenueRecognition,
+		LongTermStayNights: r.settings.LongTermStayNights,
+	}
+
+	at := r.AccountingDate(d)
+	if d.GeneralLedgerPostingAt == nil && in.recognition() == fee.ProRata && d.CheckIn.Before(at) {
+		return d.CheckIn
+	}
+
+	return at
+}
+
+// Totals returns the sums of the lines and financial adjustments of reservations.
+func Totals(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]money.Cents, error) {
+	type row struct {
+		ID    id.ID
+		Total money.Cents
+	}
+
+	rows, err := db.Select[row](ctx, tx, `
+		select g.id, (coalesce((select sum(l.amount) from reservation_line l where l.team_id = @team and l.reservation_id = g.id), 0)
+			+ coalesce((select sum(a.amount) from reservation_adjustment a where a.team_id = @team and a.reservation_id = g.id and a.type = 'financial'), 0))::bigint as total
+		from unnest(@ids::uuid[]) g (id)`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("add up reservations: %w", err)
+	}
+
+	out := make(map[id.ID]money.Cents, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r.Total
+	}
+
+	return out, nil
 }
 
 // rehomed is a reservation that has left the books or moved to another listing.
@@ -103,7 +175,7 @@ func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) (moved, following []
 	}
 
 	// The systems of the reservations go on to move them.
-	referring := intake.Referring{Kind: "reservation", Field: "listingId", Records: moved}
+	referring := intake.Referring{Kind: kindName, Field: "listingId", Records: moved}
 	if err := intake.Moved(ctx, tx, referring, intake.Moves{From: from, To: to}); err != nil {
 		return nil, nil, err
 	}

@@ -50,6 +50,10 @@ func Refresh(ctx context.Context, tx *db.Tx, ids []id.ID, l ledger.Lenience) (le
 // derive locks reservations and derives their journals from the stored records. Line types that are not mapped yet
 // become unmapped mappings on the way.
 func (known Known) derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
+	if err := settleDerived(ctx, tx, ids); err != nil {
+		return nil, err
+	}
+
 	loaded, err := known.load(ctx, tx, ids)
 	if err != nil {
 		return nil, err
@@ -66,6 +70,25 @@ func (known Known) derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.
 	}
 
 	return derived, relinkSwitched(ctx, tx, loaded, switched)
+}
+
+// settleDerived settles the pairs of reservations that are about to be derived: the accounting window of a connection or the
+// settings of the team can have changed. The other reservation of a pair is derived after that.
+func settleDerived(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	s, err := SettlePairs(ctx, tx, ids)
+	if err != nil || len(s.Reservations) == 0 {
+		return err
+	}
+
+	_, err = ledger.Outdate(ctx, tx, ledger.Outdated{
+		Sources: map[ledger.Noun][]id.ID{ledger.Reservations: s.Reservations},
+		Reason:  ledger.MappingChanged, Cause: operation.Resource{Type: operation.Reservation, ID: s.Reservations[0]},
+	})
+	if err != nil {
+		return err
+	}
+
+	return StartRelink(ctx, tx, s.Reservations, s.Transactions)
 }
 
 // journals derives the journals of loaded reservations, and what is left out of them. One that fails its check is left

@@ -33,14 +33,17 @@ func isOrWasSQL(a, b string) string {
 	return "(" + sameStaySQL(a, b) + " or exists (select from " + saidSQL(b) + " said where " + sameStaySQL(a, "said") + "))"
 }
 
+// editSQL is the SQL condition that an audit event e of a reservation tells of what a person did to it. Where people have
+// connected an account again or moved listings, the service has moved it along.
+const editSQL = `e.type in ('created', 'updated') and e.source_type in ('user', 'api', 'csv')
+	and exists (select from jsonb_array_elements(e.changes) c where c ->> 'key' not in ('connectionId', 'listingId'))`
+
 // untouchedSQL is the SQL condition that people here have done nothing to a reservation r, and that nothing depends on it
-// but its own journal. Where they have connected an account again or moved listings, the service has moved r along.
+// but its own journal.
 const untouchedSQL = `not exists (select from transaction_line l where l.team_id = @team and l.reservation_id = r.id)
 	and not exists (select from journal_line l where l.team_id = @team and l.reservation_id = r.id)
 	and not exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id)
-	and not exists (select from audit_event e where e.team_id = @team and e.entity_id = r.id and e.type in ('created', 'updated')
-		and e.source_type in ('user', 'api', 'csv')
-		and exists (select from jsonb_array_elements(e.changes) c where c ->> 'key' not in ('connectionId', 'listingId')))`
+	and not exists (select from audit_event e where e.team_id = @team and e.entity_id = r.id and ` + editSQL + `)`
 
 // DuplicateSources is the SQL of the common table expression with the connections that could bring one stay twice: those
 // that have brought reservations into the books. What came over one that is not active any more goes on to be there.

@@ -3,13 +3,29 @@ package reservation
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
 	"stayledger/platform/api"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/ptr"
 )
+
+// kindName is what sources call reservations.
+const kindName = "reservation"
+
+// encode returns a value that can always be encoded as JSON.
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic("reservation: encode a value: " + err.Error())
+	}
+
+	return raw
+}
 
 // Intake says how reservations from outside are taken in. Their values are the fields of BatchItem.
 func Intake() intake.Kind {
@@ -23,12 +39,12 @@ func Intake() intake.Kind {
 	}
 
 	return intake.Kind{
-		Name: "reservation", Entity: audit.Reservation, ShowsIssues: true,
+		Name: kindName, Entity: audit.Reservation, ShowsIssues: true,
 		Lists:    map[string]intake.List{"lines": {Key: "type", Label: "description", Amount: "amount", Unit: "currency"}},
 		Together: [][]string{{"checkIn", "checkOut"}}, Fills: []string{"currency"}, Filled: intake.FilledColumn("reservation", "currency", "currency"),
 		Lengths: door.Form.Lengths(),
 		Match:   recognize, Current: currentValues, Show: loadValues, Save: door.Write,
-		Remove: door.Deactivate, Successors: loadSuccessors,
+		Remove: door.Deactivate, Successors: loadSuccessors, Withhold: holdFormer,
 	}
 }
 
@@ -70,4 +86,87 @@ func loadValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.V
 	}
 
 	return out, nil
+}
+
+// holdFormer holds the changes of a system that the team has left by a cutover. Of stays from the day of the cutover on
+// nothing is read. What the system drops of the time before, and what it says of stays that the new system has, too, a person
+// decides about.
+func holdFormer(ctx context.Context, tx *db.Tx, from intake.Origin, changes []*intake.Change, entities []*id.ID) ([]intake.Withheld, error) {
+	if from.ConnectionID == nil {
+		return nil, nil
+	}
+
+	end, err := db.Maybe[day.Day](ctx, tx, `
+		select accounting_end_at from connection where team_id = @team and id = @id and successor_id is not null and accounting_end_at is not null`,
+		db.Args{"team": tx.Team, "id": from.ConnectionID})
+	if err != nil || end == nil {
+		return nil, err
+	}
+
+	s, err := loadSettings(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+
+	here, err := loadDated(ctx, tx, entities)
+	if err != nil {
+		return nil, err
+	}
+
+	out := make([]intake.Withheld, len(changes))
+
+	for i, c := range changes {
+		stay := here[ptr.Value(entities[i])]
+		if stay == nil {
+			stay = &datedStay{Dates: saidDates(c.Values)}
+		}
+
+		isBefore := stay.accountingDate(&s).Before(*end)
+
+		switch {
+		case c.Gone && entities[i] == nil:
+			// It never came here.
+		case !isBefore:
+			out[i].Skip = intake.Reason(OutsideWindow)
+		case c.Gone, stay.IsPaired:
+			out[i].Asks = true
+		}
+	}
+
+	return out, nil
+}
+
+// datedStay is a reservation with its dates.
+type datedStay struct {
+	Dates
+
+	ID       id.ID
+	IsPaired bool // the system that the team has moved to has it as well
+}
+
+// loadDated loads the dates of reservations.
+func loadDated(ctx context.Context, tx *db.Tx, entities []*id.ID) (map[id.ID]*datedStay, error) {
+	rows, err := db.Select[datedStay](ctx, tx, `
+		select r.id, r.check_in, r.check_out, r.booked_at, r.general_ledger_posting_at,
+			exists (select from reservation_pair p where p.team_id = @team and p.source_id = r.id) as is_paired
+		from reservation r where r.team_id = @team and r.id = any(@ids)`, db.Args{"team": tx.Team, "ids": entities})
+	if err != nil {
+		return nil, fmt.Errorf("read the dates of reservations: %w", err)
+	}
+
+	out := make(map[id.ID]*datedStay, len(rows))
+	for i := range rows {
+		out[rows[i].ID] = &rows[i]
+	}
+
+	return out, nil
+}
+
+// saidDates returns the dates that a source says of a stay.
+func saidDates(v intake.Values) (d Dates) {
+	readValue(v["checkIn"], &d.CheckIn)
+	readValue(v["checkOut"], &d.CheckOut)
+	readValue(v["bookedAt"], &d.BookedAt)
+
+	return d
 }

@@ -200,13 +200,15 @@ func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []i
 }
 
 // ListTwins returns the reservations that active connections have brought and that are the same stays as those in the books
-// of a connection which is not active any more. One that people have done something to, or a deposit has paid, is left out.
+// of a connection which is not active any more. One that people have done something to, or a deposit has paid, is left out, and
+// so are pairs of a cutover, of which one counts already.
 func ListTwins(ctx context.Context, tx *db.Tx, connection id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `
 		select distinct r.id from reservation o join reservation r on r.team_id = o.team_id and r.listing_id = o.listing_id and r.connection_id <> o.connection_id
 			and r.status <> 'inactive' and `+isOrWasSQL("r", "o")+`
 		join connection c on c.team_id = @team and c.id = r.connection_id and c.status = 'active'
 		where o.team_id = @team and o.connection_id = @connection
+			and not exists (select from reservation_pair p where p.team_id = @team and (p.source_id, p.target_id) in ((o.id, r.id), (r.id, o.id)))
 			and not (select former.is_outside_books from connection former where former.team_id = @team and former.id = @connection) and o.status <> 'inactive' and `+untouchedSQL+` order by r.id`,
 		db.Args{"team": tx.Team, "connection": connection})
 	if err != nil {

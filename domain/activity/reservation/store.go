@@ -54,8 +54,13 @@ func lockReservations(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 		},
 
 		// Reservations get the lock of an update that leaves the key alone: rows that only refer to them need not
-		// wait.
-		db.Stmt{SQL: `select from reservation where team_id = @team and id = any(@ids) order by id for no key update`, Args: args})
+		// wait. Those of a former system, which follow them, are locked with them.
+		db.Stmt{
+			SQL: `select from reservation where team_id = @team and id = any(array(
+				select unnest(@ids::uuid[]) union all select source_id from reservation_pair where team_id = @team and target_id = any(@ids)))
+				order by id for no key update`,
+			Args: args,
+		})
 	if err != nil {
 		return fmt.Errorf("hold reservations: %w", err)
 	}
@@ -305,13 +310,15 @@ type namedListing struct {
 	listing.Ref
 
 	DefaultCurrency string
+	// MergedIntoID is the listing that this one has gone into, nil for none.
+	MergedIntoID *id.ID
 }
 
 // lockListings keeps listings from being deleted or deactivated until the transaction ends, and loads them. A
 // listing that the team does not have is absent.
 func lockListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedListing, error) {
 	rows, err := db.Select[namedListing](ctx, tx, `
-		select id, name, unique_ref, short_ref, default_currency from listing where team_id = @team and id = any(@ids) order by id for key share`,
+		select id, name, unique_ref, short_ref, default_currency, merged_into_id from listing where team_id = @team and id = any(@ids) order by id for key share`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read the listings of reservations: %w", err)

@@ -145,9 +145,6 @@ func newUpdateDraft(tx *db.Tx, r *Reservation, b *Update) *draft {
 	return d
 }
 
-// same returns true for equal days, or none on both sides.
-func same(a, b *day.Day) bool { return a == b || a != nil && b != nil && *a == *b }
-
 // setIfPresent sets a value if a new one is given.
 func setIfPresent[T any](to, given *T) {
 	if given != nil {
@@ -174,7 +171,7 @@ func (d *draft) change(b *Update) {
 	d.BookedAt = b.BookedAt.Or(d.BookedAt)
 
 	// A day that is given back as it was read is still one that was filled in.
-	if at := b.CancelledAt.Or(d.CancelledAt); !same(at, d.CancelledAt) {
+	if at := b.CancelledAt.Or(d.CancelledAt); !ptr.Equal(at, d.CancelledAt) {
 		d.CancelledAt, d.CancelledAtIsAssumed = at, false
 	}
 
@@ -339,12 +336,69 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 		return err
 	}
 
-	// Last, transactions that were booked before one of these reservations existed, or that follow one which moved.
+	// Transactions that were booked before one of these reservations existed, or that follow one which moved.
 	if err := StartRelink(ctx, tx, []id.ID{drafts[0].ID}, waiting); err != nil {
 		return err
 	}
 
-	return relinkSwitched(ctx, tx, loaded, switched)
+	if err := relinkSwitched(ctx, tx, loaded, switched); err != nil {
+		return err
+	}
+
+	// Last, the same stays of a former system.
+	return settleDrafts(ctx, tx, drafts)
+}
+
+// settleDrafts settles the pairs of saved reservations, and derives at once what that changes: a lock on it refuses the write.
+func settleDrafts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	var changed []id.ID
+
+	for _, d := range drafts {
+		if d.before != nil && d.ConnectionID != nil && !d.isDatedAs(d.before) {
+			changed = append(changed, d.ID)
+		}
+	}
+
+	if len(changed) == 0 {
+		return nil
+	}
+
+	followed, err := followSources(ctx, tx, changed)
+	if err != nil {
+		return err
+	}
+
+	if err := Derive(ctx, tx, followed); err != nil {
+		return err
+	}
+
+	changed = append(changed, followed...)
+
+	// A stay of a former system can have one of a system before that.
+	for len(changed) > 0 {
+		s, err := SettlePairs(ctx, tx, changed)
+		if err != nil || len(s.Reservations) == 0 {
+			return err
+		}
+
+		if err := Derive(ctx, tx, s.Reservations); err != nil {
+			return err
+		}
+
+		if err := StartRelink(ctx, tx, changed, s.Transactions); err != nil {
+			return err
+		}
+
+		changed = s.Reservations
+	}
+
+	return nil
+}
+
+// isDatedAs reports whether a reservation has the status and the dates of another one.
+func (r *Reservation) isDatedAs(o *Reservation) bool {
+	return r.Status == o.Status && r.CheckIn == o.CheckIn && r.CheckOut == o.CheckOut && ptr.Equal(r.BookedAt, o.BookedAt) &&
+		ptr.Equal(r.GeneralLedgerPostingAt, o.GeneralLedgerPostingAt)
 }
 
 // saveRows writes the rows and lines of drafts and their audit events.
@@ -591,9 +645,27 @@ func loadSaveContext(ctx context.Context, tx *db.Tx, drafts []*draft) (k saveCon
 		works = append(works, db.LoadBy(&k.accounts, account.ByID, accounts))
 	}
 
-	err = tx.Together(ctx, works...)
+	if err := tx.Together(ctx, works...); err != nil {
+		return k, err
+	}
 
-	return k, err
+	if k.followMerged(drafts) {
+		return loadSaveContext(ctx, tx, drafts)
+	}
+
+	return k, nil
+}
+
+// followMerged has drafts that come to a listing which has gone into another one come to that, and returns true if there are
+// any: whoever names the former one may not have seen the merge yet.
+func (k *saveContext) followMerged(drafts []*draft) (any bool) {
+	for _, d := range drafts {
+		if into := k.listings[d.ListingID].MergedIntoID; into != nil && (d.before == nil || d.before.ListingID != d.ListingID) {
+			d.ListingID, any = *into, true
+		}
+	}
+
+	return any
 }
 
 // maxNights bounds the stay that pro rata recognition has to cut up: ten years and a few days.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -48,7 +49,7 @@ func ListByPlace(ctx context.Context, tx *db.Tx, listings, reservations []id.ID)
 // Move moves the lines of some listings to others, from[i] to to[i]. It returns the transactions, whose journals are then
 // to be derived again.
 func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID, error) {
-	if err := lockLines(ctx, tx, `l.listing_id = any(@from)`, from); err != nil {
+	if err := lockLines(ctx, tx, `l.listing_id = any(@from)`, db.Args{"from": from}); err != nil {
 		return nil, err
 	}
 
@@ -69,13 +70,19 @@ func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID, error) {
 	return transactionIDs(found), nil
 }
 
-// Relink gives the lines of some reservations to others, from[i] to to[i]; nil detaches them, and they keep their listing.
-// It returns the transactions, whose journals are then to be derived again.
+// Relink gives the lines of some reservations to others, from[i] to to[i]; nil detaches them, and they keep their listing. The
+// entries of the lines go along, held ones, too: which stay an entry names is no money. It returns the transactions, whose
+// journals are then to be derived again.
 func Relink(ctx context.Context, tx *db.Tx, from []id.ID, to []*id.ID) ([]id.ID, error) {
-	if err := lockLines(ctx, tx, `l.reservation_id = any(@from)`, from); err != nil {
+	if err := lockLines(ctx, tx, `l.reservation_id = any(@from)`, db.Args{"from": from}); err != nil {
 		return nil, err
 	}
 
+	return relink(ctx, tx, from, to, nil)
+}
+
+// relink is Relink for the lines of some transactions, nil for all, which are locked.
+func relink(ctx context.Context, tx *db.Tx, from []id.ID, to []*id.ID, transactions []id.ID) ([]id.ID, error) {
 	type link struct {
 		moved
 
@@ -86,9 +93,10 @@ func Relink(ctx context.Context, tx *db.Tx, from []id.ID, to []*id.ID) ([]id.ID,
 		update transaction_line l set reservation_id = g.to_id, follows_reservation = l.follows_reservation and g.to_id is not null
 		from unnest(@from::uuid[], @to::uuid[]) g (from_id, to_id), transaction_line o
 		where l.team_id = @team and l.reservation_id = g.from_id and o.team_id = l.team_id and o.id = l.id
+			and (@transactions::uuid[] is null or l.transaction_id = any(@transactions))
 		returning l.transaction_id, l.id as line_id, o.listing_id as old_listing_id, l.listing_id, l.reservation_id, null::uuid as old_statement,
 			o.reservation_id as old_reservation_id`,
-		db.Args{"team": tx.Team, "from": from, "to": to})
+		db.Args{"team": tx.Team, "from": from, "to": to, "transactions": transactions})
 	if err != nil {
 		return nil, fmt.Errorf("link the lines of reservations anew: %w", err)
 	}
@@ -101,15 +109,18 @@ func Relink(ctx context.Context, tx *db.Tx, from []id.ID, to []*id.ID) ([]id.ID,
 		noteLine(tx, audit.Updated, &m.moved, map[string]*id.ID{"reservationId": m.OldReservationID}, map[string]*id.ID{"reservationId": m.ReservationID})
 	}
 
-	return transactionIDs(all), nil
+	changed := transactionIDs(all)
+
+	return changed, ledger.Relink(ctx, tx, changed, from, to)
 }
 
-// lockLines locks the transactions with lines that meet a condition about some ids.
-func lockLines(ctx context.Context, tx *db.Tx, condition string, from []id.ID) error {
+// lockLines locks the transactions with lines that meet a condition with arguments.
+func lockLines(ctx context.Context, tx *db.Tx, condition string, args db.Args) error {
+	args["team"] = tx.Team
+
 	_, err := db.Select[id.ID](ctx, tx, `
 		select t.id from transaction t where t.team_id = @team and t.id in (
-			select l.transaction_id from transaction_line l where l.team_id = @team and `+condition+`) order by t.id for update`,
-		db.Args{"team": tx.Team, "from": from})
+			select l.transaction_id from transaction_line l where l.team_id = @team and `+condition+`) order by t.id for update`, args)
 	if err != nil {
 		return fmt.Errorf("lock transactions: %w", err)
 	}

@@ -82,6 +82,36 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 	return stays, nil
 }
 
+// followPairs gives the lines of stored transactions, which are locked, to the reservation of a pair that is in the books, where
+// they name the other one. It returns the reservations of both.
+func followPairs(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, error) {
+	type row struct{ FromID, ToID id.ID }
+
+	found, err := db.Select[row](ctx, tx, `
+		select distinct g.from_id, g.to_id from transaction_line l join lateral (
+			select source_id as from_id, target_id as to_id from reservation_pair where team_id = @team and source_id = l.reservation_id and is_retired
+			union all
+			select target_id, source_id from reservation_pair where team_id = @team and target_id = l.reservation_id and not is_retired) g on true
+		where l.team_id = @team and l.transaction_id = any(@ids)`, db.Args{"team": tx.Team, "ids": transactions})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+
+	var (
+		from, both []id.ID
+		to         []*id.ID
+	)
+
+	for i := range found {
+		r := &found[i]
+		from, to, both = append(from, r.FromID), append(to, &r.ToID), append(both, r.FromID, r.ToID)
+	}
+
+	_, err = relink(ctx, tx, from, to, transactions)
+
+	return both, err
+}
+
 // followStays moves the lines of stored transactions to the listing of the reservation that gave them theirs.
 func followStays(ctx context.Context, tx *db.Tx, transactions []id.ID) error {
 	// Joining the line with itself gives the listing before the update, for the audit event.

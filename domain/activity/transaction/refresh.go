@@ -66,9 +66,16 @@ func loadIDsByListing(ctx context.Context, tx *db.Tx, listingIDs []id.ID) ([]id.
 // by now, and the journal of the reservation is derived as well. Lines that have their listing from a reservation
 // follow it. A transaction cannot be derived if its listing lost the ownership period or an account its assignment.
 func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error) {
-	lock := db.Stmt{
+	if err := tx.Pipeline(ctx, db.Stmt{
 		SQL:  `select from transaction where team_id = @team and id = any(@ids) order by id for update`,
 		Args: db.Args{"team": tx.Team, "ids": ids},
+	}); err != nil {
+		return nil, fmt.Errorf("lock transactions: %w", err)
+	}
+
+	paired, err := followPairs(ctx, tx, ids)
+	if err != nil {
+		return nil, err
 	}
 
 	var (
@@ -81,13 +88,12 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 	follow := func(ctx context.Context, tx *db.Tx) error { return followStays(ctx, tx, ids) }
 	if err := tx.Together(
 		ctx,
-		db.Send(lock),
 		db.LoadBy(&linked, linkLines, ids),
 		follow,
 		db.LoadBy(&stored, loadAll, ids),
 		db.Load(&t, loadTerms),
 	); err != nil {
-		return nil, fmt.Errorf("lock and read transactions: %w", err)
+		return nil, fmt.Errorf("read transactions: %w", err)
 	}
 
 	// Then load the records that they name; drafts are only the form in which load takes them.
@@ -104,7 +110,7 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 	// Linked deposits change the costs that a stay's fees charge on, so those stays are derived afterwards.
 	out := &ledger.Derived{
 		Failed: map[id.ID]error{},
-		With:   &ledger.Following{Source: reservation.Source(), IDs: linked},
+		With:   &ledger.Following{Source: reservation.Source(), IDs: id.Distinct(append(linked, paired...))},
 	}
 
 	for _, d := range drafts {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -75,4 +76,59 @@ func CountHeld(ctx context.Context, tx *db.Tx, sources, listings []id.ID) (Held,
 	}
 
 	return out, nil
+}
+
+// Relink has the entries of some sources that name some reservations name others: to[i] for from[i], nil for none. Held
+// entries do so, too: no amount, account, date or party changes.
+func Relink(ctx context.Context, tx *db.Tx, sources, from []id.ID, to []*id.ID) error {
+	_, err := tx.Exec(ctx, `
+		update ledger_entry e set reservation_id = g.to_id from unnest(@from::uuid[], @to::uuid[]) g (from_id, to_id)
+		where e.team_id = @team and e.reservation_id = g.from_id and e.source_id = any(@sources)`,
+		db.Args{"team": tx.Team, "sources": sources, "from": from, "to": to})
+	if err != nil {
+		return fmt.Errorf("link the entries of reservations anew: %w", err)
+	}
+
+	return nil
+}
+
+// Dated is where and when the entries of something would be dated first.
+type Dated struct {
+	ListingID id.ID
+	Currency  string
+	At        day.Day
+}
+
+// UnderLock returns which of some entries would be under a saved statement of the listing, or in closed books.
+func UnderLock(ctx context.Context, tx *db.Tx, dated []Dated) ([]bool, error) {
+	listings, currencies, days := make([]id.ID, len(dated)), make([]string, len(dated)), make([]day.Day, len(dated))
+	for i, p := range dated {
+		listings[i], currencies[i], days[i] = p.ListingID, p.Currency, p.At
+	}
+
+	found, err := db.Select[bool](ctx, tx, `
+		select g.at < `+closedBefore+` or g.at < `+softClosedBefore+` or exists (
+			select from statement x where `+holding+` and x.listing_id = g.listing_id and x.currency = g.currency and x.end_at >= g.at)
+		from unnest(@listings::uuid[], @currencies::text[], @days::date[]) with ordinality g (listing_id, currency, at, n) order by g.n`,
+		db.Args{"team": tx.Team, "listings": listings, "currencies": currencies, "days": days, "reader": tx.Actor.User})
+	if err != nil {
+		return nil, fmt.Errorf("find what is under a lock: %w", err)
+	}
+
+	return found, nil
+}
+
+// CountUnderStatements counts the sources among some with entries on listings that would come under a saved statement of
+// another listing, to[i] for from[i].
+func CountUnderStatements(ctx context.Context, tx *db.Tx, sources, from, to []id.ID) (int64, error) {
+	n, err := db.Get[int64](ctx, tx, `
+		select count(distinct h.source_id) from ledger_entry h join unnest(@from::uuid[], @to::uuid[]) g (from_id, to_id) on g.from_id = h.listing_id
+		where h.team_id = @team and h.source_id = any(@sources) and `+reported+` and exists (
+			select from statement x where `+holding+` and x.listing_id = g.to_id and x.currency = h.currency and x.end_at >= h.txn_at)`,
+		db.Args{"team": tx.Team, "sources": sources, "from": from, "to": to})
+	if err != nil {
+		return 0, fmt.Errorf("count what would come under a statement: %w", err)
+	}
+
+	return n, nil
 }

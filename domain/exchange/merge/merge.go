@@ -12,6 +12,7 @@ import (
 	"context"
 	"net/http"
 
+	"stayledger/domain/activity/fee"
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/exchange/calendar"
@@ -122,9 +123,7 @@ func mergeListings(ctx context.Context, tx *db.Tx, in *input) (*Plan, error) {
 		return nil, err
 	}
 
-	// A statement has the listing that it was made for, whatever is in it.
-	p.hold(kindStatements, p.count(kindStatements), apierr.ReasonStatementAttachment)
-	p.hold(kindImports, p.count(kindImports), apierr.ReasonHistoricalImportPending)
+	p.holdRecords()
 
 	held, err := ledger.CountHeldNaming(ctx, tx, ledger.NamesListing, in.ID)
 	if err != nil {
@@ -133,5 +132,12 @@ func mergeListings(ctx context.Context, tx *db.Tx, in *input) (*Plan, error) {
 
 	p.holdEntries(held)
 
-	return p.carryOut(tx, in, func() error { return moveListing(ctx, tx, m) })
+	return p.carryOut(tx, in, func() error {
+		fees, err := fee.PlanMerge(ctx, tx, m)
+		if err != nil {
+			return err
+		}
+
+		return moveListing(ctx, tx, m, fees)
+	})
 }

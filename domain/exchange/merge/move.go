@@ -3,6 +3,7 @@ package merge
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/activity/journal"
@@ -16,9 +17,12 @@ import (
 	"stayledger/domain/exchange/pms"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
+	"stayledger/domain/settlement/layout"
 	"stayledger/domain/settlement/payee"
 	"stayledger/domain/settlement/payment"
+	"stayledger/domain/settlement/statement"
 	"stayledger/domain/tenant/access"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -37,14 +41,63 @@ func moveContact(ctx context.Context, tx *db.Tx, m *contact.Merge) error {
 	return m.Retire(ctx, tx)
 }
 
-// moveListing has all that names a listing name the other, and derives the journals again. Owners and fees come first,
-// because journals are derived from them; the periods that the other has already go when no entry names them any more.
-func moveListing(ctx context.Context, tx *db.Tx, m *listing.Merge) error {
+// Refusals are the conditions that Listings fails with, besides those of listing.MergeErrors.
+var Refusals = apierr.List{statement.ErrImporting, ledger.Refusals, ledger.MoveRefusals, reservation.DeriveErrors, calendar.MergeErrors}
+
+// ListBusy returns which of some listings more names than reservations, transactions and systems: what decides about owners,
+// fees and records to come. They go into others by Listings; the rest of a listing can be moved for many at once.
+func ListBusy(ctx context.Context, tx *db.Tx, listings []id.ID) ([]id.ID, error) {
+	found, err := db.Select[id.ID](ctx, tx, busySQL(), db.Args{"team": tx.Team, "ids": listings})
+	if err != nil {
+		return nil, fmt.Errorf("find what names listings: %w", err)
+	}
+
+	return found, nil
+}
+
+// CheckListings fails with what Listings would refuse because of the listings themselves, their owners and fees, and because
+// of a statement that one was made for.
+func CheckListings(ctx context.Context, tx *db.Tx, from, into id.ID) error {
+	_, _, err := planListings(ctx, tx, from, into)
+	return err
+}
+
+// planListings locks two listings and finds out how one goes into the other.
+func planListings(ctx context.Context, tx *db.Tx, from, into id.ID) (*listing.Merge, *fee.Merge, error) {
+	m, err := listing.LockMerge(ctx, tx, from, into)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	p, err := newPlan(ctx, tx, listingRows, &input{ID: from, Body: Request{IntoID: into}})
+	if err != nil {
+		return nil, nil, err
+	}
+
+	p.holdRecords()
+
+	if err := p.refusal(); err != nil {
+		return nil, nil, err
+	}
+
 	fees, err := fee.PlanMerge(ctx, tx, m)
+
+	return m, fees, err
+}
+
+// Listings has a listing go into another one with all that names it, and derives the journals again.
+func Listings(ctx context.Context, tx *db.Tx, from, into id.ID) error {
+	m, fees, err := planListings(ctx, tx, from, into)
 	if err != nil {
 		return err
 	}
 
+	return moveListing(ctx, tx, m, fees)
+}
+
+// moveListing has all that names a listing name the other, and derives the journals again. Owners and fees come first,
+// because journals are derived from them; the periods that the other has already go when no entry names them any more.
+func moveListing(ctx context.Context, tx *db.Tx, m *listing.Merge, fees *fee.Merge) error {
 	if err := m.MovePeriods(ctx, tx); err != nil {
 		return err
 	}
@@ -63,7 +116,7 @@ func moveListing(ctx context.Context, tx *db.Tx, m *listing.Merge) error {
 
 	// Last, what decides about records to come.
 	for _, move := range []func(ctx context.Context, tx *db.Tx, from, into id.ID) error{
-		recurring.MoveListing, rule.MoveListing, calendar.MoveListing, pms.MoveListing, legacy.MoveListing,
+		recurring.MoveListing, rule.MoveListing, calendar.MoveListing, layout.MoveListing, pms.MoveListing, legacy.MoveListing,
 	} {
 		if err := move(ctx, tx, m.From.ID, m.Into.ID); err != nil {
 			return err

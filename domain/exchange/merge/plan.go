@@ -113,6 +113,13 @@ func (p *Plan) hold(k kind, many int64, why apierr.Reason) {
 	}
 }
 
+// holdRecords notes the records that stay with the listing that they were made for: statements, whatever is in them, and
+// imports of statements that wait.
+func (p *Plan) holdRecords() {
+	p.hold(kindStatements, p.count(kindStatements), apierr.ReasonStatementAttachment)
+	p.hold(kindImports, p.count(kindImports), apierr.ReasonHistoricalImportPending)
+}
+
 // holdEntries notes the journals that statements and closed books hold.
 func (p *Plan) holdEntries(held ledger.Held) {
 	p.hold(kindEntries, held.Attached, apierr.ReasonStatementAttachment)
@@ -139,7 +146,14 @@ func (p *Plan) check(in *input) error {
 		return errDryRunRequired
 	case *in.Body.PlanHash != p.PlanHash:
 		return errPlanChanged
-	case p.BlockedBy == nil:
+	}
+
+	return p.refusal()
+}
+
+// refusal returns what a blocked plan is refused with, nil for one that nothing blocks.
+func (p *Plan) refusal() error {
+	if p.BlockedBy == nil {
 		return nil
 	}
 

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -30,6 +31,7 @@ const (
 	kindSources      kind = "externalRecords"
 	kindShares       kind = "legacyShares"
 	kindLegacy       kind = "legacyStatements"
+	kindLayouts      kind = "layouts"
 )
 
 // Enum lists the kinds.
@@ -38,7 +40,7 @@ func (kind) Enum() []string {
 	for _, k := range []kind{
 		kindPeriods, kindFees, kindReservations, kindTransactions, kindJournals, kindHistorical, kindEntries, kindStatements, kindImports,
 		kindPayments, kindMethods, kindTemplates, kindRules, kindLinks, kindUsers, kindBlocks, kindMappings, kindSources,
-		kindShares, kindLegacy,
+		kindShares, kindLegacy, kindLayouts,
 	} {
 		out = append(out, string(k))
 	}
@@ -124,7 +126,35 @@ var listingRows = []rows{
 	{table: "legacy_ownership", where: "t.listing_id = @into"},
 	{kind: kindShares, table: "legacy_ownership", columns: []string{"listing_id"}},
 	{kind: kindLegacy, table: "legacy_statement", columns: []string{"listing_id"}},
+	{kind: kindLayouts, table: "layout_listing", columns: []string{"listing_id"}},
 	{kind: kindSources, table: "external_record", where: "t.kind = 'listing' and t.entity_id = @id", version: "t.source_id::text || t.external_id"},
+}
+
+// bulk are the kinds of records that a cutover moves for many listings at once.
+var bulk = []kind{kindReservations, kindTransactions, kindEntries, kindMappings, kindSources}
+
+// busySQL returns the query that finds which of the listings @ids are named by records of other kinds than bulk, or have a
+// reference of their own.
+func busySQL() string {
+	conditions := []string{"l.unique_ref is not null"}
+
+	for i := range listingRows {
+		r := &listingRows[i]
+		if r.kind == "" || slices.Contains(bulk, r.kind) {
+			continue
+		}
+
+		for _, c := range r.columns {
+			condition := "t." + c + " = l.id"
+			if c == "lines" {
+				condition = "position(l.id::text in t.lines::text) > 0"
+			}
+
+			conditions = append(conditions, "exists (select from "+r.table+" t where t.team_id = @team and "+condition+")")
+		}
+	}
+
+	return "select l.id from listing l where l.team_id = @team and l.id = any(@ids) and (" + strings.Join(conditions, " or ") + ") order by l.id"
 }
 
 // Columns returns the columns with ids of records of a table that a merge moves, as table.column.

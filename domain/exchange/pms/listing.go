@@ -169,7 +169,7 @@ func matchListings(
 		case r == nil, out[i].ID != nil:
 		case r.ListingID != nil:
 			out[i].ID = r.ListingID
-		case !r.IsDecided && r.suggest(here).status != unmapped:
+		case !r.IsDecided && r.suggest(here).status != Unmapped:
 			out[i].Waits = true
 		}
 	}
@@ -203,19 +203,19 @@ func bind(ctx context.Context, tx *db.Tx, from intake.Origin, writes []intake.Wr
 	return nil
 }
 
-// place is a listing here that one of a system could be.
-type place struct {
+// Place is a listing here that one of a system could be.
+type Place struct {
 	ID      id.ID            `json:"id"`
 	Name    string           `json:"name"`
 	Address *contact.Address `json:"address"`
 }
 
 // places are the listings of a team by their comparable names.
-type places map[string][]place
+type places map[string][]Place
 
 // loadPlaces loads the active listings of the team that no listing of the system is yet.
 func loadPlaces(ctx context.Context, tx *db.Tx, connection id.ID) (places, error) {
-	found, err := db.Select[place](ctx, tx, `
+	found, err := db.Select[Place](ctx, tx, `
 		select l.id, l.name, l.address from listing l
 		where l.team_id = @team and l.status = 'active' and not exists (
 			select from listing_connection r where r.team_id = @team and r.listing_id = l.id and r.connection_id = @connection)
@@ -234,8 +234,8 @@ func loadPlaces(ctx context.Context, tx *db.Tx, connection id.ID) (places, error
 
 // suggestion is what is known about which listing here a listing of a system is.
 type suggestion struct {
-	status  mappingStatus
-	listing *place
+	status  MappingStatus
+	listing *Place
 }
 
 // suggest compares a listing of a system with those here: by name, and where several have the name by address. Several
@@ -245,17 +245,17 @@ func (r *ref) suggest(here places) suggestion {
 
 	switch len(named) {
 	case 0:
-		return suggestion{status: unmapped}
+		return suggestion{status: Unmapped}
 	case 1:
 		if sameAddress(r.Address, named[0].Address) == different {
-			return suggestion{status: ambiguous}
+			return suggestion{status: Ambiguous}
 		}
 
-		return suggestion{matched, &named[0]}
+		return suggestion{Matched, &named[0]}
 	}
 
 	// A missing address breaks no tie.
-	var equal []place
+	var equal []Place
 
 	for _, p := range named {
 		if sameAddress(r.Address, p.Address) == same {
@@ -264,10 +264,10 @@ func (r *ref) suggest(here places) suggestion {
 	}
 
 	if len(equal) == 1 {
-		return suggestion{matched, &equal[0]}
+		return suggestion{Matched, &equal[0]}
 	}
 
-	return suggestion{status: ambiguous}
+	return suggestion{status: Ambiguous}
 }
 
 // likeness is what a comparison of addresses says.

@@ -12,19 +12,20 @@ import (
 	"stayledger/platform/id"
 )
 
-// mappingStatus says how certain it is which listing here a listing of a system is (CUT-07).
-type mappingStatus string
+// MappingStatus says how certain it is which listing here a listing of a system is (CUT-07).
+type MappingStatus string
 
+// The statuses of mappings.
 const (
-	alreadyShared mappingStatus = "alreadyShared"
-	matched       mappingStatus = "matched"
-	ambiguous     mappingStatus = "ambiguous"
-	unmapped      mappingStatus = "unmapped"
+	AlreadyShared MappingStatus = "alreadyShared"
+	Matched       MappingStatus = "matched"
+	Ambiguous     MappingStatus = "ambiguous"
+	Unmapped      MappingStatus = "unmapped"
 )
 
 // Enum lists the statuses.
-func (mappingStatus) Enum() []string {
-	return []string{string(alreadyShared), string(matched), string(ambiguous), string(unmapped)}
+func (MappingStatus) Enum() []string {
+	return []string{string(AlreadyShared), string(Matched), string(Ambiguous), string(Unmapped)}
 }
 
 // Mapping is a listing of a system, and the listing here that it is or could be.
@@ -37,8 +38,8 @@ type Mapping struct {
 	Unit                      *string          `json:"unit" doc:"Name of the unit; null for none."`
 	ListingID                 *id.ID           `json:"listingId" doc:"The listing here that it is; null while that is not decided, and for one that becomes a new listing."`
 	IsDecided                 bool             `json:"isDecided" doc:"Whether a person, or the first sync, has decided."`
-	Status                    mappingStatus    `json:"status" doc:"alreadyShared: it is decided; matched: one listing here has its name; ambiguous: several have, or one at another address; unmapped: none has."`
-	SuggestedListing          *place           `json:"suggestedListing" doc:"The listing here that it probably is; null for none that is certain."`
+	Status                    MappingStatus    `json:"status" doc:"alreadyShared: it is decided; matched: one listing here has its name; ambiguous: several have, or one at another address; unmapped: none has."`
+	SuggestedListing          *Place           `json:"suggestedListing" doc:"The listing here that it probably is; null for none that is certain."`
 }
 
 // Mappings are those of a connection.
@@ -82,7 +83,7 @@ func loadMappings(ctx context.Context, tx *db.Tx, connection id.ID) (*Mappings, 
 		r := &refs[i]
 		m := Mapping{
 			TargetListingConnectionID: r.ID, UniqueRef: r.ExternalID, Name: r.Name, Address: r.Address, ParentRef: r.ParentExternalID, Unit: r.Unit,
-			ListingID: r.ListingID, IsDecided: r.IsDecided, Status: alreadyShared,
+			ListingID: r.ListingID, IsDecided: r.IsDecided, Status: AlreadyShared,
 		}
 
 		if r.ListingID == nil {
@@ -145,8 +146,8 @@ func putMappings(ctx context.Context, tx *db.Tx, in *putMappingsInput) (*Mapping
 		case says:
 			to = listing
 		case m.IsDecided:
-		case m.Status == ambiguous:
-			return nil, errAmbiguous
+		case m.Status == Ambiguous:
+			return nil, ErrAmbiguous
 		case m.SuggestedListing != nil:
 			to = &m.SuggestedListing.ID
 		}
@@ -176,8 +177,8 @@ func putMappings(ctx context.Context, tx *db.Tx, in *putMappingsInput) (*Mapping
 	return after, nil
 }
 
-// errAmbiguous refuses to go on with a listing that could be several here.
-var errAmbiguous = apierr.New(apierr.CodeConflict, apierr.ReasonListingMappingAmbiguous, "A listing of the system could be several listings here")
+// ErrAmbiguous refuses to go on with a listing that could be several here.
+var ErrAmbiguous = apierr.New(apierr.CodeConflict, apierr.ReasonListingMappingAmbiguous, "A listing of the system could be several listings here")
 
 // checkDecisions returns the decisions by the listing of the system. It fails with an issue for each that names none, the
 // same twice, or a listing that the team does not have.

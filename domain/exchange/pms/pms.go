@@ -1,7 +1,5 @@
 // Package pms brings listings and reservations of property-management systems into the books: the apps that teams can
-// be connected to, the sources that syncs read, and which listing here each listing of a system is. A team moves from one
-// system to another by a cutover: cutover_plan.go finds out what it would change and what keeps it from being done,
-// cutover_apply.go does it.
+// be connected to, the sources that syncs read, and which listing here each listing of a system is.
 //
 // To add a system, write its client below provider/pms and add a literal to known. No other code asks for the name of a
 // system.
@@ -76,7 +74,6 @@ type Systems struct {
 	box        *seal.Box
 	options    Options
 	registered map[connection.AppID]pms.Grants
-	listings   intake.Kind // the door of listings
 }
 
 // New returns the systems, with credentials that the box has sealed.

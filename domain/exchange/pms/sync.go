@@ -26,12 +26,10 @@ var (
 	ErrInactive        = apierr.New(apierr.CodeBadRequest, "", "Connection is not active")
 )
 
-// Part returns the endpoints and tables of property-management systems. Listings are changed through their door.
-func (s *Systems) Part(listings intake.Kind) parts.Part {
-	s.listings = listings
-
+// Part returns the endpoints and tables of property-management systems.
+func (s *Systems) Part() parts.Part {
 	return parts.Part{
-		Endpoints: append(s.cutoverEndpoints(), []api.Endpoint{
+		Endpoints: []api.Endpoint{
 			api.Write(api.Endpoint{
 				Method: http.MethodPost, Path: "/connections/{id}/sync", ID: "syncConnection", Tag: tag, Summary: "Read the records of a connection",
 				Errors: apierr.List{connection.ErrBusy, connection.ErrReconnect, ErrInactive, ErrMappingRequired, apierr.NotImplemented},
@@ -52,7 +50,7 @@ func (s *Systems) Part(listings intake.Kind) parts.Part {
 			}, getMappings),
 			api.Write(api.Endpoint{
 				Method: http.MethodPut, Path: "/connections/{id}/listing-mappings", ID: "setListingMappings", Tag: tag,
-				Summary: "Say which listings those of a system are", Errors: apierr.List{errAmbiguous, errTaken, apierr.NotImplemented},
+				Summary: "Say which listings those of a system are", Errors: apierr.List{ErrAmbiguous, errTaken, apierr.NotImplemented},
 				Doc: "Confirms all suggestions except those that data decides otherwise. A listing without a suggestion becomes a new one. An ambiguous one has to " +
 					"be named.",
 				Scopes: []string{"connections:write"},
@@ -65,7 +63,7 @@ func (s *Systems) Part(listings intake.Kind) parts.Part {
 					"A message is a hint only: what it names is read from the system. Fails with 401 for an unknown connection and for a message that is " +
 					"not to be believed.",
 			}, s.takeMessage),
-		}...),
+		},
 		Tables: parts.Owns("listing_connection", "connection_token"), Every: periodicTasks(),
 	}
 }

@@ -177,6 +177,18 @@ func (m *Merge) Retire(ctx context.Context, tx *db.Tx) error {
 
 	audit.NoteMerged(tx, audit.ListingMove(from.ID, into.ID))
 
+	return SetMerged(ctx, tx, []id.ID{from.ID}, []id.ID{into.ID})
+}
+
+// SetMerged says that listings have gone into others, to[i] for from[i]: what names one from now on names the other.
+func SetMerged(ctx context.Context, tx *db.Tx, from, to []id.ID) error {
+	_, err := tx.Exec(ctx, `
+		update listing l set merged_into_id = g.to_id from unnest(@from::uuid[], @to::uuid[]) g (from_id, to_id)
+		where l.team_id = @team and (l.id = g.from_id or l.merged_into_id = g.from_id)`, db.Args{"team": tx.Team, "from": from, "to": to})
+	if err != nil {
+		return fmt.Errorf("note merged listings: %w", err)
+	}
+
 	return nil
 }
 

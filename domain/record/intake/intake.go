@@ -53,6 +53,8 @@ type Change struct {
 
 	// sum is the hash of what it says.
 	sum []byte
+	// asks says that each field which it changes is a conflict.
+	asks bool
 }
 
 // Reference names a record of the source.
@@ -118,8 +120,18 @@ type Kind struct {
 	// Successors finds the records here that a source has brought under other ids for records that it has no more, by these:
 	// the same in the world, and nothing here depends on them yet. Nil: no kind of record gets another id.
 	Successors func(ctx context.Context, tx *db.Tx, from Origin, gone []id.ID) (map[id.ID]id.ID, error)
+	// Withhold says which changes of a source are not taken over, or not without a person: entities are the records here, nil for
+	// new ones. It returns a Withheld for each change, nil for none. Nil: all changes are taken over.
+	Withhold func(ctx context.Context, tx *db.Tx, from Origin, changes []*Change, entities []*id.ID) ([]Withheld, error)
 	// Remove makes records inactive that the source has no more. Nil: nothing is done about them.
 	Remove func(ctx context.Context, tx *db.Tx, from Origin, ids []id.ID) ([]Saved, error)
+}
+
+// Withheld says that a change is not taken over: it is skipped for a reason, or each field that it changes is a conflict. The zero
+// value holds nothing.
+type Withheld struct {
+	Skip Reason
+	Asks bool
 }
 
 // Match is the record here that an external one is: one, none, or one of several that the source must not guess about.

@@ -3,6 +3,7 @@ package intake
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strings"
@@ -341,6 +342,17 @@ func (in *intake) takeKind(
 	changes []*Change,
 	known map[key]*memory,
 ) error {
+	if k.See != nil {
+		if err := k.See(ctx, tx, in.origin, changes); err != nil {
+			return err
+		}
+	}
+
+	changes, err := in.hold(ctx, tx, k, changes, known)
+	if err != nil {
+		return err
+	}
+
 	removed, present := []*Change{}, []*Change{}
 
 	for _, c := range changes {
@@ -348,12 +360,6 @@ func (in *intake) takeKind(
 			removed = append(removed, c)
 		} else {
 			present = append(present, c)
-		}
-	}
-
-	if k.See != nil {
-		if err := k.See(ctx, tx, in.origin, changes); err != nil {
-			return err
 		}
 	}
 
@@ -374,6 +380,47 @@ func (in *intake) takeKind(
 	}
 
 	return in.save(ctx, tx, k, writes)
+}
+
+// hold notes the changes that are skipped because their source does not decide about their records any more, and returns the
+// others. One that a person is to decide about asks; a removal says that the record is inactive then.
+func (in *intake) hold(ctx context.Context, tx *db.Tx, k *Kind, changes []*Change, known map[key]*memory) ([]*Change, error) {
+	if k.Withhold == nil {
+		return changes, nil
+	}
+
+	entities := make([]*id.ID, len(changes))
+	for i, c := range changes {
+		entities[i] = known[c.key()].entity()
+	}
+
+	holds, err := k.Withhold(ctx, tx, in.origin, changes, entities)
+	if err != nil || holds == nil {
+		return changes, err
+	}
+
+	out := changes[:0:0]
+
+	for i, c := range changes {
+		if holds[i].Skip != "" {
+			in.note(c, entities[i], Skipped, holds[i].Skip)
+			continue
+		}
+
+		if holds[i].Asks {
+			asked := *c
+			c, asked.asks = &asked, true
+
+			if c.Gone {
+				was := known[c.key()]
+				c.Gone, c.Values, c.Refs, c.At, c.sum = false, Values{"status": json.RawMessage(`"inactive"`)}, was.Refs, was.Day, []byte{}
+			}
+		}
+
+		out = append(out, c)
+	}
+
+	return out, nil
 }
 
 // identify returns the changes with the record here that each one is: the one that it was before, or the one that the

@@ -84,6 +84,12 @@ func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
 		return err
 	}
 
+	if p.change.asks {
+		if err := k.askAll(out, here, compared); err != nil {
+			return err
+		}
+	}
+
 	p.write.Fields, p.asks = out.fields, len(out.conflicts) > 0
 	p.conflicts = stillOpen(p.conflicts, p.values, out)
 
@@ -97,6 +103,30 @@ func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
 	for _, c := range out.conflicts {
 		p.conflicts = append(p.conflicts, openConflict{ID: tx.NewID(), Field: c.Field})
 	}
+
+	return nil
+}
+
+// askAll makes a conflict of each value that an outcome would write.
+func (k *Kind) askAll(out *outcome, here, incoming Values) error {
+	ours, theirs, err := k.sides(incoming, here)
+	if err != nil {
+		return err
+	}
+
+	asked := map[string]bool{}
+	for _, c := range out.conflicts {
+		asked[c.Field] = true
+	}
+
+	for _, path := range slices.Sorted(maps.Keys(ours)) {
+		_, stays := out.stays[path]
+		if string(ours[path]) != string(theirs[path]) && !asked[path] && !stays {
+			out.conflicts = append(out.conflicts, Conflict{path, ours[path], theirs[path]})
+		}
+	}
+
+	out.fields = Values{}
 
 	return nil
 }

@@ -3,6 +3,8 @@ package intake
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -51,6 +53,35 @@ func Moved(ctx context.Context, tx *db.Tx, r Referring, m Moves) error {
 		db.Args{"team": tx.Team, "kind": r.Kind, "records": r.Records, "field": r.Field, "from": m.From, "to": m.To})
 	if err != nil {
 		return fmt.Errorf("move what was taken over along: %w", err)
+	}
+
+	return nil
+}
+
+// Retake says that the service has changed records: what was last taken over has these values now, so that they are not taken
+// for edits of a person. Fields that the source has said nothing of stay unsaid.
+func Retake(ctx context.Context, tx *db.Tx, kind string, values map[id.ID]Values) error {
+	type row struct {
+		ID     id.ID  `json:"id"`
+		Values Values `json:"said"`
+	}
+
+	rows := make([]row, 0, len(values))
+	for _, v := range slices.SortedFunc(maps.Keys(values), id.ID.Compare) {
+		rows = append(rows, row{v, values[v]})
+	}
+
+	if len(rows) == 0 {
+		return nil
+	}
+
+	_, err := tx.Exec(ctx, `
+		update external_record r set taken = r.taken || coalesce((
+			select jsonb_object_agg(f.key, f.value) from jsonb_each(g.said) f where r.taken ? f.key), '{}')
+		from jsonb_to_recordset(@rows) g (id uuid, said jsonb)
+		where r.team_id = @team and r.kind = @kind and r.entity_id = g.id`, db.Args{"team": tx.Team, "kind": kind, "rows": rows})
+	if err != nil {
+		return fmt.Errorf("change what was taken over: %w", err)
 	}
 
 	return nil

@@ -69,7 +69,7 @@ func (in *intake) rekey(ctx context.Context, tx *db.Tx, k *Kind, replaced []repl
 		twins[i] = r.twin
 	}
 
-	said, err := loadByEntity(ctx, tx, in.origin, k.Name, twins)
+	said, err := loadByEntity(ctx, tx, in.origin, k.Name, twins, active)
 	if err != nil {
 		return err
 	}
@@ -145,15 +145,16 @@ func (m *memory) follow(was *memory) *pending {
 	return p
 }
 
-// loadByEntity loads the external records of a source that records here are, by these.
-func loadByEntity(ctx context.Context, tx *db.Tx, from Origin, kind string, ids []id.ID) (map[id.ID]*memory, error) {
+// loadByEntity loads the external records of a source in some states that records here are, by these; of several the active one.
+func loadByEntity(ctx context.Context, tx *db.Tx, from Origin, kind string, ids []id.ID, states ...string) (map[id.ID]*memory, error) {
 	rows, err := db.Select[memory](ctx, tx, `
 		select r.kind, r.external_id, r.ordinal, r.entity_id, r.hash, r.taken, r.refs, r.waiting, r.changed_at, r.day, r.state, (
 			select jsonb_agg(jsonb_build_object('id', c.id, 'field', c.field) order by c.field) from sync_conflict c
 			where c.team_id = @team and c.source_id = @source and c.kind = r.kind and c.external_id = r.external_id and c.ordinal = r.ordinal) as conflicts
 		from external_record r
-		where r.team_id = @team and r.source_id = @source and r.kind = @kind and r.entity_id = any(@ids) and r.state = 'active'`,
-		db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind, "ids": ids})
+		where r.team_id = @team and r.source_id = @source and r.kind = @kind and r.entity_id = any(@ids) and r.state = any(@states)
+		order by r.state desc`,
+		db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind, "ids": ids, "states": states})
 	if err != nil {
 		return nil, fmt.Errorf("read the external records of records: %w", err)
 	}

@@ -18,6 +18,7 @@ var (
 	connectKind = job.NewKind("connection.connect")
 	archiveKind = job.NewKind("connection.archive")
 	leaveKind   = job.NewKind("connection.leave")
+	readKind    = job.NewKind("connection.read")
 )
 
 // connectFor is how long an app that is out of reach is tried: long enough to outlast a restart. A connection cannot be
@@ -77,23 +78,61 @@ func (w writer) handlers() map[job.Kind]job.Handler {
 		leaveKind: {Timeout: checkTime, TryFor: job.OutsideTime, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 			return leave(ctx, d, j, w.Apps)
 		}},
+		readKind: {Timeout: readTime, TryFor: job.OutsideTime, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+			return readMoved(ctx, d, j, w.Apps)
+		}},
 	}
+}
+
+// readMoved reads what is kept of an app over a connection that came with its credentials from another team, as is done for
+// one that is connected: its listings can be mapped then. An app that cannot be reached for a day is read by the first sync.
+func readMoved(ctx context.Context, d *db.DB, j job.Job, apps Apps) error {
+	c, err := jobConnection(ctx, d, j)
+	if err != nil {
+		return err
+	}
+
+	keep := func(context.Context, *db.Tx) error { return nil }
+
+	if a := apps.find(c.AppID); c.Status == Active && a != nil && a.Connected != nil {
+		read, err := a.Connected(ctx, d, j.Scope(), c)
+		if err != nil && !isFinal(err) {
+			return fmt.Errorf("read an app: %w", err)
+		}
+
+		if read != nil {
+			keep = read
+		}
+	}
+
+	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+		if err := keep(ctx, tx); err != nil {
+			return err
+		}
+
+		return job.Done(ctx, tx, j)
+	})
+}
+
+// jobConnection reads the connection that a job is about.
+func jobConnection(ctx context.Context, d *db.DB, j job.Job) (c *Connection, err error) {
+	var args jobArgs
+	if err := json.Unmarshal(j.Args, &args); err != nil {
+		return nil, job.Permanent(fmt.Errorf("decode task arguments: %w", err))
+	}
+
+	err = d.ReadOne(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
+		c, err = Get(ctx, tx, args.ConnectionID)
+		return err
+	})
+
+	return c, err
 }
 
 // leave has the app of an archived connection end what it does for it. An app that cannot be reached for a day goes on, and
 // what it sends is refused.
 func leave(ctx context.Context, d *db.DB, j job.Job, apps Apps) error {
-	var args jobArgs
-	if err := json.Unmarshal(j.Args, &args); err != nil {
-		return job.Permanent(fmt.Errorf("decode task arguments: %w", err))
-	}
-
-	var c *Connection
-
-	err := d.ReadOne(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
-		c, err = Get(ctx, tx, args.ConnectionID)
-		return err
-	})
+	c, err := jobConnection(ctx, d, j)
 	if err != nil {
 		return err
 	}

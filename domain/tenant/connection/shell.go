@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 	"stayledger/platform/seal"
 )
 
@@ -51,8 +52,8 @@ func AddShell(ctx context.Context, tx *db.Tx, box *seal.Box, s *Shell) error {
 }
 
 // Move copies the connections of another team into that of the transaction and returns the new ones by the old. With
-// credentials these go along, and the old connections lose theirs; without, the new ones are disabled (MIG-10, MIG-12,
-// MIG-13, MIG-14).
+// credentials these go along, the old connections lose theirs, and the apps are read once; without, the new ones are disabled
+// (MIG-10, MIG-12, MIG-13, MIG-14).
 func Move(ctx context.Context, tx *db.Tx, box *seal.Box, from id.ID, credentials bool) (map[id.ID]id.ID, error) {
 	var found []Connection
 
@@ -106,6 +107,12 @@ func Move(ctx context.Context, tx *db.Tx, box *seal.Box, from id.ID, credentials
 		}
 
 		audit.NoteIn(tx, here, audit.Created, audit.Connection, c.ID, nil, auditView(&c))
+
+		if c.Status == Active && c.Credentials != nil {
+			if err := job.Insert(ctx, tx, job.New{Kind: readKind, Args: jobArgs{ConnectionID: c.ID}}); err != nil {
+				return nil, err
+			}
+		}
 	}
 
 	return out, nil

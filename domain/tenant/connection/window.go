@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/ptr"
 )
 
 // errWindowClosed refuses a window that would change what is in books that are closed.
@@ -21,7 +22,7 @@ var errWindowClosed = apierr.New(apierr.CodeBadRequest, "", "The accounting wind
 // bound before the first day that is open.
 func (w writer) changeWindow(ctx context.Context, tx *db.Tx, c *Connection, u *Update) error {
 	start, end := u.AccountingStartAt.Or(c.AccountingStartAt), u.AccountingEndAt.Or(c.AccountingEndAt)
-	if same(start, c.AccountingStartAt) && same(end, c.AccountingEndAt) {
+	if ptr.Equal(start, c.AccountingStartAt) && ptr.Equal(end, c.AccountingEndAt) {
 		return nil
 	}
 
@@ -40,7 +41,7 @@ func (w writer) changeWindow(ctx context.Context, tx *db.Tx, c *Connection, u *U
 
 	for _, bound := range [][2]*day.Day{{c.AccountingStartAt, start}, {c.AccountingEndAt, end}} {
 		for _, at := range bound {
-			if !same(bound[0], bound[1]) && books.BooksClosedAt != nil && at != nil && at.Before(*books.BooksClosedAt) {
+			if !ptr.Equal(bound[0], bound[1]) && books.BooksClosedAt != nil && at != nil && at.Before(*books.BooksClosedAt) {
 				return errWindowClosed
 			}
 		}
@@ -59,7 +60,7 @@ func (w writer) changeWindow(ctx context.Context, tx *db.Tx, c *Connection, u *U
 	})
 }
 
-// Cut ends the accounting window of one connection on a day and begins that of another on it (CUT-18). The callers derive
+// Cut ends the accounting window of one connection on a day and begins that of another, its successor, on it (CUT-18). The callers derive
 // the journals of their reservations again.
 func Cut(ctx context.Context, tx *db.Tx, source, target *Connection, at day.Day) error {
 	for _, c := range []struct {
@@ -74,6 +75,12 @@ func Cut(ctx context.Context, tx *db.Tx, source, target *Connection, at day.Day)
 		}
 
 		audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, auditView(c.Connection))
+	}
+
+	_, err := tx.Exec(ctx, `update connection set successor_id = @target where team_id = @team and id = @source`,
+		db.Args{"team": tx.Team, "source": source.ID, "target": target.ID})
+	if err != nil {
+		return fmt.Errorf("note the successor of a connection: %w", err)
 	}
 
 	return nil
@@ -192,6 +199,3 @@ type bookChange struct {
 type bookView struct {
 	IsOutsideBooks bool `json:"isOutsideBooks"`
 }
-
-// same returns true for equal days, or none on both sides.
-func same(a, b *day.Day) bool { return a == b || a != nil && b != nil && *a == *b }

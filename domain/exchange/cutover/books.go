@@ -1,4 +1,4 @@
-package pms
+package cutover
 
 import (
 	"cmp"
@@ -51,10 +51,11 @@ var errTriedOut = errors.New("a cutover was tried out")
 // compareBooks tries a cutover out, derives the journals of all that it touches, and returns how the books then differ,
 // with nothing changed. It returns nil for a cutover that something blocks, and for one of more than mostCompared
 // reservations and transactions.
-func (s *Systems) compareBooks(ctx context.Context, tx *db.Tx, p *plan) (*[]JournalChange, error) {
-	from, _ := p.moves()
+func (m *Movers) compareBooks(ctx context.Context, tx *db.Tx, p *plan) (*[]JournalChange, error) {
+	from, _ := p.moves(nil)
+	old, _ := p.relinks()
 
-	touched, err := transaction.ListByPlace(ctx, tx, from, ids(p.retired))
+	touched, err := transaction.ListByPlace(ctx, tx, from, old)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (s *Systems) compareBooks(ctx context.Context, tx *db.Tx, p *plan) (*[]Jour
 	var after map[ledger.MonthKey]money.Cents
 
 	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
-		if _, err := s.carryOut(ctx, tx, p); err != nil {
+		if _, err := m.carryOut(ctx, tx, p); err != nil {
 			return err
 		}
 

@@ -1,4 +1,11 @@
-package pms
+// Package cutover moves a team from one property-management system to another: on a day, with the listings that are the same,
+// and with what people have done to the stays that both systems have.
+//
+// plan.go finds out what a cutover would change and what keeps it from being done; stay.go which stays of the two systems are
+// the same; apply.go does it; books.go compares the books before and after.
+//
+// The page docs/decisions/pms.md says what the contract leaves open and how it is answered here.
+package cutover
 
 import (
 	"context"
@@ -6,7 +13,10 @@ import (
 
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/ledger"
-	"stayledger/domain/property/contact"
+	"stayledger/domain/exchange/merge"
+	"stayledger/domain/exchange/pms"
+	"stayledger/domain/property/listing"
+	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/api"
@@ -14,7 +24,23 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/platform/parts"
 )
+
+// Movers moves teams from one system to another.
+type Movers struct {
+	apps     connection.Apps
+	listings intake.Kind // the door of listings
+	stays    intake.Kind // the door of reservations
+}
+
+// Part returns the endpoints of cutovers between systems of some apps. Listings and reservations are changed through their doors.
+func Part(apps connection.Apps, listings, stays intake.Kind) parts.Part {
+	return parts.Part{Endpoints: (&Movers{apps, listings, stays}).endpoints()}
+}
+
+const tag = "Connections"
 
 // What keeps a team from moving to another system.
 var (
@@ -22,29 +48,31 @@ var (
 	errStaysLocked  = apierr.New(apierr.CodeConflict, apierr.ReasonReservationLocked, "Reservations that would leave the books are locked")
 )
 
-// cutoverEndpoints returns the routes on which a team moves from one system to another.
-func (s *Systems) cutoverEndpoints() []api.Endpoint {
+// endpoints returns the routes on which a team moves from one system to another.
+func (m *Movers) endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/connections/pms-cutover/listing-mappings", ID: "getCutoverMappings", Tag: tag,
 			Summary: "Compare the listings of two systems", Scopes: []string{"connections:read"},
 			Doc: "Listings of the source, and those of the target with the listing of the source that each one is or could be, by name and address.",
-		}, s.compareListings),
+		}, compareListings),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/pms-cutover/preview", ID: "previewCutover", Tag: tag, Summary: "See what a cutover would do",
-			Errors: apierr.List{errStartMissing},
+			Errors: append(apierr.List{errStartMissing}, listing.MergeErrors...),
 			Doc: "Says what applyCutover would do and what blocks it, and changes nothing. Fails with 400 for connections and days between which nothing can " +
-				"be moved.",
-			Scopes: []string{"connections:read"},
-		}, s.previewCutover),
+				"be moved, and as a merge of listings does for owners or fees that differ. Its amounts are those of the general ledger.",
+			Scopes: []string{"connections:read", "reports:read"},
+		}, m.preview),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/pms-cutover/apply", ID: "applyCutover", Tag: tag, Summary: "Move to another property-management system",
-			Errors: apierr.List{errStartMissing, errAmbiguous, errStaysLocked, ledger.MoveRefusals},
+			Errors: append(apierr.List{errStartMissing, pms.ErrAmbiguous, errStaysLocked, ledger.MoveRefusals, merge.Refusals}, listing.MergeErrors...),
 			Doc: "Ends the accounting window of the source on a day and begins that of the target on it. Reservations of the source from that day on become " +
-				"inactive, and the lines that name them go to the same reservations of the target. Listings of the target that are listings of the source become " +
-				"these. All of it happens or nothing. Fails as the preview does, and with 409 for what blocks it.",
+				"inactive, and the lines that name them go to the same reservations of the target, with what people have done to them. Where both systems have " +
+				"a stay, the one of them counts that the day of the target says. Listings of the target that are listings of the source become " +
+				"these. All of it happens or nothing. Fails as the preview does, with 409 for what blocks it, and with 403 statementPeriod for what would " +
+				"come under a saved statement.",
 			Scopes: []string{"connections:write"}, Exclusive: true,
-		}, s.applyCutover),
+		}, m.apply),
 	}
 }
 
@@ -62,30 +90,17 @@ type CutoverMapping struct {
 	SourceListingID           *id.ID `json:"sourceListingId" doc:"null keeps it a listing of its own."`
 }
 
-// CutoverTarget is a listing of the target, and the listing of the source that it is or could be.
-type CutoverTarget struct {
-	TargetListingConnectionID id.ID            `json:"targetListingConnectionId"`
-	UniqueRef                 string           `json:"uniqueRef" doc:"The system's own id of the listing."`
-	Name                      string           `json:"name"`
-	Address                   *contact.Address `json:"address"`
-	ListingID                 *id.ID           `json:"listingId" doc:"The listing here that it is now; null before the first sync."`
-	Status                    mappingStatus    `json:"status" doc:"alreadyShared: it is a listing of the source; matched: one of these has its name; ambiguous: several have, or one at another address; unmapped: none has."`
-	SuggestedListing          *place           `json:"suggestedListing" doc:"The listing of the source that it probably is; null for none that is certain."`
-}
-
-// CutoverListings are the listings of two systems.
-type CutoverListings struct {
-	SourceListings []place         `json:"sourceListings" doc:"Listings here that the source has."`
-	TargetListings []CutoverTarget `json:"targetListings" doc:"Listings of the target, and what they are or could be."`
-}
-
 type compareInput struct {
 	SourceConnectionID id.ID `query:"sourceConnectionId" required:"true"`
 	TargetConnectionID id.ID `query:"targetConnectionId" required:"true"`
 }
 
 // compareListings answers with the listings of two systems.
-func (s *Systems) compareListings(ctx context.Context, tx *db.Tx, in *compareInput) (*CutoverListings, error) {
+func compareListings(ctx context.Context, tx *db.Tx, in *compareInput) (*pms.CutoverListings, error) {
+	if in.SourceConnectionID == in.TargetConnectionID {
+		return nil, apierr.BadRequest.At(apierr.IssueContradiction.InQuery("targetConnectionId"))
+	}
+
 	for _, c := range []struct {
 		id id.ID
 		at string
@@ -95,17 +110,12 @@ func (s *Systems) compareListings(ctx context.Context, tx *db.Tx, in *compareInp
 			return nil, err
 		}
 
-		if find(found.AppID) == nil {
+		if !pms.IsSystem(found.AppID) {
 			return nil, apierr.BadRequest.At(apierr.IssueContradiction.InQuery(c.at))
 		}
 	}
 
-	found, err := loadPairs(ctx, tx, in.SourceConnectionID, in.TargetConnectionID)
-	if err != nil {
-		return nil, err
-	}
-
-	return found.view(), nil
+	return pms.Compare(ctx, tx, in.SourceConnectionID, in.TargetConnectionID)
 }
 
 // ImpactedReservations counts the reservations that a cutover changes.
@@ -113,7 +123,7 @@ type ImpactedReservations struct {
 	SourceCount         int64 `json:"sourceCount" doc:"Reservations of the source on or after the day, which become inactive."`
 	TargetCount         int64 `json:"targetCount" doc:"Reservations of the target on or after the day."`
 	JournalRefreshCount int64 `json:"journalRefreshCount" doc:"Reservations whose journals are derived again."`
-	LockedCount         int64 `json:"lockedCount" doc:"Reservations that would leave the books although a statement or closed books hold their entries; 0 or the cutover is refused."`
+	LockedCount         int64 `json:"lockedCount" doc:"Reservations that would leave the books, or come to other dates, although a statement or closed books hold their entries or these dates; 0 or the cutover is refused."`
 }
 
 // ListingContinuity counts what becomes of the listings of the target.
@@ -125,7 +135,7 @@ type ListingContinuity struct {
 	TargetReservationCount int64 `json:"targetReservationCount" doc:"Reservations that go to a listing of the source."`
 	TransactionLineCount   int64 `json:"transactionLineCount" doc:"Lines of other transactions than payments that go there."`
 	PaymentLineCount       int64 `json:"paymentLineCount" doc:"Lines of deposits and payouts that go there."`
-	LockedCount            int64 `json:"lockedCount" doc:"Journals that would move although a statement or closed books hold them; 0 or the cutover is refused."`
+	LockedCount            int64 `json:"lockedCount" doc:"Journals that would move although a statement or closed books hold them, or come under a saved statement of the listing that they go to; 0 or the cutover is refused."`
 }
 
 // Unmatched is a reservation of the source that becomes inactive without one of the target that is the same.
@@ -134,6 +144,35 @@ type Unmatched struct {
 	Reason        apierr.Reason `json:"reason" doc:"reservationUnmatched"`
 }
 
+// PairedStay is one reservation of a pair.
+type PairedStay struct {
+	ReservationID id.ID              `json:"reservationId"`
+	CheckIn       day.Day            `json:"checkIn"`
+	CheckOut      day.Day            `json:"checkOut"`
+	Status        reservation.Status `json:"status"`
+	Total         money.Cents        `json:"total" doc:"Lines and financial adjustments, as they are before the cutover."`
+	Currency      string             `json:"currency"`
+}
+
+// ReservationPair is one stay that the two systems have with other days or statuses.
+type ReservationPair struct {
+	ConfirmationCode *string    `json:"confirmationCode" doc:"That of the target."`
+	Source           PairedStay `json:"source" doc:"The reservation of the system that the team leaves."`
+	Target           PairedStay `json:"target" doc:"The reservation of the system that the team moves to."`
+	Counts           side       `json:"counts" doc:"Which of the two is in the books after the cutover."`
+}
+
+// side is one of the two systems.
+type side string
+
+const (
+	sourceSide side = "source"
+	targetSide side = "target"
+)
+
+// Enum lists the sides.
+func (side) Enum() []string { return []string{string(sourceSide), string(targetSide)} }
+
 // CutoverPlan is what a cutover does.
 type CutoverPlan struct {
 	operation.Acknowledgement
@@ -141,6 +180,7 @@ type CutoverPlan struct {
 	ImpactedReservations  ImpactedReservations `json:"impactedReservations" doc:"Reservations that leave the books or come into them."`
 	ListingContinuity     ListingContinuity    `json:"listingContinuity" doc:"What becomes of the listings of the target."`
 	UnmatchedReservations []Unmatched          `json:"unmatchedReservations" doc:"Lines that name them are detached."`
+	ReservationPairs      []ReservationPair    `json:"reservationPairs" doc:"Stays that both systems have, with other days or statuses: that of the target gives its days to both."`
 }
 
 // CutoverPreview is what a cutover would do.
@@ -161,18 +201,18 @@ type CutoverDone struct {
 
 type cutoverInput struct{ Body Cutover }
 
-// previewCutover answers with what a cutover would do.
-func (s *Systems) previewCutover(ctx context.Context, tx *db.Tx, in *cutoverInput) (*CutoverPreview, error) {
+// preview answers with what a cutover would do.
+func (m *Movers) preview(ctx context.Context, tx *db.Tx, in *cutoverInput) (*CutoverPreview, error) {
 	if err := holdBoth(ctx, tx, in.Body.SourceConnectionID, in.Body.TargetConnectionID); err != nil {
 		return nil, err
 	}
 
-	p, err := s.plan(ctx, tx, &in.Body)
+	p, err := m.plan(ctx, tx, &in.Body)
 	if err != nil {
 		return nil, err
 	}
 
-	changes, err := s.compareBooks(ctx, tx, p)
+	changes, err := m.compareBooks(ctx, tx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +235,11 @@ func (p *plan) operation(typ operation.Type) operation.New {
 
 // view returns the plan as callers see it.
 func (p *plan) view(ack *operation.Acknowledgement) *CutoverPlan {
-	out := &CutoverPlan{Acknowledgement: *ack, ImpactedReservations: p.stays, ListingContinuity: p.listings, UnmatchedReservations: []Unmatched{}}
+	out := &CutoverPlan{
+		Acknowledgement: *ack, ImpactedReservations: p.stays, ListingContinuity: p.listings, UnmatchedReservations: []Unmatched{},
+		ReservationPairs: append([]ReservationPair{}, p.differing...),
+	}
+
 	for _, r := range p.retired {
 		if p.matches[r.ID] == nil {
 			out.UnmatchedReservations = append(out.UnmatchedReservations, Unmatched{r.ID, apierr.ReasonReservationUnmatched})
@@ -209,23 +253,17 @@ func (p *plan) view(ack *operation.Acknowledgement) *CutoverPlan {
 func (p *plan) blocker() error {
 	switch {
 	case p.listings.AmbiguousCount > 0:
-		return errAmbiguous
+		return pms.ErrAmbiguous
 	case p.stays.LockedCount > 0:
 		return errStaysLocked
+	case p.held.Refusal() != nil:
+		return p.held.Refusal()
+	case p.listings.LockedCount > 0:
+		return ledger.ErrStatementPeriod
 	}
 
-	return p.held.Refusal()
+	return nil
 }
 
 // isBlocked returns true if something keeps a plan from being applied.
 func (p *plan) isBlocked() bool { return p.blocker() != nil }
-
-// ids returns the ids of stays.
-func ids(stays []reservation.Stay) []id.ID {
-	out := make([]id.ID, len(stays))
-	for i := range stays {
-		out[i] = stays[i].ID
-	}
-
-	return out
-}

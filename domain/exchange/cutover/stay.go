@@ -1,0 +1,369 @@
+package cutover
+
+import (
+	"context"
+	"slices"
+
+	"stayledger/domain/activity/reservation"
+	"stayledger/domain/books/ledger"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/plain"
+	"stayledger/platform/ptr"
+)
+
+// pair is one stay that both systems have.
+type pair struct {
+	source, target *reservation.Stay
+	// dates are those that both have after the cutover: of the target's, unless people have moved the source's.
+	dates reservation.Dates
+	// counts says which of the two is in the books then.
+	counts side
+}
+
+// pairsOf returns pairs as reservations know them.
+func pairsOf(pairs []pair) []reservation.Pair {
+	out := make([]reservation.Pair, len(pairs))
+	for i := range pairs {
+		out[i] = reservation.Pair{SourceID: pairs[i].source.ID, TargetID: pairs[i].target.ID}
+	}
+
+	return out
+}
+
+// loadStays loads the stays of both systems, pairs those that are the same, and decides which are in the books afterwards
+// (CUT-13, CUT-42): a stay of one system alone by its own accounting date, one that both have by the dates of the target.
+func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
+	source, err := reservation.ListStays(ctx, tx, p.source.ID)
+	if err != nil {
+		return err
+	}
+
+	target, err := reservation.ListStays(ctx, tx, p.target.ID)
+	if err != nil {
+		return err
+	}
+
+	recognition, err := reservation.LoadRecognition(ctx, tx)
+	if err != nil {
+		return err
+	}
+
+	for i := range target {
+		if target[i].Status != reservation.Inactive {
+			p.arriving = append(p.arriving, target[i])
+		}
+	}
+
+	p.pair(source)
+
+	isAfter := func(d *reservation.Dates) bool { return !recognition.AccountingDate(d).Before(p.request.CutoverAt) }
+	paired := map[id.ID]*pair{}
+
+	for i := range p.pairs {
+		p.pairs[i].settle(isAfter)
+	}
+
+	p.pairs = slices.DeleteFunc(p.pairs, pair.isPutAway)
+
+	for i := range p.pairs {
+		one := &p.pairs[i]
+		paired[one.source.ID], paired[one.target.ID] = one, one
+	}
+
+	for i := range source {
+		s := &source[i]
+		one := paired[s.ID]
+
+		switch isLeft := s.Status != reservation.Inactive || s.HasMoney; {
+		case one == nil && isLeft && isAfter(&s.Dates):
+			p.retired = append(p.retired, *s)
+		case one != nil && one.counts == targetSide:
+			p.retired, p.matches[s.ID] = append(p.retired, *s), &one.target.ID
+		}
+	}
+
+	for i := range p.retired {
+		if p.retired[i].Status != reservation.Inactive {
+			p.stays.SourceCount++
+		}
+	}
+
+	for i := range p.arriving {
+		t := &p.arriving[i]
+		if one := paired[t.ID]; one != nil && one.counts == targetSide || one == nil && isAfter(&t.Dates) {
+			p.stays.TargetCount++
+		}
+	}
+
+	return p.describePairs(ctx, tx)
+}
+
+// settle sets the dates of a pair and which of the two counts.
+func (p *pair) settle(isAfter func(*reservation.Dates) bool) {
+	s, t := &p.source.Dates, &p.target.Dates
+	p.dates = *t
+
+	if p.source.HasEditedDays {
+		p.dates.CheckIn, p.dates.CheckOut = s.CheckIn, s.CheckOut
+	}
+
+	if t.BookedAt == nil {
+		p.dates.BookedAt = s.BookedAt
+	}
+
+	if t.GeneralLedgerPostingAt == nil {
+		p.dates.GeneralLedgerPostingAt = s.GeneralLedgerPostingAt
+	}
+
+	if p.counts = sourceSide; isAfter(&p.dates) {
+		p.counts = targetSide
+	}
+}
+
+// isPutAway returns true for a pair of which the source would count although a person has made it inactive.
+func (p pair) isPutAway() bool {
+	return p.counts == sourceSide && p.source.Status == reservation.Inactive && !p.source.IsGone
+}
+
+// place is what stays of the two systems have in common: a listing, as it is after the cutover, and a text.
+type place struct {
+	listing id.ID
+	text    string
+}
+
+// pair finds out which stays of the source are which of the target, on the listing that they will be on: by the confirmation
+// code, else by nights and guest.
+func (p *plan) pair(source []reservation.Stay) {
+	from, to := p.moves(nil)
+
+	listing := map[id.ID]id.ID{}
+	for i := range from {
+		listing[from[i]] = to[i]
+	}
+
+	taken := map[id.ID]bool{}
+
+	for _, text := range []func(*reservation.Stay) string{codeOf, guestOf} {
+		sources, targets := map[place][]*reservation.Stay{}, map[place][]*reservation.Stay{}
+
+		for i := range source {
+			s := &source[i]
+			if key := text(s); key != "" && !taken[s.ID] && !s.IsPairSource {
+				sources[place{s.ListingID, key}] = append(sources[place{s.ListingID, key}], s)
+			}
+		}
+
+		for i := range p.arriving {
+			t := &p.arriving[i]
+
+			in := t.ListingID
+			if moved, is := listing[in]; is {
+				in = moved
+			}
+
+			if key := text(t); key != "" && !taken[t.ID] && !t.IsPairTarget {
+				targets[place{in, key}] = append(targets[place{in, key}], t)
+			}
+		}
+
+		for i := range source {
+			at := place{source[i].ListingID, text(&source[i])}
+			for _, one := range pairUp(sources[at], targets[at]) {
+				taken[one.source.ID], taken[one.target.ID] = true, true
+				p.pairs = append(p.pairs, one)
+			}
+
+			delete(sources, at)
+		}
+	}
+}
+
+// codeOf returns the confirmation code of a stay as it is compared, empty for none.
+func codeOf(r *reservation.Stay) string { return plain.Text(ptr.Value(r.ConfirmationCode)) }
+
+// guestOf returns the nights and the guest of a stay as they are compared, empty for a stay without a guest.
+func guestOf(r *reservation.Stay) string {
+	name := plain.Text(ptr.Value(r.GuestName))
+	if name == "" {
+		return ""
+	}
+
+	return r.CheckIn.String() + " " + r.CheckOut.String() + " " + name
+}
+
+// pairUp pairs stays with one code, or with the same nights and guest. Of several, those that have most in common are the
+// same; where that leaves several, none is.
+func pairUp(sources, targets []*reservation.Stay) []pair {
+	var out []pair
+
+	taken := map[id.ID]bool{}
+
+	for level := mostAlike; level >= 0; level-- {
+		fits := map[*reservation.Stay][]*reservation.Stay{}
+
+		for _, s := range sources {
+			for _, t := range targets {
+				if !taken[s.ID] && !taken[t.ID] && likeness(s, t) == level {
+					fits[s], fits[t] = append(fits[s], t), append(fits[t], s)
+				}
+			}
+		}
+
+		for _, s := range sources {
+			if len(fits[s]) == 1 && len(fits[fits[s][0]]) == 1 {
+				t := fits[s][0]
+				taken[s.ID], taken[t.ID] = true, true
+				out = append(out, pair{source: s, target: t})
+			}
+		}
+	}
+
+	return out
+}
+
+// mostAlike is the likeness of stays that have everything in common.
+const mostAlike = 7
+
+// likeness returns how much two stays with one code have in common: that the first one counts still, then the nights, then
+// the status. It is negative for a code that was used once more after a cancellation.
+func likeness(s, t *reservation.Stay) (sum int) {
+	overlap := s.CheckIn.Before(t.CheckOut) && t.CheckIn.Before(s.CheckOut)
+	if !overlap && (s.Status == reservation.Canceled) != (t.Status == reservation.Canceled) {
+		return -1
+	}
+
+	for weight, has := range map[int]bool{
+		4: s.Status != reservation.Inactive, 2: s.CheckIn == t.CheckIn && s.CheckOut == t.CheckOut, 1: s.Status == t.Status,
+	} {
+		if has {
+			sum += weight
+		}
+	}
+
+	return sum
+}
+
+// describePairs sets the pairs with other days or statuses, as callers see them.
+func (p *plan) describePairs(ctx context.Context, tx *db.Tx) error {
+	var both []id.ID
+
+	for i := range p.pairs {
+		if one := &p.pairs[i]; one.differs() {
+			both = append(both, one.source.ID, one.target.ID)
+		}
+	}
+
+	totals, err := reservation.Totals(ctx, tx, both)
+	if err != nil {
+		return err
+	}
+
+	view := func(s *reservation.Stay) PairedStay {
+		return PairedStay{s.ID, s.CheckIn, s.CheckOut, s.Status, totals[s.ID], s.Currency}
+	}
+
+	for i := range p.pairs {
+		if one := &p.pairs[i]; one.differs() {
+			p.differing = append(p.differing, ReservationPair{one.target.ConfirmationCode, view(one.source), view(one.target), one.counts})
+		}
+	}
+
+	return nil
+}
+
+// differs returns true for a pair with other days or statuses.
+func (p *pair) differs() bool {
+	return p.source.CheckIn != p.target.CheckIn || p.source.CheckOut != p.target.CheckOut || p.source.Status != p.target.Status
+}
+
+// isMoved returns true for a stay that gets other dates.
+func isMoved(s *reservation.Stay, to *reservation.Dates) bool {
+	equal := ptr.Equal(s.BookedAt, to.BookedAt) && ptr.Equal(s.GeneralLedgerPostingAt, to.GeneralLedgerPostingAt)
+	return !equal || s.CheckIn != to.CheckIn || s.CheckOut != to.CheckOut
+}
+
+// countLocked adds the reservations that statements or closed books keep from leaving the books, and from coming to other dates
+// or listings.
+func (p *plan) countLocked(ctx context.Context, tx *db.Tx) error {
+	recognition, err := reservation.LoadRecognition(ctx, tx)
+	if err != nil {
+		return err
+	}
+
+	leaving := ids(p.retired)
+	paired := map[id.ID]*pair{}
+
+	for i := range p.pairs {
+		one := &p.pairs[i]
+		paired[one.target.ID] = one
+
+		if one.counts == sourceSide && isMoved(one.source, &one.dates) {
+			leaving = append(leaving, one.source.ID)
+		}
+	}
+
+	from, to := p.moves(nil)
+
+	listing := map[id.ID]id.ID{}
+	for i := range from {
+		listing[from[i]] = to[i]
+	}
+
+	var (
+		dated   []ledger.Dated
+		rehomed []bool
+	)
+
+	// comes adds a stay that comes to a date on a listing.
+	comes := func(s *reservation.Stay, d *reservation.Dates, status reservation.Status) {
+		in, moves := listing[s.ListingID]
+		if !moves {
+			in = s.ListingID
+		}
+
+		if status == reservation.Booked && (moves || !s.IsPosted || isMoved(s, d)) {
+			dated, rehomed = append(dated, ledger.Dated{ListingID: in, Currency: s.Currency, At: recognition.FirstDate(d)}), append(rehomed, moves)
+		}
+	}
+
+	for i := range p.arriving {
+		t := &p.arriving[i]
+
+		switch one := paired[t.ID]; {
+		case one != nil && one.counts == targetSide:
+			comes(t, &one.dates, t.Status)
+		case one == nil && !recognition.AccountingDate(&t.Dates).Before(p.request.CutoverAt):
+			comes(t, &t.Dates, t.Status)
+		default:
+			leaving = append(leaving, t.ID) // before the window of the target, which has had none
+		}
+
+		if one := paired[t.ID]; one != nil && one.counts == sourceSide && (isMoved(one.source, &one.dates) || one.source.Status == reservation.Inactive) {
+			comes(one.source, &one.dates, reservation.Booked)
+		}
+	}
+
+	locked, err := ledger.CountHeld(ctx, tx, leaving, nil)
+	if err != nil {
+		return err
+	}
+
+	p.stays.LockedCount = locked.Sources
+
+	under, err := ledger.UnderLock(ctx, tx, dated)
+	if err != nil {
+		return err
+	}
+
+	for i, isLocked := range under {
+		switch {
+		case isLocked && rehomed[i]:
+			p.listings.LockedCount++
+		case isLocked:
+			p.stays.LockedCount++
+		}
+	}
+
+	return nil
+}
