@@ -171,7 +171,7 @@ func assign(stays []outsideStay, candidates []candidate) []intake.Match {
 }
 
 // loadSuccessors returns for reservations that a source has no more the one that it has brought since then for the same
-// stay, if there is exactly one: booked as they are, on the same listing, with the same code, or without codes with the same
+// stay, if there is exactly one: not inactive, for booked ones, on the same listing, with the same code, or without codes with the same
 // nights and guest, which people may have changed here. One that people have done something to, or a deposit has paid, is none.
 func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []id.ID) (map[id.ID]id.ID, error) {
 	type row struct{ OldID, NewID id.ID }
@@ -180,7 +180,7 @@ func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []i
 		select min(o.id::text)::uuid as old_id, n.id as new_id from reservation o
 		cross join lateral (
 			select (array_agg(r.id))[1] as id from reservation r
-			where r.team_id = @team and r.listing_id = o.listing_id and r.id > o.id and r.status = 'booked' and r.id <> all(@gone)
+			where r.team_id = @team and r.listing_id = o.listing_id and r.id > o.id and r.status <> 'inactive' and r.id <> all(@gone)
 				and `+isOrWasSQL("r", "o")+` and exists (select from external_record e where e.team_id = @team and e.entity_id = r.id and e.source_id = @source
 					and e.kind = 'reservation' and e.state = 'active')
 				and `+untouchedSQL+`
