@@ -637,6 +637,9 @@ func TestCutoversThatCannotBe(t *testing.T) {
 	compare := "/connections/pms-cutover/listing-mappings?sourceConnectionId=" + m.connection.String() + "&targetConnectionId="
 	m.Get(compare+m.connection.String()).WantIssue("contradiction", "targetConnectionId")
 
+	// Amounts are shown to those alone who may see the books.
+	m.As([]string{"connections:read"}, nil).Post(previewPath, m.ask(nil)).WantError("FORBIDDEN", "")
+
 	shared := m.Get(compare + m.target.String()).Want(200).String("targetListings.0.targetListingConnectionId")
 	apart := object{"listingMappings": array{object{"targetListingConnectionId": shared, "sourceListingId": nil}}}
 
