@@ -3,12 +3,14 @@ package migration_test
 import (
 	"context"
 	"fmt"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	sandbox "stayledger/provider/sandbox/pms"
 )
 
 // Proves: MIG-01, MIG-04, MIG-07..MIG-12, MIG-15..MIG-20, MIG-47, INIT-05.
@@ -115,6 +117,40 @@ func TestCredentialsMoveWhenAskedTo(t *testing.T) {
 		if n := s.count(s.legacy.ID, `select count(*) from connection_token where team_id = @of`); n != 0 {
 			t.Errorf("%d tokens are left", n)
 		}
+	}
+}
+
+// Over connections that come with their credentials the listings of the systems are read at once, so that they can be mapped
+// before the first sync.
+//
+// Proves: MIG-13.
+func TestListingsOfMovedConnectionsCanBeMapped(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+
+	system, err := sandbox.New(sandbox.Config{Token: "secret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	server := httptest.NewServer(system)
+
+	t.Cleanup(func() {
+		system.Close()
+		server.Close()
+	})
+	system.SetListing(sandbox.Listing{ID: "L1", Name: "House 1", Currency: "usd"})
+
+	of := dump()
+	of["connections"] = array{object{
+		"id": "c-1", "appId": "pmsProtocol", "name": "Rentals", "settings": object{"baseUrl": server.URL}, "credentials": object{"token": "secret"},
+	}}
+	s.moveDump(of, object{"moveConnectionCredentials": true})
+	s.target.Work()
+
+	moved := s.target.Get("/connections").Want(200).String("data.0.id")
+	if got := s.target.Get("/connections/" + moved + "/listing-mappings").Want(200); got.Len("data") != 1 || got.String("data.0.name") != "House 1" {
+		t.Errorf("the mappings are %s", got.Body)
 	}
 }
 

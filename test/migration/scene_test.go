@@ -63,7 +63,7 @@ func dump() object {
 		},
 		"connections": array{
 			object{
-				"id": "c-1", "appId": "pmsProtocol", "name": "Rentals", "settings": object{"baseUrl": "https://pms.example.com"},
+				"id": "c-1", "appId": "pmsProtocol", "name": "Rentals", "settings": object{"baseUrl": "http://127.0.0.1:9"},
 				"credentials": object{"token": "secret"},
 			},
 		},
@@ -209,7 +209,13 @@ func (s *scene) bootstrap(changes object) object {
 // move migrates the legacy team, and installs the chart of the new one.
 func (s *scene) move(changes object) {
 	s.T.Helper()
-	fill(s.T, s.legacy, text(s.T, dump())).Want(201)
+	s.moveDump(dump(), changes)
+}
+
+// moveDump migrates a legacy team that is filled with a dump.
+func (s *scene) moveDump(of object, changes object) {
+	s.T.Helper()
+	fill(s.T, s.legacy, text(s.T, of)).Want(201)
 	started := s.Post("/partner/vri-to-vrt", s.bootstrap(changes)).Want(202)
 	s.Work()
 
