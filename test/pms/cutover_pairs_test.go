@@ -65,9 +65,13 @@ func stay(name, listing, in, out string, rent int) sandbox.Reservation {
 }
 
 // before puts a stay into the source, after into the target, both into both with the same days.
-func (m *moving) before(name, in, out string, rent int) { m.system.SetReservation(stay(name, "S1", in, out, rent)) }
+func (m *moving) before(name, in, out string, rent int) {
+	m.system.SetReservation(stay(name, "S1", in, out, rent))
+}
 
-func (m *moving) after(name, in, out string, rent int) { m.to.SetReservation(stay(name, "T1", in, out, rent)) }
+func (m *moving) after(name, in, out string, rent int) {
+	m.to.SetReservation(stay(name, "T1", in, out, rent))
+}
 
 func (m *moving) both(name, in, out string, rent int) {
 	m.before(name, in, out, rent)
@@ -333,6 +337,7 @@ func TestWhatPeopleHaveDoneGoesAlong(t *testing.T) {
 	m := newMoving(t, nil)
 	m.both("stay", "2026-07-03", "2026-07-06", 300)
 	m.both("put", "2026-06-20", "2026-06-23", 100)
+	m.both("away", "2026-07-07", "2026-07-09", 80)
 	m.before("empty", "2026-07-20", "2026-07-22", 500)
 	m.after("empty", "2026-07-20", "2026-07-22", 500)
 	m.before("lost", "2026-07-25", "2026-07-26", 50)
@@ -345,6 +350,10 @@ func TestWhatPeopleHaveDoneGoesAlong(t *testing.T) {
 		"guestName": "Guest Corrected", "bookerName": "The Booker", "userdata": object{"door": "4711"},
 	}).Want(200)
 	m.Put("/reservations/"+m.find(m.connection, "put").String("id"), object{"generalLedgerPostingAt": "2026-07-08"}).Want(200)
+
+	// Somebody has made one of two inactive, since the stay was here twice.
+	deposit := m.deposit(m.connection, "away", "2026-06-01", 8_000)
+	m.Put("/reservations/"+m.find(m.connection, "away").String("id"), object{"status": "inactive"}).Want(200)
 
 	// The old system was emptied before: its stays are inactive, but paid.
 	deposits := []string{m.deposit(m.connection, "empty", "2026-06-01", 50_000), m.deposit(m.connection, "lost", "2026-06-01", 5_000)}
@@ -369,6 +378,8 @@ func TestWhatPeopleHaveDoneGoesAlong(t *testing.T) {
 	// 350.00 and 20.00, less 50.00.
 	m.want("stay", 0, 32_000, "inactive", "2026-07-03", "2026-07-06")
 	m.want("put", 0, 10_000, "inactive", "2026-06-20", "2026-06-23")
+	m.want("away", 0, 8_000, "inactive", "2026-07-07", "2026-07-09")
+	m.wantPaid(deposit, m.target, "away")
 	m.wantPaid(deposits[0], m.target, "empty")
 
 	if got := m.Get("/transactions/" + deposits[1]).Want(200); got.String("lines.0.reservationId") != "null" {

@@ -90,13 +90,17 @@ var Carried = intake.Values{
 	"generalLedgerStatus": encode(LedgerActive), "guestName": nil, "guests": nil, "lines": nil, "status": nil, "type": nil,
 }
 
-// ListEdited returns the pairs of which people have changed the source.
+// ListEdited returns the pairs of which people have changed the source. One that they have made inactive is left out: often that
+// was done since the target's was here already.
 func ListEdited(ctx context.Context, tx *db.Tx, pairs []Pair) ([]Pair, error) {
 	sources, targets := unzip(pairs)
 
 	found, err := db.Select[Pair](ctx, tx, `
-		select g.source_id, g.target_id from unnest(@sources::uuid[], @targets::uuid[]) g (source_id, target_id) where exists (
-			select from audit_event e where e.team_id = @team and e.entity_id = g.source_id and `+editSQL+`)`,
+		select g.source_id, g.target_id from unnest(@sources::uuid[], @targets::uuid[]) g (source_id, target_id)
+		join reservation s on s.team_id = @team and s.id = g.source_id
+		where exists (select from audit_event e where e.team_id = @team and e.entity_id = g.source_id and `+editSQL+`)
+			and (s.status <> 'inactive' or not exists (
+				select from external_record r where r.team_id = @team and r.entity_id = s.id and r.kind = 'reservation' and r.state = 'active'))`,
 		db.Args{"team": tx.Team, "sources": sources, "targets": targets})
 	if err != nil {
 		return nil, fmt.Errorf("find reservations that people have changed: %w", err)

@@ -86,7 +86,7 @@ func Cut(ctx context.Context, tx *db.Tx, source, target *Connection, at day.Day)
 	return nil
 }
 
-// InheritWindow gives a connection without accounting dates those of a former connection of its account.
+// InheritWindow gives a connection without accounting dates those of a former connection of its account, and its successor.
 func InheritWindow(ctx context.Context, tx *db.Tx, connection, former id.ID) error {
 	c, err := Lock(ctx, tx, connection)
 	if err != nil || c.AccountingStartAt != nil || c.AccountingEndAt != nil {
@@ -106,6 +106,13 @@ func InheritWindow(ctx context.Context, tx *db.Tx, connection, former id.ID) err
 	}
 
 	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, auditView(c))
+
+	_, err = tx.Exec(ctx, `
+		update connection c set successor_id = f.successor_id from connection f where c.team_id = @team and c.id = @id and f.team_id = @team and f.id = @former`,
+		db.Args{"team": tx.Team, "id": connection, "former": former})
+	if err != nil {
+		return fmt.Errorf("give a connection the successor of a former one: %w", err)
+	}
 
 	return nil
 }
