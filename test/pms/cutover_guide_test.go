@@ -61,7 +61,7 @@ func TestTheGuideOfACutover(t *testing.T) {
 	}
 
 	// The source is archived, and the books stay.
-	m.want("stay", 0, 20_000, "inactive", "2026-07-10", "2026-07-12")
+	m.want("stay", [2]int64{0, 20_000}, "inactive", "2026-07-10", "2026-07-12")
 
 	if got := m.revenue(m.connection, "old"); got != 10_000 {
 		t.Errorf("the stay of before the day has %d", got)

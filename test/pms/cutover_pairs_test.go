@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 
 	"stayledger/platform/apitest"
@@ -60,7 +61,7 @@ func newMoving(t *testing.T, settings object) *moving {
 func stay(name, listing, in, out string, rent int) sandbox.Reservation {
 	return sandbox.Reservation{
 		ID: listing + name, ListingID: listing, Status: "booked", Code: "C-" + name, Channel: "airbnb", Guest: sandbox.Guest{Name: "Guest " + name},
-		CheckIn: in, CheckOut: out, BookedAt: "2026-05-02", Currency: "usd", Lines: []sandbox.Line{{Type: "rent", Description: "Rent", Amount: fmt.Sprint(rent)}},
+		CheckIn: in, CheckOut: out, BookedAt: "2026-05-02", Currency: "usd", Lines: []sandbox.Line{{Type: "rent", Description: "Rent", Amount: strconv.Itoa(rent)}},
 	}
 }
 
@@ -198,11 +199,11 @@ func (m *moving) revenue(connection id.ID, name string) (sum int64) {
 
 // want holds a stay to the cents that it has at the source and at the target, to its status at the source and to the days
 // that both have.
-func (m *moving) want(name string, atSource, atTarget int64, status, in, out string) {
+func (m *moving) want(name string, cents [2]int64, status, in, out string) {
 	m.T.Helper()
 
-	if got := [2]int64{m.revenue(m.connection, name), m.revenue(m.target, name)}; got != [2]int64{atSource, atTarget} {
-		m.T.Errorf("%s has %v, want %d and %d", name, got, atSource, atTarget)
+	if got := [2]int64{m.revenue(m.connection, name), m.revenue(m.target, name)}; got != cents {
+		m.T.Errorf("%s has %v, want %v", name, got, cents)
 	}
 
 	if got := m.find(m.connection, name); got.String("status") != status || got.String("checkIn") != in || got.String("checkOut") != out {
@@ -271,9 +272,9 @@ func TestAStayThatTheSystemsHaveOnOtherDaysCountsOnce(t *testing.T) {
 		}
 	}
 
-	m.want("later", 0, 30_000, "inactive", "2026-07-02", "2026-07-05")
-	m.want("earlier", 40_000, 0, "booked", "2026-06-20", "2026-06-23")
-	m.want("same", 0, 20_000, "inactive", "2026-07-10", "2026-07-12")
+	m.want("later", [2]int64{0, 30_000}, "inactive", "2026-07-02", "2026-07-05")
+	m.want("earlier", [2]int64{40_000, 0}, "booked", "2026-06-20", "2026-06-23")
+	m.want("same", [2]int64{0, 20_000}, "inactive", "2026-07-10", "2026-07-12")
 	m.wantPaid(later, m.target, "later")
 	m.wantPaid(earlier, m.connection, "earlier")
 
@@ -285,24 +286,24 @@ func TestAStayThatTheSystemsHaveOnOtherDaysCountsOnce(t *testing.T) {
 		t.Errorf("the conflicts are %s", got.Body)
 	}
 
-	m.want("later", 0, 30_000, "inactive", "2026-07-02", "2026-07-05")
-	m.want("earlier", 40_000, 0, "booked", "2026-06-20", "2026-06-23")
+	m.want("later", [2]int64{0, 30_000}, "inactive", "2026-07-02", "2026-07-05")
+	m.want("earlier", [2]int64{40_000, 0}, "booked", "2026-06-20", "2026-06-23")
 
 	// The target moves one across the day, and back.
 	m.after("later", "2026-06-28", "2026-07-01", 300)
 	m.syncTarget()
-	m.want("later", 30_000, 0, "booked", "2026-06-28", "2026-07-01")
+	m.want("later", [2]int64{30_000, 0}, "booked", "2026-06-28", "2026-07-01")
 	m.wantPaid(later, m.connection, "later")
 
 	m.after("later", "2026-07-15", "2026-07-18", 300)
 	m.syncTarget()
-	m.want("later", 0, 30_000, "inactive", "2026-07-15", "2026-07-18")
+	m.want("later", [2]int64{0, 30_000}, "inactive", "2026-07-15", "2026-07-18")
 	m.wantPaid(later, m.target, "later")
 
 	// So does a person here, who moves it by its posting date.
 	m.Put("/reservations/"+m.find(m.target, "later").String("id"), object{"generalLedgerPostingAt": "2026-06-30"}).Want(200)
 	m.Outlast(nil)
-	m.want("later", 30_000, 0, "booked", "2026-07-15", "2026-07-18")
+	m.want("later", [2]int64{30_000, 0}, "booked", "2026-07-15", "2026-07-18")
 
 	m.Put("/reservations/"+m.find(m.target, "later").String("id"), object{"generalLedgerPostingAt": nil}).Want(200)
 	m.Outlast(nil)
@@ -312,8 +313,8 @@ func TestAStayThatTheSystemsHaveOnOtherDaysCountsOnce(t *testing.T) {
 	m.Outlast(nil)
 	m.Put(m.path(""), object{"accountingEndAt": "2026-07-20"}).Want(200)
 	m.Outlast(nil)
-	m.want("later", 30_000, 0, "booked", "2026-07-15", "2026-07-18")
-	m.want("same", 20_000, 0, "booked", "2026-07-10", "2026-07-12")
+	m.want("later", [2]int64{30_000, 0}, "booked", "2026-07-15", "2026-07-18")
+	m.want("same", [2]int64{20_000, 0}, "booked", "2026-07-10", "2026-07-12")
 }
 
 // Pro rata, a stay over the day is that of the target as a whole.
@@ -326,8 +327,8 @@ func TestProRataAStayOverTheDayCountsOnce(t *testing.T) {
 	m.after("ends", "2026-06-21", "2026-07-01", 1100)
 	m.begin()
 	m.apply()
-	m.want("over", 0, 70_000, "inactive", "2026-06-29", "2026-07-06")
-	m.want("ends", 0, 110_000, "inactive", "2026-06-21", "2026-07-01")
+	m.want("over", [2]int64{0, 70_000}, "inactive", "2026-06-29", "2026-07-06")
+	m.want("ends", [2]int64{0, 110_000}, "inactive", "2026-06-21", "2026-07-01")
 }
 
 // What people have done to a stay of the source is done to that of the target: adjustments, edited fields, the posting date
@@ -376,9 +377,9 @@ func TestWhatPeopleHaveDoneGoesAlong(t *testing.T) {
 	}
 
 	// 350.00 and 20.00, less 50.00.
-	m.want("stay", 0, 32_000, "inactive", "2026-07-03", "2026-07-06")
-	m.want("put", 0, 10_000, "inactive", "2026-06-20", "2026-06-23")
-	m.want("away", 0, 8_000, "inactive", "2026-07-07", "2026-07-09")
+	m.want("stay", [2]int64{0, 32_000}, "inactive", "2026-07-03", "2026-07-06")
+	m.want("put", [2]int64{0, 10_000}, "inactive", "2026-06-20", "2026-06-23")
+	m.want("away", [2]int64{0, 8_000}, "inactive", "2026-07-07", "2026-07-09")
 	m.wantPaid(deposit, m.target, "away")
 	m.wantPaid(deposits[0], m.target, "empty")
 
@@ -420,7 +421,7 @@ func TestWhatPeopleHaveDoneGoesAlong(t *testing.T) {
 	}
 
 	m.Post("/sync-conflicts/settle", object{"data": array{object{"id": found["lines[rent|Rent].amount"], "take": "theirs"}}}).Want(200)
-	m.want("stay", 0, 27_000, "inactive", "2026-07-03", "2026-07-06")
+	m.want("stay", [2]int64{0, 27_000}, "inactive", "2026-07-03", "2026-07-06")
 }
 
 // The entry of a deposit in closed books names the stay that its line names: which stay it is, is no money.
@@ -436,7 +437,7 @@ func TestDepositsInClosedBooksFollowTheirStay(t *testing.T) {
 	m.Post("/team/books-closing", object{"booksClosedAt": "2026-07-01", "reason": "Done"}).Want(201)
 	m.apply()
 	m.wantPaid(deposit, m.target, "stay")
-	m.want("stay", 0, 30_000, "inactive", "2026-07-01", "2026-07-04")
+	m.want("stay", [2]int64{0, 30_000}, "inactive", "2026-07-01", "2026-07-04")
 
 	if got := m.find(m.target, "stay"); got.Int("financials.balance") != 0 {
 		t.Errorf("the stay of the target is %s", got.Body)
@@ -456,6 +457,7 @@ func TestStaysThatWouldComeUnderAStatementBlockACutover(t *testing.T) {
 		m.before("old", "2026-06-10", "2026-06-12", 100)
 		m.after("new", "2026-07-10", "2026-07-12", 200)
 		m.begin()
+
 		for _, month := range []string{"2026-06", "2026-07"} {
 			m.Post("/statements", object{"month": month, "status": "published", "listingPeriodIds": array{m.home.Period}}).Want(201)
 		}
@@ -496,6 +498,7 @@ func TestAFirstSyncAfterACutoverFollowsItsDecisions(t *testing.T) {
 	m.Outlast(nil)
 
 	after := m.Get(mappings).Want(200)
+
 	for i := range 2 {
 		at := fmt.Sprintf("data.%d.", i)
 		if after.String(at+"isDecided") != "true" || after.String(at+"listingId") != "null" {
@@ -621,7 +624,7 @@ func TestWhatTheFormerSystemDropsIsAsked(t *testing.T) {
 			t.Errorf("a stay of before the day has %d", at)
 		}
 
-		m.want("stay", 0, 20_000, "inactive", "2026-07-10", "2026-07-12")
+		m.want("stay", [2]int64{0, 20_000}, "inactive", "2026-07-10", "2026-07-12")
 	}
 
 	conflicts := m.Get("/sync-conflicts").Want(200)

@@ -195,9 +195,7 @@ func (m *moves) live(number int) {
 
 	h.check()
 
-	for code, cents := range h.want() {
-		m.sums[code] = cents
-	}
+	maps.Copy(m.sums, h.want())
 
 	m.base = m.base.AddDays(130)
 }

@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/ptr"
 )
 
 // Pair is one stay that two systems have brought: Source is the reservation of the system that a team has left, Target that
@@ -147,6 +148,58 @@ func SettlePairs(ctx context.Context, tx *db.Tx, ids []id.ID) (*Settled, error) 
 	}
 
 	return savePairs(ctx, tx, changed)
+}
+
+// settleDrafts settles the pairs of saved reservations, and derives at once what that changes: a lock on it refuses the write.
+func settleDrafts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	var changed []id.ID
+
+	for _, d := range drafts {
+		if d.before != nil && d.ConnectionID != nil && !d.isDatedAs(d.before) {
+			changed = append(changed, d.ID)
+		}
+	}
+
+	if len(changed) == 0 {
+		return nil
+	}
+
+	followed, err := followSources(ctx, tx, changed)
+	if err != nil {
+		return err
+	}
+
+	if err := Derive(ctx, tx, followed); err != nil {
+		return err
+	}
+
+	changed = append(changed, followed...)
+
+	// A stay of a former system can have one of a system before that.
+	for len(changed) > 0 {
+		s, err := SettlePairs(ctx, tx, changed)
+		if err != nil || len(s.Reservations) == 0 {
+			return err
+		}
+
+		if err := Derive(ctx, tx, s.Reservations); err != nil {
+			return err
+		}
+
+		if err := StartRelink(ctx, tx, changed, s.Transactions); err != nil {
+			return err
+		}
+
+		changed = s.Reservations
+	}
+
+	return nil
+}
+
+// isDatedAs reports whether a reservation has the status and the dates of another one.
+func (r *Reservation) isDatedAs(o *Reservation) bool {
+	return r.Status == o.Status && r.CheckIn == o.CheckIn && r.CheckOut == o.CheckOut && ptr.Equal(r.BookedAt, o.BookedAt) &&
+		ptr.Equal(r.GeneralLedgerPostingAt, o.GeneralLedgerPostingAt)
 }
 
 // decidedPair is a pair as it is, and what becomes of it.

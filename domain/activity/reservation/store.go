@@ -314,6 +314,18 @@ type namedListing struct {
 	MergedIntoID *id.ID
 }
 
+// followMerged has drafts that come to a listing which has gone into another one come to that, and returns true if there are
+// any: whoever names the former one may not have seen the merge yet.
+func (k *saveContext) followMerged(drafts []*draft) (found bool) {
+	for _, d := range drafts {
+		if into := k.listings[d.ListingID].MergedIntoID; into != nil && (d.before == nil || d.before.ListingID != d.ListingID) {
+			d.ListingID, found = *into, true
+		}
+	}
+
+	return found
+}
+
 // lockListings keeps listings from being deleted or deactivated until the transaction ends, and loads them. A
 // listing that the team does not have is absent.
 func lockListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedListing, error) {

@@ -349,58 +349,6 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 	return settleDrafts(ctx, tx, drafts)
 }
 
-// settleDrafts settles the pairs of saved reservations, and derives at once what that changes: a lock on it refuses the write.
-func settleDrafts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
-	var changed []id.ID
-
-	for _, d := range drafts {
-		if d.before != nil && d.ConnectionID != nil && !d.isDatedAs(d.before) {
-			changed = append(changed, d.ID)
-		}
-	}
-
-	if len(changed) == 0 {
-		return nil
-	}
-
-	followed, err := followSources(ctx, tx, changed)
-	if err != nil {
-		return err
-	}
-
-	if err := Derive(ctx, tx, followed); err != nil {
-		return err
-	}
-
-	changed = append(changed, followed...)
-
-	// A stay of a former system can have one of a system before that.
-	for len(changed) > 0 {
-		s, err := SettlePairs(ctx, tx, changed)
-		if err != nil || len(s.Reservations) == 0 {
-			return err
-		}
-
-		if err := Derive(ctx, tx, s.Reservations); err != nil {
-			return err
-		}
-
-		if err := StartRelink(ctx, tx, changed, s.Transactions); err != nil {
-			return err
-		}
-
-		changed = s.Reservations
-	}
-
-	return nil
-}
-
-// isDatedAs reports whether a reservation has the status and the dates of another one.
-func (r *Reservation) isDatedAs(o *Reservation) bool {
-	return r.Status == o.Status && r.CheckIn == o.CheckIn && r.CheckOut == o.CheckOut && ptr.Equal(r.BookedAt, o.BookedAt) &&
-		ptr.Equal(r.GeneralLedgerPostingAt, o.GeneralLedgerPostingAt)
-}
-
 // saveRows writes the rows and lines of drafts and their audit events.
 func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	if err := tx.Pipeline(
@@ -654,18 +602,6 @@ func loadSaveContext(ctx context.Context, tx *db.Tx, drafts []*draft) (k saveCon
 	}
 
 	return k, nil
-}
-
-// followMerged has drafts that come to a listing which has gone into another one come to that, and returns true if there are
-// any: whoever names the former one may not have seen the merge yet.
-func (k *saveContext) followMerged(drafts []*draft) (any bool) {
-	for _, d := range drafts {
-		if into := k.listings[d.ListingID].MergedIntoID; into != nil && (d.before == nil || d.before.ListingID != d.ListingID) {
-			d.ListingID, any = *into, true
-		}
-	}
-
-	return any
 }
 
 // maxNights bounds the stay that pro rata recognition has to cut up: ten years and a few days.

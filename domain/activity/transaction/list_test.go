@@ -356,6 +356,7 @@ func TestPagesOfTooManyLines(t *testing.T) {
 	w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		columns, err = db.Get[string](ctx, tx, `select string_agg(column_name, ', ') from information_schema.columns
 			where table_schema = current_schema() and table_name = 'transaction_line' and is_generated = 'NEVER' and column_name not in ('id', 'transaction_id')`, nil)
+
 		return err
 	})
 	w.Exec(fmt.Sprintf(`insert into transaction_line (id, transaction_id, %[1]s) select gen_random_uuid(), t.id, %[1]s

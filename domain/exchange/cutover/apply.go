@@ -20,7 +20,7 @@ import (
 )
 
 // apply moves a team to another system, in one transaction.
-func (m *Movers) apply(ctx context.Context, tx *db.Tx, in *cutoverInput) (*CutoverDone, error) {
+func (m *Movers) apply(ctx context.Context, tx *db.Tx, in *cutoverInput) (*Done, error) {
 	if err := holdBoth(ctx, tx, in.Body.SourceConnectionID, in.Body.TargetConnectionID); err != nil {
 		return nil, err
 	}
@@ -45,7 +45,7 @@ func (m *Movers) apply(ctx context.Context, tx *db.Tx, in *cutoverInput) (*Cutov
 		return nil, err
 	}
 
-	out := &CutoverDone{CutoverPlan: *p.view(ack), Applied: true, OperationIDs: []id.ID{}}
+	out := &Done{Impact: *p.view(ack), Applied: true, OperationIDs: []id.ID{}}
 	out.QueuedReservationRefreshCount = p.stays.JournalRefreshCount
 
 	// Last, journals: those of the reservations, of the transactions and of the journals that were touched.
@@ -82,8 +82,7 @@ func (m *Movers) carryOut(ctx context.Context, tx *db.Tx, p *plan) (*touched, er
 		return nil, err
 	}
 
-	refs, listings, moves := p.bindings()
-	if err := pms.BindListings(ctx, tx, p.target.ID, refs, listings, moves); err != nil {
+	if err := pms.BindListings(ctx, tx, p.target.ID, p.bindings()); err != nil {
 		return nil, err
 	}
 
@@ -169,7 +168,9 @@ func (m *Movers) inherit(ctx context.Context, tx *db.Tx, p *plan, pairs []reserv
 		moves.From, moves.To = append(moves.From, one.SourceID), append(moves.To, one.TargetID)
 	}
 
-	_, err = intake.Carry(ctx, tx, &m.stays, p.source.ID, p.target.ID, moves, reservation.Carried)
+	_, err = intake.Carry(ctx, tx, &intake.Carrying{
+		Kind: &m.stays, From: p.source.ID, Into: p.target.ID, Moves: moves, Fields: reservation.Carried,
+	})
 
 	return err
 }

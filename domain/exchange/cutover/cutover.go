@@ -1,8 +1,8 @@
 // Package cutover moves a team from one property-management system to another: on a day, with the listings that are the same,
 // and with what people have done to the stays that both systems have.
 //
-// plan.go finds out what a cutover would change and what keeps it from being done; stay.go which stays of the two systems are
-// the same; apply.go does it; books.go compares the books before and after.
+// The file plan.go finds out what a cutover would change and what keeps it from being done; stay.go which stays of the two
+// systems are the same; apply.go does it; books.go compares the books before and after.
 //
 // The page docs/decisions/pms.md says what the contract leaves open and how it is answered here.
 package cutover
@@ -78,14 +78,14 @@ func (m *Movers) endpoints() []api.Endpoint {
 
 // Cutover says how a team moves from one system to another.
 type Cutover struct {
-	SourceConnectionID id.ID            `json:"sourceConnectionId"`
-	TargetConnectionID id.ID            `json:"targetConnectionId"`
-	CutoverAt          day.Day          `json:"cutoverAt" doc:"First day of the target."`
-	ListingMappings    []CutoverMapping `json:"listingMappings,omitempty" maxItems:"20000" doc:"Where it is to be otherwise than suggested, or than ambiguous."`
+	SourceConnectionID id.ID     `json:"sourceConnectionId"`
+	TargetConnectionID id.ID     `json:"targetConnectionId"`
+	CutoverAt          day.Day   `json:"cutoverAt" doc:"First day of the target."`
+	ListingMappings    []Mapping `json:"listingMappings,omitempty" maxItems:"20000" doc:"Where it is to be otherwise than suggested, or than ambiguous."`
 }
 
-// CutoverMapping says which listing of the source a listing of the target is.
-type CutoverMapping struct {
+// Mapping says which listing of the source a listing of the target is.
+type Mapping struct {
 	TargetListingConnectionID id.ID  `json:"targetListingConnectionId"`
 	SourceListingID           *id.ID `json:"sourceListingId" doc:"null keeps it a listing of its own."`
 }
@@ -173,8 +173,8 @@ const (
 // Enum lists the sides.
 func (side) Enum() []string { return []string{string(sourceSide), string(targetSide)} }
 
-// CutoverPlan is what a cutover does.
-type CutoverPlan struct {
+// Impact is what a cutover does.
+type Impact struct {
 	operation.Acknowledgement
 
 	ImpactedReservations  ImpactedReservations `json:"impactedReservations" doc:"Reservations that leave the books or come into them."`
@@ -183,16 +183,16 @@ type CutoverPlan struct {
 	ReservationPairs      []ReservationPair    `json:"reservationPairs" doc:"Stays that both systems have, with other days or statuses: that of the target gives its days to both."`
 }
 
-// CutoverPreview is what a cutover would do.
-type CutoverPreview struct {
-	CutoverPlan
+// Preview is what a cutover would do.
+type Preview struct {
+	Impact
 
 	JournalChanges *[]JournalChange `json:"journalChanges" doc:"How the books would differ then, by account and month. null while something blocks the cutover, and if it touches more than 5000 reservations and transactions."`
 }
 
-// CutoverDone is what a cutover has done.
-type CutoverDone struct {
-	CutoverPlan
+// Done is what a cutover has done.
+type Done struct {
+	Impact
 
 	Applied                       bool    `json:"applied" doc:"Always true."`
 	QueuedReservationRefreshCount int64   `json:"queuedReservationRefreshCount" doc:"Reservations whose journals are being derived again."`
@@ -202,7 +202,7 @@ type CutoverDone struct {
 type cutoverInput struct{ Body Cutover }
 
 // preview answers with what a cutover would do.
-func (m *Movers) preview(ctx context.Context, tx *db.Tx, in *cutoverInput) (*CutoverPreview, error) {
+func (m *Movers) preview(ctx context.Context, tx *db.Tx, in *cutoverInput) (*Preview, error) {
 	if err := holdBoth(ctx, tx, in.Body.SourceConnectionID, in.Body.TargetConnectionID); err != nil {
 		return nil, err
 	}
@@ -222,7 +222,7 @@ func (m *Movers) preview(ctx context.Context, tx *db.Tx, in *cutoverInput) (*Cut
 		return nil, err
 	}
 
-	return &CutoverPreview{CutoverPlan: *p.view(ack), JournalChanges: changes}, nil
+	return &Preview{Impact: *p.view(ack), JournalChanges: changes}, nil
 }
 
 // operation describes the operation of a cutover.
@@ -234,8 +234,8 @@ func (p *plan) operation(typ operation.Type) operation.New {
 }
 
 // view returns the plan as callers see it.
-func (p *plan) view(ack *operation.Acknowledgement) *CutoverPlan {
-	out := &CutoverPlan{
+func (p *plan) view(ack *operation.Acknowledgement) *Impact {
+	out := &Impact{
 		Acknowledgement: *ack, ImpactedReservations: p.stays, ListingContinuity: p.listings, UnmatchedReservations: []Unmatched{},
 		ReservationPairs: append([]ReservationPair{}, p.differing...),
 	}

@@ -11,7 +11,6 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/exchange/merge"
 	"stayledger/domain/exchange/pms"
-	"stayledger/domain/record/intake"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -345,19 +344,19 @@ func ids(stays []reservation.Stay) []id.ID {
 	return out
 }
 
-// bindings returns which listings here those of the target are from now on, nil for new ones.
-func (p *plan) bindings() (refs []id.ID, listings []*id.ID, moves intake.Moves) {
-	refs, listings = []id.ID{}, []*id.ID{}
+// bindings returns which listings here those of the target are from now on.
+func (p *plan) bindings() *pms.Bindings {
+	out := &pms.Bindings{Refs: []id.ID{}, Listings: []*id.ID{}}
 
 	for i := range p.joinings {
-		refs, listings = append(refs, p.joinings[i].ref), append(listings, &p.joinings[i].to)
+		out.Refs, out.Listings = append(out.Refs, p.joinings[i].ref), append(out.Listings, &p.joinings[i].to)
 	}
 
 	for _, ref := range p.separate {
-		refs, listings = append(refs, ref), append(listings, nil)
+		out.Refs, out.Listings = append(out.Refs, ref), append(out.Listings, nil)
 	}
 
-	from, to := p.moves(nil)
+	out.Moves.From, out.Moves.To = p.moves(nil)
 
-	return refs, listings, intake.Moves{From: from, To: to}
+	return out
 }

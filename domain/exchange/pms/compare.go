@@ -102,12 +102,19 @@ func compare(here []Place, refs []ref) []suggestion {
 // IsSystem reports whether an app is a property-management system.
 func IsSystem(a connection.AppID) bool { return find(a) != nil }
 
-// BindListings says which listings here those of a system are from now on, nil for new ones: listings[i] for refs[i]. Where
-// they were others, what the system says of them goes to the new ones.
-func BindListings(ctx context.Context, tx *db.Tx, connection id.ID, refs []id.ID, listings []*id.ID, moves intake.Moves) error {
-	if err := setListings(ctx, tx, connection, refs, listings); err != nil {
+// Bindings say which listings here those of a system are: Listings[i] for Refs[i], nil for a new one. Moves are listings here
+// that are others from now on.
+type Bindings struct {
+	Refs     []id.ID
+	Listings []*id.ID
+	Moves    intake.Moves
+}
+
+// BindListings saves which listings here those of a system are. What the system says of one that is another now goes there.
+func BindListings(ctx context.Context, tx *db.Tx, connection id.ID, b *Bindings) error {
+	if err := setListings(ctx, tx, connection, b.Refs, b.Listings); err != nil {
 		return err
 	}
 
-	return intake.Rebind(ctx, tx, connection, listingKind, moves)
+	return intake.Rebind(ctx, tx, connection, listingKind, b.Moves)
 }

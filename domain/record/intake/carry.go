@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"stayledger/platform/apierr"
@@ -9,18 +10,27 @@ import (
 	"stayledger/platform/id"
 )
 
-// Carry has what people changed of some records be changed of others, which are the same in the world and come from another
-// source: into To[i] goes what people changed of From[i]. Where the other source says something else, that is an open
-// conflict of its record. It returns the records that have changed. It fails with a refusal of the kind.
-func Carry(ctx context.Context, tx *db.Tx, k *Kind, from, into id.ID, m Moves, fields Values) ([]id.ID, error) {
-	c := &carrier{kind: k, from: Origin{SourceID: from}, into: Origin{SourceID: into}, fields: fields}
+// Carrying says what Carry carries: from records of one source to those of another, which are the same in the world.
+type Carrying struct {
+	Kind *Kind
+	// From and Into are the sources, Moves the records here: what people changed of Moves.From[i] goes to Moves.To[i].
+	From, Into id.ID
+	Moves      Moves
+	// Fields are those that are carried, with what they are where nobody has said anything of them.
+	Fields Values
+}
+
+// Carry has what people changed of some records be changed of others. Where the source of these says something else, that is
+// an open conflict of its record. It returns the records that have changed. It fails with a refusal of the kind.
+func Carry(ctx context.Context, tx *db.Tx, w *Carrying) ([]id.ID, error) {
+	c := &carrier{kind: w.Kind, from: Origin{SourceID: w.From}, into: Origin{SourceID: w.Into}, fields: w.Fields}
 
 	var out []id.ID
 
-	for start := 0; start < len(m.From); start += carried {
-		end := min(start+carried, len(m.From))
+	for start := 0; start < len(w.Moves.From); start += carried {
+		end := min(start+carried, len(w.Moves.From))
 
-		changed, err := c.carry(ctx, tx, m.From[start:end], m.To[start:end])
+		changed, err := c.carry(ctx, tx, w.Moves.From[start:end], w.Moves.To[start:end])
 		if err != nil {
 			return nil, err
 		}
@@ -38,17 +48,17 @@ const carried = 500
 type carrier struct {
 	kind       *Kind
 	from, into Origin
-	fields     Values // what they are where nobody has said anything of them
+	fields     Values
 }
 
 // carry carries what people changed of some records.
 func (c *carrier) carry(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID, error) {
-	said, err := loadByEntity(ctx, tx, c.from, c.kind.Name, from, active, gone)
+	said, err := loadByEntity(ctx, tx, c.from, byEntity{c.kind.Name, from, []string{active, gone}})
 	if err != nil {
 		return nil, err
 	}
 
-	told, err := loadByEntity(ctx, tx, c.into, c.kind.Name, to, active)
+	told, err := loadByEntity(ctx, tx, c.into, byEntity{c.kind.Name, to, []string{active}})
 	if err != nil {
 		return nil, err
 	}
@@ -118,23 +128,15 @@ func (c *carrier) edits(said, edited, here Values) (Values, error) {
 		paths[conflict.Field] = true
 	}
 
-	merged := Values{}
-	for f, v := range here {
-		merged[f] = v
-	}
-
-	for f, v := range out.fields {
-		merged[f] = v
-	}
+	merged := maps.Clone(here)
+	maps.Copy(merged, out.fields)
 
 	more, err := c.kind.takeTheirs(is, merged, paths)
 	if err != nil {
 		return nil, err
 	}
 
-	for f, v := range more {
-		out.fields[f] = v
-	}
+	maps.Copy(out.fields, more)
 
 	return out.fields, nil
 }

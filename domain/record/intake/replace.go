@@ -69,7 +69,7 @@ func (in *intake) rekey(ctx context.Context, tx *db.Tx, k *Kind, replaced []repl
 		twins[i] = r.twin
 	}
 
-	said, err := loadByEntity(ctx, tx, in.origin, k.Name, twins, active)
+	said, err := loadByEntity(ctx, tx, in.origin, byEntity{k.Name, twins, []string{active}})
 	if err != nil {
 		return err
 	}
@@ -145,8 +145,15 @@ func (m *memory) follow(was *memory) *pending {
 	return p
 }
 
-// loadByEntity loads the external records of a source in some states that records here are, by these; of several the active one.
-func loadByEntity(ctx context.Context, tx *db.Tx, from Origin, kind string, ids []id.ID, states ...string) (map[id.ID]*memory, error) {
+// byEntity selects the external records of a kind in some states that records here are.
+type byEntity struct {
+	kind   string
+	ids    []id.ID
+	states []string
+}
+
+// loadByEntity loads external records of a source by the records here that they are; of several the active one.
+func loadByEntity(ctx context.Context, tx *db.Tx, from Origin, by byEntity) (map[id.ID]*memory, error) {
 	rows, err := db.Select[memory](ctx, tx, `
 		select r.kind, r.external_id, r.ordinal, r.entity_id, r.hash, r.taken, r.refs, r.waiting, r.changed_at, r.day, r.state, (
 			select jsonb_agg(jsonb_build_object('id', c.id, 'field', c.field) order by c.field) from sync_conflict c
@@ -154,7 +161,7 @@ func loadByEntity(ctx context.Context, tx *db.Tx, from Origin, kind string, ids 
 		from external_record r
 		where r.team_id = @team and r.source_id = @source and r.kind = @kind and r.entity_id = any(@ids) and r.state = any(@states)
 		order by r.state desc`,
-		db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind, "ids": ids, "states": states})
+		db.Args{"team": tx.Team, "source": from.SourceID, "kind": by.kind, "ids": by.ids, "states": by.states})
 	if err != nil {
 		return nil, fmt.Errorf("read the external records of records: %w", err)
 	}
