@@ -55,7 +55,7 @@ func TestALegacyTeamMoves(t *testing.T) {
 	}
 
 	// The connection is a shell.
-	if got := s.target.Get("/connections").Want(200); got.Len("data") != 1 || got.String("data.0.status") != "disabled" || got.String("data.0.settings.baseUrl") != "https://pms.example.com" {
+	if got := s.target.Get("/connections").Want(200); got.Len("data") != 1 || got.String("data.0.status") != "disabled" || got.String("data.0.settings.baseUrl") != "http://127.0.0.1:9" {
 		t.Errorf("the connections are %s", got.Body)
 	}
 

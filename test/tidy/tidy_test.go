@@ -39,7 +39,7 @@ var folders = []struct{ name, nouns string }{
 	{"activity", "fee mapping reservation transaction opening recurring journal"},
 	{"banking", "match rule accountconnection reconciliation"},
 	{"settlement", "layout chain statement historic delivery payapp payee payment payout"},
-	{"exchange", "pms calendar flow legacy merge migration"},
+	{"exchange", "pms calendar flow legacy merge cutover migration"},
 	{"reporting", "report trust summary metric"},
 	{"setup", "demo"},
 }

@@ -24,6 +24,8 @@ type Held struct {
 	// Attached are in a statement that is no draft, Closed dated before the first open day of the books; Sources counts
 	// those with either.
 	Attached, Closed, Sources int64
+	// Covered are those that would come under a saved statement of another listing.
+	Covered int64 `db:"-"`
 }
 
 // Refusal returns what a move of these sources is refused with, nil for none that is held.
@@ -33,6 +35,8 @@ func (h Held) Refusal() error {
 		return errMoveAttached
 	case h.Closed > 0:
 		return errMoveClosed
+	case h.Covered > 0:
+		return ErrStatementPeriod
 	}
 
 	return nil

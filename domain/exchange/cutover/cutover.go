@@ -256,13 +256,9 @@ func (p *plan) blocker() error {
 		return pms.ErrAmbiguous
 	case p.stays.LockedCount > 0:
 		return errStaysLocked
-	case p.held.Refusal() != nil:
-		return p.held.Refusal()
-	case p.listings.LockedCount > 0:
-		return ledger.ErrStatementPeriod
 	}
 
-	return nil
+	return p.held.Refusal()
 }
 
 // isBlocked returns true if something keeps a plan from being applied.

@@ -314,14 +314,17 @@ func (p *plan) count(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
-	under, err := ledger.CountUnderStatements(ctx, tx, touched, from, to)
-	if err != nil {
+	if p.held.Covered, err = ledger.CountUnderStatements(ctx, tx, touched, from, to); err != nil {
 		return err
 	}
 
-	p.listings.LockedCount = p.held.Sources + under
+	if err := p.countLocked(ctx, tx); err != nil {
+		return err
+	}
 
-	return p.countLocked(ctx, tx)
+	p.listings.LockedCount = p.held.Sources + p.held.Covered
+
+	return nil
 }
 
 // outdated returns the reservations whose journals differ after the cutover, each once.

@@ -359,7 +359,7 @@ func (p *plan) countLocked(ctx context.Context, tx *db.Tx) error {
 	for i, isLocked := range under {
 		switch {
 		case isLocked && rehomed[i]:
-			p.listings.LockedCount++
+			p.held.Covered++
 		case isLocked:
 			p.stays.LockedCount++
 		}
