@@ -668,3 +668,40 @@ func TestCutoversThatCannotBe(t *testing.T) {
 		m.Post(path, m.ask(nil)).WantIssue("dateOrder", "cutoverAt")
 	}
 }
+
+// Of two listings of the source with one name, that with the address of the target's is the same; without an address on one
+// side none is.
+//
+// Proves: CUT-20, CUT-25.
+func TestAddressesBreakTiesOfNames(t *testing.T) {
+	t.Parallel()
+	m := newMoving(t, nil)
+
+	at := func(street string) *sandbox.Address {
+		return &sandbox.Address{Street: street, City: "Mill", State: "OR", PostalCode: "97001", Country: "us"}
+	}
+	m.system.SetListing(sandbox.Listing{ID: "S2", Name: "Twin", Address: at("1 Hill Road"), Currency: "usd"})
+	m.system.SetListing(sandbox.Listing{ID: "S3", Name: "Twin", Address: at("2 Hill Road"), Currency: "usd"})
+	m.to.SetListing(sandbox.Listing{ID: "T2", Name: "TWIN ", Address: at("2  hill road"), Currency: "usd"})
+	m.to.SetListing(sandbox.Listing{ID: "T3", Name: "Twin", Currency: "usd"})
+	m.connect()
+	m.Put(m.path("/listing-mappings"), object{"data": array{}}).Want(200)
+	m.sync("full")
+	m.connectTarget()
+
+	compared := m.Get("/connections/pms-cutover/listing-mappings?sourceConnectionId=" + m.connection.String() + "&targetConnectionId=" + m.target.String()).Want(200)
+	found := map[string]string{}
+
+	for i := range compared.Len("targetListings") {
+		at := fmt.Sprintf("targetListings.%d.", i)
+		found[compared.String(at+"uniqueRef")] = compared.String(at + "status")
+
+		if compared.String(at+"uniqueRef") == "T2" && compared.String(at+"suggestedListing.address.line1") != "2 Hill Road" {
+			t.Errorf("the twin is suggested to be %s", compared.Body)
+		}
+	}
+
+	if want := map[string]string{"T1": "matched", "T2": "matched", "T3": "ambiguous"}; !maps.Equal(found, want) {
+		t.Errorf("the listings are %v, want %v", found, want)
+	}
+}
