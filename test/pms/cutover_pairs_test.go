@@ -570,6 +570,14 @@ func TestWhatNamesAListingGoesAlong(t *testing.T) {
 		t.Errorf("the stay booked by hand is %s", late.Body)
 	}
 
+	// One that is made active again is a listing of its own.
+	m.Put("/listings/"+twin, object{"status": "active"}).Want(200)
+
+	again := m.Post("/reservations", object{"listingId": twin, "checkIn": "2026-08-20", "checkOut": "2026-08-22", "lines": array{object{"type": "rent", "amount": 100}}}).Want(201)
+	if again.String("listingId") != twin {
+		t.Errorf("the stay on a listing that is active again is %s", again.Body)
+	}
+
 	// Other owners are refused, as by a merge.
 	other := newMoving(t, nil)
 	other.apart = true
@@ -653,6 +661,7 @@ func TestCutoversThatCannotBe(t *testing.T) {
 
 	// Amounts are shown to those alone who may see the books.
 	m.As([]string{"connections:read"}, nil).Post(previewPath, m.ask(nil)).WantError("FORBIDDEN", "")
+	m.As([]string{"connections:write"}, nil).Post(applyPath, m.ask(nil)).WantError("FORBIDDEN", "")
 
 	shared := m.Get(compare + m.target.String()).Want(200).String("targetListings.0.targetListingConnectionId")
 	apart := object{"listingMappings": array{object{"targetListingConnectionId": shared, "sourceListingId": nil}}}

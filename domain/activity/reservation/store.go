@@ -310,7 +310,7 @@ type namedListing struct {
 	listing.Ref
 
 	DefaultCurrency string
-	// MergedIntoID is the listing that this one has gone into, nil for none.
+	// MergedIntoID is the listing that this one has gone into, nil for none and for one that was made active again.
 	MergedIntoID *id.ID
 }
 
@@ -330,7 +330,7 @@ func (k *saveContext) followMerged(drafts []*draft) (found bool) {
 // listing that the team does not have is absent.
 func lockListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedListing, error) {
 	rows, err := db.Select[namedListing](ctx, tx, `
-		select id, name, unique_ref, short_ref, default_currency, merged_into_id from listing where team_id = @team and id = any(@ids) order by id for key share`,
+		select id, name, unique_ref, short_ref, default_currency, case when status = 'inactive' then merged_into_id end as merged_into_id from listing where team_id = @team and id = any(@ids) order by id for key share`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read the listings of reservations: %w", err)

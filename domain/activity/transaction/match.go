@@ -93,8 +93,12 @@ func followPairs(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID,
 			union all
 			select target_id, source_id from reservation_pair where team_id = @team and target_id = l.reservation_id and not is_retired) g on true
 		where l.team_id = @team and l.transaction_id = any(@ids)`, db.Args{"team": tx.Team, "ids": transactions})
-	if err != nil || len(found) == 0 {
-		return nil, err
+	if err != nil {
+		return nil, fmt.Errorf("find lines of pairs of reservations: %w", err)
+	}
+
+	if len(found) == 0 {
+		return nil, nil
 	}
 
 	var (

@@ -48,7 +48,7 @@ func (m *Movers) apply(ctx context.Context, tx *db.Tx, in *cutoverInput) (*Done,
 	out := &Done{Impact: *p.view(ack), Applied: true, OperationIDs: []id.ID{}}
 	out.QueuedReservationRefreshCount = p.stays.JournalRefreshCount
 
-	// Last, journals: those of the reservations, of the transactions and of the journals that were touched.
+	// Last, journals: those of the reservations and of the transactions that were touched.
 	for _, queue := range []ledger.Outdated{
 		{Sources: map[ledger.Noun][]id.ID{ledger.Reservations: id.Distinct(append(p.outdated(), done.stays...))}},
 		{Sources: map[ledger.Noun][]id.ID{ledger.Transactions: done.transactions}, Type: operation.TransactionJournal},

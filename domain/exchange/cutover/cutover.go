@@ -58,7 +58,7 @@ func (m *Movers) endpoints() []api.Endpoint {
 		}, compareListings),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/pms-cutover/preview", ID: "previewCutover", Tag: tag, Summary: "See what a cutover would do",
-			Errors: append(apierr.List{errStartMissing}, listing.MergeErrors...),
+			Errors: append(apierr.List{errStartMissing, merge.Refusals}, listing.MergeErrors...),
 			Doc: "Says what applyCutover would do and what blocks it, and changes nothing. Fails with 400 for connections and days between which nothing can " +
 				"be moved, and as a merge of listings does for owners or fees that differ. Its amounts are those of the general ledger.",
 			Scopes: []string{"connections:read", "reports:read"},
@@ -71,7 +71,7 @@ func (m *Movers) endpoints() []api.Endpoint {
 				"a stay, the one of them counts that the day of the target says. Listings of the target that are listings of the source become " +
 				"these. All of it happens or nothing. Fails as the preview does, with 409 for what blocks it, and with 403 statementPeriod for what would " +
 				"come under a saved statement.",
-			Scopes: []string{"connections:write"}, Exclusive: true,
+			Scopes: []string{"connections:write", "reports:read"}, Exclusive: true,
 		}, m.apply),
 	}
 }
