@@ -32,6 +32,8 @@ type plan struct {
 	separate       []id.ID // listings of the target that are no listing here yet, and become new ones
 	busy           []id.ID // listings that become others, of those with owners, fees and the like
 
+	recognition *reservation.Recognition
+
 	pairs []pair
 	// retired are the reservations of the source that leave the books or have left them before, from the day on; matches are
 	// those of the target that are the same.

@@ -44,8 +44,7 @@ func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
-	recognition, err := reservation.LoadRecognition(ctx, tx)
-	if err != nil {
+	if p.recognition, err = reservation.LoadRecognition(ctx, tx); err != nil {
 		return err
 	}
 
@@ -57,11 +56,10 @@ func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
 
 	p.pair(source)
 
-	isAfter := func(d *reservation.Dates) bool { return !recognition.AccountingDate(d).Before(p.request.CutoverAt) }
 	paired := map[id.ID]*pair{}
 
 	for i := range p.pairs {
-		p.pairs[i].settle(isAfter)
+		p.pairs[i].settle(p.isAfter)
 	}
 
 	p.pairs = slices.DeleteFunc(p.pairs, pair.isPutAway)
@@ -76,7 +74,7 @@ func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
 		one := paired[s.ID]
 
 		switch isLeft := s.Status != reservation.Inactive || s.HasMoney; {
-		case one == nil && isLeft && isAfter(&s.Dates):
+		case one == nil && isLeft && p.isAfter(&s.Dates):
 			p.retired = append(p.retired, *s)
 		case one != nil && one.counts == targetSide:
 			p.retired, p.matches[s.ID] = append(p.retired, *s), &one.target.ID
@@ -91,12 +89,29 @@ func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
 
 	for i := range p.arriving {
 		t := &p.arriving[i]
-		if one := paired[t.ID]; one != nil && one.counts == targetSide || one == nil && isAfter(&t.Dates) {
+		if one := paired[t.ID]; one != nil && one.counts == targetSide || one == nil && p.isAfter(&t.Dates) {
 			p.stays.TargetCount++
 		}
 	}
 
 	return p.describePairs(ctx, tx)
+}
+
+// isAfter returns true for dates that are accounted for on the day of the cutover or later.
+func (p *plan) isAfter(d *reservation.Dates) bool {
+	return !p.recognition.AccountingDate(d).Before(p.request.CutoverAt)
+}
+
+// joined returns the listings that become others, with those.
+func (p *plan) joined() map[id.ID]id.ID {
+	out := map[id.ID]id.ID{}
+
+	from, to := p.moves(nil)
+	for i := range from {
+		out[from[i]] = to[i]
+	}
+
+	return out
 }
 
 // settle sets the dates of a pair and which of the two counts.
@@ -135,14 +150,7 @@ type place struct {
 // pair finds out which stays of the source are which of the target, on the listing that they will be on: by the confirmation
 // code, else by nights and guest.
 func (p *plan) pair(source []reservation.Stay) {
-	from, to := p.moves(nil)
-
-	listing := map[id.ID]id.ID{}
-	for i := range from {
-		listing[from[i]] = to[i]
-	}
-
-	taken := map[id.ID]bool{}
+	listing, taken := p.joined(), map[id.ID]bool{}
 
 	for _, text := range []func(*reservation.Stay) string{codeOf, guestOf} {
 		sources, targets := map[place][]*reservation.Stay{}, map[place][]*reservation.Stay{}
@@ -286,11 +294,6 @@ func isMoved(s *reservation.Stay, to *reservation.Dates) bool {
 // countLocked adds the reservations that statements or closed books keep from leaving the books, and from coming to other dates
 // or listings.
 func (p *plan) countLocked(ctx context.Context, tx *db.Tx) error {
-	recognition, err := reservation.LoadRecognition(ctx, tx)
-	if err != nil {
-		return err
-	}
-
 	leaving := ids(p.retired)
 	paired := map[id.ID]*pair{}
 
@@ -303,12 +306,7 @@ func (p *plan) countLocked(ctx context.Context, tx *db.Tx) error {
 		}
 	}
 
-	from, to := p.moves(nil)
-
-	listing := map[id.ID]id.ID{}
-	for i := range from {
-		listing[from[i]] = to[i]
-	}
+	listing := p.joined()
 
 	var (
 		dated   []ledger.Dated
@@ -323,7 +321,7 @@ func (p *plan) countLocked(ctx context.Context, tx *db.Tx) error {
 		}
 
 		if status == reservation.Booked && (moves || !s.IsPosted || isMoved(s, d)) {
-			dated, rehomed = append(dated, ledger.Dated{ListingID: in, Currency: s.Currency, At: recognition.FirstDate(d)}), append(rehomed, moves)
+			dated, rehomed = append(dated, ledger.Dated{ListingID: in, Currency: s.Currency, At: p.recognition.FirstDate(d)}), append(rehomed, moves)
 		}
 	}
 
@@ -333,7 +331,7 @@ func (p *plan) countLocked(ctx context.Context, tx *db.Tx) error {
 		switch one := paired[t.ID]; {
 		case one != nil && one.counts == targetSide:
 			comes(t, &one.dates, t.Status)
-		case one == nil && !recognition.AccountingDate(&t.Dates).Before(p.request.CutoverAt):
+		case one == nil && p.isAfter(&t.Dates):
 			comes(t, &t.Dates, t.Status)
 		default:
 			leaving = append(leaving, t.ID) // before the window of the target, which has had none
