@@ -29,17 +29,28 @@ type Balance struct {
 	StartAt, EndAt    day.Day
 	Published         bool
 	Imported          bool
-	Available         money.Cents
+	// Available is the balance at the end less the reserve; Reserve is what it holds back.
+	Available, Reserve money.Cents
 	// Shares are the amounts that the statement showed its members, in their order; those of a draft follow from the
 	// history.
 	Shares []money.Cents
 
-	// The amounts by member; a history without members has one part. Set by settle. due is the available balance
+	// The amounts by member; a history without members has one part. Set by settle. due is the payable balance
 	// including payouts in it that did not arrive. paid is the part of it that later payouts have brought. left is
 	// still to be paid. payable is left if everything that is booked counts as paid, so that nothing is paid twice.
 	due, paid, left, payable []money.Cents
-	// unpaid is the available balance less all payouts that were booked since.
+	// unpaid is the payable balance less all payouts that were booked since.
 	unpaid money.Cents
+}
+
+// Payable returns the amount that the balance owes the owners, or that they owe if it is negative. A reserve holds back
+// what is there and is never a debt: of a balance that is smaller than it nothing is due.
+func (b *Balance) Payable() money.Cents {
+	if b.Available >= 0 {
+		return b.Available
+	}
+
+	return min(0, b.Available+b.Reserve)
 }
 
 // Left returns the part of each member that is still to be paid, in their order. Without members it has one part.
@@ -163,7 +174,7 @@ func LoadHistories(ctx context.Context, tx *db.Tx, periods []id.ID) (*Histories,
 // loadBalances loads the balances of the saved statements of ownership periods, those of each chain oldest first.
 func loadBalances(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Balance, error) {
 	balances, err := db.Select[Balance](ctx, tx, `
-		select ownership_period_id, currency, id, start_at, end_at, status = 'published' as published, imported, balance_end - reserve as available, shares
+		select ownership_period_id, currency, id, start_at, end_at, status = 'published' as published, imported, balance_end - reserve as available, reserve, shares
 		from statement where team_id = @team and ownership_period_id = any(@periods) order by ownership_period_id, currency, start_at`, db.Args{"team": tx.Team, "periods": periods})
 	if err != nil {
 		return nil, fmt.Errorf("read balances of statements: %w", err)
@@ -239,6 +250,17 @@ func (h *History) parts(b *Balance) []money.Cents {
 	return h.divide(b.Available, b.EndAt, b.Imported)
 }
 
+// payableParts returns the members' parts of what a balance owes them: those that its statement showed, unless the
+// reserve is greater than the balance.
+func (h *History) payableParts(b *Balance) []money.Cents {
+	payable := b.Payable()
+	if payable == b.Available {
+		return h.parts(b)
+	}
+
+	return h.divide(payable, b.EndAt, b.Imported)
+}
+
 // spread returns the members' parts of an amount that is derived from each payout. A payout that names no member is
 // everybody's: it lowers each member's part of the common balance.
 func (h *History) spread(b *Balance, of func(*Distribution) money.Cents) []money.Cents {
@@ -262,7 +284,7 @@ func (h *History) spread(b *Balance, of func(*Distribution) money.Cents) []money
 
 	// A member's part of the rest is the difference that it makes to the division of the common balance. So the
 	// parts agree with those that Divide gives, to the cent.
-	common := b.Available - Total(h.OwnPayouts(b.EndAt, b.Imported))
+	common := b.Payable() - Total(h.OwnPayouts(b.EndAt, b.Imported))
 
 	whole, rest := money.Split(common, h.splits), money.Split(common-unnamed, h.splits)
 	for i := range parts {
@@ -302,7 +324,7 @@ func (h *History) settle() {
 
 // weigh sets the amounts of a balance without regard to other balances.
 func (h *History) weigh(b *Balance) {
-	shown := h.parts(b)
+	parts := h.payableParts(b)
 
 	// Payouts until the end of the statement are in its balance. Those that did not arrive are due again.
 	missing := h.spread(b, func(p *Distribution) money.Cents {
@@ -330,15 +352,15 @@ func (h *History) weigh(b *Balance) {
 
 		return 0
 	})
-	b.unpaid = b.Available - Total(booked)
+	b.unpaid = b.Payable() - Total(booked)
 
-	b.due = make([]money.Cents, len(shown))
-	b.left = make([]money.Cents, len(shown))
+	b.due = make([]money.Cents, len(parts))
+	b.left = make([]money.Cents, len(parts))
 
-	b.payable = make([]money.Cents, len(shown))
-	for i := range shown {
-		b.due[i] = shown[i] - missing[i]
-		b.left[i], b.payable[i] = b.due[i]-b.paid[i], shown[i]-booked[i]
+	b.payable = make([]money.Cents, len(parts))
+	for i := range parts {
+		b.due[i] = parts[i] - missing[i]
+		b.left[i], b.payable[i] = b.due[i]-b.paid[i], parts[i]-booked[i]
 	}
 }
 
@@ -389,7 +411,7 @@ func (h *History) WeighDraft(draft Balance) *Balance {
 // Standing is the state of a member's part of a statement's balance.
 type Standing struct {
 	Amount money.Cents // of the available balance
-	// Due is the part with payouts in it that did not arrive; Open is due less received, offset and brought forward.
+	// Due is the part of the payable balance with payouts in it that did not arrive; Open is due less received, offset and brought forward.
 	Due, Received  money.Cents
 	Offset         money.Cents // set off by later statements: a loss against income, or income against a debt
 	BroughtForward money.Cents // still open from the statements before

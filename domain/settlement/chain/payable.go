@@ -20,8 +20,8 @@ type Payable struct {
 	ListingID id.ID
 	StartAt   day.Day
 	Published bool
-	// Available is the balance that the statement makes available by the books; Collected is that less what guests still
-	// owe on stays counted in it.
+	// Available is the amount that the statement owes the owners by the books, negative when they owe it; Collected is
+	// that less what guests still owe on stays counted in it.
 	Available, Collected money.Cents
 	// Received adds up the payouts that name the statement, by the books.
 	Received      money.Cents
@@ -48,7 +48,7 @@ func (p *Payable) Left() []money.Cents {
 	return slices.Clone(b.payable)
 }
 
-// Unpaid returns the available balance of the statement less all payouts that were booked since its end.
+// Unpaid returns the payable balance of the statement less all payouts that were booked since its end.
 func (p *Payable) Unpaid() money.Cents {
 	b := p.history.Balance(p.ID)
 	if b == nil {
@@ -158,7 +158,7 @@ func LoadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Pa
 		}
 
 		if b := p.history.Balance(r.ID); b != nil {
-			p.Available, p.Collected = b.Available, b.Available-uncollected[r.ID]
+			p.Available, p.Collected = b.Payable(), b.Payable()-uncollected[r.ID]
 		}
 
 		out[i] = p

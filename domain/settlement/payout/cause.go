@@ -2,6 +2,7 @@ package payout
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"stayledger/domain/activity/transaction"
@@ -11,6 +12,7 @@ import (
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/apierr"
 	"stayledger/platform/finding"
+	"stayledger/platform/money"
 )
 
 // cause says why a statement is skipped or has failed. It is stored, and the API shows a fixed text for it.
@@ -32,6 +34,8 @@ const (
 	// Nothing is due: no one is at fault.
 	causeNothingDue cause = "nothingDue"
 	causeSettled    cause = "settledElsewhere"
+	// The owners owe: a run pays out, and records no money that came in.
+	causeOwed cause = "owed"
 	// Guests still owe what is due: it is paid when they have paid, or by an amount.
 	causeNotCollected cause = "notCollected"
 	// Causes that occur while the payouts are made.
@@ -65,7 +69,7 @@ var refusals = []struct {
 // isSkipped reports whether the cause leaves a statement out without failing the operation: there is nothing to pay, or
 // nothing any more.
 func (c cause) isSkipped() bool {
-	return c == causePaid || c == causeUnknown || c == causeNothingDue || c == causeSettled || c == causeNotCollected
+	return c == causePaid || c == causeUnknown || c == causeNothingDue || c == causeSettled || c == causeOwed || c == causeNotCollected
 }
 
 // refusalConditions are the refusals with a reason that is a cause; their messages are its texts. The locks are among
@@ -91,6 +95,7 @@ var texts = map[cause]string{
 	causeRecalculating:   team.ErrNotDerived.Message(),
 	causeNothingDue:      "Nothing is due",
 	causeSettled:         "Other payouts have settled what was due",
+	causeOwed:            "The owner owes",
 	causeNotCollected:    "Guests still owe what is available",
 	causeUnfinished:      "The operation ended before this statement",
 	causeRefused:         "The payout was refused",
@@ -111,12 +116,31 @@ func (c cause) text() string {
 	return texts[c]
 }
 
+// ownerOwes is the code of the issue that says what the owners owe.
+const ownerOwes = "ownerOwes"
+
+// findOwed returns the issue of a statement that is skipped because its owners owe an amount.
+func findOwed(owed money.Cents, currency string) finding.Finding {
+	code := money.Currency(currency)
+
+	return finding.Finding{Code: ownerOwes, Severity: finding.Warning, Context: map[string]any{
+		"amount": owed, "currency": currency, "amountFormatted": owed.Decimal(code) + " " + code.Code(),
+	}}
+}
+
+// findings returns the issues of a statement that is not paid for the cause: those that say more about it.
+func (c cause) findings(issues []finding.Finding) []finding.Finding {
+	return slices.DeleteFunc(issues, func(f finding.Finding) bool { return c != causeOwed || f.Code != ownerOwes })
+}
+
 // message returns the text about a statement in a result.
 func message(s Status, c cause, issues []finding.Finding) string {
 	isError := func(f finding.Finding) bool { return f.Severity == finding.Error }
 
 	// A cause explains the status best; without one the status itself is the message.
 	switch {
+	case c == causeOwed && len(issues) > 0:
+		return fmt.Sprintf("%s %v", c.text(), issues[0].Context["amountFormatted"])
 	case c != "":
 		return c.text()
 	case s == Requested:

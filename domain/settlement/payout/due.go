@@ -37,18 +37,13 @@ func computeDue(available money.Cents, left []money.Cents) money.Cents {
 	}
 }
 
-// splitDue splits the amount among the members in proportion to the amount that is left to pay to them, or to collect
-// from them. If another member was paid too much, the ownership has no more to give. The remaining cents go to the
+// splitDue splits a positive amount among the members in proportion to the amount that is left to pay to them. If another member was paid too much, the ownership has no more to give. The remaining cents go to the
 // largest remainders, and the parts add up to the amount.
 func splitDue(amount money.Cents, owners []chain.Owner, left []money.Cents) []Payout {
 	weights := make([]int64, len(left))
 
-	// Members who are open in the other direction have no weight.
+	// Members who owe have no weight.
 	for i, cents := range left {
-		if amount < 0 {
-			cents = -cents
-		}
-
 		weights[i] = int64(max(0, cents))
 	}
 

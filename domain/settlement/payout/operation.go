@@ -2,6 +2,7 @@ package payout
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -90,17 +91,33 @@ func recordTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
 	return b, nil
 }
 
-// previewTask decides on the payouts without recording them.
+// previewTask decides on the payouts and records none: what the books refuse on the date of the payouts is found by
+// recording them and undoing that.
 func previewTask(ctx context.Context, tx *db.Tx, r *Request) (*book, error) {
 	b, err := preparePlans(ctx, tx, r, false)
 	if err != nil {
 		return nil, err
 	}
 
+	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if err := b.recordEach(ctx, tx, b.pending()); err != nil {
+			return err
+		}
+
+		return errUndone
+	})
+	if !errors.Is(err, errUndone) {
+		return nil, err
+	}
+
+	b.forgetRecorded()
 	b.setStatuses(Previewed)
 
 	return b, nil
 }
+
+// errUndone ends what is only tried.
+var errUndone = errors.New("undone")
 
 // start starts the operation of a request. Its results can be read from now on.
 func start(

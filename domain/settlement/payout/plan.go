@@ -212,6 +212,14 @@ func (b *book) setAmounts(p *plan, given []int) {
 	available, left := p.of.Available, p.of.Left()
 	booked := computeDue(available, left)
 
+	// A run pays out. Money that owners have paid in is recorded by amounts, when it is there.
+	if booked < 0 {
+		p.cause = causeOwed
+		p.issues = append(p.issues, findOwed(-booked, p.of.Currency))
+
+		return
+	}
+
 	amount := booked
 	// If the team pays collected money only, the part that guests still owe is held back.
 	held := available - p.of.Collected

@@ -8,7 +8,6 @@ import (
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
-	"stayledger/platform/finding"
 )
 
 // pending returns the plans of statements to pay.
@@ -106,11 +105,21 @@ func (b *book) recordEach(ctx context.Context, tx *db.Tx, plans []*plan) error {
 	return nil
 }
 
+// forgetRecorded takes back from the plans what recording has noted on them, except the refusals.
+func (b *book) forgetRecorded() {
+	for _, p := range b.plans {
+		p.status = ""
+		for i := range p.payouts {
+			p.payouts[i].TransactionID = nil
+		}
+	}
+}
+
 // setStatuses sets the status of every plan that has none. A plan with a cause is skipped or fails, and pays nothing.
 func (b *book) setStatuses(done Status) {
 	for _, p := range b.plans {
 		if p.cause != "" {
-			p.payouts, p.issues = []Payout{}, []finding.Finding{}
+			p.payouts, p.issues = []Payout{}, p.cause.findings(p.issues)
 		}
 
 		// A preview cannot fail for a statement; it shows the cause.

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/tenant/access"
 	"stayledger/platform/apierr"
+	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -231,28 +232,39 @@ func TestAmountsReplaceTheSuggestion(t *testing.T) {
 	h.Post("/statements/pay", amounts(100, 0)).WantError(apierr.CodeConflict, apierr.ReasonAlreadyPaid)
 }
 
-// What owners owe is recorded as paid in by them, in their shares; nothing due is skipped. Proves: OPS-79.
-func TestOwnersPayIn(t *testing.T) {
+// A run records no money that came in: who owes is skipped, with the amount, and a reserve is never owed. What an owner
+// has paid in is recorded by amounts. Proves: OPS-79.
+func TestOwnersWhoOweAreSkipped(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	january := h.earn(h.villa, "2026-01", -10001) // the reserve is owed as well
-	even := h.Listing("Cabin", h.ada)
-	nothing := h.earn(even, "2026-01", 0)
-	r := h.record(body("2026-02-05", nothing, january))
-	wantEntry(t, r, "results.0", "skipped: Nothing is due")
-	wantEntry(t, r, "results.1", isRecorded, -18001, -12000)
+	owing := h.earn(h.villa, "2026-01", -10001) // with a reserve of 20000
+	kept := h.Listing("Barn", h.ada)
+	h.Put("/listings/ownership-periods/"+kept.Period.String(), object{"reserve": 30000})
+	h.Work()
+	even, nothing := h.earn(kept, "2026-01", 0), h.earn(h.Listing("Cabin", h.ada), "2026-01", 0)
 
-	if r.Len("results.1.issues") != 0 {
-		t.Errorf("issues %v", r.Value("results.1.issues"))
+	for _, run := range []func(object) *apitest.Response{h.preview, h.record} {
+		r := run(body("2026-02-05", nothing, owing, even))
+		wantEntry(t, r, "results.0", "skipped: Nothing is due")
+		wantEntry(t, r, "results.1", "skipped: The owner owes 100.01 USD")
+		r.WantFields("results.1.issues.0.context", object{"amount": 10001, "currency": "usd"})
+		wantEntry(t, r, "results.2", "skipped: Nothing is due")
 	}
 
-	h.wantPayouts(january, 2, -30001)
+	h.Get("/statements/"+even.String()).WantFields("", object{"payment.open": 0, "payment.expected": 0, "financials.available": -30000})
+	h.Get("/statements/"+owing.String()).WantFields("", object{"payment.open": -10001, "payment.expected": -10001})
 
-	if s := h.Get("/statements/" + january.String()); s.String("payment.status") != "paid" {
-		t.Errorf("payment %v", s.Value("payment"))
-	}
+	// Ada pays what she owes.
+	in := with(body("2026-02-05", owing), object{"amounts": array{object{"statementId": owing, "contactId": h.ada, "centTotal": -10001}}})
+	wantEntry(t, h.record(in), "results.0", isRecorded, -10001)
+	h.Get("/statements/"+owing.String()).WantFields("", object{"payment.status": "paid", "payment.open": 0})
 
-	h.Post("/statements/pay", body("2026-02-05", january)).WantError(apierr.CodeConflict, apierr.ReasonAlreadyPaid)
+	// The reserve of months in which nothing was earned is no debt of the month in which something is.
+	march := h.earn(kept, "2026-03", 39000)
+	h.Get("/statements/"+march.String()).WantFields("", object{
+		"financials.available": 9000, "payment.expected": 9000, "payment.open": 9000, "payment.broughtForward": 0,
+	})
+	wantEntry(t, h.preview(body("2026-04-05", march)), "results.0", canBeMade, 9000)
 }
 
 // Cents that do not divide go to the largest remainders, among equals to the first member.

@@ -62,7 +62,8 @@ func TestPayoutsWaitForJournals(t *testing.T) {
 	wantEntry(t, h.Post("/statements/pay", body("2026-02-05", january)).Want(200), "results.0", isRecorded, 38132, 25422)
 }
 
-// What the books refuse fails its statement alone, and the operation; the others are recorded. Proves: OPS-74, OPS-80,
+// What the books refuse fails its statement alone, and the operation; the others are recorded. A preview says so before.
+// Proves: OPS-74, OPS-80,
 // OPS-35.
 func TestTheBooksRefuseSingleStatements(t *testing.T) {
 	t.Parallel()
@@ -79,9 +80,14 @@ func TestTheBooksRefuseSingleStatements(t *testing.T) {
 	all := body("2026-02-20", statements[0], january, statements[1], statements[2], statements[3])
 	h.Post("/statements/payouts?dryRun=true", all).WantError(apierr.CodeForbidden, apierr.ReasonStatementPeriod)
 	h.Post("/statements/pay", all).WantError(apierr.CodeForbidden, apierr.ReasonStatementPeriod)
+
+	r := h.preview(all)
+	wantEntry(t, r, "results.0", canBeMade, 10000)
+	wantEntry(t, r, "results.1", "skipped: A published owner statement locks the period")
+
 	op := h.Post("/statements/payouts?dryRun=false", all).Want(202).String("operationId")
 	h.Work()
-	r := h.Get("/operations/" + op + "/result").Want(200)
+	r = h.Get("/operations/" + op + "/result").Want(200)
 
 	for i := range 5 {
 		at := "results." + string(rune('0'+i))
@@ -102,6 +108,8 @@ func TestTheBooksRefuseSingleStatements(t *testing.T) {
 	// Closed books refuse all of them.
 	h.Post("/team/books-closing", object{"booksClosedAt": "2026-05-01", "reason": "Closed"}).Want(201)
 	h.Post("/statements/pay", body("2026-04-20", january)).WantError(apierr.CodeForbidden, apierr.ReasonBooksClosed)
+	wantEntry(t, h.preview(body("2026-04-20", january)), "results.0", "skipped: The books are closed on this date")
+	h.wantPayouts(january, 0, 0)
 	op = h.Post("/statements/payouts?dryRun=false", body("2026-04-20", january)).Want(202).String("operationId")
 	h.Work()
 	wantEntry(t, h.Get("/operations/"+op+"/result").Want(200), "results.0", "failed: The books are closed on this date")

@@ -19,6 +19,7 @@ func (r *row) balance(h *chain.History, f *Financials) *chain.Balance {
 		EndAt:             r.EndAt,
 		Published:         r.Status == Published,
 		Available:         f.Available,
+		Reserve:           f.Reserve,
 	})
 }
 
@@ -41,7 +42,9 @@ func (r *row) previousBalance(h *chain.History) *chain.Balance {
 	f := figuresAt(r.months, month.FirstOfMonth())
 	f.Reserve = r.Reserve
 
-	return h.WeighDraft(chain.Balance{StartAt: month.FirstOfMonth(), EndAt: month, Available: f.complete().Available})
+	return h.WeighDraft(chain.Balance{
+		StartAt: month.FirstOfMonth(), EndAt: month, Available: f.complete().Available, Reserve: f.Reserve,
+	})
 }
 
 // standings returns the standing of each of a statement's members, or a single one when there are none.
