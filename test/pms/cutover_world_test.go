@@ -58,6 +58,8 @@ type movedHouse struct {
 	applied bool
 	// hasTemplate says that the listing of the target has an owner and a recurring template.
 	hasTemplate bool
+	blocks      []movedBlock
+	rules       []*movedRule
 	log         []string
 }
 
@@ -83,6 +85,8 @@ type movedStay struct {
 
 // Whatever stays two systems have, and whatever people have done to those of the first: after a cutover each stay counts once,
 // each deposit is on the stay that counts, the books are what the preview said, and nothing under a lock has moved.
+//
+// Blocks of nights and bank rules are on the listing that is left.
 //
 // Proves: CUT-13..CUT-17, CUT-35, CUT-36, CUT-41, CUT-42, CUT-46, CUT-47.
 func TestBooksFollowTheWorldOverACutover(t *testing.T) {
@@ -170,10 +174,13 @@ func (m *moves) live(number int) {
 		h.act()
 	}
 
+	h.name()
 	h.drop()
 	h.lock()
 	h.check()
 	h.cut()
+	h.spend()
+	h.check()
 
 	if h.applied && h.closed == nil && h.until == nil {
 		for range 2 {
@@ -423,6 +430,8 @@ func (h *movedHouse) cut() {
 
 	ask := object{"sourceConnectionId": h.ids[0], "targetConnectionId": h.ids[1], "cutoverAt": h.day}
 	said, held := h.months(), h.held()
+	h.clear(ask)
+
 	preview := h.Post(previewPath, ask).Want(200)
 	locked := preview.Int("impactedReservations.lockedCount") + preview.Int("listingContinuity.lockedCount")
 
@@ -568,6 +577,11 @@ func (h *movedHouse) counts(s *movedStay) (system int, rent int64) {
 func (h *movedHouse) want() map[string]int64 {
 	out := maps.Clone(h.sums)
 
+	for _, r := range h.rules {
+		out["1000"] -= r.spent
+		out["5200"] += r.spent
+	}
+
 	for _, s := range h.stays {
 		out["1000"] += s.deposit
 		out["2000"] -= s.deposit
@@ -614,6 +628,8 @@ func (h *movedHouse) check() {
 			h.T.Errorf("the deposit of %s is on %s, not on that of system %d", s.name, line, system)
 		}
 	}
+
+	h.checkNamed()
 
 	if h.T.Failed() {
 		h.T.Errorf("by %s: %s\n%s", h.recognition, strings.Join(h.log, ", "), h.describe())
