@@ -265,9 +265,11 @@ func (j *Journal) check(n *references, old *Journal) error {
 		// The party is settled before the checks that depend on it.
 		n.setParty(l)
 
+		refuse(l.OwnershipPeriodID != nil && n.periodAt(l, j.Date) == nil, "ownershipPeriodId", apierr.IssueNotFound)
+
 		if ptr.Value(l.Party) == ledger.Owners {
 			refuse(l.ListingID == nil, "listingId", apierr.IssueRequired)
-			refuse(l.ListingID != nil && n.periodAt(l, j.Date) == nil, "listingId", apierr.IssueOwnershipPeriodMissing)
+			refuse(l.ListingID != nil && l.OwnershipPeriodID == nil && n.periodAt(l, j.Date) == nil, "listingId", apierr.IssueOwnershipPeriodMissing)
 		}
 	}
 
@@ -338,7 +340,12 @@ func (n *references) setParty(l *Line) {
 	l.Party = &party
 }
 
-// periodAt returns the ownership period of a line's listing on a day, or nil.
+// periodAt returns the ownership period that a line names, else the one of its listing on a day, or nil.
 func (n *references) periodAt(l *Line, at day.Day) *listing.Period {
-	return listing.Covering(n.periods[ptr.Value(l.ListingID)], at)
+	periods := n.periods[ptr.Value(l.ListingID)]
+	if l.OwnershipPeriodID != nil {
+		return listing.Named(periods, *l.OwnershipPeriodID)
+	}
+
+	return listing.Covering(periods, at)
 }

@@ -22,13 +22,14 @@ type Create struct {
 
 // LineInput is an entry as the caller writes it.
 type LineInput struct {
-	AccountID     id.ID                 `json:"accountId"`
-	CentTotal     money.Cents           `json:"centTotal" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents; debit positive, credit negative, never zero."`
-	Party         api.Opt[ledger.Party] `json:"party,omitzero" doc:"Absent on revenue, expense and distribution accounts: the owners' when the line has a listing, else the manager's."`
-	ListingID     api.Opt[id.ID]        `json:"listingId,omitzero" doc:"Absent: the listing of the reservation."`
-	ContactID     api.Opt[id.ID]        `json:"contactId,omitzero"`
-	ReservationID api.Opt[id.ID]        `json:"reservationId,omitzero"`
-	Description   api.Opt[string]       `json:"description,omitzero" maxLength:"1000"`
+	AccountID         id.ID                 `json:"accountId"`
+	CentTotal         money.Cents           `json:"centTotal" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents; debit positive, credit negative, never zero."`
+	Party             api.Opt[ledger.Party] `json:"party,omitzero" doc:"Absent on revenue, expense and distribution accounts: the owners' when the line has a listing, else the manager's."`
+	ListingID         api.Opt[id.ID]        `json:"listingId,omitzero" doc:"Absent: the listing of the reservation."`
+	ContactID         api.Opt[id.ID]        `json:"contactId,omitzero"`
+	ReservationID     api.Opt[id.ID]        `json:"reservationId,omitzero"`
+	OwnershipPeriodID api.Opt[id.ID]        `json:"ownershipPeriodId,omitzero" doc:"The ownership period whose owners have it, such as one that has ended; absent or null for who owns the listing on the date."`
+	Description       api.Opt[string]       `json:"description,omitzero" maxLength:"1000"`
 }
 
 // Update holds the fields that change. Null clears a field, an absent field stays as it is.
@@ -67,13 +68,14 @@ func newLines(in []LineInput) []Line {
 	for i := range in {
 		l := &in[i]
 		out[i] = Line{
-			AccountID:     l.AccountID,
-			CentTotal:     l.CentTotal,
-			Party:         l.Party.Value,
-			ListingID:     l.ListingID.Value,
-			ContactID:     l.ContactID.Value,
-			ReservationID: l.ReservationID.Value,
-			Description:   l.Description.Value,
+			AccountID:         l.AccountID,
+			CentTotal:         l.CentTotal,
+			Party:             l.Party.Value,
+			ListingID:         l.ListingID.Value,
+			ContactID:         l.ContactID.Value,
+			ReservationID:     l.ReservationID.Value,
+			OwnershipPeriodID: l.OwnershipPeriodID.Value,
+			Description:       l.Description.Value,
 		}
 	}
 

@@ -45,17 +45,18 @@ type Journal struct {
 
 // Line is one entry of a journal.
 type Line struct {
-	AccountID     id.ID           `json:"accountId"`
-	Account       account.Ref     `json:"account"`
-	CentTotal     money.Cents     `json:"centTotal" doc:"Cents; debit positive, credit negative."`
-	Party         *ledger.Party   `json:"party" doc:"The party that has the income or cost; null for money that is held for others."`
-	ListingID     *id.ID          `json:"listingId"`
-	Listing       *listing.Ref    `json:"listing"`
-	ContactID     *id.ID          `json:"contactId"`
-	Contact       *contact.Ref    `json:"contact"`
-	ReservationID *id.ID          `json:"reservationId"`
-	Reservation   *ReservationRef `json:"reservation"`
-	Description   *string         `json:"description"`
+	AccountID         id.ID           `json:"accountId"`
+	Account           account.Ref     `json:"account"`
+	CentTotal         money.Cents     `json:"centTotal" doc:"Cents; debit positive, credit negative."`
+	Party             *ledger.Party   `json:"party" doc:"The party that has the income or cost; null for money that is held for others."`
+	ListingID         *id.ID          `json:"listingId"`
+	Listing           *listing.Ref    `json:"listing"`
+	ContactID         *id.ID          `json:"contactId"`
+	Contact           *contact.Ref    `json:"contact"`
+	ReservationID     *id.ID          `json:"reservationId"`
+	Reservation       *ReservationRef `json:"reservation"`
+	OwnershipPeriodID *id.ID          `json:"ownershipPeriodId" doc:"The ownership period that was named; null for who owns the listing on the date."`
+	Description       *string         `json:"description"`
 }
 
 // ReservationRef names a reservation.

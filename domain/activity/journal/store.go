@@ -21,7 +21,7 @@ var columns = `j.id, j.short_ref, j.unique_ref, j.date, j.description, j.currenc
 		'contactId', l.contact_id, 'contact', ` + contact.RefSQL("c") + `,
 		'reservationId', l.reservation_id, 'reservation', case when r.id is not null then
 			jsonb_build_object('id', r.id, 'shortRef', r.short_ref, 'confirmationCode', r.confirmation_code) end,
-		'description', l.description) order by l.position)
+		'ownershipPeriodId', l.ownership_period_id, 'description', l.description) order by l.position)
 	from journal_line l join account a on a.team_id = l.team_id and a.id = l.account_id
 		left join listing li on li.team_id = l.team_id and li.id = l.listing_id
 		left join contact c on c.team_id = l.team_id and c.id = l.contact_id
@@ -129,14 +129,15 @@ func fillStates(ctx context.Context, tx *db.Tx, journals []Journal) error {
 
 // lineRow is the row of a line; it travels to the database in a JSON document.
 type lineRow struct {
-	Position      int           `json:"position"`
-	AccountID     id.ID         `json:"account_id"`
-	CentTotal     int64         `json:"cent_total"`
-	Party         *ledger.Party `json:"party"`
-	ListingID     *id.ID        `json:"listing_id"`
-	ContactID     *id.ID        `json:"contact_id"`
-	ReservationID *id.ID        `json:"reservation_id"`
-	Description   *string       `json:"description"`
+	Position          int           `json:"position"`
+	AccountID         id.ID         `json:"account_id"`
+	CentTotal         int64         `json:"cent_total"`
+	Party             *ledger.Party `json:"party"`
+	ListingID         *id.ID        `json:"listing_id"`
+	ContactID         *id.ID        `json:"contact_id"`
+	ReservationID     *id.ID        `json:"reservation_id"`
+	OwnershipPeriodID *id.ID        `json:"ownership_period_id"`
+	Description       *string       `json:"description"`
 }
 
 const upsertSQL = `
@@ -146,10 +147,10 @@ const upsertSQL = `
 		currency = excluded.currency, ledger = excluded.ledger, total = excluded.total, updated_at = excluded.updated_at`
 
 const insertLinesSQL = `
-	insert into journal_line (team_id, journal_id, position, account_id, cent_total, party, listing_id, contact_id, reservation_id, description)
-	select @team, @id, position, account_id, cent_total, party, listing_id, contact_id, reservation_id, description
+	insert into journal_line (team_id, journal_id, position, account_id, cent_total, party, listing_id, contact_id, reservation_id, ownership_period_id, description)
+	select @team, @id, position, account_id, cent_total, party, listing_id, contact_id, reservation_id, ownership_period_id, description
 	from jsonb_to_recordset(@rows::jsonb) as x (position smallint, account_id uuid, cent_total bigint, party text, listing_id uuid,
-		contact_id uuid, reservation_id uuid, description text)`
+		contact_id uuid, reservation_id uuid, ownership_period_id uuid, description text)`
 
 // saveRows saves a journal with its lines. It fails with duplicateUniqueRef, and with a conflict for a second reversal
 // of one journal.
@@ -158,14 +159,15 @@ func saveRows(ctx context.Context, tx *db.Tx, j *Journal, isNew bool) error {
 	for i := range j.Lines {
 		l := &j.Lines[i]
 		rows[i] = lineRow{
-			Position:      i + 1,
-			AccountID:     l.AccountID,
-			CentTotal:     int64(l.CentTotal),
-			Party:         l.Party,
-			ListingID:     l.ListingID,
-			ContactID:     l.ContactID,
-			ReservationID: l.ReservationID,
-			Description:   l.Description,
+			Position:          i + 1,
+			AccountID:         l.AccountID,
+			CentTotal:         int64(l.CentTotal),
+			Party:             l.Party,
+			ListingID:         l.ListingID,
+			ContactID:         l.ContactID,
+			ReservationID:     l.ReservationID,
+			OwnershipPeriodID: l.OwnershipPeriodID,
+			Description:       l.Description,
 		}
 	}
 

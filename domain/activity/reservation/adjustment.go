@@ -34,6 +34,7 @@ type Adjustment struct {
 	AccountID              *id.ID          `json:"accountId" doc:"Null when the recurring fee says where it is posted."`
 	Party                  *ledger.Party   `json:"party" doc:"financial: null means by the account, owners for revenue and expense."`
 	RecurringFeeID         *id.ID          `json:"recurringFeeId"`
+	OwnershipPeriodID      *id.ID          `json:"ownershipPeriodId" doc:"The ownership period whose owners have it; null for the owners of the nights."`
 	ReservationRef         *string         `json:"reservationRef"`
 	GeneralLedgerPostingAt *day.Day        `json:"generalLedgerPostingAt" doc:"Null follows the reservation."`
 	Metadata               map[string]any  `json:"metadata"`

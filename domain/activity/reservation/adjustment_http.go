@@ -7,6 +7,7 @@ import (
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -70,6 +71,7 @@ type AdjustmentTerms struct {
 	AccountRef             *string                 `json:"accountRef,omitempty" minLength:"1" maxLength:"200" doc:"uniqueRef or code of the account, instead of accountId."`
 	Party                  api.Opt[ledger.Party]   `json:"party,omitzero"`
 	RecurringFeeID         api.Opt[id.ID]          `json:"recurringFeeId,omitzero" doc:"A fee adjustment that is posted as this fee is."`
+	OwnershipPeriodID      api.Opt[id.ID]          `json:"ownershipPeriodId,omitzero" doc:"The ownership period whose owners have it; absent or null for the owners of the nights."`
 	ReservationRef         api.Opt[string]         `json:"reservationRef,omitzero" maxLength:"200" doc:"What the source calls the reservation."`
 	GeneralLedgerPostingAt api.Opt[day.Day]        `json:"generalLedgerPostingAt,omitzero" doc:"Absent or null: the date of the reservation, the cancellation's when canceled."`
 	UniqueRef              api.Opt[string]         `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
@@ -210,7 +212,14 @@ func adjust( //nolint:revive // before and after are one thing
 		return nil, err
 	}
 
-	if issues = append(issues, a.apply(t, named)...); len(issues) > 0 {
+	issues = append(issues, a.apply(t, named)...)
+
+	missing, err := a.missingPeriod(ctx, tx, r.ListingID)
+	if err != nil {
+		return nil, err
+	}
+
+	if issues = append(issues, missing...); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}
 
@@ -320,6 +329,7 @@ func (a *Adjustment) apply(t *AdjustmentTerms, named *id.ID) (issues []apierr.Is
 	a.ReservationRef = t.ReservationRef.Or(a.ReservationRef)
 	a.GeneralLedgerPostingAt = t.GeneralLedgerPostingAt.Or(a.GeneralLedgerPostingAt)
 	a.RecurringFeeID = t.RecurringFeeID.Or(a.RecurringFeeID)
+	a.OwnershipPeriodID = t.OwnershipPeriodID.Or(a.OwnershipPeriodID)
 
 	// A null account removes the stored one, an absent one keeps it.
 	a.Party = t.Party.Or(a.Party)
@@ -363,6 +373,20 @@ func (a *Adjustment) apply(t *AdjustmentTerms, named *id.ID) (issues []apierr.Is
 	a.AccountID, a.Party = nil, nil
 
 	return issues
+}
+
+// missingPeriod returns an issue if the adjustment names an ownership period that is not the listing's.
+func (a *Adjustment) missingPeriod(ctx context.Context, tx *db.Tx, listingID id.ID) ([]apierr.Issue, error) {
+	if a.OwnershipPeriodID == nil {
+		return nil, nil
+	}
+
+	periods, err := listing.Periods(ctx, tx, []id.ID{listingID})
+	if err != nil || listing.Named(periods[listingID], *a.OwnershipPeriodID) != nil {
+		return nil, err
+	}
+
+	return []apierr.Issue{apierr.IssueNotFound.InBody("ownershipPeriodId")}, nil
 }
 
 // needsAccount reports whether a financial adjustment has no account yet.

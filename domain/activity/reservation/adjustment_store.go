@@ -13,7 +13,7 @@ import (
 // adjustmentSQL selects adjustments with the classification of their account and the accounts and parties of their
 // fee; a condition follows it.
 const adjustmentSQL = `
-	select a.id, a.reservation_id, a.unique_ref, a.type, a.description, a.amount, a.account_id, a.party, a.recurring_fee_id, a.reservation_ref,
+	select a.id, a.reservation_id, a.unique_ref, a.type, a.description, a.amount, a.account_id, a.party, a.recurring_fee_id, a.ownership_period_id, a.reservation_ref,
 		a.general_ledger_posting_at, a.metadata, a.created_at, a.updated_at, coalesce(c.classification, '') as classification,
 		coalesce(f.name, '') as fee_name, f.debit_account_id, f.credit_account_id, coalesce(f.debit_party, '') as debit_party,
 		coalesce(f.credit_party, '') as credit_party
@@ -49,12 +49,12 @@ func loadAdjustment(ctx context.Context, tx *db.Tx, reservationID, adjustmentID 
 
 const upsertAdjustment = `
 	insert into reservation_adjustment (team_id, id, reservation_id, unique_ref, type, description, amount, account_id, party, recurring_fee_id,
-		reservation_ref, general_ledger_posting_at, metadata, created_at, updated_at)
+		ownership_period_id, reservation_ref, general_ledger_posting_at, metadata, created_at, updated_at)
 	values (@team, @id, @reservation_id, @unique_ref, @type, @description, @amount, @account_id, @party, @recurring_fee_id,
-		@reservation_ref, @general_ledger_posting_at, @metadata, @created_at, @updated_at)
+		@ownership_period_id, @reservation_ref, @general_ledger_posting_at, @metadata, @created_at, @updated_at)
 	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, type = excluded.type, description = excluded.description,
 		amount = excluded.amount, account_id = excluded.account_id, party = excluded.party, recurring_fee_id = excluded.recurring_fee_id,
-		reservation_ref = excluded.reservation_ref, general_ledger_posting_at = excluded.general_ledger_posting_at, metadata = excluded.metadata,
+		ownership_period_id = excluded.ownership_period_id, reservation_ref = excluded.reservation_ref, general_ledger_posting_at = excluded.general_ledger_posting_at, metadata = excluded.metadata,
 		updated_at = excluded.updated_at`
 
 // noteAdjustment writes the audit event of an adjustment. The event leaves out the fields that are computed.
@@ -95,6 +95,7 @@ func saveAdjustment(ctx context.Context, tx *db.Tx, a *Adjustment) error {
 		"account_id":                a.AccountID,
 		"party":                     (*string)(a.Party),
 		"recurring_fee_id":          a.RecurringFeeID,
+		"ownership_period_id":       a.OwnershipPeriodID,
 		"reservation_ref":           a.ReservationRef,
 		"general_ledger_posting_at": a.GeneralLedgerPostingAt,
 		"metadata":                  a.Metadata,

@@ -1,9 +1,13 @@
 package reservation
 
 import (
+	"strconv"
+
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/property/listing"
+	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/ptr"
@@ -157,15 +161,42 @@ func (j *journal) adjustment(a *Adjustment) {
 		return
 	}
 
-	// An adjustment is posted as a whole: a stay that is cut by nights gives it the date of its first segment.
-	s := j.in.segments(j.recognition)[0]
-	if a.GeneralLedgerPostingAt != nil || s.proRata {
-		at := s.at
-		if a.GeneralLedgerPostingAt != nil {
-			at = *a.GeneralLedgerPostingAt
-		}
+	// It has one date: a stay that is cut by nights gives it the date of its first segment.
+	at := j.in.segments(j.recognition)[0].at
+	if a.GeneralLedgerPostingAt != nil {
+		at = *a.GeneralLedgerPostingAt
+	}
 
-		s = j.in.wholeStay(at)
+	var lines []ledger.Line
+	for n, s := range j.in.ownersOf(a, at) {
+		lines = append(lines, j.adjustmentLines(a, s, n)...)
+	}
+
+	// The names keep both kinds apart for the modes of a refresh.
+	name := "feeAdjustment:"
+	if a.Type == Financial {
+		name = "adjustment:"
+	}
+
+	j.post(j.in.wholeStay(at), name+a.ID.String(), lines)
+}
+
+// ownersOf returns the parts of an adjustment that is dated on one day: the ownership period that it names has all of it,
+// else the owners of the nights have it.
+func (in *Input) ownersOf(a *Adjustment, at day.Day) []segment {
+	if p := listing.Named(in.Periods, ptr.Value(a.OwnershipPeriodID)); p != nil {
+		nights := in.Reservation.Nights()
+		return []segment{{at: at, period: p, to: nights, nights: nights}}
+	}
+
+	return in.byOwner(at)
+}
+
+// adjustmentLines returns the entries of the nth owner's part of an adjustment.
+func (j *journal) adjustmentLines(a *Adjustment, s segment, n int) []ledger.Line {
+	amount := s.share(a.Amount)
+	if amount == 0 {
+		return nil
 	}
 
 	// Debit and credit share everything but account, party and sign.
@@ -175,14 +206,11 @@ func (j *journal) adjustment(a *Adjustment) {
 	}
 
 	credit := debit
-	debit.Ref, debit.CentTotal = "debit", a.Amount
-	credit.Ref, credit.CentTotal = "credit", -a.Amount
-	name := "feeAdjustment:"
+	debit.Ref, debit.CentTotal = partRef("debit", n), amount
+	credit.Ref, credit.CentTotal = partRef("credit", n), -amount
 
-	// The names keep both kinds apart for the modes of a refresh.
 	switch {
 	case a.Type == Financial:
-		name = "adjustment:"
 		debit.AccountID = j.requireAccount(receivableAssignment(s.period))
 		credit.AccountID, credit.Party = *a.AccountID, a.partyOrDefault()
 	case a.RecurringFeeID != nil:
@@ -193,5 +221,14 @@ func (j *journal) adjustment(a *Adjustment) {
 		credit.AccountID, credit.Party = *a.AccountID, *a.Party
 	}
 
-	j.post(s, name+a.ID.String(), []ledger.Line{debit, credit})
+	return []ledger.Line{debit, credit}
+}
+
+// partRef returns the reference of an entry of the nth owner's part of an amount, counted from 0.
+func partRef(ref string, n int) string {
+	if n == 0 {
+		return ref
+	}
+
+	return ref + ":" + strconv.Itoa(n+1)
 }

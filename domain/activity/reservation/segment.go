@@ -109,42 +109,41 @@ func (in *Input) wholeStay(at day.Day) segment {
 	return segment{at: at, period: in.periodAt(at), to: nights, nights: nights}
 }
 
-// periodAt returns the ownership period that an entry dated on a day belongs to: the one that covers the day. If no
-// period covers it, because the stay is recognised before or after its nights, it returns the period of the nearest
-// owned night of the stay, of two equally near the earlier. It returns nil for a stay without any owned night.
-func (in *Input) periodAt(at day.Day) (nearest *listing.Period) {
-	if p := listing.Covering(in.Periods, at); p != nil {
-		return p
+// periodAt returns the ownership period that an entry dated on a day belongs to, nil for nobody.
+func (in *Input) periodAt(at day.Day) *listing.Period {
+	return in.nights().Owner(in.Periods, at)
+}
+
+// nights returns the nights of the reservation, by which its money finds the owners.
+func (in *Input) nights() listing.Nights {
+	return listing.Nights{
+		CheckIn: in.Reservation.CheckIn, CheckOut: in.Reservation.CheckOut,
+		ByNight: in.recognition() == fee.ProRata && in.overrideDate() == nil,
+	}
+}
+
+// byOwner cuts an amount of the stay that is dated on one day into the parts of its owners.
+func (in *Input) byOwner(at day.Day) []segment {
+	nights := in.nights()
+
+	var out []segment
+	for _, o := range nights.Owners(in.Periods, at) {
+		out = append(out, segment{
+			at: at, period: o.Period, from: o.From, to: o.To, nights: in.Reservation.Nights(), proRata: nights.ByNight,
+		})
 	}
 
-	// Otherwise look at each night. Only a strictly nearer one replaces what was found, so the earlier of two wins.
-	distance := 0
-
-	for night := range in.Reservation.Nights() {
-		on := in.Reservation.CheckIn.AddDays(night)
-
-		away := max(on.DaysUntil(at), at.DaysUntil(on))
-		if nearest != nil && away >= distance {
-			continue
-		}
-
-		if p := listing.Covering(in.Periods, on); p != nil {
-			nearest, distance = p, away
-		}
-	}
-
-	return nearest
+	return out
 }
 
 // nightly cuts a stay of so many nights for pro rata recognition: one segment for each run of nights that share a
-// month and an ownership period and are on one side of the first day of the books.
+// month and an ownership period and are on one side of the first day of the books. A night that nobody owns is nobody's.
 func (in *Input) nightly(nights int) []segment {
 	var out []segment
 
 	for night := range nights {
 		at := in.Reservation.CheckIn.AddDays(night)
-
-		period := in.periodAt(at)
+		period := listing.Covering(in.Periods, at)
 
 		// A night that continues the last segment extends it instead of starting one of its own.
 		first := in.FirstDay != nil && at == *in.FirstDay

@@ -2,6 +2,7 @@ package reservation
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"stayledger/domain/activity/mapping"
@@ -454,12 +455,14 @@ func note(tx *db.Tx, what audit.Type, before, after *Reservation) {
 
 // loadRelinks loads the transactions to derive again after drafts were saved: those that were booked before their
 // reservation arrived, or while several reservations had the confirmation code or guest that they know it by, and
-// those with lines that have their listing from a reservation which moves to another. Only drafts that gain or lose
+// those with lines that have their listing from a reservation which moves to another, and those of owners whose
+// reservation has other nights. Only drafts that gain or lose
 // such a name or a listing, or are put into the books or out of them, are looked up.
 func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error) {
 	var (
 		codes, guests []string
 		moved, put    []id.ID
+		renighted     []id.ID
 	)
 
 	for _, d := range drafts {
@@ -473,6 +476,10 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 			elsewhere := d.ListingID != d.before.ListingID
 			if elsewhere {
 				moved = append(moved, d.ID)
+			}
+
+			if !d.hasNightsOf(d.before) {
+				renighted = append(renighted, d.ID)
 			}
 
 			switched := d.GeneralLedgerStatus != d.before.GeneralLedgerStatus
@@ -506,9 +513,20 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 		return nil, err
 	}
 
-	waiting = append(append(waiting, following...), linked...)
+	owned, err := loadOwnersMoney(ctx, tx, renighted)
+	if err != nil {
+		return nil, err
+	}
+
+	waiting = slices.Concat(waiting, following, linked, owned)
 
 	return id.Distinct(waiting), nil
+}
+
+// hasNightsOf reports whether money that names the reservation finds the same owners as that of another state of it.
+func (r *Reservation) hasNightsOf(o *Reservation) bool {
+	return r.CheckIn == o.CheckIn && r.CheckOut == o.CheckOut && r.Status == o.Status &&
+		ptr.Equal(r.CancelledAt, o.CancelledAt) && ptr.Equal(r.GeneralLedgerPostingAt, o.GeneralLedgerPostingAt)
 }
 
 // StartRelink starts the operation that links transactions to the reservations that they wait for, and that moves

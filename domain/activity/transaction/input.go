@@ -46,17 +46,18 @@ type LineInput struct {
 
 // LineFields are the fields of a line except its amount.
 type LineFields struct {
-	UniqueRef        api.Opt[string]             `json:"uniqueRef,omitzero" maxLength:"255"`
-	Description      api.Opt[string]             `json:"description,omitzero" maxLength:"1000"`
-	Assignment       api.Opt[account.Assignment] `json:"assignment,omitzero" doc:"Names the account by its assignment; instead of accountId."`
-	AccountID        api.Opt[id.ID]              `json:"accountId,omitzero"`
-	AppliedAmount    api.Opt[AppliedInput]       `json:"appliedAmount,omitzero" doc:"Tax on the amount; expenses only."`
-	Markup           api.Opt[MarkupInput]        `json:"markup,omitzero" doc:"Expenses that an owner bears only."`
-	ListingID        api.Opt[id.ID]              `json:"listingId,omitzero" doc:"Absent: the listing of the reservation or of the owner statement."`
-	ReservationID    api.Opt[id.ID]              `json:"reservationId,omitzero"`
-	OwnerStatementID api.Opt[id.ID]              `json:"ownerStatementId,omitzero" doc:"Payouts only: the published statement that is paid."`
-	Party            api.Opt[ledger.Party]       `json:"party,omitzero" doc:"Absent: by account and listing."`
-	ContactID        api.Opt[id.ID]              `json:"contactId,omitzero"`
+	UniqueRef         api.Opt[string]             `json:"uniqueRef,omitzero" maxLength:"255"`
+	Description       api.Opt[string]             `json:"description,omitzero" maxLength:"1000"`
+	Assignment        api.Opt[account.Assignment] `json:"assignment,omitzero" doc:"Names the account by its assignment; instead of accountId."`
+	AccountID         api.Opt[id.ID]              `json:"accountId,omitzero"`
+	AppliedAmount     api.Opt[AppliedInput]       `json:"appliedAmount,omitzero" doc:"Tax on the amount; expenses only."`
+	Markup            api.Opt[MarkupInput]        `json:"markup,omitzero" doc:"Expenses that an owner bears only."`
+	ListingID         api.Opt[id.ID]              `json:"listingId,omitzero" doc:"Absent: the listing of the reservation or of the owner statement."`
+	ReservationID     api.Opt[id.ID]              `json:"reservationId,omitzero"`
+	OwnershipPeriodID api.Opt[id.ID]              `json:"ownershipPeriodId,omitzero" doc:"The ownership period whose owners have it, such as one that has ended; absent or null for who owned the nights of the reservation, else the listing on the date."`
+	OwnerStatementID  api.Opt[id.ID]              `json:"ownerStatementId,omitzero" doc:"Payouts only: the published statement that is paid."`
+	Party             api.Opt[ledger.Party]       `json:"party,omitzero" doc:"Absent: by account and listing."`
+	ContactID         api.Opt[id.ID]              `json:"contactId,omitzero"`
 
 	MatchReservationConfirmationCode api.Opt[string] `json:"matchReservationConfirmationCode,omitzero" minLength:"1" maxLength:"200" doc:"Links the line to the reservation with this code as soon as there is one."`
 	MatchReservationStripeGuestRef   api.Opt[string] `json:"matchReservationStripeGuestRef,omitzero" minLength:"1" maxLength:"200" doc:"The same by stripeGuestRef in the reservation's metadata."`
@@ -298,6 +299,7 @@ func (l *Line) apply(f *LineFields) {
 	l.UniqueRef, l.Description = f.UniqueRef.Or(l.UniqueRef), f.Description.Or(l.Description)
 	l.ContactID, l.Party = f.ContactID.Or(l.ContactID), f.Party.Or(l.Party)
 	l.OwnerStatementID = f.OwnerStatementID.Or(l.OwnerStatementID)
+	l.OwnershipPeriodID = f.OwnershipPeriodID.Or(l.OwnershipPeriodID)
 	l.applyMatch(f)
 
 	l.ReservationID = f.ReservationID.Or(l.ReservationID)
@@ -375,6 +377,7 @@ func (l *Line) Input() LineInput {
 		ListingID:                        api.SetIf(l.ListingID),
 		ReservationID:                    api.SetIf(l.ReservationID),
 		OwnerStatementID:                 api.SetIf(l.OwnerStatementID),
+		OwnershipPeriodID:                api.SetIf(l.OwnershipPeriodID),
 		Party:                            api.SetIf(l.Party),
 		ContactID:                        api.SetIf(l.ContactID),
 		MatchReservationConfirmationCode: api.SetIf(l.MatchReservationConfirmationCode),

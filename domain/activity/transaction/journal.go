@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
+	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/listing"
@@ -24,6 +26,8 @@ type Facts struct {
 	Banks map[id.ID]ledger.Ledger
 	// Periods are the ownership periods of the listings.
 	Periods map[id.ID][]listing.Period
+	// Stays are the nights of the reservations that lines name.
+	Stays map[id.ID]reservation.Nights
 	// Paid are the ownership periods of the owner statements that payouts pay.
 	Paid map[id.ID]id.ID
 }
@@ -201,17 +205,37 @@ func (e *event) charges() {
 	}
 }
 
-// line adds an entry on a line's own account and party. Owners' entries get the ownership period of the date.
+// line adds an entry on a line's own account and party. Owners' entries get an ownership period, one entry for each that
+// has a part of the line.
 func (e *event) line(i int, suffix string, cents money.Cents) {
 	l := &e.d.t.Lines[i]
 	entry := e.entry(i, suffix, cents)
-
 	entry.AccountID, entry.Party = l.AccountID, ptr.Value(l.Party)
-	if entry.Party == ledger.Owners && cents != 0 {
-		entry.OwnershipPeriodID = e.period(i)
+
+	if entry.Party != ledger.Owners || cents == 0 {
+		e.add(e.home(l), entry)
+		return
 	}
 
-	e.add(e.home(l), entry)
+	owners := e.owners(i)
+	if len(owners) == 0 {
+		return
+	}
+
+	weights := make([]int64, len(owners))
+	for n, o := range owners {
+		weights[n] = int64(o.To - o.From)
+	}
+
+	ref := entry.Ref
+
+	for n, part := range money.Split(cents, weights) {
+		if entry.CentTotal, entry.OwnershipPeriodID = part, owners[n].Period.ID; n > 0 {
+			entry.Ref = ref + ":" + strconv.Itoa(n+1)
+		}
+
+		e.add(e.home(l), entry)
+	}
 }
 
 // trustEntry adds an entry of a line on an account that belongs to no party, in the trust.
@@ -347,18 +371,14 @@ func (d *derivation) requireAccount(a account.Assignment) id.ID {
 	return d.f.Assigned[a]
 }
 
-// period returns the ownership period of a line on the date of the event. Without one the derivation fails.
-func (e *event) period(i int) id.ID {
-	p := e.d.f.periodAt(e.d.t, &e.d.t.Lines[i], e.at)
-	if p != nil {
-		return p.ID
-	}
-
-	if e.d.err == nil {
+// owners returns the ownership periods that have a line on the date of the event. Without any the derivation fails.
+func (e *event) owners(i int) []listing.Owned {
+	owners := e.d.f.ownersAt(e.d.t, &e.d.t.Lines[i], e.at)
+	if len(owners) == 0 && e.d.err == nil {
 		e.d.err = apierr.BadRequest.At(apierr.IssueOwnershipPeriodMissing.InBody("lines", i, "listingId"))
 	}
 
-	return id.Zero
+	return owners
 }
 
 // HasOwnerAtOpening reports whether a listing has an owner for an opening balance that is booked for a day.
@@ -370,25 +390,41 @@ func HasOwnerAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.D
 
 	f := Facts{Periods: periods}
 
-	return f.periodAt(&Transaction{IsOpeningBalance: true}, &Line{ListingID: &listingID}, at) != nil, nil
+	return len(f.ownersAt(&Transaction{IsOpeningBalance: true}, &Line{ListingID: &listingID}, at)) > 0, nil
 }
 
-// periodAt returns the ownership period of a line's listing on a day, or nil. A line that pays an owner statement
-// belongs to the statement's own period, whoever owns the listing by then. An opening balance is dated the day
-// before the first day on record; if no one owned the listing on that day, it belongs to the owner of the next day.
-func (f *Facts) periodAt(t *Transaction, l *Line, at day.Day) *listing.Period {
+// ownersAt returns the ownership periods that have a line on a day, none if nobody owns it. A line that pays an owner
+// statement belongs to the statement's own period, whoever owns the listing by then, and one that names a period to that.
+// A line of a stay belongs to the owners of its nights. An opening balance is dated the day before the first day on
+// record; if no one owned the listing on that day, it belongs to the owner of the next day.
+func (f *Facts) ownersAt(t *Transaction, l *Line, at day.Day) []listing.Owned {
 	periods := f.Periods[ptr.Value(l.ListingID)]
+	whole := func(p *listing.Period) []listing.Owned {
+		if p == nil {
+			return nil
+		}
+
+		return []listing.Owned{{Period: p, To: 1}}
+	}
+
 	if paid, known := f.Paid[ptr.Value(l.OwnerStatementID)]; known {
-		if i := slices.IndexFunc(periods, func(p listing.Period) bool { return p.ID == paid }); i >= 0 {
-			return &periods[i]
+		if p := listing.Named(periods, paid); p != nil {
+			return whole(p)
 		}
 	}
 
-	// A statement that is not paid here leaves the period that covers the day.
+	if l.OwnershipPeriodID != nil {
+		return whole(listing.Named(periods, *l.OwnershipPeriodID))
+	}
+
+	if stay, known := f.Stays[ptr.Value(l.ReservationID)]; known && stay.ListingID == ptr.Value(l.ListingID) {
+		return slices.DeleteFunc(stay.Owners(periods, at), func(o listing.Owned) bool { return o.Period == nil })
+	}
+
 	p := listing.Covering(periods, at)
 	if p == nil && t.IsOpeningBalance {
 		p = listing.Covering(periods, at.AddDays(1))
 	}
 
-	return p
+	return whole(p)
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
@@ -120,11 +121,20 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 		}
 	}
 
+	stays := make([]id.ID, 0, len(r.reservations))
+	for v := range r.reservations {
+		stays = append(stays, v)
+	}
+
 	// The listings are locked before their periods are read, see lockListings.
 	works := []db.Work{
 		db.LoadBy(&r.listings, lockListings, listings.list()),
 		db.LoadBy(&r.facts.Periods, loadPeriods, listings.list()),
 	}
+	if len(stays) > 0 {
+		works = append(works, db.LoadBy(&r.facts.Stays, reservation.LoadNights, stays))
+	}
+
 	if len(connections) > 0 {
 		works = append(works, db.LoadBy(&r.connections, connection.HoldAll, connections.list()))
 	}

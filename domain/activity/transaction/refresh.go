@@ -43,7 +43,28 @@ func loadTouched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error
 		string(account.DueToFromTrust), string(account.PayoutDistribution),
 	)
 
-	return append(found, assigned...), err
+	found = append(found, assigned...)
+	if err != nil || !b.Settings {
+		return found, err
+	}
+
+	// How stays are recognised decides whose the money is that names them.
+	named, err := loadIDsByStays(ctx, tx)
+
+	return append(found, named...), err
+}
+
+// loadIDsByStays loads the active transactions with lines of the owners that name reservations.
+func loadIDsByStays(ctx context.Context, tx *db.Tx) ([]id.ID, error) {
+	ids, err := db.Select[id.ID](ctx, tx, `
+		select t.id from transaction t where t.team_id = @team and t.status = 'active' and exists (
+			select from transaction_line l where l.team_id = @team and l.transaction_id = t.id and l.party = 'owners' and l.reservation_id is not null)`,
+		db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("find the owners' money of reservations: %w", err)
+	}
+
+	return ids, nil
 }
 
 // loadIDsByListing loads the active transactions with a line on some listings, none for nil.

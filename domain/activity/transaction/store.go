@@ -51,7 +51,7 @@ func linesSQL(rows, template, condition string) string {
 		'total', l.total, 'listingId', l.listing_id, 'listing', ` + listing.RefSQL("li") + `,
 		'reservationId', l.reservation_id, 'reservation', case when r.id is not null then jsonb_build_object('id', r.id, 'shortRef', r.short_ref,
 			'confirmationCode', r.confirmation_code, 'uniqueRef', r.unique_ref, 'status', r.status, 'checkIn', r.check_in, 'checkOut', r.check_out) end,
-		'followsReservation', coalesce(l.follows_reservation, false), 'ownerStatementId', l.statement_id, 'party', l.party, 'contactId', l.contact_id,
+		'followsReservation', coalesce(l.follows_reservation, false), 'ownerStatementId', l.statement_id, 'ownershipPeriodId', l.ownership_period_id, 'party', l.party, 'contactId', l.contact_id,
 		'contact', ` + contact.RefSQL("lc") + `,
 		'recurringTemplate', case when ` + template + ` is not null then jsonb_build_object('id', ` + template + `) end,
 		'matchReservationConfirmationCode', l.match_confirmation_code, 'matchReservationStripeGuestRef', l.match_stripe_guest_ref,
@@ -178,6 +178,7 @@ type lineRow struct {
 	ReservationID     *id.ID              `json:"reservation_id"`
 	ContactID         *id.ID              `json:"contact_id"`
 	StatementID       *id.ID              `json:"statement_id"`
+	OwnershipPeriodID *id.ID              `json:"ownership_period_id"`
 	Party             *ledger.Party       `json:"party"`
 	MatchCode         *string             `json:"match_confirmation_code"`
 	MatchGuest        *string             `json:"match_stripe_guest_ref"`
@@ -207,12 +208,12 @@ const updateHeads = `
 const (
 	lineColumns = `id, transaction_id, position, unique_ref, description, assignment, account_id, amount, tax_rate_id,
 		tax_behavior, tax_payee, tax_amount, markup_amount, markup_tax_rate_id, markup_tax_behavior, markup_tax_amount, total, listing_id, reservation_id,
-		contact_id, statement_id, party, match_confirmation_code, match_stripe_guest_ref, match_line_type_classification,
+		contact_id, statement_id, ownership_period_id, party, match_confirmation_code, match_stripe_guest_ref, match_line_type_classification,
 		follows_reservation`
 	lineTypes = `id uuid, transaction_id uuid, position integer, unique_ref text, description text,
 		assignment text, account_id uuid, amount bigint, tax_rate_id uuid, tax_behavior text, tax_payee text, tax_amount bigint, markup_amount bigint,
 		markup_tax_rate_id uuid, markup_tax_behavior text, markup_tax_amount bigint, total bigint, listing_id uuid, reservation_id uuid,
-		contact_id uuid, statement_id uuid, party text, match_confirmation_code text, match_stripe_guest_ref text, match_line_type_classification text,
+		contact_id uuid, statement_id uuid, ownership_period_id uuid, party text, match_confirmation_code text, match_stripe_guest_ref text, match_line_type_classification text,
 		follows_reservation boolean`
 	insertLines = `insert into transaction_line (team_id, ` + lineColumns + `)
 		select @team, ` + lineColumns + ` from jsonb_to_recordset(@rows::jsonb) as x(` + lineTypes + `)`
@@ -345,24 +346,25 @@ func (d *draft) lineRows(rows []lineRow) []lineRow {
 		l := &d.Lines[i]
 
 		r := lineRow{
-			ID:            l.ID,
-			TransactionID: d.ID,
-			Position:      i,
-			UniqueRef:     l.UniqueRef,
-			Description:   l.Description,
-			Assignment:    l.Assignment,
-			AccountID:     l.AccountID,
-			Amount:        l.Amount,
-			Total:         l.Total,
-			ListingID:     l.ListingID,
-			ReservationID: l.ReservationID,
-			ContactID:     l.ContactID,
-			StatementID:   l.OwnerStatementID,
-			Party:         l.Party,
-			MatchCode:     l.MatchReservationConfirmationCode,
-			MatchGuest:    l.MatchReservationStripeGuestRef,
-			MatchType:     l.MatchLineTypeClassification,
-			Follows:       l.FollowsReservation,
+			ID:                l.ID,
+			TransactionID:     d.ID,
+			Position:          i,
+			UniqueRef:         l.UniqueRef,
+			Description:       l.Description,
+			Assignment:        l.Assignment,
+			AccountID:         l.AccountID,
+			Amount:            l.Amount,
+			Total:             l.Total,
+			ListingID:         l.ListingID,
+			ReservationID:     l.ReservationID,
+			ContactID:         l.ContactID,
+			StatementID:       l.OwnerStatementID,
+			OwnershipPeriodID: l.OwnershipPeriodID,
+			Party:             l.Party,
+			MatchCode:         l.MatchReservationConfirmationCode,
+			MatchGuest:        l.MatchReservationStripeGuestRef,
+			MatchType:         l.MatchLineTypeClassification,
+			Follows:           l.FollowsReservation,
 		}
 
 		// Columns of a tax or a markup stay null without one.

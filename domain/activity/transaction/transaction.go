@@ -166,11 +166,12 @@ type Line struct {
 	// FollowsReservation also makes a stored line move with the stay: see followStays.
 	FollowsReservation bool `json:"followsReservation" doc:"Whether the listing was left to the reservation: it changes when the stay moves to another listing. A listing that the caller named stays."`
 
-	OwnerStatementID *id.ID            `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
-	Party            *ledger.Party     `json:"party" doc:"The party that has the income or cost; null for money that is held for others."`
-	ContactID        *id.ID            `json:"contactId"`
-	Contact          *contact.Ref      `json:"contact"`
-	Issues           []finding.Finding `json:"issues"`
+	OwnerStatementID  *id.ID            `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
+	OwnershipPeriodID *id.ID            `json:"ownershipPeriodId" doc:"The ownership period that was named; null for who owned the nights of the reservation, else the listing on the date."`
+	Party             *ledger.Party     `json:"party" doc:"The party that has the income or cost; null for money that is held for others."`
+	ContactID         *id.ID            `json:"contactId"`
+	Contact           *contact.Ref      `json:"contact"`
+	Issues            []finding.Finding `json:"issues"`
 
 	RecurringTemplate *TemplateRef `json:"recurringTemplate"`
 

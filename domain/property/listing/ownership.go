@@ -70,6 +70,17 @@ func Covering(periods []Period, d day.Day) *Period {
 	return nil
 }
 
+// Named returns the period with an id, or nil.
+func Named(periods []Period, one id.ID) *Period {
+	for i := range periods {
+		if periods[i].ID == one {
+			return &periods[i]
+		}
+	}
+
+	return nil
+}
+
 // overlaps reports whether two periods share a day. A missing start or end means forever.
 func (p *Period) overlaps(o *Period) bool {
 	return Span{p.StartAt, p.EndAt}.Overlaps(Span{o.StartAt, o.EndAt})

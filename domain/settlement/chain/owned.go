@@ -44,8 +44,8 @@ func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[
 
 	// The end balance of the last saved statement contains everything before it, so only later entries are added up.
 	rows, err := db.Select[row](ctx, tx, `
-		select k.period as ownership_period_id, k.currency, (b.balance - case when s.end_at is null then `+ReserveSQL("k.currency")+`
-			else greatest(0, least(s.reserve, `+ReserveSQL("k.currency")+`) - greatest(0, -b.earned)) end)::bigint as available
+		select k.period as ownership_period_id, k.currency, (b.balance - case when s.end_at is null then `+ReserveSQL("k.currency", "@on::date")+`
+			else greatest(0, least(s.reserve, `+ReserveSQL("k.currency", "@on::date")+`) - greatest(0, -b.earned)) end)::bigint as available
 		from unnest(@periods::uuid[], @currencies::text[]) k (period, currency)
 		join listing_ownership_period p on p.team_id = @team and p.id = k.period
 		join listing l on l.team_id = @team and l.id = p.listing_id

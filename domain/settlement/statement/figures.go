@@ -22,7 +22,18 @@ type Financials struct {
 // Funds are the figures of a statement with the part of them that guests have paid.
 type Funds struct {
 	Financials
-	Collected money.Cents `json:"collected" doc:"Available less what guests still owe today on the stays that are counted in it, of each stay no more than it brought the owners. What is suggested to pay unless the team's payoutBasis is books."`
+	Collected      money.Cents `json:"collected" doc:"Available less what guests owe on the stays that are counted in it, of each stay no more than it brought the owners. Of a published statement as it was when it was published."`
+	CollectedToday money.Cents `json:"collectedToday" doc:"The same with what guests owe today. What is suggested to pay unless the team's payoutBasis is books."`
+}
+
+// funds returns figures with the part of them that guests have paid: owed is what they owe today.
+func (r *row) funds(f Financials, owed money.Cents) Funds {
+	today := f.Available - owed
+	if r.Collected != nil {
+		return Funds{f, *r.Collected, today}
+	}
+
+	return Funds{f, today, today}
 }
 
 // complete returns the figures with those filled in that follow from the others.

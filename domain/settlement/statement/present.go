@@ -228,7 +228,7 @@ func (t *viewData) statement(r *row) Statement {
 			Members: members,
 		},
 		Total:         f.NetIncome,
-		Financials:    Funds{f, f.Available - t.owed[r.id()]},
+		Financials:    r.funds(f, t.owed[r.id()]),
 		Shares:        shares(owners, standings),
 		Summary:       f.summary(t.summaryType(r)),
 		Parts:         r.divideFigures(h, &f),

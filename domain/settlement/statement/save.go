@@ -220,13 +220,35 @@ func updateStatus(ctx context.Context, tx *db.Tx, ids []id.ID, in intent) error 
 	// updateWordsSQL reads the new status, so it comes second.
 	err := tx.Pipeline(ctx, db.Stmt{
 		SQL: `
-		update statement set status = @status::text, published_at = case when @status::text = 'published' then @now::timestamptz end,
+		update statement set status = @status::text, published_at = case when @status::text = 'published' then @now::timestamptz end, collected = null,
 			email_delivery = @email::boolean and @status::text = 'published', updated_at = @now::timestamptz
 		where team_id = @team and id = any(@ids)`,
 		Args: db.Args{"team": tx.Team, "ids": ids, "status": string(in.to), "email": in.email, "now": tx.Now},
 	}, updateWordsSQL(tx, ids))
 	if err != nil {
 		return fmt.Errorf("change statements: %w", err)
+	}
+
+	return nil
+}
+
+// keepCollected keeps with statements that are published what guests have paid of their available balance by now.
+func keepCollected(ctx context.Context, tx *db.Tx, rows []row) error {
+	owed, err := loadUncollected(ctx, tx, rows)
+	if err != nil {
+		return err
+	}
+
+	ids, cents := rowIDs(rows), make([]money.Cents, len(rows))
+	for i, v := range ids {
+		cents[i] = owed[v]
+	}
+
+	_, err = tx.Exec(ctx, `
+		update statement s set collected = s.balance_end - s.reserve - o.owed from unnest(@ids::uuid[], @owed::bigint[]) o (id, owed)
+		where s.team_id = @team and s.id = o.id`, db.Args{"team": tx.Team, "ids": ids, "owed": cents})
+	if err != nil {
+		return fmt.Errorf("keep what was collected: %w", err)
 	}
 
 	return nil
@@ -288,10 +310,16 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 		}
 	}
 
-	// E-mails go out for those that became published now.
-	if published := slices.Concat(by[create], by[publish]); in.email && in.to == Published && len(published) > 0 {
-		if err := queueMails(ctx, tx, rowIDs(published)); err != nil {
+	// What was collected is kept, and e-mails go out, for those that became published now.
+	if published := slices.Concat(by[create], by[publish]); in.to == Published && len(published) > 0 {
+		if err := keepCollected(ctx, tx, published); err != nil {
 			return err
+		}
+
+		if in.email {
+			if err := queueMails(ctx, tx, rowIDs(published)); err != nil {
+				return err
+			}
 		}
 	}
 

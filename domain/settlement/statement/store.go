@@ -36,6 +36,7 @@ type row struct {
 	Payouts           money.Cents
 	BalanceEnd        money.Cents
 	Reserve           money.Cents
+	Collected         *money.Cents // of a published statement
 	ListingName       string
 	ListingRef        *string
 	DefaultCurrency   string
@@ -102,15 +103,15 @@ func (r *row) shortRef() string {
 var rowColumns = `g.id, g.short_ref, g.unique_ref, g.ownership_period_id, g.listing_id, g.currency, g.start_at,
 	coalesce(g.end_at, (g.start_at + interval '1 month')::date - 1) as end_at, coalesce(g.status, 'draft') as status,
 	coalesce(g.balance_start, 0) as balance_start, coalesce(g.net_revenue, 0) as net_revenue, coalesce(g.expenses, 0) as expenses,
-	coalesce(g.payouts, 0) as payouts, coalesce(g.balance_end, 0) as balance_end, coalesce(g.reserve, ` + chain.ReserveSQL("g.currency") + `) as reserve,
+	coalesce(g.payouts, 0) as payouts, coalesce(g.balance_end, 0) as balance_end, coalesce(g.reserve, ` + chain.ReserveSQL("g.currency", "((g.start_at + interval '1 month')::date - 1)") + `) as reserve,
 	l.name as listing_name, l.unique_ref as listing_ref, l.default_currency, p.start_at as period_start_at, p.end_at as period_end_at,
-	coalesce(g.imported, false) as imported, g.published_at,
+	coalesce(g.imported, false) as imported, g.published_at, g.collected,
 	(select statement_start_at from team where id = @team) as statements_from`
 
 // keyTables selects the statements of the keys @periods, @currencies and @starts, in the form of rowTablesSQL.
 const keyTables = `(
 	select k.place, k.ownership_period_id, o.listing_id, k.currency, k.start_at, s.end_at, s.id, s.short_ref, s.unique_ref, s.status, s.balance_start, s.net_revenue,
-		s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at
+		s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at, s.collected
 	from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) with ordinality k (ownership_period_id, currency, start_at, place)
 	join listing_ownership_period o on o.team_id = @team and o.id = k.ownership_period_id
 	left join statement s on s.team_id = @team and s.ownership_period_id = k.ownership_period_id and s.currency = k.currency and s.start_at = k.start_at

@@ -96,7 +96,7 @@ drafts as (
 )
 -- Last, saved statements take the place of their drafts.
 select ownership_period_id, listing_id, currency, start_at, s.end_at, s.id, s.short_ref, s.unique_ref, s.status,
-	s.balance_start, s.net_revenue, s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at
+	s.balance_start, s.net_revenue, s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at, s.collected
 from drafts
 full join (select * from statement where team_id = @team and {keys}) s
 	using (ownership_period_id, listing_id, currency, start_at)

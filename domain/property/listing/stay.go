@@ -1,0 +1,66 @@
+package listing
+
+import (
+	"stayledger/platform/day"
+)
+
+// Nights are the nights of a stay, from CheckIn to the one before CheckOut.
+type Nights struct {
+	CheckIn, CheckOut day.Day
+	// ByNight is set when the stay is recognised night by night.
+	ByNight bool
+}
+
+// Owned is the part of an amount of a stay that belongs to one ownership period, nil for nobody: that of the nights
+// From (inclusive) to To (exclusive), counted from the check-in.
+type Owned struct {
+	Period   *Period
+	From, To int
+}
+
+// Owner returns the ownership period that an entry of the stay dated on a day belongs to, if the stay is not recognised
+// by night: the one that covers the day. An owner who came after the last night has no part of the stay; then, and on a
+// day that nobody owns, it is the period of the owned night that is nearest to the day, of two equally near the earlier. It
+// is nil for a stay without any owned night.
+func (n Nights) Owner(periods []Period, at day.Day) (nearest *Period) {
+	if p := Covering(periods, at); p != nil && (p.StartAt == nil || p.StartAt.Before(n.CheckOut)) {
+		return p
+	}
+
+	// Only a strictly nearer night replaces what was found, so the earlier of two wins.
+	distance := 0
+
+	for on := n.CheckIn; on.Before(n.CheckOut); on = on.AddDays(1) {
+		away := max(on.DaysUntil(at), at.DaysUntil(on))
+		if nearest != nil && away >= distance {
+			continue
+		}
+
+		if p := Covering(periods, on); p != nil {
+			nearest, distance = p, away
+		}
+	}
+
+	return nearest
+}
+
+// Owners returns the parts of an amount of the stay dated on a day: a single one of the whole stay, or if it is recognised
+// by night one for each run of nights with one owner.
+func (n Nights) Owners(periods []Period, at day.Day) (out []Owned) {
+	count := n.CheckIn.DaysUntil(n.CheckOut)
+	if !n.ByNight {
+		return []Owned{{Period: n.Owner(periods, at), To: count}}
+	}
+
+	for night := range count {
+		p := Covering(periods, n.CheckIn.AddDays(night))
+		if last := len(out) - 1; last >= 0 && out[last].Period == p {
+			out[last].To = night + 1
+			continue
+		}
+
+		out = append(out, Owned{Period: p, From: night, To: night + 1})
+	}
+
+	return out
+}
