@@ -62,3 +62,38 @@ func listingAt(mappings *apitest.Response, name string) string {
 
 	return ""
 }
+
+// Lines of journals that people have written for a stay of the source name that of the target, in closed books, too; those for a
+// stay that is lost go on to name it.
+//
+// Proves: CUT-41, CUT-46.
+func TestJournalsOfPeopleFollowTheirStay(t *testing.T) {
+	t.Parallel()
+	m := newMoving(t, nil)
+	m.both("stay", "2026-07-03", "2026-07-06", 300)
+	m.before("lost", "2026-07-10", "2026-07-12", 100)
+	m.begin()
+
+	journals := map[string]string{}
+
+	for _, name := range []string{"stay", "lost"} {
+		journals[name] = m.Post("/general-ledger/journals", object{"date": "2026-06-02", "lines": array{
+			object{"accountId": m.Account("1000"), "centTotal": 1_000},
+			object{"accountId": m.Account("5200"), "centTotal": -1_000, "listingId": m.home.ID, "reservationId": m.find(m.connection, name).String("id")},
+		}}).Want(201).String("id")
+	}
+
+	m.Post("/team/books-closing", object{"booksClosedAt": "2026-07-01", "reason": "Done"}).Want(201)
+	m.apply()
+
+	for name, want := range map[string]string{"stay": m.find(m.target, "stay").String("id"), "lost": m.find(m.connection, "lost").String("id")} {
+		if got := m.Get("/general-ledger/journals/" + journals[name]).Want(200); got.String("lines.1.reservationId") != want {
+			t.Errorf("the journal of %s is %s", name, got.Body)
+		}
+
+		entries := m.Get("/reports/journal-entries?startDate=2025&endDate=2028&accountIds=" + m.Account("5200").String() + "&reservationIds=" + want).Want(200)
+		if entries.Len("data") != 1 || entries.Int("data.0.centTotal") != -1_000 {
+			t.Errorf("the entries of %s are %s", name, entries.Body)
+		}
+	}
+}
