@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"stayledger/platform/id"
+	sandbox "stayledger/provider/sandbox/pms"
 )
 
 // twin returns the listing of the target, which the owner of the house has, too, from its first day on.
@@ -214,5 +215,27 @@ func TestFeeAdjustmentsGoAlong(t *testing.T) {
 
 	if got := m.Get("/sync-conflicts").Want(200); got.Len("data") != 0 {
 		t.Errorf("the conflicts are %s", got.Body)
+	}
+}
+
+// What the target says of its listing later is said of the one that is left.
+//
+// Proves: CUT-43.
+func TestTheTargetGoesOnToSpeakOfTheListingThatIsLeft(t *testing.T) {
+	t.Parallel()
+	m := newApart(t)
+	twin := m.find(m.target, "new").String("listingId")
+	m.apply()
+	m.to.SetListing(sandbox.Listing{ID: "T1", Name: "House 1", Address: &sandbox.Address{Street: "1 Hill Road", City: "Mill", Country: "us"}, Currency: "usd"})
+	m.after("later", "2026-07-20", "2026-07-22", 100)
+	m.syncTarget()
+
+	house, old := m.Get("/listings/"+m.home.ID.String()).Want(200), m.Get("/listings/"+twin).Want(200)
+	if !house.Has("address.line1") || house.String("address.line1") != "1 Hill Road" || old.String("status") != "inactive" || old.Has("address.line1") {
+		t.Errorf("the listings are %s and %s", house.Body, old.Body)
+	}
+
+	if got := m.find(m.target, "later"); got.ID("listingId") != m.home.ID {
+		t.Errorf("a later stay is %s", got.Body)
 	}
 }
