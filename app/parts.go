@@ -109,7 +109,7 @@ func Parts(o External, c Config) parts.Part {
 		}),
 		account.Part(journals),
 		contact.Part(o.Box),
-		payee.Part(o.Box, o.Providers),
+		payee.Part(o.Box, o.Providers, o.Mail),
 		connection.Part(connection.Config{
 			Box: o.Box, Private: c.LocalProviders, PublicURL: c.PublicURL, Journals: journals,
 			Apps: apps,

@@ -67,6 +67,8 @@ var noUses = map[string]map[string]string{
 		"bank_rule.vendor_contact_id":     "the rule has an issue when the contact is gone",
 		"delivery_email.contact_id":       "history outlives its records",
 		"legacy_ownership.contact_id":     "goes with the contact",
+		"contact_former_email.contact_id": "goes with the contact",
+		"payee_change.contact_id":         "goes with the contact",
 		"payee_method.contact_id":         "goes with the contact",
 		"transaction_template.contact_id": "a template keeps its accounts only",
 	},
@@ -86,10 +88,16 @@ var noUses = map[string]map[string]string{
 		"statement_import.listing_id":         "its statement is a use",
 	},
 	"listing_ownership_period": {
-		"ledger_delta.ownership_period_id":         "sums of entries",
-		"ledger_owner_kept.ownership_period_id":    "sums of entries",
-		"listing_ownership_member.period_id":       "goes with the period",
-		"statement_batch_item.ownership_period_id": "answers of an operation",
+		"journal_line.ownership_period_id":           "the date says whose it is when the period is gone",
+		"reservation_adjustment.ownership_period_id": "the nights say whose it is when the period is gone",
+		"transaction_line.ownership_period_id":       "the nights or the date say whose it is when the period is gone",
+		"ledger_delta.ownership_period_id":           "sums of entries",
+		"ledger_owner_kept.ownership_period_id":      "sums of entries",
+		"listing_ownership_member.period_id":         "goes with the period",
+		"statement_batch_item.ownership_period_id":   "answers of an operation",
+	},
+	"payee_method": {
+		"payee_change.method_id": "goes with the method",
 	},
 	"reservation": {
 		"reservation_adjustment.reservation_id": "goes with the reservation",
@@ -104,7 +112,8 @@ var noUses = map[string]map[string]string{
 // the reason.
 var stay = map[string]map[string]string{
 	"contact": {
-		"delivery_email.contact_id": "history outlives its records",
+		"contact_former_email.contact_id": "addresses of before",
+		"delivery_email.contact_id":       "history outlives its records",
 	},
 	"listing": {
 		"ledger_balance_kept.listing_id": "sums of entries",

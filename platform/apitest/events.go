@@ -53,7 +53,7 @@ var records = map[string]record{
 	"opening_balance":           {entity: "transaction", id: "transaction_id"},
 	"opening_trial_balance":     {entity: "team", id: "team_id", unshown: "refreshed_at"}, // when its transactions were last made anew
 	"opening_trial_balance_row": {entity: "team", id: "team_id"},
-	"payee_method":              {entity: "payment-method", id: "id", unshown: "chosen_at, numbers"}, // the order in which defaults were chosen; sealed
+	"payee_method":              {entity: "payment-method", id: "id", unshown: "chosen_at, chosen_by, released_at, numbers"}, // who chose it is what the event says; sealed
 	"payment":                   {entity: "payment", id: "id", unshown: "ask_at, unknown_since, recovery_operation_id"},
 	"payment_approval":          {entity: "payment-approval", id: "id", unshown: "operation_id"},
 	"payment_limit":             {entity: "team", id: "team_id"},
@@ -117,6 +117,9 @@ var derived = map[string]string{
 	"migration_record":         "which record is which of another team",
 	"statement_origin":         "where an imported statement comes from; its event tells of the import",
 	"listing_connection":       "what a system says of its listings; the event of the connection tells which listings they are",
+	"contact_former_email":     "addresses of before, which the events of the contact tell",
+	"payee_change":             "what was done to payment methods, a trail of its own",
+	"payee_letter":             "what was sent, a trail of its own",
 	"payment_batch":            "how payments are sent together",
 	"payment_batch_counter":    "numbers that were given",
 	"payment_callback":         "messages that were seen",

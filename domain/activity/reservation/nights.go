@@ -52,8 +52,8 @@ func LoadNights(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Nights, 
 	return out, nil
 }
 
-// loadOwnersMoney loads the active transactions with lines of the owners that name reservations, on listings that have
-// changed hands: whose they are depends on the nights.
+// loadOwnersMoney loads the active transactions with lines of the owners that name reservations, on listings that have had
+// several owners: the nights decide which of them has the money.
 func loadOwnersMoney(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	if len(ids) == 0 {
 		return nil, nil

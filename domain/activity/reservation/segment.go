@@ -109,7 +109,7 @@ func (in *Input) wholeStay(at day.Day) segment {
 	return segment{at: at, period: in.periodAt(at), to: nights, nights: nights}
 }
 
-// periodAt returns the ownership period that an entry dated on a day belongs to, nil for nobody.
+// periodAt returns the ownership period that an entry dated on a day belongs to, nil for none.
 func (in *Input) periodAt(at day.Day) *listing.Period {
 	return in.nights().Owner(in.Periods, at)
 }
@@ -137,7 +137,7 @@ func (in *Input) byOwner(at day.Day) []segment {
 }
 
 // nightly cuts a stay of so many nights for pro rata recognition: one segment for each run of nights that share a
-// month and an ownership period and are on one side of the first day of the books. A night that nobody owns is nobody's.
+// month and an ownership period and are on one side of the first day of the books. A night without an owner has no period.
 func (in *Input) nightly(nights int) []segment {
 	var out []segment
 

@@ -393,7 +393,7 @@ func HasOwnerAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.D
 	return len(f.ownersAt(&Transaction{IsOpeningBalance: true}, &Line{ListingID: &listingID}, at)) > 0, nil
 }
 
-// ownersAt returns the ownership periods that have a line on a day, none if nobody owns it. A line that pays an owner
+// ownersAt returns the ownership periods that have a line on a day, none if it has no owner. A line that pays an owner
 // statement belongs to the statement's own period, whoever owns the listing by then, and one that names a period to that.
 // A line of a stay belongs to the owners of its nights. An opening balance is dated the day before the first day on
 // record; if no one owned the listing on that day, it belongs to the owner of the next day.

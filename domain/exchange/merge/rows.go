@@ -96,6 +96,7 @@ var contactRows = []rows{
 	{kind: kindEntries, table: "ledger_entry", columns: []string{"contact_id"}},
 	{kind: kindPayments, table: "payment", columns: []string{"contact_id"}},
 	{kind: kindMethods, table: "payee_method", columns: []string{"contact_id"}},
+	{table: "payee_change", columns: []string{"contact_id"}},
 	{kind: kindTemplates, table: "transaction_template", columns: []string{"contact_id", "lines"}, version: "t.id::text || t.updated_at::text"},
 	{kind: kindRules, table: "bank_rule", columns: []string{"vendor_contact_id"}},
 	{kind: kindLinks, table: "access_owner_link", columns: []string{"contact_id"}, version: "t.id::text"},

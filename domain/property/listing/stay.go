@@ -11,7 +11,7 @@ type Nights struct {
 	ByNight bool
 }
 
-// Owned is the part of an amount of a stay that belongs to one ownership period, nil for nobody: that of the nights
+// Owned is the part of an amount of a stay that belongs to one ownership period, nil for no one: that of the nights
 // From (inclusive) to To (exclusive), counted from the check-in.
 type Owned struct {
 	Period   *Period
@@ -20,7 +20,7 @@ type Owned struct {
 
 // Owner returns the ownership period that an entry of the stay dated on a day belongs to, if the stay is not recognised
 // by night: the one that covers the day. An owner who came after the last night has no part of the stay; then, and on a
-// day that nobody owns, it is the period of the owned night that is nearest to the day, of two equally near the earlier. It
+// day without an owner, it is the period of the owned night that is nearest to the day, of two equally near the earlier. It
 // is nil for a stay without any owned night.
 func (n Nights) Owner(periods []Period, at day.Day) (nearest *Period) {
 	if p := Covering(periods, at); p != nil && (p.StartAt == nil || p.StartAt.Before(n.CheckOut)) {

@@ -39,9 +39,11 @@ func endpoints(box *seal.Box, used *parts.Usage) []api.Endpoint {
 			Tag:     tag,
 			Summary: "Pay a contact by ACH",
 			Doc: "Keeps the account, sealed, and starts an operation that verifies it: with the payment provider of " +
-				"an active connection, else by the routing number alone. The contact is paid to a verified account " +
-				"from then on; when it is rejected, the contact is paid as before. The account of a " +
-				"method that is in use is verified again under the same method. Fails with 400 for a routing number " +
+				"an active connection, else by the routing number alone. The first verified account of a contact is " +
+				"the one that it is paid to; another becomes that only by PUT. The first payment by a provider to an " +
+				"account is guarded by the team's destinationGuard. The contact's address, and one that was changed " +
+				"shortly before, get a letter. The account of a method that is in use is verified again under the " +
+				"same method. Fails with 400 for a routing number " +
 				"that is none (issue routingNumberInvalid).",
 			Scopes: []string{"contacts:write"},
 			Status: http.StatusAccepted,
@@ -66,6 +68,28 @@ func endpoints(box *seal.Box, used *parts.Usage) []api.Endpoint {
 			Scopes:  []string{"contacts:write"},
 			DryRun:  true,
 		}, put),
+		api.Write(api.Endpoint{
+			Method:  http.MethodPost,
+			Path:    "/contacts/{id}/payment-methods/{methodId}/release",
+			ID:      "releasePaymentMethod",
+			Tag:     tag,
+			Summary: "Free a payment method for its first payment",
+			Errors:  apierr.List{errNotReady, ErrSelf},
+			Doc: "A second person frees what the team's destinationGuard holds. Failures in order: 404; 400 for one " +
+				"that is not verified; `selfModification` for whoever added it or made it the default, with whatever " +
+				"key. Whoever frees it does not make the first payment.",
+			Scopes: []string{"payments:approve"},
+			DryRun: true,
+		}, free),
+		api.Read(api.Endpoint{
+			Method:  http.MethodGet,
+			Path:    "/payment-methods/changes",
+			ID:      "listPaymentMethodChanges",
+			Tag:     tag,
+			Summary: "List who changed where money goes",
+			Doc:     "What was done to the payment methods of contacts, by whom, and who was written to. Nothing of it is ever changed.",
+			Scopes:  []string{"contacts:read"},
+		}, listChanges),
 		api.Write(api.Endpoint{
 			Method:  http.MethodDelete,
 			Path:    "/contacts/{id}/payment-methods/{methodId}",
@@ -193,9 +217,8 @@ func (e edge) findOrInsert(ctx context.Context, tx *db.Tx, contact id.ID, a *ACH
 			return id.Zero, err
 		}
 
-		// The caller wants to use this account, so it counts as chosen now.
 		if account.Routing == a.RoutingNumber && account.Number == a.AccountNumber {
-			return like[i].ID, updateChosen(ctx, tx, like[i].ID)
+			return like[i].ID, nil
 		}
 	}
 
@@ -231,12 +254,29 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Method, error) {
 		return nil, errNotReady
 	}
 
-	// Choosing it now makes it newer than the default, so it replaces that.
-	if err := updateChosen(ctx, tx, m.ID); err != nil {
-		return nil, err
+	if !m.IsDefault {
+		if err := makeDefault(ctx, tx, m); err != nil {
+			return nil, err
+		}
 	}
 
-	if err := updateDefault(ctx, tx, m); err != nil {
+	return loadMethod(ctx, tx, in.ID, in.MethodID)
+}
+
+// free frees a verified method for payments of others.
+func free(ctx context.Context, tx *db.Tx, in *methodInput) (*Method, error) {
+	m, err := lockMethod(ctx, tx, in.ID, in.MethodID)
+
+	switch {
+	case err != nil:
+		return nil, err
+	case m.Status != Verified:
+		return nil, errNotReady
+	case m.Destination.By != nil && *m.Destination.By == tx.Actor.User:
+		return nil, ErrSelf
+	}
+
+	if err := release(ctx, tx, m); err != nil {
 		return nil, err
 	}
 

@@ -105,7 +105,7 @@ func TestAProviderVerifiesAccounts(t *testing.T) {
 	x.wantReady("1111")
 	x.add(ach("3333"))
 	x.Work()
-	x.wantReady("3333")
+	x.wantReady("1111") // another one is there
 
 	if keys := x.provider.asked(); len(keys) != 3 || keys[0] != first.ID.String() {
 		t.Errorf("asked with the keys %v", keys)
@@ -114,7 +114,7 @@ func TestAProviderVerifiesAccounts(t *testing.T) {
 	x.provider.say("2222", nil)
 	x.add(ach("2222")) // the provider would repeat its answer under the old key
 	x.Work()
-	x.wantReady("2222")
+	x.wantReady("1111")
 
 	if got := x.methods(); len(got) != 4 {
 		t.Errorf("methods: %+v", got)
@@ -168,10 +168,10 @@ func TestTheSameAccountStaysTheSameMethod(t *testing.T) {
 	first := x.method("1111").ID
 	x.add(ach("2222"))
 	x.Work()
-	x.wantReady("2222")
+	x.Put(x.path()+"/"+x.method("2222").ID.String(), object{"isDefault": true}).Want(200)
 	x.add(ach("1111"))
 	x.Work()
-	x.wantReady("1111")
+	x.wantReady("2222") // it was added before
 
 	if got := x.methods(); len(got) != 2 || x.method("1111").ID != first {
 		t.Errorf("methods: %+v", got)
@@ -203,11 +203,12 @@ func TestARejectedDefaultIsNotPaid(t *testing.T) {
 	x := newWorld(t)
 	x.connect()
 
-	for _, number := range []string{"1111", "2222"} {
+	for _, number := range []string{"2222", "1111"} {
 		x.add(ach(number))
 		x.Work()
 	}
 
+	x.wantReady("2222")
 	x.provider.say("2222", rejected)
 	x.add(ach("2222"))
 	x.Work()
@@ -259,7 +260,7 @@ func TestMethodsAreArchived(t *testing.T) {
 	x := newWorld(t)
 
 	connected := x.connect()
-	for _, number := range []string{"1111", "2222"} {
+	for _, number := range []string{"2222", "1111"} {
 		x.add(ach(number))
 		x.Work()
 	}
@@ -284,7 +285,7 @@ func TestMethodsAreArchived(t *testing.T) {
 	x.Put(path, object{"isDefault": true}).WantError(apierr.CodeBadRequest, "")
 	x.add(ach("2222"))
 	x.Work()
-	x.wantReady("2222")
+	x.wantReady("") // another one is there, and nobody has chosen
 
 	if len(x.methods()) != 3 {
 		t.Errorf("an archived method came back: %+v", x.methods())
@@ -628,5 +629,16 @@ func TestVerificationsOfOneContactTakeTurns(t *testing.T) {
 		}
 	}
 
-	x.wantReady("4444")
+	// The first one that was verified is the default, whichever that is.
+	defaults := 0
+
+	for _, m := range x.methods() {
+		if m.IsDefault {
+			defaults++
+		}
+	}
+
+	if defaults != 1 {
+		t.Errorf("%d defaults: %+v", defaults, x.methods())
+	}
 }

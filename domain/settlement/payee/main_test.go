@@ -102,7 +102,7 @@ func newWorld(t *testing.T, open ...payapp.Opener) *world {
 	}
 
 	open = append(open, payapp.Open(box, pay.AllowPrivate(true)))
-	all := parts.Join((&payment.Gateway{}).Part(), contact.Part(box), payee.Part(box, open[0]), operation.Part(time.Hour),
+	all := parts.Join((&payment.Gateway{}).Part(), contact.Part(box), payee.Part(box, open[0], nil), operation.Part(time.Hour),
 		connection.Part(connection.Config{Box: box, Private: true, Apps: payapp.Apps(payapp.Open(box, pay.AllowPrivate(true)), pay.AllowPrivate(true))}))
 	p := &provider{answers: map[string]func(http.ResponseWriter){}}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))

@@ -26,6 +26,11 @@ func MoveContact(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 		return fmt.Errorf("move the payment methods of a contact: %w", err)
 	}
 
+	if _, err := tx.Exec(ctx, `update payee_change set contact_id = @into where team_id = @team and contact_id = @from`,
+		db.Args{"team": tx.Team, "from": from, "into": into}); err != nil {
+		return fmt.Errorf("move the changes of payment methods: %w", err)
+	}
+
 	audit.NoteMoved(tx, audit.PaymentMethod, changed, "contactId", audit.ContactMove(from, into))
 
 	return nil

@@ -1,9 +1,9 @@
 // Package payee owns the payment methods of contacts: ACH accounts that are sealed and verified, and which of them is
 // the default.
 //
-// The numbers of a method never change: other numbers make another method. A verified method becomes the default one,
-// with which its contact is paid, unless another was chosen since. When a default method goes, no other takes its place
-// by itself, because a person must decide where money goes.
+// The numbers of a method never change: other numbers make another method. The first verified method of a contact becomes
+// the default one, with which the contact is paid. After that a person must decide where money goes: no other method
+// becomes the default by itself, also when the default goes. The first payment by a provider to a method is guarded (Guard).
 package payee
 
 import (
@@ -44,6 +44,13 @@ var (
 	errNotReady = apierr.New(apierr.CodeBadRequest, "", "Payment method is not verified")
 )
 
+// ErrSelf refuses a decision on money by whoever has asked for it, or has chosen where it goes.
+var ErrSelf = apierr.New(
+	apierr.CodeForbidden,
+	apierr.ReasonSelfModification,
+	"Whoever has asked for payments, or chosen where they go, does not decide on them",
+)
+
 // Method is a payment method of a contact.
 type Method struct {
 	ID            id.ID           `json:"id"`
@@ -59,12 +66,13 @@ type Method struct {
 	CreatedAt     day.Instant     `json:"createdAt"`
 	UpdatedAt     day.Instant     `json:"updatedAt"`
 
+	Destination Destination `json:"destination" doc:"How old it is as a place where money goes, and who made it one."`
+
 	Issues []finding.Finding `json:"issues" db:"-" doc:"payProviderRecipientNotReady for each app of an active connection that can never pay to it, with the app and the cause."`
 
 	// Apps are those of the team's active connections.
-	Apps     []connection.AppID `json:"-"`
-	Numbers  []byte             `json:"-"`
-	ChosenAt day.Instant        `json:"-"`
+	Apps    []connection.AppID `json:"-"`
+	Numbers []byte             `json:"-"`
 }
 
 // LockDefaults returns the default method of each of the contacts that has one. Default methods are verified. They are
@@ -85,6 +93,22 @@ func LockDefaults(ctx context.Context, tx *db.Tx, contacts []id.ID) (map[id.ID]M
 	}
 
 	return out, nil
+}
+
+// LockMethods returns methods, locked for sharing as LockDefaults does.
+func LockMethods(ctx context.Context, tx *db.Tx, methods []id.ID) ([]Method, error) {
+	found, err := db.Select[Method](ctx, tx, `select `+columns+` from payee_method m where m.team_id = @team and m.id = any(@methods) order by m.id for share of m`,
+		db.Args{"team": tx.Team, "methods": methods})
+	if err != nil {
+		return nil, fmt.Errorf("read payment methods: %w", err)
+	}
+
+	return found, nil
+}
+
+// LockMethod returns a method, locked for sharing as LockDefaults does. It fails with apierr.NotFound.
+func LockMethod(ctx context.Context, tx *db.Tx, method id.ID) (*Method, error) {
+	return loadMethod(ctx, tx, id.Zero, method, "for share of m")
 }
 
 // findIssues sets an issue for each app of the team that can never pay to the method.

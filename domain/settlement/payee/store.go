@@ -13,9 +13,14 @@ import (
 	"stayledger/platform/page"
 )
 
-const columns = `m.id, m.contact_id, m.kind, m.status, m.account_holder, m.account_type, m.last4, m.routing_last4, m.is_default, m.chosen_at,
+const columns = `m.id, m.contact_id, m.kind, m.status, m.account_holder, m.account_type, m.last4, m.routing_last4, m.is_default,
 	m.verified_at, m.created_at, m.updated_at, m.numbers, array(select distinct c.app_id from connection c
-	where c.team_id = m.team_id and c.status = 'active' order by 1) as apps`
+	where c.team_id = m.team_id and c.status = 'active' order by 1) as apps, ` + destinationSQL + ` as destination`
+
+// destinationSQL is the SQL of the destination of a method m.
+const destinationSQL = `jsonb_build_object('since', m.chosen_at, 'by', m.chosen_by, 'releasedAt', m.released_at, 'releasedBy', m.released_by,
+	'isPaid', exists (select from payment p where p.team_id = m.team_id and p.contact_id = m.contact_id and p.payee_method_id = m.id
+		and p.status in ('submitted', 'paid') and p.created_at >= m.chosen_at))`
 
 var sorts = page.Sorts{{Name: "createdAt", Expr: "m.created_at"}}
 
@@ -96,8 +101,8 @@ func loadAlike(ctx context.Context, tx *db.Tx, m *Method) ([]Method, error) {
 // insertMethod inserts a method and writes the audit event.
 func insertMethod(ctx context.Context, tx *db.Tx, m *Method) error {
 	_, err := tx.Exec(ctx, `
-		insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, created_at, updated_at)
-		values (@team, @id, @contact, 'pending', @holder, @type, @last4, @routing, @numbers, @now, @now, @now)`,
+		insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, chosen_by, created_at, updated_at)
+		values (@team, @id, @contact, 'pending', @holder, @type, @last4, @routing, @numbers, @now, @user, @now, @now)`,
 		db.Args{
 			"team":    tx.Team,
 			"id":      m.ID,
@@ -108,6 +113,7 @@ func insertMethod(ctx context.Context, tx *db.Tx, m *Method) error {
 			"routing": m.RoutingLast4,
 			"numbers": m.Numbers,
 			"now":     tx.Now,
+			"user":    tx.Actor.User,
 		})
 	if err != nil {
 		return fmt.Errorf("keep payment method: %w", err)
@@ -122,18 +128,7 @@ func insertMethod(ctx context.Context, tx *db.Tx, m *Method) error {
 		audit.Ref(audit.RoleOwner, audit.Contact, m.ContactID),
 	)
 
-	return nil
-}
-
-// updateChosen saves that the contact should be paid with the method from now on.
-func updateChosen(ctx context.Context, tx *db.Tx, method id.ID) error {
-	_, err := tx.Exec(ctx, `update payee_method set chosen_at = @now, updated_at = @now where team_id = @team and id = @id`,
-		db.Args{"team": tx.Team, "id": method, "now": tx.Now})
-	if err != nil {
-		return fmt.Errorf("choose payment method: %w", err)
-	}
-
-	return nil
+	return insertChange(ctx, tx, m, Added)
 }
 
 // state holds the fields of a method that change, before and after.
@@ -166,31 +161,56 @@ func updateMethods(ctx context.Context, tx *db.Tx, set, where string, args db.Ar
 	return len(changed), err
 }
 
-// updateDefault makes a verified method the default, unless the present default was chosen later. The caller holds the
-// lock of the contact.
-func updateDefault(ctx context.Context, tx *db.Tx, m *Method) error {
+// makeDefault makes a verified method the one that its contact is paid with. It is a destination from now on, of the user
+// who does it. The caller holds the lock of the contact.
+func makeDefault(ctx context.Context, tx *db.Tx, m *Method) error {
 	args := db.Args{"team": tx.Team, "contact": m.ContactID, "id": m.ID, "now": tx.Now}
 
-	// First take the default from an older choice; then set it if there is none.
-	_, err := updateMethods(ctx, tx, `is_default = false`, `m.contact_id = @contact and m.is_default and m.id <> @id
-		and m.chosen_at <= (select n.chosen_at from payee_method n where n.team_id = @team and n.id = @id)`, args)
+	_, err := updateMethods(ctx, tx, `is_default = false`, `m.contact_id = @contact and m.is_default and m.id <> @id`, args)
 	if err == nil {
-		_, err = updateMethods(ctx, tx, `is_default = true`, `m.id = @id and not m.is_default and not exists (
-			select from payee_method d where d.team_id = @team and d.contact_id = @contact and d.is_default)`, args)
+		_, err = updateMethods(ctx, tx, `is_default = true, chosen_at = @now, chosen_by = @user, released_at = null, released_by = null`,
+			`m.id = @id and not m.is_default`, db.Args{"team": tx.Team, "id": m.ID, "now": tx.Now, "user": tx.Actor.User})
 	}
 
 	if err != nil {
 		return fmt.Errorf("change default payment method: %w", err)
 	}
 
+	return insertChange(ctx, tx, m, MadeDefault)
+}
+
+// setFirstDefault makes a verified method the default if its contact has no other verified one. It stays the
+// destination of whoever added it.
+func setFirstDefault(ctx context.Context, tx *db.Tx, m *Method) error {
+	_, err := updateMethods(ctx, tx, `is_default = true`, `m.id = @id and not m.is_default and not exists (
+		select from payee_method d where d.team_id = @team and d.contact_id = @contact and d.id <> @id and d.status = 'verified')`,
+		db.Args{"team": tx.Team, "contact": m.ContactID, "id": m.ID, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("set the first default payment method: %w", err)
+	}
+
 	return nil
+}
+
+// release frees a destination for payments of others than the user who does it.
+func release(ctx context.Context, tx *db.Tx, m *Method) error {
+	_, err := tx.Exec(ctx, `update payee_method set released_at = @now, released_by = @user, updated_at = @now where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": m.ID, "now": tx.Now, "user": tx.Actor.User})
+	if err != nil {
+		return fmt.Errorf("release payment method: %w", err)
+	}
+
+	audit.Note(tx, audit.Updated, audit.PaymentMethod, m.ID, map[string]any{"releasedBy": m.Destination.ReleasedBy}, map[string]any{"releasedBy": tx.Actor.User},
+		audit.Ref(audit.RoleOwner, audit.Contact, m.ContactID))
+
+	return insertChange(ctx, tx, m, Released)
 }
 
 // updateStatus saves the result of a verification. Only a method in use changes; it reports whether this one did.
 func updateStatus(ctx context.Context, tx *db.Tx, method id.ID, to Status) (bool, error) {
 	// A method that is rejected is no default any more.
 	n, err := updateMethods(ctx, tx, `status = @status::text, is_default = m.is_default and @status = 'verified',
-		verified_at = case when @status = 'verified' then @now else m.verified_at end`, `m.id = @id and m.status in ('pending', 'verified')`,
+		verified_at = case when @status = 'verified' and m.status <> 'verified' then @now else m.verified_at end`, `m.id = @id and m.status in ('pending', 'verified')`,
 		db.Args{"team": tx.Team, "id": method, "status": to, "now": tx.Now})
 	if err != nil {
 		return false, fmt.Errorf("settle payment method: %w", err)

@@ -15,6 +15,7 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/job"
 	"stayledger/platform/seal"
+	"stayledger/provider/mail"
 	"stayledger/provider/pay"
 )
 
@@ -40,7 +41,7 @@ type refusedError struct {
 func (r *refusedError) Unwrap() error { return r.error }
 
 // handlers returns the handlers of the jobs of payment methods.
-func handlers(box *seal.Box, open payapp.Opener) map[job.Kind]job.Handler {
+func handlers(box *seal.Box, open payapp.Opener, sender mail.Sender) map[job.Kind]job.Handler {
 	v := verifier{box: box, open: open}
 	h := operation.External(
 		pay.Timeout+10*time.Second,
@@ -64,7 +65,7 @@ func handlers(box *seal.Box, open payapp.Opener) map[job.Kind]job.Handler {
 		return fail(ctx, tx, j, cause)
 	}
 
-	return map[job.Kind]job.Handler{verifyKind: h}
+	return map[job.Kind]job.Handler{verifyKind: h, letterKind: {Do: postman{sender}.send, Exhausted: giveUp}}
 }
 
 // saveFailure saves the consequences of a failed verification. After any other failure the account is still unknown:
@@ -154,7 +155,7 @@ func (v verifier) verify(ctx context.Context, d *db.DB, scope db.Scope, method i
 			return operation.FailAs(operation.OperationFailed, errNoQuestion)
 		}
 
-		return updateDefault(ctx, tx, m)
+		return setFirstDefault(ctx, tx, m)
 	}, nil
 }
 

@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -8,6 +9,7 @@ import (
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/settlement/chain"
+	"stayledger/domain/settlement/payee"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -52,14 +54,7 @@ type Approval struct {
 	CreatedAt        day.Instant      `json:"createdAt"`
 }
 
-var (
-	errSelf = apierr.New(
-		apierr.CodeForbidden,
-		apierr.ReasonSelfModification,
-		"Whoever has asked for payments does not decide on them",
-	)
-	errDecided = apierr.New(apierr.CodeConflict, "", "The approval is not pending any more")
-)
+var errDecided = apierr.New(apierr.CodeConflict, "", "The approval is not pending any more")
 
 // approvalStatus is the SQL of an approval's status. A pending one without waiting payments is canceled; that is
 // not stored.
@@ -132,6 +127,7 @@ type waiting struct {
 	TransactionID id.ID
 	Type          transaction.Type
 	ContactID     id.ID
+	MethodID      id.ID
 	Amount        money.Cents
 	Currency      string
 	Date          day.Day
@@ -161,14 +157,14 @@ func lockApproval(ctx context.Context, tx *db.Tx, one id.ID) (*Approval, []waiti
 	case err != nil:
 		return nil, nil, err
 	case a.RequestedBy == tx.Actor.User:
-		return nil, nil, errSelf
+		return nil, nil, payee.ErrSelf
 	case a.Status != Pending:
 		return nil, nil, errDecided.With(map[string]any{"reason": "approvalDecided", "status": a.Status})
 	}
 
 	// The payments that were taken back meanwhile are not part of the decision.
 	of, err := db.Select[waiting](ctx, tx, `
-		select p.id, p.batch_id, p.transaction_id, t.type, p.contact_id, p.amount, p.currency, p.date
+		select p.id, p.batch_id, p.transaction_id, t.type, p.contact_id, p.payee_method_id as method_id, p.amount, p.currency, p.date
 		from payment p join transaction t on t.team_id = p.team_id and t.id = p.transaction_id
 		where p.team_id = @team and p.approval_id = @id and p.status = 'awaitingApproval' order by p.id for update of p`, args)
 	if err != nil {
@@ -192,7 +188,7 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 	}
 
 	// Methods, connection and funds may have changed since the payments were asked for.
-	if err := checkMethods(ctx, tx, a.ID); err != nil {
+	if err := checkMethods(ctx, tx, a, of); err != nil {
 		return nil, err
 	}
 
@@ -261,37 +257,59 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 	return a.decide(ctx, tx, Approved, nil, &ack.OperationID)
 }
 
-// checkMethods refuses payments to an account that its provider has rejected since they were asked for. The methods
-// are locked for sharing until the payments are released, so that they do not change in between.
-func checkMethods(ctx context.Context, tx *db.Tx, approval id.ID) error {
-	type row struct {
-		ContactID id.ID
-		Verified  bool
+// checkMethods refuses payments to an account that its provider has rejected since they were asked for, and the first one
+// to a destination that has been chosen since by whoever approves. The methods are locked for sharing until the payments
+// are released, so that they do not change in between.
+func checkMethods(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) error {
+	guard, err := payee.LoadGuard(ctx, tx)
+	if err != nil {
+		return err
 	}
 
-	rows, err := db.Select[row](ctx, tx, `
-		select m.contact_id, m.status = 'verified' as verified from payee_method m
-		where m.team_id = @team and m.id in (
-			select p.payee_method_id from payment p where p.team_id = @team and p.approval_id = @approval and p.status = 'awaitingApproval')
-		order by m.id for share`, db.Args{"team": tx.Team, "approval": approval})
+	rows, err := payee.LockMethods(ctx, tx, methodsOf(of))
 	if err != nil {
-		return fmt.Errorf("read the payment methods of an approval: %w", err)
+		return err
 	}
 
 	// Name all recipients who cannot be paid, not only the first.
-	var rejected []id.ID
+	var (
+		rejected []id.ID
+		cause    string
+	)
 
-	for _, r := range rows {
-		if !r.Verified {
-			rejected = append(rejected, r.ContactID)
+	for i := range rows {
+		m := &rows[i]
+
+		// Whoever approves is the second person, unless the destination is his own.
+		fault := guard.Refusal(&m.Destination, a.RequestedBy, tx.Now)
+		if by := m.Destination.By; by == nil || *by != tx.Actor.User {
+			fault = ""
+		}
+
+		if m.Status != payee.Verified {
+			fault = causeNotVerified
+		}
+
+		if fault != "" {
+			rejected, cause = append(rejected, m.ContactID), cmp.Or(cause, fault)
 		}
 	}
 
 	if rejected != nil {
-		return errRecipient.With(map[string]any{"contactIds": rejected, "cause": causeNotVerified})
+		return errRecipient.With(map[string]any{"contactIds": rejected, "cause": cause})
 	}
 
 	return nil
+}
+
+// methodsOf returns the methods of payments.
+func methodsOf(of []waiting) []id.ID {
+	methods := make([]id.ID, len(of))
+	for i := range of {
+		methods[i] = of[i].MethodID
+	}
+
+	return id.Distinct(methods)
 }
 
 // checkWaiting refuses payments that lack funds or exceed a limit on the day of the approval.

@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/payee"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 )
@@ -178,7 +179,7 @@ func approvalEndpoints() []api.Endpoint {
 			Tag:     tag,
 			Summary: "Approve payments",
 			Errors: apierr.List{
-				errSelf,
+				payee.ErrSelf,
 				errDecided,
 				errConnection,
 				errFunding,
@@ -199,7 +200,7 @@ func approvalEndpoints() []api.Endpoint {
 			ID:      "rejectPayments",
 			Tag:     tag,
 			Summary: "Reject payments",
-			Errors:  apierr.List{errSelf, errDecided},
+			Errors:  apierr.List{payee.ErrSelf, errDecided},
 			Scopes:  decides,
 			Doc: "Cancels the payments. Their payouts are archived, or given back on the first open day when a " +
 				"lock holds them; bills stay open. " + failures + ".",

@@ -15,7 +15,8 @@ const from = `payment p join connection c on c.team_id = p.team_id and c.id = p.
 
 // The texts of a failure are fixed: what a provider says of it stays with us.
 const columns = `p.id, p.short_ref, p.status, c.app_id as provider, p.connection_id, p.transaction_id, p.contact_id,
-	p.payee_method_id as contact_payment_method_id, p.funding_account_id, p.approval_id, b.operation_id, p.amount, p.currency, p.date, case p.status
+	p.payee_method_id as contact_payment_method_id, p.funding_account_id, p.approval_id, b.operation_id, p.amount, p.currency, p.date,
+	jsonb_build_object('since', p.destination_since, 'by', p.destination_by, 'releasedBy', p.destination_released_by) as destination, case p.status
 		when 'failed' then jsonb_build_object('code', 'paymentFailed', 'message', 'The payment failed')
 		when 'canceled' then coalesce((select jsonb_build_object('code', 'paymentRejected', 'message', 'The payment was rejected') from payment_approval a
 			where a.team_id = p.team_id and a.id = p.approval_id and a.status = 'rejected'), jsonb_build_object('code', 'paymentCanceled', 'message', 'The payment was canceled'))

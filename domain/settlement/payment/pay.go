@@ -13,7 +13,6 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/provider/pay"
 )
 
 // Pay says how a transaction is paid: over a connection, or, with nothing but a date, by hand.
@@ -309,27 +308,18 @@ func loadRecipient(ctx context.Context, tx *db.Tx, t *transaction.Transaction) (
 // chooseMethod takes the named method instead of the contact's default. It fails if the method is unknown, or is not a
 // verified one of the contact.
 func (d *Payer) chooseMethod(ctx context.Context, tx *db.Tx, contact, method id.ID) error {
-	type row struct {
-		Ready         bool
-		AccountHolder string
-		AccountType   pay.AccountType
-	}
-
 	// Lock it for sharing, so that the method is not rejected before the payment is written.
-	m, err := db.One[row](ctx, tx, notFoundAt("contactPaymentMethodId"), `
-		select contact_id = @contact and status = 'verified' as ready, account_holder, account_type
-		from payee_method where team_id = @team and id = @id for share`,
-		db.Args{"team": tx.Team, "id": method, "contact": contact})
+	m, err := payee.LockMethod(ctx, tx, method)
 	switch {
+	case errors.Is(err, apierr.NotFound):
+		return notFoundAt("contactPaymentMethodId")
 	case err != nil:
-		return fmt.Errorf("read a payment method: %w", err)
-	case !m.Ready:
+		return err
+	case m.ContactID != contact || m.Status != payee.Verified:
 		return errRecipient.With(map[string]any{"contactIds": []id.ID{contact}, "cause": causeNotVerified})
 	}
 
-	d.Methods = map[id.ID]payee.Method{
-		contact: {ID: method, ContactID: contact, AccountHolder: m.AccountHolder, AccountType: m.AccountType},
-	}
+	d.Methods = map[id.ID]payee.Method{contact: *m}
 
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
@@ -38,6 +39,10 @@ type Payer struct {
 	FundingAccountID id.ID
 	// Methods are the ready payment methods by contact; a contact that is missing cannot be paid.
 	Methods map[id.ID]payee.Method
+	// Guard is about the first payment to a method, Payer the user who pays at the time of Now.
+	Guard payee.Guard
+	Payer id.ID
+	Now   time.Time
 }
 
 // LoadPayer loads the payer of contacts over a connection, under the lock of the connection. If funding is the zero id,
@@ -60,12 +65,16 @@ func LoadPayer(ctx context.Context, tx *db.Tx, connectionID, funding id.ID, cont
 	}
 
 	// Then the account that pays, and the recipients' methods.
-	d := &Payer{Connection: c, FundingAccountID: funding}
+	d := &Payer{Connection: c, FundingAccountID: funding, Payer: tx.Actor.User, Now: tx.Now}
 	if err := d.findFunding(ctx, tx); err != nil {
 		return nil, err
 	}
 
 	if d.Methods, err = payee.LockDefaults(ctx, tx, contacts); err != nil {
+		return nil, err
+	}
+
+	if d.Guard, err = payee.LoadGuard(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -191,6 +200,10 @@ func (d *Payer) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Te
 					Currency:      o.Currency,
 					Date:          o.Date,
 					ApprovalID:    approval,
+
+					DestinationSince:      d.Methods[o.ContactID].Destination.Since,
+					DestinationBy:         d.Methods[o.ContactID].Destination.By,
+					DestinationReleasedBy: d.Methods[o.ContactID].Destination.ReleasedBy,
 				})
 			}
 		}
@@ -269,7 +282,7 @@ const maxNamed = 100
 func (d *Payer) checkOrders(orders []Order) error {
 	contacts := map[string][]id.ID{}
 
-	var first string
+	var first *Fault
 
 	for i := range orders {
 		// A payment that no one can receive ends the check; recipients are collected.
@@ -279,8 +292,8 @@ func (d *Payer) checkOrders(orders []Order) error {
 			continue
 		case fault.Reason == errNotSupported.Reason():
 			return errNotSupported.With(fault.Context())
-		case first == "":
-			first = fault.Cause
+		case first == nil:
+			first = fault
 		}
 
 		if len(contacts[fault.Cause]) < maxNamed {
@@ -289,8 +302,12 @@ func (d *Payer) checkOrders(orders []Order) error {
 	}
 
 	// Name the recipients with the cause of the first one, because each cause is corrected in its own way.
-	if first != "" {
-		return errRecipient.With(map[string]any{"contactIds": contacts[first], "cause": first})
+	if first != nil {
+		context := first.Context()
+		delete(context, "contactId")
+		context["contactIds"] = contacts[first.Cause]
+
+		return errRecipient.With(context)
 	}
 
 	return nil
@@ -304,11 +321,18 @@ type Fault struct {
 	Currency  string
 	Amount    money.Cents
 	Date      day.Day
+	// Destination is the one that is held, FreeAt when its hold ends.
+	Destination *payee.Destination
+	FreeAt      *day.Instant
 }
 
 // Context returns the data about the fault for a finding or for the refusal of a payment.
 func (f *Fault) Context() map[string]any {
 	context := map[string]any{"contactId": f.ContactID, "cause": f.Cause}
+	if d := f.Destination; d != nil {
+		context["destinationSince"], context["destinationBy"], context["freeAt"] = d.Since, d.By, f.FreeAt
+	}
+
 	if f.Reason == errNotSupported.Reason() {
 		context["currency"], context["amount"], context["date"] = f.Currency, f.Amount, f.Date
 	}
@@ -349,6 +373,10 @@ func (d *Payer) Fault(o *Order) *Fault {
 		if f.Cause == causeHolder {
 			f.Reason = errRecipient.Reason()
 		}
+
+		if f.Cause == "" {
+			f.guard(d, &method.Destination)
+		}
 	}
 
 	if f.Cause == "" {
@@ -356,6 +384,19 @@ func (d *Payer) Fault(o *Order) *Fault {
 	}
 
 	return f
+}
+
+// guard sets the cause for which the first payment to a destination is refused.
+func (f *Fault) guard(d *Payer, to *payee.Destination) {
+	if f.Cause = d.Guard.Refusal(to, d.Payer, d.Now); f.Cause == "" {
+		return
+	}
+
+	f.Reason, f.Destination = errRecipient.Reason(), to
+	if f.Cause == payee.CauseHeld {
+		at := day.At(d.Guard.FreeAt(to))
+		f.FreeAt = &at
+	}
 }
 
 // lockUnattempted locks transactions. It refuses those with an attempt that was not put away, and those with
@@ -406,6 +447,10 @@ type requestRow struct {
 	Currency      string      `json:"currency"`
 	Date          day.Day     `json:"date"`
 	ApprovalID    *id.ID      `json:"approval_id"`
+
+	DestinationSince      day.Instant `json:"destination_since"`
+	DestinationBy         *id.ID      `json:"destination_by"`
+	DestinationReleasedBy *id.ID      `json:"destination_released_by"`
 }
 
 // insertPayments inserts batches and their payments and writes the audit events. It fails with ErrAttempted if another
@@ -419,11 +464,13 @@ func (d *Payer) insertPayments(ctx context.Context, tx *db.Tx, batches []id.ID, 
 		db.Stmt{
 			SQL: `
 			insert into payment (team_id, id, short_ref, connection_id, batch_id, transaction_id, contact_id, payee_method_id, funding_account_id,
-				amount, currency, date, status, approval_id, limit_day, created_at, updated_at)
+				amount, currency, date, status, approval_id, limit_day, destination_since, destination_by, destination_released_by, created_at, updated_at)
 			select @team, id, short_ref, @connection, batch_id, transaction_id, contact_id, payee_method_id, @funding, amount, currency, date,
-				case when approval_id is null then 'requested' else 'awaitingApproval' end, approval_id, @today, @now, @now
+				case when approval_id is null then 'requested' else 'awaitingApproval' end, approval_id, @today,
+				destination_since, destination_by, destination_released_by, @now, @now
 			from jsonb_to_recordset(@rows::jsonb) as x(id uuid, short_ref text, batch_id uuid, transaction_id uuid, contact_id uuid,
-				payee_method_id uuid, amount bigint, currency text, date date, approval_id uuid)`,
+				payee_method_id uuid, amount bigint, currency text, date date, approval_id uuid,
+				destination_since timestamptz, destination_by uuid, destination_released_by uuid)`,
 			Args: db.Args{
 				"team":       tx.Team,
 				"connection": d.Connection.ID,

@@ -83,7 +83,7 @@ func (w *till) method(contact id.ID, status string, isDefault bool) id.ID {
 	w.tb.Helper()
 	m := w.id()
 	w.Exec(`insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, is_default, chosen_at, created_at, updated_at)
-		values (@team, @id, @contact, @status, 'Ada', 'checking', '6789', '0021', @numbers, @default, @now, @now, @now)`,
+		values (@team, @id, @contact, @status, 'Ada', 'checking', '6789', '0021', @numbers, @default, @now::timestamptz - interval '4 days', @now, @now)`,
 		db.Args{
 			"id": m, "contact": contact, "status": status, "default": isDefault, "now": w.DB.Now(),
 			"numbers": w.Box.Seal([]byte(`{"routing":"021000021","account":"123456789"}`), "payee_method:"+m.String()),

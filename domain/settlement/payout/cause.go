@@ -130,7 +130,15 @@ func findOwed(owed money.Cents, currency string) finding.Finding {
 
 // findings returns the issues of a statement that is not paid for the cause: those that say more about it.
 func (c cause) findings(issues []finding.Finding) []finding.Finding {
-	return slices.DeleteFunc(issues, func(f finding.Finding) bool { return c != causeOwed || f.Code != ownerOwes })
+	out := []finding.Finding{}
+
+	for _, f := range issues {
+		if c == causeOwed && f.Code == ownerOwes {
+			out = append(out, f)
+		}
+	}
+
+	return out
 }
 
 // message returns the text about a statement in a result.

@@ -304,7 +304,7 @@ func TestSuggestionsAreOfWhatWasCollected(t *testing.T) {
 		t.Helper()
 
 		r := h.Get("/statements/" + statement.String()).Want(200)
-		if r.Int("financials.available") != available || r.Int("financials.collected") != collected {
+		if r.Int("financials.available") != available || r.Int("financials.collectedToday") != collected || r.Int("financials.collected") != 5000 {
 			t.Errorf("figures %v", r.Value("financials"))
 		}
 	}

@@ -10,6 +10,7 @@
 package payout
 
 import (
+	"stayledger/domain/settlement/payee"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/finding"
@@ -102,11 +103,19 @@ type Entry struct {
 
 // Payout is the amount that one member gets, or pays in.
 type Payout struct {
-	ContactID     id.ID       `json:"contactId"`
-	Provider      *string     `json:"provider" doc:"App of the connection; null when the payout is recorded only."`
-	Amount        money.Cents `json:"amount" doc:"Cents; negative when the owner pays in."`
-	TransactionID *id.ID      `json:"transactionId" doc:"Null in a preview."`
-	PaymentID     *id.ID      `json:"paymentId" doc:"The provider payment; null without a provider."`
+	ContactID     id.ID        `json:"contactId"`
+	Provider      *string      `json:"provider" doc:"App of the connection; null when the payout is recorded only."`
+	Amount        money.Cents  `json:"amount" doc:"Cents; negative when the owner pays in."`
+	TransactionID *id.ID       `json:"transactionId" doc:"Null in a preview."`
+	Destination   *Destination `json:"destination" doc:"Where the provider pays to; null without a provider or a method."`
+	PaymentID     *id.ID       `json:"paymentId" doc:"The provider payment; null without a provider."`
+}
+
+// Destination is the payment method that a provider pays to, with its age and author.
+type Destination struct {
+	ContactPaymentMethodID id.ID  `json:"contactPaymentMethodId"`
+	Last4                  string `json:"last4" doc:"Of the account number."`
+	payee.Destination
 }
 
 // The issues.

@@ -322,6 +322,10 @@ func (b *book) chooseAccounts() {
 				app := string(payer.Connection.AppID)
 
 				o.Provider = &app
+				if m, known := payer.Methods[o.ContactID]; known {
+					o.Destination = &Destination{m.ID, m.Last4, m.Destination}
+				}
+
 				if f := payer.Fault(&payment.Order{
 					ContactID: o.ContactID,
 					Amount:    o.Amount,

@@ -94,7 +94,7 @@ func (h *house) method(contact id.ID) {
 	h.T.Helper()
 	m := id.New(h.DB.Now())
 	h.Exec(`insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, is_default, chosen_at, created_at, updated_at)
-		values (@team, @id, @contact, 'verified', 'Owner', 'checking', '6789', '0021', @numbers, true, @now, @now, @now)`, db.Args{
+		values (@team, @id, @contact, 'verified', 'Owner', 'checking', '6789', '0021', @numbers, true, @now::timestamptz - interval '4 days', @now, @now)`, db.Args{
 		"now": h.DB.Now(), "id": m, "contact": contact, "numbers": h.Box.Seal([]byte(`{"routing":"021000021","account":"123456789"}`), "payee_method:"+m.String()),
 	})
 }

@@ -8,28 +8,67 @@ import (
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
+	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 )
 
 // Change is the body of an update.
 type Change struct {
-	Name                           *string          `json:"name,omitempty" minLength:"1" maxLength:"200"`
-	CompanyName                    api.Opt[string]  `json:"companyName,omitzero" minLength:"1" maxLength:"200"`
-	Email                          api.Opt[string]  `json:"email,omitzero" format:"email" maxLength:"254"`
-	SupportEmail                   api.Opt[string]  `json:"supportEmail,omitzero" format:"email" maxLength:"254"`
-	Phone                          api.Opt[string]  `json:"phone,omitzero" minLength:"1" maxLength:"50"`
-	TaxID                          api.Opt[string]  `json:"taxId,omitzero" minLength:"1" maxLength:"50"`
-	DefaultRevenueRecognition      *Recognition     `json:"defaultRevenueRecognition,omitempty"`
-	LongTermStayNights             api.Opt[int64]   `json:"longTermStayNights,omitzero" minimum:"1" maximum:"3650"`
-	StatementStartAt               api.Opt[day.Day] `json:"statementStartAt,omitzero"`
-	StatementAddress               api.Opt[Address] `json:"statementAddress,omitzero"`
-	BillingAddress                 api.Opt[Address] `json:"billingAddress,omitzero"`
-	OwnerPortalShowDraftStatements *bool            `json:"ownerPortalShowDraftStatements,omitempty"`
-	PayoutBasis                    *PayoutBasis     `json:"payoutBasis,omitempty" doc:"What payouts are suggested by."`
+	Name                           *string           `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	CompanyName                    api.Opt[string]   `json:"companyName,omitzero" minLength:"1" maxLength:"200"`
+	Email                          api.Opt[string]   `json:"email,omitzero" format:"email" maxLength:"254"`
+	SupportEmail                   api.Opt[string]   `json:"supportEmail,omitzero" format:"email" maxLength:"254"`
+	Phone                          api.Opt[string]   `json:"phone,omitzero" minLength:"1" maxLength:"50"`
+	TaxID                          api.Opt[string]   `json:"taxId,omitzero" minLength:"1" maxLength:"50"`
+	DefaultRevenueRecognition      *Recognition      `json:"defaultRevenueRecognition,omitempty"`
+	LongTermStayNights             api.Opt[int64]    `json:"longTermStayNights,omitzero" minimum:"1" maximum:"3650"`
+	StatementStartAt               api.Opt[day.Day]  `json:"statementStartAt,omitzero"`
+	StatementAddress               api.Opt[Address]  `json:"statementAddress,omitzero"`
+	BillingAddress                 api.Opt[Address]  `json:"billingAddress,omitzero"`
+	OwnerPortalShowDraftStatements *bool             `json:"ownerPortalShowDraftStatements,omitempty"`
+	PayoutBasis                    *PayoutBasis      `json:"payoutBasis,omitempty" doc:"What payouts are suggested by."`
+	FundsRelease                   *FundsChange      `json:"fundsRelease,omitempty" doc:"When the money of guests can be paid out; absent fields stay."`
+	DestinationGuard               *DestinationGuard `json:"destinationGuard,omitempty" doc:"Needs the scope payments:approve."`
+	DestinationHoldDays            *int64            `json:"destinationHoldDays,omitempty" minimum:"1" maximum:"30" doc:"Needs the scope payments:approve."`
+	OwnerOverdraft                 *OwnerOverdraft   `json:"ownerOverdraft,omitempty" doc:"What becomes of a bill that is paid by hand with more than its owners have."`
+}
+
+// FundsChange holds the fields of the release of funds that change.
+type FundsChange struct {
+	BeforeStay        *int64 `json:"beforeStay,omitempty" minimum:"0" maximum:"100" doc:"Per cent of the owners' part of a collected stay that may be paid out before the check-in."`
+	DepositsAfterStay *bool  `json:"depositsAfterStay,omitempty" doc:"Whether security deposits that owners have are paid out only after the check-out."`
 }
 
 type updateInput struct{ Body Change }
+
+// money applies the settings of money that leaves. It fails with MissingScope if the guard of destinations is changed
+// without the scope for it, and reports whether the guard is weaker than before.
+func (c *Change) money(tx *db.Tx, t *Team) (weaker bool, err error) {
+	if (c.DestinationGuard != nil || c.DestinationHoldDays != nil) && !tx.Actor.Has("payments:approve") {
+		return false, apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"payments:approve"}})
+	}
+
+	if f := c.FundsRelease; f != nil {
+		set(&t.FundsRelease.BeforeStay, f.BeforeStay)
+		set(&t.FundsRelease.DepositsAfterStay, f.DepositsAfterStay)
+	}
+
+	set(&t.OwnerOverdraft, c.OwnerOverdraft)
+
+	guard, days := t.DestinationGuard, t.DestinationHoldDays
+	set(&t.DestinationGuard, c.DestinationGuard)
+	set(&t.DestinationHoldDays, c.DestinationHoldDays)
+
+	return t.DestinationGuard.weight() < guard.weight() || t.DestinationGuard == GuardHold && t.DestinationHoldDays < days, nil
+}
+
+// set sets a field to a value that is given.
+func set[T any](field, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
 
 func (h handler) update(ctx context.Context, tx *db.Tx, in *updateInput) (*Team, error) {
 	return Update(ctx, tx, h.Journals, &in.Body)
@@ -66,8 +105,11 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 		t.OwnerPortalShowDraftStatements = *c.OwnerPortalShowDraftStatements
 	}
 
-	if c.PayoutBasis != nil {
-		t.PayoutBasis = *c.PayoutBasis
+	set(&t.PayoutBasis, c.PayoutBasis)
+
+	weaker, err := c.money(tx, t)
+	if err != nil {
+		return nil, err
 	}
 
 	// Save all of them in one statement.
@@ -75,6 +117,8 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 		update team set name = @name, company_name = @company, email = @email, support_email = @support, phone = @phone, tax_id = @tax,
 			default_revenue_recognition = @recognition, long_term_stay_nights = @nights, statement_start_at = @start,
 			statement_address = @statement_address, billing_address = @billing_address, owner_portal_show_draft_statements = @drafts, payout_basis = @basis,
+			funds_before_stay = @before_stay, funds_deposits_after_stay = @after_stay, destination_guard = @guard, destination_hold_days = @hold_days,
+			destination_guard_by = case when @weaker::boolean then @user else destination_guard_by end, owner_overdraft = @overdraft,
 			updated_at = @now
 		where team_id = @team`, db.Args{
 		"name":              t.Name,
@@ -90,6 +134,13 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 		"billing_address":   c.BillingAddress.Or(t.BillingAddress),
 		"drafts":            t.OwnerPortalShowDraftStatements,
 		"basis":             string(t.PayoutBasis),
+		"before_stay":       t.FundsRelease.BeforeStay,
+		"after_stay":        t.FundsRelease.DepositsAfterStay,
+		"guard":             string(t.DestinationGuard),
+		"hold_days":         t.DestinationHoldDays,
+		"weaker":            weaker,
+		"user":              tx.Actor.User,
+		"overdraft":         string(t.OwnerOverdraft),
 		"now":               tx.Now,
 		"team":              tx.Team,
 	})

@@ -55,6 +55,46 @@ const (
 // Enum lists the payout bases.
 func (PayoutBasis) Enum() []string { return []string{string(ByCollected), string(ByBooks)} }
 
+// DestinationGuard says what the first payment by a provider to a new destination needs.
+type DestinationGuard string
+
+// The guards: days and a payer who is not who chose the destination, or a second person at once; or nothing.
+const (
+	GuardHold    DestinationGuard = "hold"
+	GuardApprove DestinationGuard = "approve"
+	GuardOff     DestinationGuard = "off"
+)
+
+// Enum lists the guards.
+func (DestinationGuard) Enum() []string {
+	return []string{string(GuardHold), string(GuardApprove), string(GuardOff)}
+}
+
+// weight orders the guards by what they ask.
+func (g DestinationGuard) weight() int {
+	return map[DestinationGuard]int{GuardOff: 0, GuardHold: 1, GuardApprove: 2}[g]
+}
+
+// OwnerOverdraft says what becomes of a bill that is paid by hand with more than its owners have.
+type OwnerOverdraft string
+
+// The answers to an overdraft.
+const (
+	OverdraftWarn   OwnerOverdraft = "warn"
+	OverdraftRefuse OwnerOverdraft = "refuse"
+)
+
+// Enum lists the answers.
+func (OwnerOverdraft) Enum() []string {
+	return []string{string(OverdraftWarn), string(OverdraftRefuse)}
+}
+
+// FundsRelease says when the money of guests can be paid out.
+type FundsRelease struct {
+	BeforeStay        int64 `json:"beforeStay" minimum:"0" maximum:"100" doc:"Per cent of the owners' part of a collected stay that may be paid out before the check-in."`
+	DepositsAfterStay bool  `json:"depositsAfterStay" doc:"Whether security deposits that owners have are paid out only after the check-out."`
+}
+
 // Address is a postal address.
 type Address struct {
 	Full        string `json:"full,omitempty" maxLength:"500"`
@@ -99,6 +139,10 @@ type Team struct {
 	BillingAddress                 *Address          `json:"billingAddress"`
 	OwnerPortalShowDraftStatements bool              `json:"ownerPortalShowDraftStatements"`
 	PayoutBasis                    PayoutBasis       `json:"payoutBasis" doc:"What payouts are suggested by: collected, what is available less what guests still owe on the stays in it; books, what is available."`
+	FundsRelease                   FundsRelease      `json:"fundsRelease" doc:"When the money of guests can be paid out."`
+	DestinationGuard               DestinationGuard  `json:"destinationGuard" doc:"What the first payment by a provider to a payment method needs: hold, that destinationHoldDays have passed since it was added or made the default and that whoever pays is not who did that; approve, that a second person has freed it; off, nothing."`
+	DestinationHoldDays            int64             `json:"destinationHoldDays" doc:"How many days a destination is held."`
+	OwnerOverdraft                 OwnerOverdraft    `json:"ownerOverdraft" doc:"What becomes of a bill that is paid by hand with more than its owners have: warn, it is paid with a finding; refuse, it is refused."`
 	HistoricalStatementsImportedAt *day.Instant      `json:"historicalStatementsImportedAt" doc:"When a migration last imported the statements of the legacy team; null for none."`
 	MigratedFromTenantID           *id.ID            `json:"migratedFromTenantId" doc:"The legacy team that a migration made this one of."`
 	IsOnboarding                   bool              `json:"isOnboarding"`
@@ -114,6 +158,8 @@ const columns = `t.id, t.type, t.status, t.name, t.company_name, t.email, t.supp
 	case when exists (select from team_logo g where g.team_id = t.id) then '/team/logo' end as logo, t.region as data_region,
 	t.default_currency, t.default_revenue_recognition, t.long_term_stay_nights, t.is_general_ledger, t.books_closed_at, t.soft_closed_at, t.soft_close_posters, t.statement_start_at,
 	t.statement_start_at as effective_statement_start_at, t.statement_address, t.billing_address, t.owner_portal_show_draft_statements, t.payout_basis,
+	jsonb_build_object('beforeStay', t.funds_before_stay, 'depositsAfterStay', t.funds_deposits_after_stay) as funds_release,
+	t.destination_guard, t.destination_hold_days, t.owner_overdraft,
 	t.historical_statements_imported_at, t.migrated_from_tenant_id, t.status = 'onboarding' as is_onboarding, t.initialized_at,
 	case when t.partner_id is not null then jsonb_build_object('id', t.partner_id, 'name', '') end as partner,
 	` + issues + ` as issues, t.created_at, t.updated_at`
