@@ -20,7 +20,7 @@ import (
 // BankingInit is the body of an initialization of a bank account's books.
 type BankingInit struct {
 	StartingBalanceDate   *day.Day     `json:"startingBalanceDate,omitempty" doc:"First day that is reconciled. Absent: as it is, at first the team's statement start date."`
-	StartingBalanceAmount *money.Cents `json:"startingBalanceAmount,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents that the bank held at the start of that day. Absent: as it is, at first the balance that the bank stated last before it, else 0."`
+	StartingBalanceAmount *money.Cents `json:"startingBalanceAmount,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents that the bank held at the start of that day, with what it had not paid yet and without what it had not received. Absent: as it is, at first the balance that the bank stated last before it, else 0."`
 }
 
 // BankingStarted is a bank account with the beginning of its books.
@@ -28,7 +28,7 @@ type BankingStarted struct {
 	ID                id.ID                    `json:"id"`
 	ArchivedRecords   int64                    `json:"archivedRecords" doc:"Bank records before the first day that are excluded now."`
 	UnArchivedRecords int64                    `json:"unArchivedRecords" doc:"Bank records that an earlier initialization had excluded and that count again."`
-	Transaction       *transaction.Transaction `json:"transaction" doc:"Brings the books to the starting balance; null when they are there without it."`
+	Transaction       *transaction.Transaction `json:"transaction" doc:"Brings the books to the starting balance with what is in transit and less what is outstanding; null when they are there without it."`
 }
 
 type bankingInput struct {
@@ -47,7 +47,7 @@ type bankAccount struct {
 }
 
 // startBanking begins the books of a bank account on a day, or moves their beginning. It excludes the bank records
-// before that day and books the difference between the starting balance and the books.
+// before that day and books the difference between the starting balance and what the books have of it.
 func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingStarted, error) {
 	b, err := db.One[bankAccount](ctx, tx, apierr.NotFound, `
 		select a.type, a.banking_currency, a.banking_opening_at, a.banking_opening, a.banking_opening_transaction_id, t.statement_start_at
@@ -70,18 +70,19 @@ func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (
 		return nil, err
 	}
 
-	// Then the difference to the starting balance. Money in transit is in the books, but not at the bank yet.
-	transit, err := bank.TransitAt(ctx, tx, in.ID, *b.BankingCurrency, start)
+	// Then the difference to the starting balance. What is in transit or outstanding is in the books, but not at the bank
+	// yet: the opening books nothing for it.
+	amount, err := b.loadAmount(ctx, tx, in, start)
 	if err != nil {
 		return nil, err
 	}
 
-	amount, missing, err := b.computeMissing(ctx, tx, in, start)
+	of, err := bank.LoadStart(ctx, tx, in.ID, *b.BankingCurrency, start)
 	if err != nil {
 		return nil, err
 	}
 
-	missing += transit
+	missing := amount - of.Booked + of.Transit
 	if out.Transaction, err = b.saveOpening(ctx, tx, shortfall{in.ID, start.AddDays(-1), missing}); err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (
 	}
 
 	return out, account.BeginBanking(
-		ctx, tx, in.ID, account.BankingOpening{At: start, Amount: amount, TransactionID: made, Transit: transit},
+		ctx, tx, in.ID, account.BankingOpening{At: start, Amount: amount, TransactionID: made, Counted: of.Counted},
 	)
 }
 
@@ -109,43 +110,17 @@ func (b *bankAccount) startDay(wanted *day.Day) (day.Day, error) {
 	return day.Day{}, trial.ErrNoStart.At(apierr.IssueRequired.InBody("startingBalanceDate"))
 }
 
-// computeMissing returns the starting balance, and the amount that the books lack of it before the first day, without
-// the opening transaction.
-func (b *bankAccount) computeMissing(
-	ctx context.Context, tx *db.Tx,
-	in *bankingInput,
-	start day.Day,
-) (amount, missing money.Cents, err error) {
-	// The opening transaction does not count: it is changed to book the difference.
-	booked, err := db.Get[money.Cents](ctx, tx, `
-		select coalesce((select sum(e.cent_total) from ledger_entry e
-			where e.team_id = @team and e.account_id = @account and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
-				and e.txn_at < @start and e.source_id is distinct from @opening::uuid), 0)::bigint`,
-		db.Args{
-			"team":     tx.Team,
-			"account":  in.ID,
-			"currency": b.BankingCurrency,
-			"start":    start,
-			"opening":  b.BankingOpeningTransactionID,
-		})
-	if err != nil {
-		return 0, 0, fmt.Errorf("read the balance before the books begin: %w", err)
-	}
-
-	// The starting balance: the given one, else the stored one, else the one that the bank stated last before the
-	// day.
+// loadAmount returns the starting balance: the given one, else the stored one, else the one that the bank stated last
+// before the day.
+func (b *bankAccount) loadAmount(ctx context.Context, tx *db.Tx, in *bankingInput, start day.Day) (money.Cents, error) {
 	switch {
 	case in.Body.StartingBalanceAmount != nil:
-		amount = *in.Body.StartingBalanceAmount
+		return *in.Body.StartingBalanceAmount, nil
 	case b.BankingOpening != nil:
-		amount = *b.BankingOpening
+		return *b.BankingOpening, nil
 	default:
-		if amount, err = bank.LoadStatedBefore(ctx, tx, in.ID, start); err != nil {
-			return 0, 0, err
-		}
+		return bank.LoadStatedBefore(ctx, tx, in.ID, start)
 	}
-
-	return amount, amount - booked, nil
 }
 
 // shortfall is the amount of the transaction that brings the books of a bank account to its starting balance.

@@ -361,8 +361,8 @@ type BankingOpening struct {
 	At            day.Day
 	Amount        money.Cents
 	TransactionID *id.ID
-	// Transit is the sum in transit on that day, which is no part of the opening.
-	Transit money.Cents
+	// Counted is kept for comparisons with the books (bank.Start).
+	Counted money.Cents
 }
 
 // BeginBanking saves how the books of a bank account begin.
@@ -371,28 +371,28 @@ func BeginBanking(ctx context.Context, tx *db.Tx, account id.ID, o BankingOpenin
 		OpeningDate *day.Day     `json:"banking.balance.openingDate"`
 		Opening     *money.Cents `json:"banking.balance.opening"`
 		Transaction *id.ID       `json:"banking.balance.openingTransactionId"`
-		Transit     money.Cents  `json:"banking.balance.inTransitAtOpening"`
+		Counted     money.Cents  `json:"banking.balance.countedByOpening"`
 	}
 
 	// Joining the account with itself gives the beginning before the update, for the audit event.
 	was, err := db.Get[opening](ctx, tx, `update account a set banking_opening_at = @start, banking_opening = @amount, banking_opening_transaction_id = @transaction,
-		banking_opening_transit = @transit, updated_at = @now from account b where a.team_id = @team and a.id = @id and b.team_id = a.team_id and b.id = a.id
+		banking_opening_counted = @counted, updated_at = @now from account b where a.team_id = @team and a.id = @id and b.team_id = a.team_id and b.id = a.id
 		returning b.banking_opening_at as opening_date, b.banking_opening as opening, b.banking_opening_transaction_id as transaction,
-			b.banking_opening_transit as transit`,
+			b.banking_opening_counted as counted`,
 		db.Args{
 			"team":        tx.Team,
 			"id":          account,
 			"start":       o.At,
 			"amount":      o.Amount,
 			"transaction": o.TransactionID,
-			"transit":     o.Transit,
+			"counted":     o.Counted,
 			"now":         tx.Now,
 		})
 	if err != nil {
 		return fmt.Errorf("begin the books of a bank account: %w", err)
 	}
 
-	audit.Note(tx, audit.Updated, audit.Account, account, was, opening{&o.At, &o.Amount, o.TransactionID, o.Transit})
+	audit.Note(tx, audit.Updated, audit.Account, account, was, opening{&o.At, &o.Amount, o.TransactionID, o.Counted})
 
 	return nil
 }

@@ -33,7 +33,7 @@ type Totals struct {
 	BookBalance                  money.Cents `json:"bookBalance" doc:"What the books say."`
 	UnclearedTransactionsBalance money.Cents `json:"unclearedTransactionsBalance" doc:"Booked up to the end of the range and on no bank record until then: deposits in transit and outstanding payments."`
 	AtBankNotInBooksBalance      money.Cents `json:"atBankNotInBooksBalance" doc:"At the bank up to the end of the range, matched, and booked on a later day; as the bank moved it."`
-	InTransitAtOpeningBalance    money.Cents `json:"inTransitAtOpeningBalance" doc:"In transit on the account's first day and counted by its opening; banking-init takes it out of the opening."`
+	InTransitAtOpeningBalance    money.Cents `json:"inTransitAtOpeningBalance" doc:"In transit or outstanding on the account's first day and counted by its opening, because that was found out after it; banking-init takes it out of the opening."`
 	UnmatchedTransactionsBalance money.Cents `json:"unmatchedTransactionsBalance" doc:"Of the transactions in the range, matched to no bank record at all."`
 	UnmatchedBankRecordsBalance  money.Cents `json:"unmatchedBankRecordsBalance" doc:"Of the bank records in the range, matched to no transaction."`
 	AdjustedBankAccountBalance   money.Cents `json:"adjustedBankAccountBalance" doc:"bankAccountBalance + unclearedTransactionsBalance - atBankNotInBooksBalance - inTransitAtOpeningBalance."`
@@ -146,7 +146,7 @@ func (s *sheet) records(ctx context.Context, tx *db.Tx, out *Summary) error {
 }
 
 // openTransactionsSQL selects transactions and manual journals of the range that bank records do not have in full.
-// Entries are found by their source, never by their account (migration 0047).
+// Entries are found by their source, never by their account (migration 0047). Opening balances are part of the account's.
 var openTransactionsSQL = `
 	select id, cents::bigint as cent_total, (sum(cents) over ())::bigint as total
 	from (select u.source_id as id, sum(m.cents) as cents, min(m.date) as date
@@ -154,7 +154,9 @@ var openTransactionsSQL = `
 			select e.cent_total as cents, e.txn_at as date from ledger_entry e
 			where e.team_id = @team and e.source_id = u.source_id and e.source_id <> e.team_id and e.account_id is not distinct from @account
 				and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
-				and e.txn_at >= coalesce(@opening::date, '-infinity') and e.txn_at < @to and e.txn_at >= coalesce(@from::date, '-infinity')
+				and e.txn_at < @to and e.txn_at >= coalesce(@from::date, '-infinity')
+				and not (e.txn_at <= coalesce(@opening::date, '-infinity')
+					and exists (select from transaction t where t.team_id = @team and t.id = e.source_id and t.is_opening_balance))
 			union all select -c.cents, null from (` + bank.PartsSQL("u.source_id", "@account") + `) c) m
 		group by u.source_id having count(m.date) > 0 and sum(m.cents) <> 0) i
 	order by date, id limit @limit`

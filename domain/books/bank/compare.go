@@ -23,8 +23,8 @@ const (
 	Outstanding ItemKind = "outstandingPayment"
 	// AtBank is money that the bank moved by the day and that is booked later.
 	AtBank ItemKind = "atBankNotInBooks"
-	// AtOpening is money that bank and books had on different sides of the account's first day, and that its opening
-	// counted: positive when it was booked before and came to the bank later, negative when the bank had it first.
+	// AtOpening is money that was in transit or outstanding on the account's first day and that its opening counted
+	// nevertheless, because that was not known when it was made: positive when it was booked and not at the bank.
 	AtOpening ItemKind = "inTransitAtOpening"
 )
 
@@ -70,35 +70,34 @@ type Against struct {
 	Date day.Day
 }
 
+// opensSQL is the condition of a source c of an account that it opens the books: a transaction that is marked so, or the
+// opening trial balance.
+const opensSQL = `(c.source_id = @team or exists (select from transaction t where t.team_id = @team and t.id = c.source_id and t.is_opening_balance))`
+
 // itemsSQL selects the items of accounts, with the columns of Item but for its texts. Only sources are read that can
-// have something open on the day, or had on the account's first one (migrations 0047, 0053 and 0057): the books of years
-// before cost nothing.
+// have something open on the day, or open the books and had on the account's first day (migrations 0047 and 0053): the
+// books of years before cost nothing.
 //
-// A source counts with what was before the account's first day only when a part of it is later: it was in transit then,
-// or at the bank and not in the books. Everything else before the first day is part of the opening. An opening balance is
-// part of the balance that the bank stated after it.
-const itemsSQL = `
+// What was booked before the account's first day and is on no record is open until a record has it: the opening leaves it
+// out (LoadStart). An opening balance is part of the balance that the bank had on the first day, or stated after it, unless
+// a record of a later day has it. The opening is off by what was known only after it: records before the first day that
+// lost their transactions, and opening balances that came to the bank later.
+var itemsSQL = `
 	with account_at as (
-		select a.id, coalesce(a.banking_opening_at, '-infinity') as first, a.banking_opening_transit as counted, a.banking_opening_transaction_id as opening,
+		select a.id, coalesce(a.banking_opening_at, '-infinity') as first, a.banking_opening_counted as counted, a.banking_opening_transaction_id as opening,
 			(select max(r.date) from bank_record r where r.team_id = @team and r.account_id = a.id and r.status = 'active' and r.type = 'balance'
 				and r.date <= @date::date and r.date >= coalesce(a.banking_opening_at, '-infinity')) as stated_at
 		from account a where a.team_id = @team and a.id = any(@accounts::uuid[])
 	), source as (
-		select a.id, a.first, a.stated_at, c.source_id from account_at a cross join lateral (
+		select a.id, a.first, a.stated_at, c.source_id, ` + opensSQL + ` as opens from account_at a cross join lateral (
 			select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = a.id and c.settled_at > @date::date
 			union
 			select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = a.id
-				and c.booked_at < a.first and c.settled_at >= a.first and c.settled_at <= @date::date
-			union
-			select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = a.id
-				and c.seen_at < c.booked_at and c.seen_at < a.first and c.booked_at >= a.first) c
+				and c.booked_at <= a.first and c.settled_at >= a.first and c.settled_at <= @date::date and ` + opensSQL + `) c
 	), side as (
-		select s.id, s.first, s.stated_at, s.source_id,
-			coalesce(sum(x.booked) filter (where x.at >= s.first and x.at <= @date), 0) as booked,
-			coalesce(sum(x.seen) filter (where x.at >= s.first and x.at <= @date), 0) as seen,
-			coalesce(sum(x.booked) filter (where x.at < s.first), 0) as booked_before,
-			coalesce(sum(x.seen) filter (where x.at < s.first), 0) as seen_before,
-			` + straddlesSQL + ` as straddles,
+		select s.id, s.first, s.stated_at, s.source_id, s.opens,
+			coalesce(sum(x.booked) filter (where x.at <= @date), 0) as booked, coalesce(sum(x.seen) filter (where x.at <= @date), 0) as seen,
+			` + beforeSQL + ` as before, coalesce(bool_or(x.is_record and x.at >= s.first), false) as comes,
 			bool_or(x.is_record and x.at <= @date) as matched_by, min(x.at) filter (where not x.is_record) as booked_at
 		from source s cross join lateral (
 			select e.txn_at as at, e.cent_total as booked, 0::bigint as seen, false as is_record from ledger_entry e
@@ -108,32 +107,34 @@ const itemsSQL = `
 			select r.date, 0, n.cent_total, true from bank_reconciliation n
 				join bank_record r on r.team_id = n.team_id and r.id = n.bank_record_id
 				where n.team_id = @team and n.transaction_id = s.source_id and n.account_id = s.id and r.status = 'active'` + db.Fence + `) x
-		group by s.id, s.first, s.stated_at, s.source_id
-	), opened as (
-		select d.id, d.first, d.stated_at, d.source_id, d.matched_by, d.booked_at,
-			d.booked + case when d.straddles then d.booked_before else 0 end as booked,
-			d.seen + case when d.straddles then d.seen_before else 0 end as seen,
-			case when d.straddles then d.booked_before - d.seen_before else 0 end as transit,
-			exists (select from transaction t where t.team_id = @team and t.id = d.source_id and t.is_opening_balance) or d.source_id = @team as opens
-		from side d
+		group by s.id, s.first, s.stated_at, s.source_id, s.opens
 	), item as (
 		select o.id as account_id, o.source_id, o.booked, o.seen,
 			case when o.booked <> 0 and sign(o.booked - o.seen) = sign(o.booked)
 				then case when o.booked > 0 then 'depositInTransit' else 'outstandingPayment' end else 'atBankNotInBooks' end as kind,
 			case when o.booked <> 0 and sign(o.booked - o.seen) = sign(o.booked) then o.booked - o.seen else o.seen - o.booked end as open
-		from opened o
-		where o.booked <> o.seen
-			and not (o.opens and o.matched_by is not true and o.stated_at is not null and o.booked_at <= o.stated_at)
+		from side o
+		where o.booked <> o.seen and not (o.opens and (o.booked_at <= o.first and not o.comes
+			or o.matched_by is not true and o.stated_at is not null and o.booked_at <= o.stated_at))
 		union all
-		select o.id, o.source_id, o.transit, 0, 'inTransitAtOpening', o.transit from opened o where o.transit <> 0 and o.first <= @date
-		union all
-		select a.id, a.opening, -a.counted, 0, 'inTransitAtOpening', -a.counted from account_at a where a.counted <> 0 and a.first <= @date
+		select y.account_id, y.source_id, sum(y.open), 0, 'inTransitAtOpening', sum(y.open) from (
+			select o.id as account_id, o.source_id, o.before as open, o.first from side o where o.opens and o.comes and o.booked_at <= o.first
+			union all
+			select a.id, a.opening, a.counted + r.open, a.first from account_at a cross join lateral (` + undoneSQL("a.id", "a.first") + `) r) y
+		where y.first - 1 <= @date group by 1, 2 having sum(y.open) <> 0
 	)`
 
-// straddlesSQL is an aggregate over the entries and records x of a source on an account s: whether bank and books have
-// it on different sides of the account's first day, or a record of it comes later.
-const straddlesSQL = `coalesce(bool_or(x.is_record and x.at >= s.first)
-	or bool_or(x.is_record and x.at < s.first) and bool_or(not x.is_record and x.at >= s.first), false)`
+// beforeSQL is an aggregate over the entries and records x of a source s: what the books have of it on the account's first
+// day and the bank has not. What opens the books on that day is part of it.
+const beforeSQL = `(coalesce(sum(x.booked) filter (where x.at < s.first or s.opens and x.at = s.first), 0)
+	- coalesce(sum(x.seen) filter (where x.at < s.first), 0))`
+
+// undoneSQL returns the SQL of what the records of an account before its first day lack of transactions, column open. An
+// account begins with records before that day that transactions make up, so it lost them since.
+func undoneSQL(account, first string) string {
+	return `select coalesce(sum(r.amount - r.made), 0)::bigint as open from bank_record r where r.team_id = @team and r.account_id = ` + account + `
+		and r.status = 'active' and r.type = 'transaction' and r.made <> r.amount and r.date < ` + first
+}
 
 // args returns the arguments of itemsSQL.
 func (a *Against) args(tx *db.Tx) db.Args {
@@ -273,34 +274,4 @@ func Items(ctx context.Context, tx *db.Tx, a *Against, kind ItemKind, p page.Par
 	}
 
 	return out, nil
-}
-
-// TransitAt loads what the opening of an account that begins on a day leaves out, because bank and books have it on
-// different sides of that day: what was booked before it and is on later records, less what the bank had before it and is
-// booked later.
-func TransitAt(ctx context.Context, tx *db.Tx, account id.ID, currency string, first day.Day) (money.Cents, error) {
-	cents, err := db.Get[money.Cents](ctx, tx, `
-		select coalesce(sum(d.before), 0)::bigint from (
-			select coalesce(sum(x.booked - x.seen) filter (where x.at < s.first), 0) as before, `+straddlesSQL+` as straddles
-			from (
-				select @first::date as first, c.source_id from bank_clearing c where c.team_id = @team and c.account_id = @account
-					and (c.settled_at = 'infinity' or c.booked_at < @first and c.settled_at >= @first)
-				union
-				select @first, c.source_id from bank_clearing c where c.team_id = @team and c.account_id = @account
-					and c.seen_at < c.booked_at and c.seen_at < @first and c.booked_at >= @first) s
-			cross join lateral (
-				select e.txn_at as at, e.cent_total as booked, 0::bigint as seen, false as is_record from ledger_entry e
-					where e.team_id = @team and e.source_id = s.source_id and e.account_id is not distinct from @account and e.currency = @currency
-						and e.status = 'active' and e.ledger <> 'historical'
-				union all
-				select r.date, 0, n.cent_total, true from bank_reconciliation n
-					join bank_record r on r.team_id = n.team_id and r.id = n.bank_record_id
-					where n.team_id = @team and n.transaction_id = s.source_id and n.account_id = @account and r.status = 'active'`+db.Fence+`) x
-			group by s.source_id) d
-		where d.straddles`, db.Args{"team": tx.Team, "account": account, "currency": currency, "first": first})
-	if err != nil {
-		return 0, fmt.Errorf("read what was in transit on the first day of a bank account: %w", err)
-	}
-
-	return cents, nil
 }

@@ -20,7 +20,7 @@ type BankLeg struct {
 	DepositsInTransit   money.Cents   `json:"depositsInTransit" doc:"Booked and not matched with a bank record by the day."`
 	OutstandingPayments money.Cents   `json:"outstandingPayments" doc:"Booked and not matched; negative."`
 	AtBankNotInBooks    money.Cents   `json:"atBankNotInBooks" doc:"At the bank by the day, matched, and booked on a later day; as the bank moved it. The adjusted balance is without it."`
-	InTransitAtOpening  money.Cents   `json:"inTransitAtOpening" doc:"In transit on the accounts' first days and counted by their openings. The adjusted balance is without it; banking-init takes it out of the opening."`
+	InTransitAtOpening  money.Cents   `json:"inTransitAtOpening" doc:"In transit or outstanding on the accounts' first days and counted by their openings, because that was found out after them. The adjusted balance is without it; banking-init takes it out of the opening."`
 	AdjustedBalance     money.Cents   `json:"adjustedBalance"`
 	Accounts            []BankAccount `json:"accounts"`
 

@@ -28,6 +28,8 @@ type movement struct {
 	date   string
 	cents  int64
 	source int // the place of the source that makes it up; -1 for none
+	// excluded records are of days before the account's first one.
+	excluded bool
 }
 
 // bankModel has the figures of a bank account and its books, computed in the plainest way from lists of all events.
@@ -40,14 +42,14 @@ type bankModel struct {
 	}
 	first   string // "" before the account began
 	opening int64
-	transit int64 // what the opening left out
+	counted int64 // what the opening counted of what compared figures find in transit at it
 	balance int64 // of the opening transaction
 }
 
 // String returns the model in short lines.
 func (m *bankModel) String() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "first %s, opening %d, in transit %d, opening transaction %d, stated %v\n", m.first, m.opening, m.transit, m.balance, m.stated)
+	fmt.Fprintf(&text, "first %s, opening %d, counted %d, opening transaction %d, stated %v\n", m.first, m.opening, m.counted, m.balance, m.stated)
 
 	for _, s := range m.sources {
 		fmt.Fprintf(&text, "source %s %d, opens %t, record %d\n", s.date, s.cents, s.opens, s.record)
@@ -94,14 +96,32 @@ func (m *bankModel) figures(date string) figures {
 		m.place(&s, date, since, &out)
 	}
 
-	if m.first != "" && date >= m.first {
-		out.atOpening -= m.transit
+	if m.first != "" && date >= dayBefore(m.first) {
+		out.atOpening = m.counted + m.found()
 	}
 
 	out.adjusted = out.held + out.transit + out.outstanding - out.atBank - out.atOpening
 	out.difference = out.adjusted - out.book
 
 	return out
+}
+
+// found returns what the opening of the account is off by unless it has counted it: records before the first day that have
+// no source, and sources that open the books and came to the bank later.
+func (m *bankModel) found() (cents int64) {
+	for _, r := range m.movements {
+		if r.date < m.first && r.source < 0 && !r.excluded {
+			cents += r.cents
+		}
+	}
+
+	for _, s := range m.sources {
+		if s.opens && s.date <= m.first && s.record >= 0 && m.movements[s.record].date >= m.first {
+			cents += s.cents
+		}
+	}
+
+	return cents
 }
 
 // place adds what is open of a source on a day to the figure of its kind.
@@ -113,27 +133,16 @@ func (m *bankModel) place(s *source, date, statedAt string, out *figures) {
 		seenAt = m.movements[s.record].date
 	}
 
-	early, seenEarly := s.date < m.first, seenAt != "" && seenAt < m.first
-	if early && (seenAt == "" || seenEarly) { // part of the opening
-		return
-	}
-
-	// What one side has from before the first day counts on every day.
-	if early || s.date <= date {
+	if s.date <= date {
 		booked = s.cents
 	}
 
-	if seenEarly || seenAt != "" && seenAt <= date {
+	if seenAt != "" && seenAt <= date {
 		seen = s.cents
 	}
 
-	if date >= m.first && early {
-		out.atOpening += s.cents
-	} else if date >= m.first && seenEarly {
-		out.atOpening -= s.cents
-	}
-
-	if s.opens && seen == 0 && statedAt != "" && s.date <= statedAt {
+	// What opens the books is part of the balance on the first day, or of one that was stated since.
+	if s.opens && s.date <= m.first && seenAt < m.first || s.opens && seen == 0 && statedAt != "" && s.date <= statedAt {
 		return
 	}
 
@@ -247,26 +256,25 @@ func (c *compared) beginOnce(m *bankModel, first string, opening int64) {
 	c.begin(first, opening)
 	m.first, m.opening = first, opening
 
-	m.balance = opening
-	for _, s := range m.sources {
-		early := s.date < first
-		if early {
-			m.balance -= s.cents
-		}
-
-		// A source whose record is on the other side of the first day is in transit on it, one way or the other.
-		if s.record < 0 || (m.movements[s.record].date < first) == early {
-			continue
-		}
-
-		if early {
-			m.transit += s.cents
-		} else {
-			m.transit -= s.cents
-		}
+	for i := range m.movements {
+		r := &m.movements[i]
+		r.excluded = r.date < first && r.source < 0
 	}
 
-	m.balance += m.transit
+	// The opening books what the bank had, less what the books explain of it: records before the first day, and sources
+	// that open the books and are on no later record.
+	m.balance, m.counted = opening, -m.found()
+
+	for _, s := range m.sources {
+		seenAt := ""
+		if s.record >= 0 {
+			seenAt = m.movements[s.record].date
+		}
+
+		if s.opens && s.date <= first && seenAt < first || seenAt != "" && seenAt < first {
+			m.balance -= s.cents
+		}
+	}
 }
 
 // arrive adds a record; a fee is booked by the rule, unless a transaction explains it.
@@ -278,7 +286,7 @@ func (c *compared) arrive(m *bankModel, date string, cents int64, fee bool) {
 		text = "Fee"
 	}
 
-	r := movement{c.record(date, cents, text), date, cents, -1}
+	r := movement{c.record(date, cents, text), date, cents, -1, date < m.first}
 	c.Work()
 
 	found := c.Get("/bank-records/" + r.id.String()).Want(200)

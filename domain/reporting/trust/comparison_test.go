@@ -168,23 +168,99 @@ func TestAnOpeningDepositBesideAStatedBalance(t *testing.T) {
 	c.wantFigures("2026-01-05", figures{held: 100000, book: 100000, adjusted: 100000})
 }
 
-// What was in transit on the first day of an account belongs to neither side, and beginning again takes it out of the
-// opening.
+// An opening deposit on or before the first day of an account is part of the balance that the account begins with: it
+// counts once, until a record of a later day shows that it came after it.
+func TestAnOpeningDepositCountsOnceWhereAnAccountBegins(t *testing.T) {
+	t.Parallel()
+
+	for _, date := range []string{"2026-01-31", "2026-02-01"} {
+		c := newCompared(t)
+		deposit := c.deposit(date, 30000, "isOpeningBalance", true)
+		c.begin("2026-02-01", 100000)
+		c.wantFigures("2026-02-01", figures{held: 100000, book: 100000, adjusted: 100000})
+		c.Get("/accounts/"+c.bank.String()+"/summary?dateRange=2026").Want(200).WantFields("totals", whole.Object{"unmatchedTransactionsBalance": 0})
+
+		c.match(c.record("2026-02-03", 30000, "Deposit"), deposit)
+		c.wantFigures("2026-02-02", figures{held: 100000, book: 100000, transit: 30000, atOpening: 30000, adjusted: 100000})
+		c.wantFigures("2026-02-03", figures{held: 130000, book: 100000, atOpening: 30000, adjusted: 100000})
+
+		c.begin("2026-02-01", 100000)
+		c.wantFigures("2026-02-02", figures{held: 100000, book: 130000, transit: 30000, adjusted: 130000})
+		c.wantFigures("2026-02-03", figures{held: 130000, book: 130000, adjusted: 130000})
+	}
+}
+
+// The opening books nothing for what is outstanding on the first day of an account: of 70.00 at the bank and a payment of
+// 4.50 that it has not seen the books have 65.50, before the bank pays it and after.
+func TestAPaymentOutstandingWhenAnAccountBegins(t *testing.T) {
+	t.Parallel()
+	c := newCompared(t)
+	cheque := c.expense("2026-01-30", 450)
+	c.begin("2026-02-01", 7000)
+	c.Get("/transactions?isOpeningBalance=true").Want(200).WantFields("data.0", whole.Object{"total": 7000, "date": "2026-01-31"})
+	c.wantFigures("2026-01-31", figures{held: 7000, book: 6550, outstanding: -450, adjusted: 6550})
+	c.wantFigures("2026-02-01", figures{held: 7000, book: 6550, outstanding: -450, adjusted: 6550})
+
+	unmatched := c.Get("/accounts/" + c.bank.String() + "/summary").Want(200)
+	unmatched.WantFields("totals", whole.Object{"unmatchedTransactionsBalance": -450, "difference": 0})
+	unmatched.WantFields("unmatched.transactions.0", whole.Object{"id": cheque, "centTotal": -450})
+
+	record := c.record("2026-02-03", -450, "Cheque")
+	c.match(record, cheque)
+	c.wantFigures("2026-02-02", figures{held: 7000, book: 6550, outstanding: -450, adjusted: 6550})
+	c.wantFigures("2026-02-03", figures{held: 6550, book: 6550, adjusted: 6550})
+
+	// Beginning again changes nothing, whether the payment is matched or not.
+	c.begin("2026-02-01", 7000)
+	c.wantFigures("2026-02-01", figures{held: 7000, book: 6550, outstanding: -450, adjusted: 6550})
+	c.wantFigures("2026-02-03", figures{held: 6550, book: 6550, adjusted: 6550})
+
+	c.Post("/bank-records/"+record.String()+"/unreconcile", whole.Object{}).Want(200)
+	c.begin("2026-02-01", 7000)
+	c.wantFigures("2026-02-01", figures{held: 7000, book: 6550, outstanding: -450, adjusted: 6550})
+
+	// One that is written down later is outstanding, too, and one that is taken back is not any more.
+	c.match(record, cheque)
+	late := c.expense("2026-01-20", 1000)
+	c.wantFigures("2026-02-01", figures{held: 7000, book: 5550, outstanding: -1450, adjusted: 5550})
+	c.Delete("/transactions/" + late.String()).Want(204)
+	c.wantFigures("2026-02-03", figures{held: 6550, book: 6550, adjusted: 6550})
+}
+
+// What was in transit on the first day of an account is in the books and not in the balance that the account begins with.
 func TestADepositInTransitWhenAnAccountBegins(t *testing.T) {
 	t.Parallel()
 	c := newCompared(t)
 	deposit := c.deposit("2026-01-30", 30000)
 	c.begin("2026-02-01", 100000)
+	c.wantFigures("2026-02-01", figures{held: 100000, book: 130000, transit: 30000, adjusted: 130000})
 	record := c.record("2026-02-02", 30000, "Deposit")
-	c.wantFigures("2026-02-03", figures{held: 130000, book: 100000, adjusted: 130000, difference: 30000}) // The record is unmatched.
+	c.wantFigures("2026-02-03", figures{held: 130000, book: 130000, transit: 30000, adjusted: 160000, difference: 30000}) // The record is unmatched.
 
+	for range 2 {
+		c.match(record, deposit)
+		c.wantFigures("2026-02-01", figures{held: 100000, book: 130000, transit: 30000, adjusted: 130000})
+		c.wantFigures("2026-02-03", figures{held: 130000, book: 130000, adjusted: 130000})
+		c.Post("/bank-records/"+record.String()+"/unreconcile", whole.Object{}).Want(200)
+		c.begin("2026-02-01", 100000)
+	}
+}
+
+// A record before an account's first day that loses its transaction shows that the opening has counted it.
+func TestARecordBeforeAnAccountBegan(t *testing.T) {
+	t.Parallel()
+	c := newCompared(t)
+	record, deposit := c.record("2026-01-30", 30000, "Deposit"), c.deposit("2026-01-30", 30000)
 	c.match(record, deposit)
-	c.wantFigures("2026-02-01", figures{held: 100000, book: 100000, transit: 30000, atOpening: 30000, adjusted: 100000})
-	c.wantFigures("2026-02-03", figures{held: 130000, book: 100000, atOpening: 30000, adjusted: 100000})
+	c.begin("2026-02-01", 100000)
+	c.wantFigures("2026-02-01", figures{held: 100000, book: 100000, adjusted: 100000})
 
+	c.Post("/bank-records/"+record.String()+"/unreconcile", whole.Object{}).Want(200)
+	c.wantFigures("2026-02-01", figures{held: 100000, book: 100000, transit: 30000, atOpening: 30000, adjusted: 100000})
+
+	// Beginning again excludes the record, so the deposit is in transit.
 	c.begin("2026-02-01", 100000)
 	c.wantFigures("2026-02-01", figures{held: 100000, book: 130000, transit: 30000, adjusted: 130000})
-	c.wantFigures("2026-02-03", figures{held: 130000, book: 130000, adjusted: 130000})
 }
 
 // What the bank had before an account's first day and the books have later is not in the books of that day: the opening

@@ -208,7 +208,7 @@ type opening struct {
 }
 
 // loadOpenings loads the openings of accounts: the balance counted on their first day, and opening balances that
-// were booked since. Each account has at least one.
+// were booked after it. Each account has at least one.
 func loadOpenings(ctx context.Context, tx *db.Tx, accounts []id.ID) ([]opening, error) {
 	found, err := db.Select[opening](ctx, tx, `
 		with opens as (
@@ -220,7 +220,7 @@ func loadOpenings(ctx context.Context, tx *db.Tx, accounts []id.ID) ([]opening, 
 		union all
 		select o.id, o.first, e.txn_at, sum(e.cent_total)::bigint from opens o
 		join ledger_entry e on e.team_id = o.team_id and e.account_id = o.id and e.status = 'active' and e.ledger <> 'historical'
-			and e.txn_at >= coalesce(o.first, '-infinity') and e.source_id is distinct from o.transaction_id
+			and e.txn_at > coalesce(o.first, '-infinity') and e.source_id is distinct from o.transaction_id
 			and (e.source_id = e.team_id or exists (select from transaction t
 				where t.team_id = e.team_id and t.id = e.source_id and t.is_opening_balance))
 		group by o.id, o.first, e.txn_at
