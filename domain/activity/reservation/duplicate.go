@@ -51,11 +51,12 @@ const DuplicateSources = `sources as materialized (
 	select c.id from connection c where c.team_id = @team and not c.is_outside_books
 		and exists (select from reservation v where v.team_id = @team and v.connection_id = c.id))`
 
-// DuplicateSQL is the SQL condition that reservations r and o in the books are one stay that two systems brought to one
-// listing: of one confirmation code with nights in common, or, where one of them has no code, of equal nights and an equal
+// DuplicateSQL is the SQL condition that reservations r and o in the books are one stay that two systems, or a system and a person,
+// brought to one listing: of one confirmation code with nights in common, or, where one of them has no code, of equal nights and an equal
 // guest. Teams with one such system, which are nearly all, compare nothing.
-var DuplicateSQL = `(select count(*) from sources) > 1 and r.connection_id in (select id from sources) and o.connection_id in (select id from sources)
-	and o.team_id = r.team_id and o.listing_id = r.listing_id and o.connection_id <> r.connection_id and r.status = 'booked' and o.status = 'booked'
+var DuplicateSQL = `(select count(*) from sources) > 1 and (r.connection_id is null or r.connection_id in (select id from sources))
+	and (o.connection_id is null or o.connection_id in (select id from sources))
+	and o.team_id = r.team_id and o.listing_id = r.listing_id and o.connection_id is distinct from r.connection_id and r.status = 'booked' and o.status = 'booked'
 	and r.general_ledger_status = 'active' and o.general_ledger_status = 'active' and o.check_in < r.check_out and o.check_out > r.check_in
 	and not exists (select from reservation_unposted u where u.team_id = r.team_id and u.reservation_id = r.id and u.whole)
 	and not exists (select from reservation_unposted u where u.team_id = o.team_id and u.reservation_id = o.id and u.whole) and ` + sameStaySQL("r", "o")

@@ -12,8 +12,8 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// Pair is one stay that two systems have brought: Source is the reservation of the system that a team has left, Target that
-// of the system which it has moved to. The accounting date of the target's decides which of them is in the books.
+// Pair is one stay that two systems have brought: Source is the reservation of the system that a team has left, or one that people have
+// entered here, Target that of the system which it has moved to. The accounting date of the target's decides which of them is in the books.
 type Pair struct{ SourceID, TargetID id.ID }
 
 // Dates are the dates of a reservation that its accounting date depends on.
@@ -155,7 +155,7 @@ func settleDrafts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	var changed []id.ID
 
 	for _, d := range drafts {
-		if d.before != nil && d.ConnectionID != nil && !d.isDatedAs(d.before) {
+		if d.before != nil && !d.isDatedAs(d.before) {
 			changed = append(changed, d.ID)
 		}
 	}
@@ -207,8 +207,9 @@ type decidedPair struct {
 	Pair
 	Dates // of the target's
 
-	SourceConnectionID, TargetConnectionID id.ID
-	SourceStatus, Status                   Status // Status is that of the target's
+	SourceConnectionID   *id.ID // nil for none: it counts on every day
+	TargetConnectionID   id.ID
+	SourceStatus, Status Status // Status is that of the target's
 	// IsRetired says that the source's is inactive since the target's counts, nil before that was decided first;
 	// TargetStatus what the target's was then.
 	IsRetired    *bool
@@ -230,7 +231,7 @@ func loadPairs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]decidedPair, erro
 			(s.check_in, s.check_out, s.booked_at, s.general_ledger_posting_at) is distinct from (t.check_in, t.check_out, t.booked_at, t.general_ledger_posting_at)
 				as is_moved
 		from reservation_pair p join reservation t on t.team_id = p.team_id and t.id = p.target_id join reservation s on s.team_id = p.team_id and s.id = p.source_id
-		where p.team_id = @team and (p.target_id = any(@ids) or p.source_id = any(@ids)) and s.connection_id is not null and t.connection_id is not null order by p.target_id`,
+		where p.team_id = @team and (p.target_id = any(@ids) or p.source_id = any(@ids)) and t.connection_id is not null order by p.target_id`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read pairs of reservations: %w", err)
@@ -258,7 +259,7 @@ func (p *decidedPair) decide(s *settings) bool {
 	switch {
 	case s.Windows[p.TargetConnectionID].has(at):
 		p.status, p.retired = Inactive, true
-	case !s.Windows[p.SourceConnectionID].has(at) || p.Status == Inactive:
+	case !s.Windows[ptr.Value(p.SourceConnectionID)].has(at) || p.Status == Inactive:
 		// Neither counts, or the target has it no more: what there is stays.
 	case p.retired, isNew && p.SourceStatus == Inactive:
 		p.status, p.retired = p.Status, false

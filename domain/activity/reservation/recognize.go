@@ -40,7 +40,8 @@ const movedBy = "60"
 //   - stays that the accounting window of the connection would keep out of the books: what was entered before a system
 //     counts goes on to count,
 //   - booked stays for other nights than a canceled one has: its code was used once more,
-//   - stays that were made inactive because another reservation here is the same one.
+//   - stays that were made inactive because another reservation here is the same one, and those that a cutover has paired with one of the
+//     connection.
 var candidatesSQL = `
 	with me as materialized (select accounting_start_at, accounting_end_at, is_outside_books from connection where team_id = @team and id = @connection),
 	others as materialized (
@@ -77,6 +78,9 @@ var candidatesSQL = `
 		and (s.check_in < g.check_out and s.check_out > g.check_in or s.status <> 'booked' or g.status <> 'canceled')
 		and (s.status <> 'inactive' or s.connection_id is null or exists (
 			select from external_record e where e.team_id = @team and e.entity_id = s.id and e.kind = 'reservation'))
+		and not exists (
+			select from reservation_pair p join reservation t on t.team_id = p.team_id and t.id = p.target_id
+			where p.team_id = @team and p.source_id = s.id and (p.is_retired or t.connection_id = @connection))
 	order by g.n, s.id`
 
 // recognize finds the reservations here that stays of a source are.

@@ -163,16 +163,30 @@ func (m *Movers) inherit(ctx context.Context, tx *db.Tx, p *plan, pairs []reserv
 		return err
 	}
 
-	var moves intake.Moves
+	isTyped := map[id.ID]bool{}
+	for i := range p.pairs {
+		isTyped[p.pairs[i].source.ID] = p.pairs[i].source.IsTyped
+	}
+
+	var brought, typed intake.Moves
+
 	for _, one := range edited {
+		moves := &brought
+		if isTyped[one.SourceID] {
+			moves = &typed
+		}
+
 		moves.From, moves.To = append(moves.From, one.SourceID), append(moves.To, one.TargetID)
 	}
 
-	_, err = intake.Carry(ctx, tx, &intake.Carrying{
-		Kind: &m.stays, From: p.source.ID, Into: p.target.ID, Moves: moves, Fields: reservation.Carried,
-	})
+	for _, w := range []intake.Carrying{{Moves: brought}, {Moves: typed, Typed: true}} {
+		w.Kind, w.From, w.Into, w.Fields = &m.stays, p.source.ID, p.target.ID, reservation.Carried
+		if _, err := intake.Carry(ctx, tx, &w); err != nil {
+			return err
+		}
+	}
 
-	return err
+	return nil
 }
 
 // relinks returns the reservations that lose their lines, and those that get them, nil for none.

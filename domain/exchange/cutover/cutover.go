@@ -120,7 +120,7 @@ func compareListings(ctx context.Context, tx *db.Tx, in *compareInput) (*pms.Cut
 
 // ImpactedReservations counts the reservations that a cutover changes.
 type ImpactedReservations struct {
-	SourceCount         int64 `json:"sourceCount" doc:"Reservations of the source on or after the day, which become inactive."`
+	SourceCount         int64 `json:"sourceCount" doc:"Reservations of the source, or that were entered here and that the target has, on or after the day, which become inactive."`
 	TargetCount         int64 `json:"targetCount" doc:"Reservations of the target on or after the day."`
 	JournalRefreshCount int64 `json:"journalRefreshCount" doc:"Reservations whose journals are derived again."`
 	LockedCount         int64 `json:"lockedCount" doc:"Reservations that would leave the books, or come to other dates, although a statement or closed books hold their entries or these dates; 0 or the cutover is refused."`
@@ -154,10 +154,10 @@ type PairedStay struct {
 	Currency      string             `json:"currency"`
 }
 
-// ReservationPair is one stay that the two systems have with other days or statuses.
+// ReservationPair is one stay that the two systems have otherwise, or that was entered here and that the target has.
 type ReservationPair struct {
 	ConfirmationCode *string    `json:"confirmationCode" doc:"That of the target."`
-	Source           PairedStay `json:"source" doc:"The reservation of the system that the team leaves."`
+	Source           PairedStay `json:"source" doc:"The reservation of the system that the team leaves, or one that was entered here."`
 	Target           PairedStay `json:"target" doc:"The reservation of the system that the team moves to."`
 	Counts           side       `json:"counts" doc:"Which of the two is in the books after the cutover."`
 }
@@ -180,7 +180,7 @@ type Impact struct {
 	ImpactedReservations  ImpactedReservations `json:"impactedReservations" doc:"Reservations that leave the books or come into them."`
 	ListingContinuity     ListingContinuity    `json:"listingContinuity" doc:"What becomes of the listings of the target."`
 	UnmatchedReservations []Unmatched          `json:"unmatchedReservations" doc:"Lines that name them are detached."`
-	ReservationPairs      []ReservationPair    `json:"reservationPairs" doc:"Stays that both systems have, with other days or statuses: that of the target gives its days to both."`
+	ReservationPairs      []ReservationPair    `json:"reservationPairs" doc:"Stays that both systems have with other days, statuses, amounts or accounting dates, and those that were entered here and that the target has: that of the target gives its days to both, unless people have said other ones."`
 }
 
 // Preview is what a cutover would do.

@@ -56,6 +56,14 @@ func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
 
 	p.pair(source)
 
+	// What no system has brought is compared with what those of the source have left.
+	typed, err := reservation.ListTyped(ctx, tx, p.target.ID, p.listArrivals())
+	if err != nil {
+		return err
+	}
+
+	p.pair(typed)
+
 	paired := map[id.ID]*pair{}
 
 	for i := range p.pairs {
@@ -69,11 +77,12 @@ func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
 		paired[one.source.ID], paired[one.target.ID] = one, one
 	}
 
-	for i := range source {
-		s := &source[i]
+	former := slices.Concat(source, typed)
+	for i := range former {
+		s := &former[i]
 		one := paired[s.ID]
 
-		switch isLeft := s.Status != reservation.Inactive || s.HasMoney; {
+		switch isLeft := !s.IsTyped && (s.Status != reservation.Inactive || s.HasMoney); {
 		case one == nil && isLeft && p.isAfter(&s.Dates):
 			p.retired = append(p.retired, *s)
 		case one != nil && one.counts == targetSide:
@@ -95,6 +104,20 @@ func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
 	}
 
 	return p.describePairs(ctx, tx)
+}
+
+// listArrivals returns the listings that the stays of the target are on, before the cutover and after it.
+func (p *plan) listArrivals() []id.ID {
+	out, listing := []id.ID{}, p.joined()
+
+	for i := range p.arriving {
+		in := p.arriving[i].ListingID
+		if out = append(out, in); !listing[in].IsZero() {
+			out = append(out, listing[in])
+		}
+	}
+
+	return id.Distinct(out)
 }
 
 // isAfter returns true for dates that are accounted for on the day of the cutover or later.
@@ -147,10 +170,22 @@ type place struct {
 	text    string
 }
 
-// pair finds out which stays of the source are which of the target, on the listing that they will be on: by the confirmation
+// pair finds out which stays of the source, or which that no system has brought, are which of the target, on the listing that they will be on: by the confirmation
 // code, else by nights and guest.
 func (p *plan) pair(source []reservation.Stay) {
 	listing, taken := p.joined(), map[id.ID]bool{}
+	for i := range p.pairs {
+		taken[p.pairs[i].target.ID] = true
+	}
+
+	// at returns where a stay is to be found by a text.
+	at := func(r *reservation.Stay, text string) place {
+		if moved, is := listing[r.ListingID]; is {
+			return place{moved, text}
+		}
+
+		return place{r.ListingID, text}
+	}
 
 	for _, text := range []func(*reservation.Stay) string{codeOf, guestOf} {
 		sources, targets := map[place][]*reservation.Stay{}, map[place][]*reservation.Stay{}
@@ -158,31 +193,25 @@ func (p *plan) pair(source []reservation.Stay) {
 		for i := range source {
 			s := &source[i]
 			if key := text(s); key != "" && !taken[s.ID] && !s.IsPairSource {
-				sources[place{s.ListingID, key}] = append(sources[place{s.ListingID, key}], s)
+				sources[at(s, key)] = append(sources[at(s, key)], s)
 			}
 		}
 
 		for i := range p.arriving {
 			t := &p.arriving[i]
-
-			in := t.ListingID
-			if moved, is := listing[in]; is {
-				in = moved
-			}
-
 			if key := text(t); key != "" && !taken[t.ID] && !t.IsPairTarget {
-				targets[place{in, key}] = append(targets[place{in, key}], t)
+				targets[at(t, key)] = append(targets[at(t, key)], t)
 			}
 		}
 
 		for i := range source {
-			at := place{source[i].ListingID, text(&source[i])}
-			for _, one := range pairUp(sources[at], targets[at]) {
+			here := at(&source[i], text(&source[i]))
+			for _, one := range pairUp(sources[here], targets[here]) {
 				taken[one.source.ID], taken[one.target.ID] = true, true
 				p.pairs = append(p.pairs, one)
 			}
 
-			delete(sources, at)
+			delete(sources, here)
 		}
 	}
 }
@@ -234,8 +263,13 @@ func pairUp(sources, targets []*reservation.Stay) []pair {
 const mostAlike = 7
 
 // likeness returns how much two stays with one code have in common: that the first one counts still, then the nights, then
-// the status. It is negative for a code that was used once more after a cancellation.
+// the status. It is negative for a code that was used once more after a cancellation, and for a stay that no system has brought
+// with another code.
 func likeness(s, t *reservation.Stay) (sum int) {
+	if s.IsTyped && codeOf(s) != "" && codeOf(t) != "" && codeOf(s) != codeOf(t) {
+		return -1
+	}
+
 	overlap := s.CheckIn.Before(t.CheckOut) && t.CheckIn.Before(s.CheckOut)
 	if !overlap && (s.Status == reservation.Canceled) != (t.Status == reservation.Canceled) {
 		return -1
@@ -252,14 +286,11 @@ func likeness(s, t *reservation.Stay) (sum int) {
 	return sum
 }
 
-// describePairs sets the pairs with other days or statuses, as callers see them.
+// describePairs sets the pairs in which the two differ, and those that people have entered, as callers see them.
 func (p *plan) describePairs(ctx context.Context, tx *db.Tx) error {
 	var both []id.ID
-
 	for i := range p.pairs {
-		if one := &p.pairs[i]; one.differs() {
-			both = append(both, one.source.ID, one.target.ID)
-		}
+		both = append(both, p.pairs[i].source.ID, p.pairs[i].target.ID)
 	}
 
 	totals, err := reservation.Totals(ctx, tx, both)
@@ -272,7 +303,10 @@ func (p *plan) describePairs(ctx context.Context, tx *db.Tx) error {
 	}
 
 	for i := range p.pairs {
-		if one := &p.pairs[i]; one.differs() {
+		one := &p.pairs[i]
+		isDatedElse := p.recognition.AccountingDate(&one.source.Dates) != p.recognition.AccountingDate(&one.target.Dates)
+
+		if one.source.IsTyped || one.differs() || isDatedElse || totals[one.source.ID] != totals[one.target.ID] {
 			p.differing = append(p.differing, ReservationPair{one.target.ConfirmationCode, view(one.source), view(one.target), one.counts})
 		}
 	}

@@ -16,6 +16,8 @@ type Carrying struct {
 	// From and Into are the sources, Moves the records here: what people changed of Moves.From[i] goes to Moves.To[i].
 	From, Into id.ID
 	Moves      Moves
+	// Typed says that no system has brought Moves.From: what no other source, such as a file, has said of them is the word of people.
+	Typed bool
 	// Fields are those that are carried, with what they are where nobody has said anything of them.
 	Fields Values
 }
@@ -23,7 +25,7 @@ type Carrying struct {
 // Carry has what people changed of some records be changed of others. Where the source of these says something else, that is
 // an open conflict of its record. It returns the records that have changed. It fails with a refusal of the kind.
 func Carry(ctx context.Context, tx *db.Tx, w *Carrying) ([]id.ID, error) {
-	c := &carrier{kind: w.Kind, from: Origin{SourceID: w.From}, into: Origin{SourceID: w.Into}, fields: w.Fields}
+	c := &carrier{kind: w.Kind, from: Origin{SourceID: w.From}, into: Origin{SourceID: w.Into}, fields: w.Fields, typed: w.Typed}
 
 	var out []id.ID
 
@@ -49,6 +51,7 @@ type carrier struct {
 	kind       *Kind
 	from, into Origin
 	fields     Values
+	typed      bool
 }
 
 // carry carries what people changed of some records.
@@ -56,6 +59,12 @@ func (c *carrier) carry(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.
 	said, err := loadByEntity(ctx, tx, c.from, byEntity{c.kind.Name, from, []string{active, gone}})
 	if err != nil {
 		return nil, err
+	}
+
+	if c.typed {
+		if err := c.addTyped(ctx, tx, said, from); err != nil {
+			return nil, err
+		}
 	}
 
 	told, err := loadByEntity(ctx, tx, c.into, byEntity{c.kind.Name, to, []string{active}})
@@ -103,6 +112,20 @@ func (c *carrier) carry(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.
 	}
 
 	return ids, c.ask(ctx, tx, written, before)
+}
+
+// addTyped adds what other sources have said of records that no system has brought, which is nothing for most.
+func (c *carrier) addTyped(ctx context.Context, tx *db.Tx, said map[id.ID]*memory, typed []id.ID) error {
+	found, err := loadSaid(ctx, tx, c.kind.Name, typed)
+	if err != nil {
+		return err
+	}
+
+	for _, v := range typed {
+		said[v] = &memory{Taken: found[v]}
+	}
+
+	return nil
 }
 
 // edits returns the fields to write so that a record has what people changed of another one, of which its source had said
@@ -214,7 +237,8 @@ func (k *Kind) newlyOther(taken, before, after Values) ([]string, error) {
 
 	for path := range ours {
 		// What the source has nothing of is no conflict with it.
-		if string(ours[path]) != string(theirs[path]) && string(theirs[path]) != null && !differs[path] {
+		same := string(ours[path]) == string(theirs[path]) || sameText(string(ours[path]), string(theirs[path]))
+		if !same && string(theirs[path]) != null && !differs[path] {
 			out = append(out, path)
 		}
 	}

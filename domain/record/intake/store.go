@@ -170,24 +170,9 @@ func loadInherited(ctx context.Context, tx *db.Tx, kind string, changes []*pendi
 		return nil
 	}
 
-	type row struct {
-		EntityID id.ID
-		Taken    Values
-	}
-
-	// Of several sources the one that was connected last.
-	found, err := db.Select[row](ctx, tx, `
-		select g.id as entity_id, r.taken from unnest(@ids::uuid[]) g (id)
-		cross join lateral (
-			select taken from external_record e where e.team_id = @team and e.entity_id = g.id and e.kind = @kind and e.taken <> '{}'
-			order by e.source_id desc limit 1) r`, db.Args{"team": tx.Team, "kind": kind, "ids": ids})
+	said, err := loadSaid(ctx, tx, kind, ids)
 	if err != nil {
-		return fmt.Errorf("read what other sources said of records: %w", err)
-	}
-
-	said := map[id.ID]Values{}
-	for _, r := range found {
-		said[r.EntityID] = r.Taken
+		return err
 	}
 
 	for _, p := range taken {
@@ -195,6 +180,30 @@ func loadInherited(ctx context.Context, tx *db.Tx, kind string, changes []*pendi
 	}
 
 	return nil
+}
+
+// loadSaid loads what any source said last of records here, of several the one that was connected last.
+func loadSaid(ctx context.Context, tx *db.Tx, kind string, ids []id.ID) (map[id.ID]Values, error) {
+	type row struct {
+		EntityID id.ID
+		Taken    Values
+	}
+
+	found, err := db.Select[row](ctx, tx, `
+		select g.id as entity_id, r.taken from unnest(@ids::uuid[]) g (id)
+		cross join lateral (
+			select taken from external_record e where e.team_id = @team and e.entity_id = g.id and e.kind = @kind and e.taken <> '{}'
+			order by e.source_id desc limit 1) r`, db.Args{"team": tx.Team, "kind": kind, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read what other sources said of records: %w", err)
+	}
+
+	said := map[id.ID]Values{}
+	for _, r := range found {
+		said[r.EntityID] = r.Taken
+	}
+
+	return said, nil
 }
 
 // remember saves external records.
