@@ -100,12 +100,14 @@ func Parts(o External, c Config) parts.Part {
 	apps := append(payapp.Apps(o.Providers, pay.AllowPrivate(c.LocalProviders)), o.Systems.Apps()...)
 	journals := journal.Sources()
 	listings := listing.New(journals, fee.EndPeriods)
-	listingDoor := listings.Intake()
+	listingDoor, stayDoor := listings.Intake(), reservation.Intake()
+	stayDoor.Join = cutover.Join(reservation.Intake())
+
 	nouns := []parts.Part{
 		operation.Part(c.KeepOperations),
 		intake.Part(intake.Config{
 			Open: o.Sources, Refused: connection.RequireReconnect, MakeFile: o.Systems.Extracts(o.Store),
-			Kinds: []intake.Kind{pms.Listings(&listingDoor), contact.Intake(o.Box), reservation.Intake(), bank.Intake(rule.OfBank)},
+			Kinds: []intake.Kind{pms.Listings(&listingDoor), contact.Intake(o.Box), stayDoor, bank.Intake(rule.OfBank)},
 		}),
 		account.Part(journals),
 		contact.Part(o.Box),

@@ -100,11 +100,12 @@ var noUses = map[string]map[string]string{
 		"payee_change.method_id": "goes with the method",
 	},
 	"reservation": {
-		"reservation_adjustment.reservation_id": "goes with the reservation",
-		"reservation_line.reservation_id":       "goes with the reservation",
-		"reservation_pair.source_id":            "goes with the reservation",
-		"reservation_pair.target_id":            "goes with the reservation",
-		"reservation_unposted.reservation_id":   "goes with the reservation",
+		"reservation_adjustment.reservation_id":    "goes with the reservation",
+		"reservation_line.reservation_id":          "goes with the reservation",
+		"reservation_pair.source_id":               "goes with the reservation",
+		"reservation_pair.target_id":               "goes with the reservation",
+		"reservation_unposted.reservation_id":      "goes with the reservation",
+		"transaction_line.detached_reservation_id": "says what the line named before a cutover",
 	},
 }
 

@@ -109,7 +109,7 @@ func TestAStayEnteredByHandIsOneWithThatOfTheTarget(t *testing.T) {
 			counts = twin[want.in]
 		}
 
-		if paid := deposits[want.typed]; paid != "" && m.Get("/transactions/" + paid).Want(200).String("lines.0.reservationId") != counts {
+		if paid := deposits[want.typed]; paid != "" && m.Get("/transactions/"+paid).Want(200).String("lines.0.reservationId") != counts {
 			t.Errorf("the deposit of %s is not one of %s", want.typed, counts)
 		}
 	}

@@ -23,73 +23,6 @@ const accountingDateSQL = `coalesce(r.general_ledger_posting_at, case
 	when t.default_revenue_recognition = '` + string(fee.BookedAt) + `' then coalesce(r.booked_at, r.check_in)
 	else r.check_in end)`
 
-// Stay is a reservation as far as a cutover compares it with others.
-type Stay struct {
-	Dates
-
-	ID               id.ID
-	ListingID        id.ID
-	ConfirmationCode *string
-	GuestName        *string
-	Status           Status
-	Currency         string
-	// IsPosted says that it has active entries.
-	IsPosted bool
-	// IsPairSource and IsPairTarget say that it is one of a pair already.
-	IsPairSource, IsPairTarget bool
-	// HasEditedDays says that its nights are the word of people: not what its source said last.
-	HasEditedDays bool
-	// IsTyped says that no system has brought it.
-	IsTyped bool
-	// IsGone says that its source has it no more, HasMoney that lines of transactions or journals name it.
-	IsGone   bool
-	HasMoney bool
-}
-
-// ListStays loads the reservations of a connection that a cutover has to do with: those that are not inactive, and inactive
-// ones that the system has no more or that lines name.
-func ListStays(ctx context.Context, tx *db.Tx, connection id.ID) ([]Stay, error) {
-	return loadStays(ctx, tx, `r.connection_id = @connection`, ` and e.source_id = @connection`, db.Args{"connection": connection})
-}
-
-// ListTyped loads the reservations on some listings that no system has brought and that a stay of a connection could be: the two have
-// one code, or equal nights.
-func ListTyped(ctx context.Context, tx *db.Tx, connection id.ID, listings []id.ID) ([]Stay, error) {
-	return loadStays(ctx, tx, `r.connection_id is null and r.listing_id = any(@listings) and (
-		r.code_key in (select t.code_key from reservation t where t.team_id = @team and t.connection_id = @connection)
-		or (r.check_in, r.check_out) in (select t.check_in, t.check_out from reservation t where t.team_id = @team and t.connection_id = @connection))`,
-		``, db.Args{"connection": connection, "listings": listings})
-}
-
-// loadStays loads reservations r that meet a condition as far as a cutover compares them, with what external records e that meet
-// another one said of them.
-func loadStays(ctx context.Context, tx *db.Tx, condition, saidBy string, args db.Args) ([]Stay, error) {
-	args["team"] = tx.Team
-
-	found, err := db.Select[Stay](ctx, tx, `
-		select * from (
-			select r.id, r.listing_id, r.confirmation_code, r.guest_name, r.check_in, r.check_out, r.booked_at, r.general_ledger_posting_at, r.status, r.currency,
-				exists (select from ledger_entry e where e.team_id = @team and e.source_id = r.id and e.status = 'active') as is_posted,
-				exists (select from reservation_pair p where p.team_id = @team and p.source_id = r.id) as is_pair_source,
-				exists (select from reservation_pair p where p.team_id = @team and p.target_id = r.id) as is_pair_target,
-				(said.check_in, said.check_out) is distinct from (r.check_in, r.check_out) and (said.check_in is not null or r.connection_id is null) as has_edited_days,
-				r.connection_id is null as is_typed,
-				coalesce(said.is_gone, false) as is_gone,
-				exists (select from transaction_line l where l.team_id = @team and l.reservation_id = r.id)
-					or exists (select from journal_line l where l.team_id = @team and l.reservation_id = r.id) as has_money
-			from reservation r left join lateral (
-				select (e.taken ->> 'checkIn')::date as check_in, (e.taken ->> 'checkOut')::date as check_out, e.state = 'gone' as is_gone
-				from external_record e where e.team_id = @team and e.entity_id = r.id`+saidBy+` and e.kind = 'reservation'
-				order by e.state limit 1) said on true
-			where r.team_id = @team and `+condition+`) r
-		where r.status <> 'inactive' or r.is_gone or r.has_money order by r.id`, args)
-	if err != nil {
-		return nil, fmt.Errorf("read the reservations that a cutover compares: %w", err)
-	}
-
-	return found, nil
-}
-
 // Recognition is how a team recognises revenue, as far as dates of reservations go.
 type Recognition struct{ settings settings }
 
@@ -160,11 +93,29 @@ func Retire(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	}
 
 	found, err := db.Select[rehomed](ctx, tx, `
-		update reservation r set status = 'inactive', updated_at = @now from reservation o
+		update reservation r set status = 'inactive', retired_status = r.status, updated_at = @now from reservation o
 		where r.team_id = @team and r.id = any(@ids) and r.status <> 'inactive'`+rehomedSQL,
 		db.Args{"team": tx.Team, "ids": ids, "now": tx.Now})
 	if err != nil {
 		return nil, fmt.Errorf("make reservations inactive: %w", err)
+	}
+
+	return noteRehomed(ctx, tx, found)
+}
+
+// Restore gives reservations that a cutover has made inactive the status that they had. Their journals, and those of the transactions
+// that it returns, have to be derived again.
+func Restore(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+	if err := lockReservations(ctx, tx, ids); err != nil {
+		return nil, err
+	}
+
+	found, err := db.Select[rehomed](ctx, tx, `
+		update reservation r set status = r.retired_status, retired_status = null, updated_at = @now from reservation o
+		where r.team_id = @team and r.id = any(@ids) and r.status = 'inactive' and r.retired_status is not null`+rehomedSQL,
+		db.Args{"team": tx.Team, "ids": ids, "now": tx.Now})
+	if err != nil {
+		return nil, fmt.Errorf("make reservations active again: %w", err)
 	}
 
 	return noteRehomed(ctx, tx, found)

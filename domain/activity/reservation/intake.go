@@ -35,7 +35,7 @@ func Intake() intake.Kind {
 		Save: func(ctx context.Context, tx *db.Tx, from intake.Origin, items []BatchItem) ([]api.Attempt, error) {
 			return Save(ctx, tx, &Batch{ConnectionID: from.ConnectionID, Data: items})
 		},
-		Locked: isLocked,
+		Locked: IsLocked,
 	}
 
 	return intake.Kind{

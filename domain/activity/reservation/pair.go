@@ -3,6 +3,7 @@ package reservation
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
@@ -100,7 +101,7 @@ func ListEdited(ctx context.Context, tx *db.Tx, pairs []Pair) ([]Pair, error) {
 		select g.source_id, g.target_id from unnest(@sources::uuid[], @targets::uuid[]) g (source_id, target_id)
 		join reservation s on s.team_id = @team and s.id = g.source_id
 		where exists (select from audit_event e where e.team_id = @team and e.entity_id = g.source_id and `+editSQL+`)
-			and (s.status <> 'inactive' or not exists (
+			and (s.status <> 'inactive' or s.retired_status is not null or not exists (
 				select from external_record r where r.team_id = @team and r.entity_id = s.id and r.kind = 'reservation' and r.state = 'active'))`,
 		db.Args{"team": tx.Team, "sources": sources, "targets": targets})
 	if err != nil {
@@ -324,7 +325,7 @@ func savePairs(ctx context.Context, tx *db.Tx, pairs []decidedPair) (*Settled, e
 		return nil, err
 	}
 
-	linked, err := loadLinked(ctx, tx, losers)
+	linked, err := loadLinked(ctx, tx, losers, winners)
 
 	out.Reservations, out.Transactions = id.Distinct(append(moved, sources...)), id.Distinct(append(following, linked...))
 
@@ -344,7 +345,7 @@ func writeSources(ctx context.Context, tx *db.Tx, sources, targets []id.ID, stat
 
 	found, err := db.Select[dated](ctx, tx, `
 		update reservation r set check_in = t.check_in, check_out = t.check_out, booked_at = t.booked_at, general_ledger_posting_at = t.general_ledger_posting_at,
-			status = g.status, cancelled_at = case g.status when 'canceled' then coalesce(r.cancelled_at, t.cancelled_at, t.check_in) when 'booked' then null else r.cancelled_at end,
+			status = g.status, retired_status = case g.status when 'inactive' then r.retired_status end, cancelled_at = case g.status when 'canceled' then coalesce(r.cancelled_at, t.cancelled_at, t.check_in) when 'booked' then null else r.cancelled_at end,
 			updated_at = @now
 		from unnest(@sources::uuid[], @targets::uuid[], @statuses::text[]) g (source_id, target_id, status)
 		join reservation t on t.team_id = @team and t.id = g.target_id, reservation o
@@ -437,11 +438,13 @@ func moveAdjustments(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID,
 	return out, nil
 }
 
-// loadLinked loads the active transactions with a line that is linked to one of these reservations.
-func loadLinked(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+// loadLinked loads the active transactions with a line that is linked to one of some reservations that leave the
+// books, or was linked to one of them or of their twins before a cutover.
+func loadLinked(ctx context.Context, tx *db.Tx, losers, winners []id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `
 		select distinct t.id from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active'
-		where l.team_id = @team and l.reservation_id = any(@ids) order by t.id`, db.Args{"team": tx.Team, "ids": ids})
+		where l.team_id = @team and (l.reservation_id = any(@losers) or l.reservation_id is null and l.detached_reservation_id = any(@both)) order by t.id`,
+		db.Args{"team": tx.Team, "losers": losers, "both": slices.Concat(losers, winners)})
 	if err != nil {
 		return nil, fmt.Errorf("find the transactions of reservations: %w", err)
 	}

@@ -340,5 +340,5 @@ func lockError(err error) error {
 	return errLocked.With(apierr.From(err).Context())
 }
 
-// isLocked returns true for a refusal that a lock gives: that of a change, or of a new reservation.
-func isLocked(refusal error) bool { return errors.Is(refusal, errLocked) || ledger.IsLock(refusal) }
+// IsLocked returns true for a refusal that a lock gives: that of a change, or of a new reservation.
+func IsLocked(refusal error) bool { return errors.Is(refusal, errLocked) || ledger.IsLock(refusal) }

@@ -392,7 +392,8 @@ const upsert = `
 		guest_name = excluded.guest_name, booker_name = excluded.booker_name, guests = excluded.guests, confirmation_code = excluded.confirmation_code,
 		pms_reference_code = excluded.pms_reference_code, check_in = excluded.check_in, check_out = excluded.check_out, booked_at = excluded.booked_at,
 		cancelled_at = excluded.cancelled_at, cancelled_at_is_assumed = excluded.cancelled_at_is_assumed, booking_platform = excluded.booking_platform, general_ledger_posting_at = excluded.general_ledger_posting_at,
-		currency = excluded.currency, userdata = excluded.userdata, metadata = excluded.metadata, updated_at = excluded.updated_at`
+		currency = excluded.currency, userdata = excluded.userdata, metadata = excluded.metadata, updated_at = excluded.updated_at,
+		retired_status = case when excluded.status = 'inactive' then reservation.retired_status end`
 
 // column returns one field of each draft, as a column for unnest.
 func column[T any](drafts []*draft, of func(*Reservation) T) []T {

@@ -70,11 +70,12 @@ func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID, error) {
 	return transactionIDs(found), nil
 }
 
-// Relink gives the lines of some reservations to others, from[i] to to[i]; nil detaches them, and they keep their listing. The
+// Relink gives the lines of some reservations to others, from[i] to to[i]; nil detaches them, and they keep their listing and remember what
+// they named: lines that were detached before are linked again. The
 // entries of the lines go along, held ones, too: which stay an entry names is no money. It returns the transactions, whose
 // journals are then to be derived again.
 func Relink(ctx context.Context, tx *db.Tx, from []id.ID, to []*id.ID) ([]id.ID, error) {
-	if err := lockLines(ctx, tx, `l.reservation_id = any(@from)`, db.Args{"from": from}); err != nil {
+	if err := lockLines(ctx, tx, `(l.reservation_id = any(@from) or l.detached_reservation_id = any(@from))`, db.Args{"from": from}); err != nil {
 		return nil, err
 	}
 
@@ -90,9 +91,10 @@ func relink(ctx context.Context, tx *db.Tx, from []id.ID, to []*id.ID, transacti
 	}
 
 	found, err := db.Select[link](ctx, tx, `
-		update transaction_line l set reservation_id = g.to_id, follows_reservation = l.follows_reservation and g.to_id is not null
+		update transaction_line l set reservation_id = g.to_id, detached_reservation_id = case when g.to_id is null then g.from_id end, follows_reservation = l.follows_reservation and g.to_id is not null
 		from unnest(@from::uuid[], @to::uuid[]) g (from_id, to_id), transaction_line o
-		where l.team_id = @team and l.reservation_id = g.from_id and o.team_id = l.team_id and o.id = l.id
+		where l.team_id = @team and (l.reservation_id = g.from_id or l.reservation_id is null and l.detached_reservation_id = g.from_id)
+			and l.reservation_id is distinct from g.to_id and o.team_id = l.team_id and o.id = l.id
 			and (@transactions::uuid[] is null or l.transaction_id = any(@transactions))
 		returning l.transaction_id, l.id as line_id, o.listing_id as old_listing_id, l.listing_id, l.reservation_id, null::uuid as old_statement,
 			o.reservation_id as old_reservation_id`,

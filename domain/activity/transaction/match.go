@@ -83,15 +83,19 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 }
 
 // followPairs gives the lines of stored transactions, which are locked, to the reservation of a pair that is in the books, where
-// they name the other one. It returns the reservations of both.
+// they name the other one, or have named one of the two before a cutover detached them. It returns the reservations of both.
 func followPairs(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, error) {
 	type row struct{ FromID, ToID id.ID }
 
 	found, err := db.Select[row](ctx, tx, `
 		select distinct g.from_id, g.to_id from transaction_line l join lateral (
-			select source_id as from_id, target_id as to_id from reservation_pair where team_id = @team and source_id = l.reservation_id and is_retired
+			select source_id as from_id, target_id as to_id from reservation_pair
+			where team_id = @team and source_id = coalesce(l.reservation_id, l.detached_reservation_id) and is_retired
 			union all
-			select target_id, source_id from reservation_pair where team_id = @team and target_id = l.reservation_id and not is_retired) g on true
+			select target_id, source_id from reservation_pair where team_id = @team and target_id = l.reservation_id and not is_retired
+			union all
+			select source_id, source_id from reservation_pair
+			where team_id = @team and l.reservation_id is null and source_id = l.detached_reservation_id and not is_retired) g on true
 		where l.team_id = @team and l.transaction_id = any(@ids)`, db.Args{"team": tx.Team, "ids": transactions})
 	if err != nil {
 		return nil, fmt.Errorf("find lines of pairs of reservations: %w", err)

@@ -118,7 +118,26 @@ func (m *Movers) moveStays(ctx context.Context, tx *db.Tx, p *plan) (*touched, e
 		return nil, err
 	}
 
+	done, err := m.joinStays(ctx, tx, p)
+	if err != nil {
+		return nil, err
+	}
+
+	loosened, err := reservation.Retire(ctx, tx, p.unpaired())
+	if err != nil {
+		return nil, err
+	}
+
+	done.transactions = id.Distinct(slices.Concat(lines, following, loosened, done.transactions))
+
+	return done, nil
+}
+
+// joinStays keeps the pairs of a plan: it gives the reservations of the target what people have done to those of the source, has lines
+// follow, and has one of each pair count.
+func (m *Movers) joinStays(ctx context.Context, tx *db.Tx, p *plan) (*touched, error) {
 	pairs := pairsOf(p.pairs)
+
 	if err := m.inherit(ctx, tx, p, pairs); err != nil {
 		return nil, err
 	}
@@ -135,11 +154,6 @@ func (m *Movers) moveStays(ctx context.Context, tx *db.Tx, p *plan) (*touched, e
 		return nil, err
 	}
 
-	loosened, err := reservation.Retire(ctx, tx, p.unpaired())
-	if err != nil {
-		return nil, err
-	}
-
 	if err := reservation.AddPairs(ctx, tx, pairs); err != nil {
 		return nil, err
 	}
@@ -149,7 +163,7 @@ func (m *Movers) moveStays(ctx context.Context, tx *db.Tx, p *plan) (*touched, e
 		return nil, err
 	}
 
-	return &touched{settled.Reservations, id.Distinct(slices.Concat(lines, following, linked, loosened, settled.Transactions))}, nil
+	return &touched{settled.Reservations, id.Distinct(slices.Concat(linked, settled.Transactions))}, nil
 }
 
 // inherit gives the reservations of the target what people have done to those of the source.
@@ -163,9 +177,14 @@ func (m *Movers) inherit(ctx context.Context, tx *db.Tx, p *plan, pairs []reserv
 		return err
 	}
 
-	isTyped := map[id.ID]bool{}
+	// That a cutover has retired a stay is no word of people.
+	isTyped, instead := map[id.ID]bool{}, map[id.ID]intake.Values{}
+
 	for i := range p.pairs {
-		isTyped[p.pairs[i].source.ID] = p.pairs[i].source.IsTyped
+		s := p.pairs[i].source
+		if isTyped[s.ID] = s.IsTyped; s.RetiredStatus != nil {
+			instead[s.ID] = intake.Values{"status": json.RawMessage(`"` + *s.RetiredStatus + `"`)}
+		}
 	}
 
 	var brought, typed intake.Moves
@@ -180,7 +199,8 @@ func (m *Movers) inherit(ctx context.Context, tx *db.Tx, p *plan, pairs []reserv
 	}
 
 	for _, w := range []intake.Carrying{{Moves: brought}, {Moves: typed, Typed: true}} {
-		w.Kind, w.From, w.Into, w.Fields = &m.stays, p.source.ID, p.target.ID, reservation.Carried
+		w.Instead = instead
+		w.Kind, w.Into, w.Fields = &m.stays, p.target.ID, reservation.Carried
 		if _, err := intake.Carry(ctx, tx, &w); err != nil {
 			return err
 		}

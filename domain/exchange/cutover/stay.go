@@ -8,7 +8,6 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/plain"
 	"stayledger/platform/ptr"
 )
 
@@ -57,7 +56,7 @@ func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
 	p.pair(source)
 
 	// What no system has brought is compared with what those of the source have left.
-	typed, err := reservation.ListTyped(ctx, tx, p.target.ID, p.listArrivals())
+	typed, err := reservation.ListCandidates(ctx, tx, nil, p.listArrivals(), ids(p.arriving))
 	if err != nil {
 		return err
 	}
@@ -66,11 +65,7 @@ func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
 
 	paired := map[id.ID]*pair{}
 
-	for i := range p.pairs {
-		p.pairs[i].settle(p.isAfter)
-	}
-
-	p.pairs = slices.DeleteFunc(p.pairs, pair.isPutAway)
+	p.settlePairs()
 
 	for i := range p.pairs {
 		one := &p.pairs[i]
@@ -137,6 +132,15 @@ func (p *plan) joined() map[id.ID]id.ID {
 	return out
 }
 
+// settlePairs decides which of each pair counts, and leaves out those that people have put away.
+func (p *plan) settlePairs() {
+	for i := range p.pairs {
+		p.pairs[i].settle(p.isAfter)
+	}
+
+	p.pairs = slices.DeleteFunc(p.pairs, pair.isPutAway)
+}
+
 // settle sets the dates of a pair and which of the two counts.
 func (p *pair) settle(isAfter func(*reservation.Dates) bool) {
 	s, t := &p.source.Dates, &p.target.Dates
@@ -161,129 +165,30 @@ func (p *pair) settle(isAfter func(*reservation.Dates) bool) {
 
 // isPutAway returns true for a pair of which the source would count although a person has made it inactive.
 func (p pair) isPutAway() bool {
-	return p.counts == sourceSide && p.source.Status == reservation.Inactive && !p.source.IsGone
+	return p.counts == sourceSide && p.source.Status == reservation.Inactive && !p.source.IsGone && p.source.RetiredStatus == nil
 }
 
-// place is what stays of the two systems have in common: a listing, as it is after the cutover, and a text.
-type place struct {
-	listing id.ID
-	text    string
-}
-
-// pair finds out which stays of the source, or which that no system has brought, are which of the target, on the listing that they will be on: by the confirmation
-// code, else by nights and guest.
+// pair adds the stays of the source, or those that no system has brought, that are one with stays of the target, of those that are not taken yet.
 func (p *plan) pair(source []reservation.Stay) {
-	listing, taken := p.joined(), map[id.ID]bool{}
+	taken := map[id.ID]bool{}
 	for i := range p.pairs {
 		taken[p.pairs[i].target.ID] = true
 	}
 
-	// at returns where a stay is to be found by a text.
-	at := func(r *reservation.Stay, text string) place {
-		if moved, is := listing[r.ListingID]; is {
-			return place{moved, text}
-		}
-
-		return place{r.ListingID, text}
-	}
-
-	for _, text := range []func(*reservation.Stay) string{codeOf, guestOf} {
-		sources, targets := map[place][]*reservation.Stay{}, map[place][]*reservation.Stay{}
-
-		for i := range source {
-			s := &source[i]
-			if key := text(s); key != "" && !taken[s.ID] && !s.IsPairSource {
-				sources[at(s, key)] = append(sources[at(s, key)], s)
-			}
-		}
-
-		for i := range p.arriving {
-			t := &p.arriving[i]
-			if key := text(t); key != "" && !taken[t.ID] && !t.IsPairTarget {
-				targets[at(t, key)] = append(targets[at(t, key)], t)
-			}
-		}
-
-		for i := range source {
-			here := at(&source[i], text(&source[i]))
-			for _, one := range pairUp(sources[here], targets[here]) {
-				taken[one.source.ID], taken[one.target.ID] = true, true
-				p.pairs = append(p.pairs, one)
-			}
-
-			delete(sources, here)
-		}
+	isTaken := func(t *reservation.Stay) bool { return taken[t.ID] }
+	for _, one := range reservation.Alike(point(source), slices.DeleteFunc(point(p.arriving), isTaken), p.joined()) {
+		p.pairs = append(p.pairs, pair{source: one.Source, target: one.Target})
 	}
 }
 
-// codeOf returns the confirmation code of a stay as it is compared, empty for none.
-func codeOf(r *reservation.Stay) string { return plain.Text(ptr.Value(r.ConfirmationCode)) }
-
-// guestOf returns the nights and the guest of a stay as they are compared, empty for a stay without a guest.
-func guestOf(r *reservation.Stay) string {
-	name := plain.Text(ptr.Value(r.GuestName))
-	if name == "" {
-		return ""
-	}
-
-	return r.CheckIn.String() + " " + r.CheckOut.String() + " " + name
-}
-
-// pairUp pairs stays with one code, or with the same nights and guest. Of several, those that have most in common are the
-// same; where that leaves several, none is.
-func pairUp(sources, targets []*reservation.Stay) []pair {
-	var out []pair
-
-	taken := map[id.ID]bool{}
-
-	for level := mostAlike; level >= 0; level-- {
-		fits := map[*reservation.Stay][]*reservation.Stay{}
-
-		for _, s := range sources {
-			for _, t := range targets {
-				if !taken[s.ID] && !taken[t.ID] && likeness(s, t) == level {
-					fits[s], fits[t] = append(fits[s], t), append(fits[t], s)
-				}
-			}
-		}
-
-		for _, s := range sources {
-			if len(fits[s]) == 1 && len(fits[fits[s][0]]) == 1 {
-				t := fits[s][0]
-				taken[s.ID], taken[t.ID] = true, true
-				out = append(out, pair{source: s, target: t})
-			}
-		}
+// point returns pointers to stays.
+func point(stays []reservation.Stay) []*reservation.Stay {
+	out := make([]*reservation.Stay, len(stays))
+	for i := range stays {
+		out[i] = &stays[i]
 	}
 
 	return out
-}
-
-// mostAlike is the likeness of stays that have everything in common.
-const mostAlike = 7
-
-// likeness returns how much two stays with one code have in common: that the first one counts still, then the nights, then
-// the status. It is negative for a code that was used once more after a cancellation, and for a stay that no system has brought
-// with another code.
-func likeness(s, t *reservation.Stay) (sum int) {
-	if s.IsTyped && codeOf(s) != "" && codeOf(t) != "" && codeOf(s) != codeOf(t) {
-		return -1
-	}
-
-	overlap := s.CheckIn.Before(t.CheckOut) && t.CheckIn.Before(s.CheckOut)
-	if !overlap && (s.Status == reservation.Canceled) != (t.Status == reservation.Canceled) {
-		return -1
-	}
-
-	for weight, has := range map[int]bool{
-		4: s.Status != reservation.Inactive, 2: s.CheckIn == t.CheckIn && s.CheckOut == t.CheckOut, 1: s.Status == t.Status,
-	} {
-		if has {
-			sum += weight
-		}
-	}
-
-	return sum
 }
 
 // describePairs sets the pairs in which the two differ, and those that people have entered, as callers see them.

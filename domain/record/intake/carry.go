@@ -10,14 +10,16 @@ import (
 	"stayledger/platform/id"
 )
 
-// Carrying says what Carry carries: from records of one source to those of another, which are the same in the world.
+// Carrying says what Carry carries: from some records to those of a source, which are the same in the world.
 type Carrying struct {
 	Kind *Kind
-	// From and Into are the sources, Moves the records here: what people changed of Moves.From[i] goes to Moves.To[i].
-	From, Into id.ID
-	Moves      Moves
-	// Typed says that no system has brought Moves.From: what no other source, such as a file, has said of them is the word of people.
+	// Moves are the records here: what people changed of Moves.From[i] goes to Moves.To[i], which Into has brought.
+	Into  id.ID
+	Moves Moves
+	// Typed says that no system has brought Moves.From: what no source, such as a file, has said of them is the word of people.
 	Typed bool
+	// Instead has what is carried of some of Moves.From instead of what they have.
+	Instead map[id.ID]Values
 	// Fields are those that are carried, with what they are where nobody has said anything of them.
 	Fields Values
 }
@@ -25,7 +27,7 @@ type Carrying struct {
 // Carry has what people changed of some records be changed of others. Where the source of these says something else, that is
 // an open conflict of its record. It returns the records that have changed. It fails with a refusal of the kind.
 func Carry(ctx context.Context, tx *db.Tx, w *Carrying) ([]id.ID, error) {
-	c := &carrier{kind: w.Kind, from: Origin{SourceID: w.From}, into: Origin{SourceID: w.Into}, fields: w.Fields, typed: w.Typed}
+	c := &carrier{kind: w.Kind, into: Origin{SourceID: w.Into}, fields: w.Fields, typed: w.Typed, instead: w.Instead}
 
 	var out []id.ID
 
@@ -46,25 +48,20 @@ func Carry(ctx context.Context, tx *db.Tx, w *Carrying) ([]id.ID, error) {
 // carried is how many records are carried at once.
 const carried = 500
 
-// carrier carries what people changed from the records of one source to those of another.
+// carrier carries what people changed of some records to those of a source.
 type carrier struct {
-	kind       *Kind
-	from, into Origin
-	fields     Values
-	typed      bool
+	kind    *Kind
+	into    Origin
+	fields  Values
+	typed   bool
+	instead map[id.ID]Values
 }
 
 // carry carries what people changed of some records.
 func (c *carrier) carry(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID, error) {
-	said, err := loadByEntity(ctx, tx, c.from, byEntity{c.kind.Name, from, []string{active, gone}})
+	said, err := loadSaid(ctx, tx, c.kind.Name, from)
 	if err != nil {
 		return nil, err
-	}
-
-	if c.typed {
-		if err := c.addTyped(ctx, tx, said, from); err != nil {
-			return nil, err
-		}
 	}
 
 	told, err := loadByEntity(ctx, tx, c.into, byEntity{c.kind.Name, to, []string{active}})
@@ -84,11 +81,14 @@ func (c *carrier) carry(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.
 
 	for i := range from {
 		was, now := said[from[i]], told[to[i]]
-		if was == nil || now == nil {
+		if was == nil && !c.typed || now == nil {
 			continue
 		}
 
-		fields, err := c.edits(was.Taken, before[from[i]], before[to[i]])
+		edited := maps.Clone(before[from[i]])
+		maps.Copy(edited, c.instead[from[i]])
+
+		fields, err := c.edits(was, edited, before[to[i]])
 		if err != nil {
 			return nil, err
 		}
@@ -112,20 +112,6 @@ func (c *carrier) carry(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.
 	}
 
 	return ids, c.ask(ctx, tx, written, before)
-}
-
-// addTyped adds what other sources have said of records that no system has brought, which is nothing for most.
-func (c *carrier) addTyped(ctx context.Context, tx *db.Tx, said map[id.ID]*memory, typed []id.ID) error {
-	found, err := loadSaid(ctx, tx, c.kind.Name, typed)
-	if err != nil {
-		return err
-	}
-
-	for _, v := range typed {
-		said[v] = &memory{Taken: found[v]}
-	}
-
-	return nil
 }
 
 // edits returns the fields to write so that a record has what people changed of another one, of which its source had said

@@ -123,6 +123,8 @@ type Kind struct {
 	// Withhold says which changes of a source are not taken over, or not without a person: entities are the records here, nil for
 	// new ones. It returns a Withheld for each change, nil for none. Nil: all changes are taken over.
 	Withhold func(ctx context.Context, tx *db.Tx, from Origin, changes []*Change, entities []*id.ID) ([]Withheld, error)
+	// Join joins new records of a source with those here that are the same in the world. Nil: nothing is joined.
+	Join *Join
 	// Remove makes records inactive that the source has no more. Nil: nothing is done about them.
 	Remove func(ctx context.Context, tx *db.Tx, from Origin, ids []id.ID) ([]Saved, error)
 }
@@ -132,6 +134,16 @@ type Kind struct {
 type Withheld struct {
 	Skip Reason
 	Asks bool
+}
+
+// Join says how new records of a source are joined with those here that are the same in the world.
+type Join struct {
+	// Applies reports whether anything of a source is joined.
+	Applies func(ctx context.Context, tx *db.Tx, from Origin) (bool, error)
+	// Do joins records that a source has brought just now, after they were saved. A refusal undoes that they were; Locked says
+	// which refusals are those of locks.
+	Do     func(ctx context.Context, tx *db.Tx, from Origin, created []id.ID) error
+	Locked func(error) bool
 }
 
 // Match is the record here that an external one is: one, none, or one of several that the source must not guess about.

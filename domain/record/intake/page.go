@@ -576,17 +576,8 @@ func (in *intake) save(ctx context.Context, tx *db.Tx, k *Kind, writes []*pendin
 		return nil
 	}
 
-	all := make([]Write, len(writes))
-	for i, p := range writes {
-		all[i] = p.write
-	}
-
-	saved, err := k.Save(ctx, tx, in.origin, all)
+	saved, err := in.write(ctx, tx, k, writes)
 	if err != nil {
-		return err
-	}
-
-	if err := k.loadFilled(ctx, tx, writes, saved); err != nil {
 		return err
 	}
 
@@ -617,7 +608,11 @@ func (in *intake) save(ctx context.Context, tx *db.Tx, k *Kind, writes []*pendin
 }
 
 // remember keeps what the source said, now that it was taken in.
-func (in *intake) remember(p *pending, entity *id.ID) { in.keep = append(in.keep, p.row(entity)) }
+func (in *intake) remember(p *pending, entity *id.ID) {
+	if !p.isKept {
+		in.keep = append(in.keep, p.row(entity))
+	}
+}
 
 // remove makes records inactive that the source has no more.
 func (in *intake) remove(ctx context.Context, tx *db.Tx, k *Kind, changes []*Change, known map[key]*memory) error {

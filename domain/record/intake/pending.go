@@ -30,6 +30,8 @@ type pending struct {
 	entity *id.ID
 	// filled are the fields of a new record that were filled in here.
 	filled Values
+	// isKept says that what the source said was saved with the record.
+	isKept bool
 }
 
 // resolve sets the values of a change with its references as fields, and with the fields that are present in any case. It

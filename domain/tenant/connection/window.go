@@ -86,6 +86,17 @@ func Cut(ctx context.Context, tx *db.Tx, source, target *Connection, at day.Day)
 	return nil
 }
 
+// ListFormer returns the connections that a team has moved from to another one.
+func ListFormer(ctx context.Context, tx *db.Tx, successor id.ID) ([]*id.ID, error) {
+	found, err := db.Select[*id.ID](ctx, tx, `select id from connection where team_id = @team and successor_id = @successor order by id`,
+		db.Args{"team": tx.Team, "successor": successor})
+	if err != nil {
+		return nil, fmt.Errorf("find the connections before another one: %w", err)
+	}
+
+	return found, nil
+}
+
 // InheritWindow gives a connection without accounting dates those of a former connection of its account, and its successor.
 func InheritWindow(ctx context.Context, tx *db.Tx, connection, former id.ID) error {
 	c, err := Lock(ctx, tx, connection)
