@@ -148,23 +148,53 @@ func SettlePairs(ctx context.Context, tx *db.Tx, ids []id.ID) (*Settled, error) 
 		return nil, err
 	}
 
-	return savePairs(ctx, tx, changed)
-}
+	out, err := savePairs(ctx, tx, changed)
+	if err != nil {
+		return nil, err
+	}
 
-// settleDrafts settles the pairs of saved reservations, and derives at once what that changes: a lock on it refuses the write.
-func settleDrafts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
-	var changed []id.ID
+	// One that counts at the former system again has counted with the amounts of the new one.
+	var back []id.ID
 
-	for _, d := range drafts {
-		if d.before != nil && !d.isDatedAs(d.before) {
-			changed = append(changed, d.ID)
+	for i := range changed {
+		if p := &changed[i]; p.turned && !p.retired && p.IsRetired != nil {
+			back = append(back, p.TargetID)
 		}
 	}
 
-	if len(changed) == 0 {
-		return nil
+	return out, contestAmounts(ctx, tx, back)
+}
+
+// settleDrafts settles the pairs of saved reservations, and derives at once what that changes: a lock on it refuses the write. It asks
+// about amounts that a system says of a stay which counts at the former one.
+func settleDrafts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+	var changed, relined []id.ID
+
+	for _, d := range drafts {
+		if d.before == nil {
+			continue
+		}
+
+		if !d.isDatedAs(d.before) {
+			changed = append(changed, d.ID)
+		}
+
+		if d.ConnectionID != nil && d.hasOtherAmounts() {
+			relined = append(relined, d.ID)
+		}
 	}
 
+	if len(changed) > 0 {
+		if err := settleChanged(ctx, tx, changed); err != nil {
+			return err
+		}
+	}
+
+	return contestAmounts(ctx, tx, relined)
+}
+
+// settleChanged settles the pairs of reservations that were written with other dates or another status.
+func settleChanged(ctx context.Context, tx *db.Tx, changed []id.ID) error {
 	followed, err := followSources(ctx, tx, changed)
 	if err != nil {
 		return err
