@@ -2,6 +2,7 @@ package reservation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"stayledger/platform/db"
@@ -204,4 +205,43 @@ func likeness(s, t *Stay) (sum int) {
 	}
 
 	return sum
+}
+
+// errTriedDates undoes what was only tried.
+var errTriedDates = errors.New("dates of a reservation were tried")
+
+// IsHeldBack reports whether a lock keeps the source of twins from getting dates, and from coming back with the status of the target if
+// it is inactive: whether an entry that the lock holds would differ. Nothing changes.
+func IsHeldBack(ctx context.Context, tx *db.Tx, t *Twins, to *Dates) (bool, error) {
+	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if err := lockReservations(ctx, tx, []id.ID{t.Source.ID}); err != nil {
+			return err
+		}
+
+		if _, err := tx.Exec(ctx, `
+			update reservation set check_in = @check_in, check_out = @check_out, booked_at = @booked_at, general_ledger_posting_at = @posting_at,
+				status = case status when 'inactive' then @status else status end
+			where team_id = @team and id = @id`,
+			db.Args{
+				"team": tx.Team, "id": t.Source.ID, "check_in": to.CheckIn, "check_out": to.CheckOut, "booked_at": to.BookedAt,
+				"posting_at": to.GeneralLedgerPostingAt, "status": t.Target.Status,
+			}); err != nil {
+			return fmt.Errorf("try the dates of a reservation: %w", err)
+		}
+
+		if err := Derive(ctx, tx, []id.ID{t.Source.ID}); err != nil {
+			return err
+		}
+
+		return errTriedDates
+	})
+
+	switch {
+	case errors.Is(err, errTriedDates):
+		return false, nil
+	case IsLocked(err):
+		return true, nil
+	}
+
+	return false, err
 }

@@ -82,6 +82,19 @@ func CountHeld(ctx context.Context, tx *db.Tx, sources, listings []id.ID) (Held,
 	return out, nil
 }
 
+// ListHeld returns those sources among some with active entries that a statement or closed books hold.
+func ListHeld(ctx context.Context, tx *db.Tx, sources []id.ID) ([]id.ID, error) {
+	out, err := db.Select[id.ID](ctx, tx, `
+		select distinct h.source_id from ledger_entry h
+		where h.team_id = @team and h.source_id = any(@sources) and `+reported+` and (`+heldByStatement()+` or `+heldByDay()+`)`,
+		db.Args{"team": tx.Team, "sources": sources, "reader": tx.Actor.User})
+	if err != nil {
+		return nil, fmt.Errorf("find journals that are held: %w", err)
+	}
+
+	return out, nil
+}
+
 // Relink has the entries of some sources that name some reservations name others: to[i] for from[i], nil for none. Held
 // entries do so, too: no amount, account, date or party changes.
 func Relink(ctx context.Context, tx *db.Tx, sources, from []id.ID, to []*id.ID) error {

@@ -123,7 +123,7 @@ type ImpactedReservations struct {
 	SourceCount         int64 `json:"sourceCount" doc:"Reservations of the source, or that were entered here and that the target has, on or after the day, which become inactive."`
 	TargetCount         int64 `json:"targetCount" doc:"Reservations of the target on or after the day."`
 	JournalRefreshCount int64 `json:"journalRefreshCount" doc:"Reservations whose journals are derived again."`
-	LockedCount         int64 `json:"lockedCount" doc:"Reservations that would leave the books, or come to other dates, although a statement or closed books hold their entries or these dates; 0 or the cutover is refused."`
+	LockedCount         int64 `json:"lockedCount" doc:"Reservations that would leave the books, or come to other dates that change an entry, although a statement or closed books hold their entries or these dates, a pair once; 0 or the cutover is refused."`
 }
 
 // ListingContinuity counts what becomes of the listings of the target.
@@ -255,7 +255,7 @@ func (p *plan) blocker() error {
 	case p.listings.AmbiguousCount > 0:
 		return pms.ErrAmbiguous
 	case p.stays.LockedCount > 0:
-		return errStaysLocked
+		return errStaysLocked.With(map[string]any{"reservationIds": p.locked[:min(len(p.locked), mostNamed)]})
 	}
 
 	return p.held.Refusal()

@@ -44,6 +44,7 @@ type plan struct {
 
 	stays     ImpactedReservations
 	listings  ListingContinuity
+	locked    []id.ID     // reservations that must not change
 	held      ledger.Held // what would move although it must not
 	differing []ReservationPair
 }

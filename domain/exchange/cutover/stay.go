@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"stayledger/domain/activity/reservation"
-	"stayledger/domain/books/ledger"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/ptr"
 )
 
 // pair is one stay that both systems have.
@@ -222,85 +220,4 @@ func (p *plan) describePairs(ctx context.Context, tx *db.Tx) error {
 // differs returns true for a pair with other days or statuses.
 func (p *pair) differs() bool {
 	return p.source.CheckIn != p.target.CheckIn || p.source.CheckOut != p.target.CheckOut || p.source.Status != p.target.Status
-}
-
-// isMoved returns true for a stay that gets other dates.
-func isMoved(s *reservation.Stay, to *reservation.Dates) bool {
-	equal := ptr.Equal(s.BookedAt, to.BookedAt) && ptr.Equal(s.GeneralLedgerPostingAt, to.GeneralLedgerPostingAt)
-	return !equal || s.CheckIn != to.CheckIn || s.CheckOut != to.CheckOut
-}
-
-// countLocked adds the reservations that statements or closed books keep from leaving the books, and from coming to other dates
-// or listings.
-func (p *plan) countLocked(ctx context.Context, tx *db.Tx) error {
-	leaving := ids(p.retired)
-	paired := map[id.ID]*pair{}
-
-	for i := range p.pairs {
-		one := &p.pairs[i]
-		paired[one.target.ID] = one
-
-		if one.counts == sourceSide && isMoved(one.source, &one.dates) {
-			leaving = append(leaving, one.source.ID)
-		}
-	}
-
-	listing := p.joined()
-
-	var (
-		dated   []ledger.Dated
-		rehomed []bool
-	)
-
-	// comes adds a stay that comes to a date on a listing.
-	comes := func(s *reservation.Stay, d *reservation.Dates, status reservation.Status) {
-		in, moves := listing[s.ListingID]
-		if !moves {
-			in = s.ListingID
-		}
-
-		if status == reservation.Booked && (moves || !s.IsPosted || isMoved(s, d)) {
-			dated, rehomed = append(dated, ledger.Dated{ListingID: in, Currency: s.Currency, At: p.recognition.FirstDate(d)}), append(rehomed, moves)
-		}
-	}
-
-	for i := range p.arriving {
-		t := &p.arriving[i]
-
-		switch one := paired[t.ID]; {
-		case one != nil && one.counts == targetSide:
-			comes(t, &one.dates, t.Status)
-		case one == nil && p.isAfter(&t.Dates):
-			comes(t, &t.Dates, t.Status)
-		default:
-			leaving = append(leaving, t.ID) // before the window of the target, which has had none
-		}
-
-		if one := paired[t.ID]; one != nil && one.counts == sourceSide && (isMoved(one.source, &one.dates) || one.source.Status == reservation.Inactive) {
-			comes(one.source, &one.dates, reservation.Booked)
-		}
-	}
-
-	locked, err := ledger.CountHeld(ctx, tx, leaving, nil)
-	if err != nil {
-		return err
-	}
-
-	p.stays.LockedCount = locked.Sources
-
-	under, err := ledger.UnderLock(ctx, tx, dated)
-	if err != nil {
-		return err
-	}
-
-	for i, isLocked := range under {
-		switch {
-		case isLocked && rehomed[i]:
-			p.held.Covered++
-		case isLocked:
-			p.stays.LockedCount++
-		}
-	}
-
-	return nil
 }
