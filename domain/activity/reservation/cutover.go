@@ -103,24 +103,6 @@ func Retire(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	return noteRehomed(ctx, tx, found)
 }
 
-// Restore gives reservations that a cutover has made inactive the status that they had. Their journals, and those of the transactions
-// that it returns, have to be derived again.
-func Restore(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
-	if err := lockReservations(ctx, tx, ids); err != nil {
-		return nil, err
-	}
-
-	found, err := db.Select[rehomed](ctx, tx, `
-		update reservation r set status = r.retired_status, retired_status = null, updated_at = @now from reservation o
-		where r.team_id = @team and r.id = any(@ids) and r.status = 'inactive' and r.retired_status is not null`+rehomedSQL,
-		db.Args{"team": tx.Team, "ids": ids, "now": tx.Now})
-	if err != nil {
-		return nil, fmt.Errorf("make reservations active again: %w", err)
-	}
-
-	return noteRehomed(ctx, tx, found)
-}
-
 // Move moves all reservations of some listings to others, from[i] to to[i]. It returns them. Their journals, and those of
 // the transactions that it returns as well, have to be derived again.
 func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) (moved, following []id.ID, err error) {

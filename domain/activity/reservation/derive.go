@@ -72,9 +72,18 @@ func (known Known) derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.
 	return derived, relinkSwitched(ctx, tx, loaded, switched)
 }
 
-// settleDerived settles the pairs of reservations that are about to be derived: the accounting window of a connection or the
-// settings of the team can have changed. The other reservation of a pair is derived after that.
+// settleDerived settles the pairs of reservations that are about to be derived, and restores those that a cutover has retired: the
+// accounting window of a connection or the settings of the team can have changed. The other reservation of a pair is derived after that.
 func settleDerived(ctx context.Context, tx *db.Tx, ids []id.ID) error {
+	restored, waiting, err := restore(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+
+	if err := StartRelink(ctx, tx, restored, waiting); err != nil {
+		return err
+	}
+
 	s, err := SettlePairs(ctx, tx, ids)
 	if err != nil || len(s.Reservations) == 0 {
 		return err

@@ -118,10 +118,18 @@ func holdFormer(ctx context.Context, tx *db.Tx, from intake.Origin, changes []*i
 	for i, c := range changes {
 		stay := here[ptr.Value(entities[i])]
 		if stay == nil {
-			stay = &datedStay{Dates: saidDates(c.Values)}
+			stay = &datedStay{}
+			stay.follow(c.Values)
 		}
 
+		// One that only this system has is read also when it comes to before the day.
 		isBefore := stay.accountingDate(&s).Before(*end)
+		if !isBefore && !stay.IsPaired && !c.Gone {
+			said := stay.Dates
+			said.follow(c.Values)
+
+			isBefore = said.accountingDate(&s).Before(*end)
+		}
 
 		switch {
 		case c.Gone && entities[i] == nil:
@@ -162,11 +170,9 @@ func loadDated(ctx context.Context, tx *db.Tx, entities []*id.ID) (map[id.ID]*da
 	return out, nil
 }
 
-// saidDates returns the dates that a source says of a stay.
-func saidDates(v intake.Values) (d Dates) {
+// follow sets the dates that a source says of a stay.
+func (d *Dates) follow(v intake.Values) {
 	readValue(v["checkIn"], &d.CheckIn)
 	readValue(v["checkOut"], &d.CheckOut)
 	readValue(v["bookedAt"], &d.BookedAt)
-
-	return d
 }

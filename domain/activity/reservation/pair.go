@@ -204,6 +204,19 @@ func settleChanged(ctx context.Context, tx *db.Tx, changed []id.ID) error {
 		return err
 	}
 
+	restored, waiting, err := restore(ctx, tx, changed)
+	if err != nil {
+		return err
+	}
+
+	if err := Derive(ctx, tx, restored); err != nil {
+		return err
+	}
+
+	if err := StartRelink(ctx, tx, changed, waiting); err != nil {
+		return err
+	}
+
 	changed = append(changed, followed...)
 
 	// A stay of a former system can have one of a system before that.

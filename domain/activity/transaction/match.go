@@ -83,7 +83,7 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 }
 
 // followPairs gives the lines of stored transactions, which are locked, to the reservation of a pair that is in the books, where
-// they name the other one, or have named one of the two before a cutover detached them. It returns the reservations of both.
+// they name the other one, or have named before a cutover detached them what is in the books again. It returns the reservations of both.
 func followPairs(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, error) {
 	type row struct{ FromID, ToID id.ID }
 
@@ -95,7 +95,10 @@ func followPairs(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID,
 			select target_id, source_id from reservation_pair where team_id = @team and target_id = l.reservation_id and not is_retired
 			union all
 			select source_id, source_id from reservation_pair
-			where team_id = @team and l.reservation_id is null and source_id = l.detached_reservation_id and not is_retired) g on true
+			where team_id = @team and l.reservation_id is null and source_id = l.detached_reservation_id and not is_retired
+			union all
+			select id, id from reservation r where r.team_id = @team and l.reservation_id is null and r.id = l.detached_reservation_id and r.status <> 'inactive'
+				and not exists (select from reservation_pair p where p.team_id = @team and p.source_id = r.id)) g on true
 		where l.team_id = @team and l.transaction_id = any(@ids)`, db.Args{"team": tx.Team, "ids": transactions})
 	if err != nil {
 		return nil, fmt.Errorf("find lines of pairs of reservations: %w", err)
