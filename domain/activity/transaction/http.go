@@ -129,7 +129,9 @@ type createInput struct {
 // create makes a transaction.
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Transaction, error) {
 	d := newDraft(&in.Body, tx.NewID)
-	return d.loadShown(ctx, tx, save(ctx, tx, nil, []*draft{d}, in.lenience()))
+	t, err := d.loadShown(ctx, tx, save(ctx, tx, nil, []*draft{d}, in.lenience()))
+
+	return warn(ctx, tx, t, err)
 }
 
 type getInput struct {
@@ -150,7 +152,13 @@ type updateInput struct {
 // update changes a transaction.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Transaction, error) {
 	d, err := change(ctx, tx, in.ID, &in.Body, in.lenience())
-	return d.loadShown(ctx, tx, err)
+
+	t, err := d.loadShown(ctx, tx, err)
+	if in.Body.describes() {
+		return t, err
+	}
+
+	return warn(ctx, tx, t, err)
 }
 
 type deleteInput struct {

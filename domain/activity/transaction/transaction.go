@@ -126,19 +126,22 @@ type Transaction struct {
 // Issue is something about a transaction that a person should look at: money that did not arrive, or a date that
 // may be a slip.
 type Issue struct {
-	Code     string           `json:"code" enum:"paymentFailed,paymentCanceled,paymentReturned,paymentUnknown,paymentGivenUp,paymentAwaitingApproval,dateFarAhead" doc:"dateFarAhead: money moves or is booked more than a year from today. paymentAwaitingApproval: a second person has to approve it. paymentUnknown: the provider has not answered for it; it is asked, and the payment is sent again under its key, for a day. paymentGivenUp: not any more, a person decides."`
+	Code     string           `json:"code" enum:"paymentFailed,paymentCanceled,paymentReturned,paymentUnknown,paymentGivenUp,paymentAwaitingApproval,dateFarAhead,insufficientOwnerFunds" doc:"insufficientOwnerFunds: in the answer to a bill that is paid by hand, the owners of an ownership period had less than they bear; afterwards the trust report tells of their balance. dateFarAhead: money moves or is booked more than a year from today. paymentAwaitingApproval: a second person has to approve it. paymentUnknown: the provider has not answered for it; it is asked, and the payment is sent again under its key, for a day. paymentGivenUp: not any more, a person decides."`
 	Severity finding.Severity `json:"severity"`
 	Context  IssueContext     `json:"context"`
 }
 
-// IssueContext says which payment an issue is about, or for dateFarAhead which date.
+// IssueContext says which payment an issue is about, for dateFarAhead which date, for insufficientOwnerFunds which owners.
 type IssueContext struct {
 	TransactionID id.ID       `json:"transactionId"`
 	PaymentID     id.ID       `json:"paymentId,omitzero"`
 	ContactID     id.ID       `json:"contactId,omitzero"`
-	Amount        money.Cents `json:"amount,omitzero" doc:"Cents of the payment."`
-	Currency      string      `json:"currency,omitempty"`
-	Date          day.Day     `json:"date,omitzero" db:"-" doc:"The date that lies ahead, the transaction's or its payment's; of dateFarAhead only."`
+	Amount        money.Cents `json:"amount,omitzero" doc:"Cents of the payment, or what the owners bear."`
+
+	OwnershipPeriodID id.ID        `json:"ownershipPeriodId,omitzero" db:"-" doc:"Of insufficientOwnerFunds only."`
+	Available         *money.Cents `json:"available,omitempty" db:"-" doc:"What the owners had; of insufficientOwnerFunds only."`
+	Currency          string       `json:"currency,omitempty"`
+	Date              day.Day      `json:"date,omitzero" db:"-" doc:"The date that lies ahead, the transaction's or its payment's; of dateFarAhead only."`
 }
 
 // Payment is a bill's payment on a date of its own.
@@ -277,7 +280,7 @@ var DraftRefusals = apierr.List{
 
 // writeRefusals are the conditions of the routes that take the key of a connection, in the same order.
 func writeRefusals() apierr.List {
-	return apierr.List{DraftRefusals, errDuplicateSource, ledger.Refusals}
+	return apierr.List{DraftRefusals, errDuplicateSource, ErrOverdraft, ledger.Refusals}
 }
 
 // Refusals returns the conditions that a new transaction can fail with, in the order in which they are checked.

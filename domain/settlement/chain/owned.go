@@ -3,6 +3,8 @@ package chain
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/day"
@@ -13,9 +15,11 @@ import (
 
 // Owned is the money of the owners of a chain on a day.
 type Owned struct {
-	// Available is their balance by the books, less the reserve; Collected is that less what guests still owe on stays
-	// counted in it.
-	Available, Collected money.Cents
+	// Balance is what they have by the books; Available is that less the reserve, Released less what is kept until stays,
+	// and Collected less what guests still owe on stays counted in it.
+	Balance, Available, Released, Collected money.Cents
+	// FreeAt is the day from which nothing is kept.
+	FreeAt *day.Day
 }
 
 // LoadOwned returns the money of the owners of chains at the end of a day. Payouts that are booked for a later day
@@ -39,12 +43,12 @@ func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[
 	type row struct {
 		Chain
 
-		Available money.Cents
+		Balance, Available money.Cents
 	}
 
 	// The end balance of the last saved statement contains everything before it, so only later entries are added up.
 	rows, err := db.Select[row](ctx, tx, `
-		select k.period as ownership_period_id, k.currency, (b.balance - case when s.end_at is null then `+ReserveSQL("k.currency", "@on::date")+`
+		select k.period as ownership_period_id, k.currency, b.balance::bigint as balance, (b.balance - case when s.end_at is null then `+ReserveSQL("k.currency", "@on::date")+`
 			else greatest(0, least(s.reserve, `+ReserveSQL("k.currency", "@on::date")+`) - greatest(0, -b.earned)) end)::bigint as available
 		from unnest(@periods::uuid[], @currencies::text[]) k (period, currency)
 		join listing_ownership_period p on p.team_id = @team and p.id = k.period
@@ -65,19 +69,20 @@ func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[
 		return nil, fmt.Errorf("read what owners have: %w", err)
 	}
 
-	// Collected leaves out the amounts that guests still owe.
-	owed, err := LoadUncollected(ctx, tx, until)
+	// Collected leaves out the amounts that guests still owe, and what is kept until their stays.
+	held, err := LoadHeld(ctx, tx, until, on)
 	if err != nil {
 		return nil, err
 	}
 
 	for _, r := range rows {
-		out[r.Chain] = Owned{Available: r.Available, Collected: r.Available}
+		out[r.Chain] = Owned{Balance: r.Balance, Available: r.Available}
 	}
 
 	for i, c := range chains {
 		o := out[c]
-		o.Collected = o.Available - owed[i]
+		o.Released, o.FreeAt = o.Available-held[i].Unreleased, held[i].FreeAt
+		o.Collected = o.Released - held[i].Owed
 		out[c] = o
 	}
 
@@ -136,11 +141,36 @@ type Until struct {
 	Day day.Day
 }
 
-// LoadUncollected returns, for each chain in its place, how much guests (or the channels that pay for them) still owe
-// today on the stays that earned the owners something up to a day. For each stay this is the open amount, but no more
-// than the stay brought. A guest who paid in advance does not make up for another guest's debt.
-func LoadUncollected(ctx context.Context, tx *db.Tx, chains []Until) ([]money.Cents, error) {
-	out := make([]money.Cents, len(chains))
+// Held is the part of what owners have that is not there to be paid out, on the stays that earned them something.
+type Held struct {
+	// Owed is what guests (or the channels that pay for them) owe today: of each stay the open amount, but no more than the
+	// stay brought. A guest who paid in advance does not make up for another guest's debt.
+	Owed money.Cents
+	// Unreleased is what guests have paid and the team's fundsRelease keeps until the stay, and FreeAt is the day from which
+	// all of it is free.
+	Unreleased money.Cents
+	FreeAt     *day.Day
+}
+
+// Total returns all that is held.
+func (h Held) Total() money.Cents { return h.Owed + h.Unreleased }
+
+// keep adds what a stay keeps until a day.
+func (h *Held) keep(cents money.Cents, until day.Day) {
+	if cents <= 0 {
+		return
+	}
+
+	h.Unreleased += cents
+	if h.FreeAt == nil || until.After(*h.FreeAt) {
+		h.FreeAt = &until
+	}
+}
+
+// LoadHeld returns what is held of chains on a day, for each chain in its place, on the stays that earned the owners
+// something up to the day of the chain.
+func LoadHeld(ctx context.Context, tx *db.Tx, chains []Until, on day.Day) ([]Held, error) {
+	out := make([]Held, len(chains))
 	if len(chains) == 0 {
 		return out, nil
 	}
@@ -152,34 +182,98 @@ func LoadUncollected(ctx context.Context, tx *db.Tx, chains []Until) ([]money.Ce
 
 	periods = id.Distinct(periods)
 
-	// Usually few stays are open, so the debts are loaded first and earnings only for these stays.
-	owed, err := loadStayDebts(ctx, tx, periods)
-	if err != nil || len(owed) == 0 {
+	// Usually few stays are open or to come, so these are loaded first and earnings only for them.
+	var (
+		owed map[debt]money.Cents
+		kept map[id.ID]keptStay
+	)
+
+	err := tx.Together(ctx, db.LoadBy(&owed, loadStayDebts, periods), db.LoadBy(&kept, loadKeptStays, on))
+	if err != nil || len(owed)+len(kept) == 0 {
 		return out, err
 	}
 
-	brought, err := loadStayEarnings(ctx, tx, periods, owed)
+	stays := slices.Collect(maps.Keys(kept))
+	for of := range owed {
+		stays = append(stays, of.ReservationID)
+	}
+
+	brought, err := loadStayEarnings(ctx, tx, periods, id.Distinct(stays))
 	if err != nil {
 		return nil, err
 	}
 
-	// Limit each debt to the earnings of the stay until the day of the chain.
+	// Limit each debt to the earnings of the stay until the day of the chain; of the rest a part is kept until the stay.
 	for i := range chains {
 		for of, earnings := range brought[chains[i].Chain] {
-			var cents money.Cents
+			var cents, deposits money.Cents
 
 			for _, e := range earnings {
 				if !e.TxnAt.After(chains[i].Day) {
-					cents += e.Cents
+					cents, deposits = cents+e.Cents, deposits+e.Deposits
 				}
 			}
 
-			out[i] += max(0, min(cents, owed[of]))
+			debt := max(0, min(cents, owed[of]))
+			out[i].Owed += debt
+
+			if stay, known := kept[of.ReservationID]; known {
+				stay.keep(&out[i], cents-debt, deposits)
+			}
 		}
 	}
 
 	return out, nil
 }
+
+// keptStay is a stay to come, or that goes on, of which the team's fundsRelease keeps something.
+type keptStay struct {
+	ID                id.ID
+	CheckIn, CheckOut day.Day
+	// Percent is what may be paid out before the check-in, 100 after it; HoldsDeposits is set when deposits stay until the
+	// check-out.
+	Percent       int64
+	HoldsDeposits bool
+}
+
+// keep adds what the stay keeps of an amount that is collected, with the deposits in it.
+func (s *keptStay) keep(h *Held, collected, deposits money.Cents) {
+	if collected <= 0 {
+		return
+	}
+
+	if s.HoldsDeposits {
+		deposits = max(0, min(deposits, collected))
+		h.keep(deposits, s.CheckOut)
+		collected -= deposits
+	}
+
+	h.keep(collected-collected*money.Cents(s.Percent)/100, s.CheckIn)
+}
+
+// loadKeptStays loads the booked stays of which something is kept on a day.
+func loadKeptStays(ctx context.Context, tx *db.Tx, on day.Day) (map[id.ID]keptStay, error) {
+	rows, err := db.Select[keptStay](ctx, tx, `
+		select r.id, r.check_in, r.check_out, case when r.check_in > @on then t.funds_before_stay else 100 end::bigint as percent,
+			t.funds_deposits_after_stay as holds_deposits
+		from team t join reservation r on r.team_id = @team and r.check_out > @on and r.status = 'booked'
+		where t.id = @team and (t.funds_before_stay < 100 and r.check_in > @on or t.funds_deposits_after_stay and exists (
+			select from reservation_line d where d.team_id = @team and d.reservation_id = r.id and d.type = '`+securityDeposit+`'))`,
+		db.Args{"team": tx.Team, "on": on})
+	if err != nil {
+		return nil, fmt.Errorf("read what is kept until stays: %w", err)
+	}
+
+	out := make(map[id.ID]keptStay, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r
+	}
+
+	return out, nil
+}
+
+// securityDeposit is the type of the lines of deposits that guests get back.
+const securityDeposit = "securityDeposit"
 
 // debt names what guests owe on a stay in one currency.
 type debt struct {
@@ -225,14 +319,15 @@ func loadStayDebts(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]mo
 type earning struct {
 	TxnAt day.Day
 	Cents money.Cents
+	// Deposits is the part of it that is of security deposits.
+	Deposits money.Cents
 }
 
-// loadStayEarnings loads the earnings of ownership periods from the stays on which guests owe something.
+// loadStayEarnings loads the earnings of ownership periods from stays.
 func loadStayEarnings(
 	ctx context.Context,
 	tx *db.Tx,
-	periods []id.ID,
-	owed map[debt]money.Cents,
+	periods, stays []id.ID,
 ) (map[Chain]map[debt][]earning, error) {
 	type row struct {
 		earning
@@ -241,14 +336,13 @@ func loadStayEarnings(
 		Currency                         string
 	}
 
-	stays := make([]id.ID, 0, len(owed))
-	for of := range owed {
-		stays = append(stays, of.ReservationID)
-	}
-
 	// By day, because each chain counts the earnings until its own day.
 	rows, err := db.Select[row](ctx, tx, `
-		select e.ownership_period_id, e.currency, e.reservation_id, e.txn_at, -sum(e.cent_total)::bigint as cents from ledger_entry e
+		select e.ownership_period_id, e.currency, e.reservation_id, e.txn_at, -sum(e.cent_total)::bigint as cents,
+			coalesce(-sum(e.cent_total) filter (where e.source_id = e.reservation_id and exists (
+				select from reservation_line d where d.team_id = @team and d.reservation_id = e.reservation_id and d.type = '`+securityDeposit+`'
+					and e.ref = 'line:' || (d.position - 1))), 0)::bigint as deposits
+		from ledger_entry e
 		where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id = any(@stays) group by 1, 2, 3, 4`,
 		db.Args{"team": tx.Team, "periods": periods, "stays": stays})
 	if err != nil {

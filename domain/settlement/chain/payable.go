@@ -20,9 +20,10 @@ type Payable struct {
 	ListingID id.ID
 	StartAt   day.Day
 	Published bool
-	// Available is the amount that the statement owes the owners by the books, negative when they owe it; Collected is
-	// that less what guests still owe on stays counted in it.
-	Available, Collected money.Cents
+	// Available is the amount that the statement owes the owners by the books, negative when they owe it; Held is the part
+	// of it that guests still owe or that is kept until their stays.
+	Available money.Cents
+	Held      Held
 	// Received adds up the payouts that name the statement, by the books.
 	Received      money.Cents
 	JournalStatus ledger.JournalStatus
@@ -96,8 +97,9 @@ func loadSaved(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]saved
 }
 
 // LoadPayables loads the saved statements that money may be paid on. Ids that name none, those of drafts among them,
-// are left out. If toPay is set, their rows are locked first, so that no other request reopens or pays them meanwhile.
-func LoadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Payable, error) {
+// are left out. What is held is that of a day. If toPay is set, their rows are locked first, so that no other request reopens
+// or pays them meanwhile.
+func LoadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, on day.Day, toPay bool) ([]Payable, error) {
 	rows, err := loadSaved(ctx, tx, ids, toPay)
 	if err != nil || len(rows) == 0 {
 		return nil, err
@@ -121,7 +123,7 @@ func LoadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Pa
 
 	var (
 		histories *Histories
-		owed      []money.Cents
+		held      []Held
 		booked    map[id.ID]money.Cents
 		journals  map[id.ID]ledger.JournalStatus
 	)
@@ -129,7 +131,10 @@ func LoadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Pa
 	// The rows are locked by now, so the figures are those under the lock.
 	err = tx.Together(ctx,
 		db.LoadBy(&histories, LoadHistories, id.Distinct(periods)),
-		db.LoadBy(&owed, LoadUncollected, chains),
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			held, err = LoadHeld(ctx, tx, chains, on)
+			return err
+		},
 		db.LoadBy(&booked, loadBooked, ids),
 		db.LoadBy(&journals, ledger.LoadListingStatuses, id.Distinct(listings)),
 	)
@@ -137,9 +142,9 @@ func LoadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Pa
 		return nil, err
 	}
 
-	uncollected := make(map[id.ID]money.Cents, len(counted))
+	heldOn := make(map[id.ID]Held, len(counted))
 	for i := range counted {
-		uncollected[counted[i]] = owed[i]
+		heldOn[counted[i]] = held[i]
 	}
 
 	// Payables of a chain share its history, so that a payment on one counts for the others.
@@ -158,7 +163,7 @@ func LoadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]Pa
 		}
 
 		if b := p.history.Balance(r.ID); b != nil {
-			p.Available, p.Collected = b.Payable(), b.Payable()-uncollected[r.ID]
+			p.Available, p.Held = b.Payable(), heldOn[r.ID]
 		}
 
 		out[i] = p

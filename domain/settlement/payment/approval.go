@@ -351,7 +351,7 @@ func firstRefusal(found [][]finding.Finding) error {
 }
 
 // loadClaims loads the claims of transactions, in the order given. Payouts are booked, so their entries say which
-// owners the money comes from. Bills that are not paid yet take nothing from owners.
+// owners the money comes from. Of bills the owners bear what is booked for them.
 func loadClaims(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, error) {
 	type row struct {
 		ID                id.ID
@@ -390,6 +390,17 @@ func loadClaims(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]Claim, 
 
 		if r.OwnershipPeriodID != nil && r.Cents > 0 {
 			c.Owners[chain.Chain{OwnershipPeriodID: *r.OwnershipPeriodID, Currency: r.Currency}] += r.Cents
+		}
+	}
+
+	borne, err := transaction.LoadBorne(ctx, tx, transactions)
+	if err != nil {
+		return nil, err
+	}
+
+	for i := range borne {
+		if c := byID[borne[i].BillID]; c != nil {
+			c.Borne = append(c.Borne, borne[i])
 		}
 	}
 

@@ -73,7 +73,7 @@ func TestAProviderPaysNoMoreThanThereIs(t *testing.T) {
 	bill := w.bill(5)
 
 	r = pay(bill, nil).WantError(apierr.CodeConflict, "")
-	if r.String("context.balance") != "fundingAccount" || r.Value("context.available") != nil || r.Int("context.fundingBalance") != 0 {
+	if r.String("context.reason") != "insufficientOwnerFunds" || r.Int("context.available") != 0 || r.Int("context.fundingBalance") != 0 {
 		t.Errorf("the refusal is %s", r.Body)
 	}
 
@@ -302,10 +302,8 @@ func TestAnApprovalLooksAtTheFundsAgain(t *testing.T) {
 	approve := func(p id.ID) *apitest.Response {
 		return w.second().Post("/approvals/"+w.approvalOf(p).String()+"/approve", nil)
 	}
-	for _, p := range []id.ID{bill, out} {
-		if r := approve(p).WantError(apierr.CodeConflict, ""); r.String("context.reason") != "insufficientFunds" {
-			t.Errorf("the refusal is %s", r.Body)
-		}
+	for p, reason := range map[id.ID]string{bill: "insufficientOwnerFunds", out: "insufficientFunds"} {
+		approve(p).WantError(apierr.CodeConflict, "").WantFields("context", object{"reason": reason})
 
 		w.wantStatus(p, payment.Awaiting)
 	}

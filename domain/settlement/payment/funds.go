@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"stayledger/domain/activity/transaction"
 	"stayledger/domain/settlement/chain"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -17,8 +18,9 @@ import (
 
 // Claim is money that a provider is to be asked for, and where it comes from.
 type Claim struct {
-	// Owners are the amounts that it takes from the owners of ownership periods; none for a bill.
+	// Owners are the amounts that a payout takes from the owners of ownership periods; Borne is what owners bear of a bill.
 	Owners           map[chain.Chain]money.Cents
+	Borne            []transaction.Borne
 	FundingAccountID id.ID
 	Amount           money.Cents
 	Currency         string
@@ -32,6 +34,7 @@ type Claim struct {
 const (
 	InsufficientFunds = "insufficientFunds"
 	UncollectedFunds  = "uncollectedFunds"
+	FundsNotReleased  = "fundsNotReleased"
 	LimitExceeded     = "paymentLimitExceeded"
 )
 
@@ -123,6 +126,7 @@ type funds struct {
 	held                map[pool]money.Cents
 	claimedFromOwners   map[chain.Chain]money.Cents
 	claimedFromAccounts map[pool]money.Cents
+	borne               map[chain.Chain]money.Cents // of all the bills together
 }
 
 // loadFunds loads the funds of today. Amounts that the books have taken already for the claims themselves are added
@@ -133,6 +137,7 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 		held:                map[pool]money.Cents{},
 		claimedFromOwners:   map[chain.Chain]money.Cents{},
 		claimedFromAccounts: map[pool]money.Cents{},
+		borne:               map[chain.Chain]money.Cents{},
 	}
 	back := map[chain.Chain]money.Cents{}
 
@@ -146,6 +151,11 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 			if c.BookedOn != nil {
 				back[owners] += cents
 			}
+		}
+
+		for j := range c.Borne {
+			b := &c.Borne[j]
+			f.borne[chain.Chain{OwnershipPeriodID: b.OwnershipPeriodID, Currency: b.Currency}] += b.Cents
 		}
 
 		// The account's balance is as of today, so only bookings up to today are in it.
@@ -167,7 +177,7 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 
 	for owners, cents := range back {
 		o := f.owned[owners]
-		o.Available, o.Collected = o.Available+cents, o.Collected+cents
+		o.Balance, o.Available, o.Released, o.Collected = o.Balance+cents, o.Available+cents, o.Released+cents, o.Collected+cents
 		f.owned[owners] = o
 	}
 
@@ -282,8 +292,23 @@ func (f *funds) findings(c *Claim, overdraft bool) []finding.Finding {
 		switch requested := f.claimedFromOwners[owners]; {
 		case requested > o.Available:
 			add(InsufficientFunds, severity, requested, &o, more)
+		case requested > o.Released:
+			more["released"], more["freeAt"] = o.Released, o.FreeAt
+			add(FundsNotReleased, severity, requested, &o, more)
 		case requested > o.Collected:
 			add(UncollectedFunds, finding.Warning, requested, &o, more)
+		}
+	}
+
+	// A bill is paid with the money of the owners who bear it, the reserve included, and with no one else's.
+	for i := range c.Borne {
+		b := &c.Borne[i]
+
+		requested := f.borne[chain.Chain{OwnershipPeriodID: b.OwnershipPeriodID, Currency: b.Currency}]
+		if b.Cents > 0 && requested > b.Funds {
+			add(transaction.InsufficientOwnerFunds, severity, requested, nil, map[string]any{
+				"balance": "owner", "ownershipPeriodId": b.OwnershipPeriodID, "available": b.Funds,
+			})
 		}
 	}
 

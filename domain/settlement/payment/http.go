@@ -85,6 +85,7 @@ func payEndpoints() []api.Endpoint {
 			Errors: apierr.List{
 				errRequiresMark,
 				transaction.ErrArchived,
+				transaction.ErrOverdraft,
 				errNotSupported,
 				ErrAlreadyPaid,
 				transaction.ErrAttempted,

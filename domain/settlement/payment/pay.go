@@ -102,8 +102,18 @@ func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pa
 		AccountID: b.FundingAccountID,
 	})
 	paid, err = transaction.ShowOne(ctx, tx, paid, err)
+	if err != nil {
+		return nil, moveIssues(err)
+	}
 
-	return &operation.Answer[transaction.Transaction]{Done: paid}, moveIssues(err)
+	issues, err := transaction.CheckOverdraft(ctx, tx, paid)
+	if err != nil {
+		return nil, err
+	}
+
+	paid.Issues = append(paid.Issues, issues...)
+
+	return &operation.Answer[transaction.Transaction]{Done: paid}, nil
 }
 
 // moveIssues changes the paths of issues about a bill's payment to those of this request's body. Errors with other

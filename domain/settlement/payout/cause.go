@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/payment"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/apierr"
@@ -38,6 +39,8 @@ const (
 	causeOwed cause = "owed"
 	// Guests still owe what is due: it is paid when they have paid, or by an amount.
 	causeNotCollected cause = "notCollected"
+	// What is due is kept until the stays of the guests who have paid it.
+	causeNotReleased cause = "notReleased"
 	// Causes that occur while the payouts are made.
 	causeUnfinished cause = "unfinished"
 	causeRefused    cause = "refused"
@@ -69,7 +72,7 @@ var refusals = []struct {
 // isSkipped reports whether the cause leaves a statement out without failing the operation: there is nothing to pay, or
 // nothing any more.
 func (c cause) isSkipped() bool {
-	return c == causePaid || c == causeUnknown || c == causeNothingDue || c == causeSettled || c == causeOwed || c == causeNotCollected
+	return c == causePaid || c == causeUnknown || c == causeNothingDue || c == causeSettled || c == causeOwed || c == causeNotCollected || c == causeNotReleased
 }
 
 // refusalConditions are the refusals with a reason that is a cause; their messages are its texts. The locks are among
@@ -97,6 +100,7 @@ var texts = map[cause]string{
 	causeSettled:         "Other payouts have settled what was due",
 	causeOwed:            "The owner owes",
 	causeNotCollected:    "Guests still owe what is available",
+	causeNotReleased:     "What is available is kept until the guests' stays",
 	causeUnfinished:      "The operation ended before this statement",
 	causeRefused:         "The payout was refused",
 	causePayment:         "A payment failed",
@@ -128,12 +132,24 @@ func findOwed(owed money.Cents, currency string) finding.Finding {
 	}}
 }
 
+// findUnreleased returns the issue of a statement of which a part is kept until stays: how much, by which rule, and the day
+// from which all of it is free.
+func findUnreleased(of *chain.Payable) []finding.Finding {
+	if of.Held.Unreleased == 0 {
+		return nil
+	}
+
+	return []finding.Finding{{Code: payment.FundsNotReleased, Severity: finding.Warning, Context: map[string]any{
+		"rule": "fundsRelease", "amount": of.Held.Unreleased, "currency": of.Currency, "freeAt": of.Held.FreeAt,
+	}}}
+}
+
 // findings returns the issues of a statement that is not paid for the cause: those that say more about it.
 func (c cause) findings(issues []finding.Finding) []finding.Finding {
 	out := []finding.Finding{}
 
 	for _, f := range issues {
-		if c == causeOwed && f.Code == ownerOwes {
+		if c == causeOwed && f.Code == ownerOwes || c == causeNotReleased && f.Code == payment.FundsNotReleased {
 			out = append(out, f)
 		}
 	}

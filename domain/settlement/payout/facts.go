@@ -64,7 +64,7 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 	}
 
 	// Then the statements with their balances.
-	payables, err := loadPayables(ctx, tx, r.StatementIDs, toPay)
+	payables, err := loadPayables(ctx, tx, r, toPay)
 	if err != nil {
 		return nil, err
 	}
@@ -92,8 +92,8 @@ func loadFacts(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*facts, 
 
 // loadPayables loads the statements of a request. Drafts are among them, since a payout on one is refused otherwise than
 // one on an unknown statement.
-func loadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]chain.Payable, error) {
-	payables, err := chain.LoadPayables(ctx, tx, ids, toPay)
+func loadPayables(ctx context.Context, tx *db.Tx, r *Request, toPay bool) ([]chain.Payable, error) {
+	payables, err := chain.LoadPayables(ctx, tx, r.StatementIDs, r.day(tx), toPay)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func loadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]ch
 		saved[payables[i].ID] = true
 	}
 
-	rest := slices.DeleteFunc(slices.Clone(ids), func(v id.ID) bool { return saved[v] })
+	rest := slices.DeleteFunc(slices.Clone(r.StatementIDs), func(v id.ID) bool { return saved[v] })
 
 	chains, err := statement.FindDrafts(ctx, tx, rest)
 	if err != nil {

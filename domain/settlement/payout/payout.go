@@ -13,6 +13,7 @@ import (
 	"stayledger/domain/settlement/payee"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
+	"stayledger/platform/db"
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -34,6 +35,15 @@ type Amount struct {
 	StatementID id.ID       `json:"statementId"`
 	ContactID   id.ID       `json:"contactId" doc:"A member of the ownership period."`
 	CentTotal   money.Cents `json:"centTotal" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents; negative when the owner pays in, 0 for no payout."`
+}
+
+// day returns the date of the payouts.
+func (r *Request) day(tx *db.Tx) day.Day {
+	if r.Date != nil {
+		return *r.Date
+	}
+
+	return day.Of(tx.Now)
 }
 
 // Resolve refuses statements that are named twice and amounts that belong to none of them.

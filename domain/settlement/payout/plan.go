@@ -76,10 +76,7 @@ func preparePlans(ctx context.Context, tx *db.Tx, r *Request, toPay bool) (*book
 		return nil, err
 	}
 
-	b := &book{facts: f, request: r, date: day.Of(tx.Now), payers: map[id.ID]*payment.Payer{}}
-	if r.Date != nil {
-		b.date = *r.Date
-	}
+	b := &book{facts: f, request: r, date: r.day(tx), payers: map[id.ID]*payment.Payer{}}
 
 	// Decide the amounts before the accounts: only members who get something need one.
 	b.decide()
@@ -195,6 +192,8 @@ func (b *book) blockedBy(p *plan, given []int) cause {
 func (b *book) setAmounts(p *plan, given []int) {
 	// Amounts of the request replace the suggestion as a whole.
 	if len(given) > 0 {
+		p.issues = append(p.issues, findUnreleased(p.of)...)
+
 		for _, i := range given {
 			if a := &b.request.Amounts[i]; a.CentTotal != 0 {
 				p.payouts = append(p.payouts, Payout{ContactID: a.ContactID, Amount: a.CentTotal})
@@ -221,16 +220,24 @@ func (b *book) setAmounts(p *plan, given []int) {
 	}
 
 	amount := booked
-	// If the team pays collected money only, the part that guests still owe is held back.
-	held := available - p.of.Collected
-	if b.basis == team.ByCollected && available > 0 && held > 0 {
+	// What is kept until stays is held back, and if the team pays collected money only, what guests still owe.
+	held := p.of.Held.Unreleased
+	if b.basis == team.ByCollected {
+		held = p.of.Held.Total()
+	}
+
+	if available > 0 && held > 0 {
 		amount = min(booked, max(0, p.of.Unpaid()-held))
 	}
+
+	p.issues = append(p.issues, findUnreleased(p.of)...)
 
 	// Say why nothing is suggested.
 	switch {
 	case amount != 0 && len(p.of.Owners()) > 0:
 		p.payouts = splitDue(amount, p.of.Owners(), left)
+	case amount != booked && p.of.Held.Owed < held:
+		p.cause = causeNotReleased
 	case amount != booked:
 		p.cause = causeNotCollected
 	case available == p.of.Received:

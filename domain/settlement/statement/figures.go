@@ -22,7 +22,7 @@ type Financials struct {
 // Funds are the figures of a statement with the part of them that guests have paid.
 type Funds struct {
 	Financials
-	Collected      money.Cents `json:"collected" doc:"Available less what guests owe on the stays that are counted in it, of each stay no more than it brought the owners. Of a published statement as it was when it was published."`
+	Collected      money.Cents `json:"collected" doc:"Available less what guests owe on the stays that are counted in it, of each stay no more than it brought the owners, and less what the team's fundsRelease keeps until the stays. Of a published statement as it was when it was published."`
 	CollectedToday money.Cents `json:"collectedToday" doc:"The same with what guests owe today. What is suggested to pay unless the team's payoutBasis is books."`
 }
 

@@ -134,7 +134,7 @@ func loadDraftData(ctx context.Context, tx *db.Tx, rows []row) error {
 	return nil
 }
 
-// loadUncollected returns the uncollected amounts of statements by id. Imported statements have none, because their
+// loadUncollected returns the amounts of statements, by id, that guests owe or that are kept until their stays. Imported statements have none, because their
 // money was collected in the earlier system.
 func loadUncollected(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Cents, error) {
 	var (
@@ -149,11 +149,11 @@ func loadUncollected(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]mone
 		}
 	}
 
-	owed, err := chain.LoadUncollected(ctx, tx, chains)
+	held, err := chain.LoadHeld(ctx, tx, chains, day.Of(tx.Now))
 
 	out := make(map[id.ID]money.Cents, len(ids))
-	for i, cents := range owed {
-		out[ids[i]] = cents
+	for i := range held {
+		out[ids[i]] = held[i].Total()
 	}
 
 	return out, err

@@ -1,0 +1,121 @@
+package transaction
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/finding"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// InsufficientOwnerFunds is the code of the issue of a bill that was paid with more than its owners have.
+const InsufficientOwnerFunds = "insufficientOwnerFunds"
+
+// ErrOverdraft refuses a bill that is paid by hand with more than its owners have, in a team that wants that.
+var ErrOverdraft = apierr.New(apierr.CodeConflict, "", "The payment takes more than the owners of the listing have")
+
+// Borne is the part of a bill that the owners of an ownership period bear.
+type Borne struct {
+	BillID            id.ID
+	OwnershipPeriodID id.ID
+	Currency          string
+	// Cents is what they bear of the cost, without the manager's markup.
+	Cents money.Cents
+	// Funds is what they have by the end of this month, the reserve included, with what bills that are not paid yet have
+	// taken from it: that money is still there.
+	Funds money.Cents
+}
+
+// LoadBorne loads what owners bear of bills that are booked, paid or not. A bill of the manager has none.
+func LoadBorne(ctx context.Context, tx *db.Tx, bills []id.ID) ([]Borne, error) {
+	// Entries of a bill on its accounting date; the markup is the manager's from then on.
+	const entry = `e.team_id = @team and e.party = 'owners' and e.status = 'active' and e.trigger_type = 'expense'
+			and e.ledger in ('trust', 'operating') and e.ref not like '%:markup%'`
+
+	rows, err := db.Select[Borne](ctx, tx, `
+		with bill as materialized (
+			select e.source_id as bill_id, e.ownership_period_id, e.currency, sum(e.cent_total)::bigint as cents from ledger_entry e
+			where `+entry+` and e.source_id = any(@bills) and e.ownership_period_id is not null group by 1, 2, 3),
+		chain as materialized (
+			select k.ownership_period_id, k.currency, (coalesce((
+				select sum(e.cent_total) from ledger_entry e join transaction t on t.team_id = e.team_id and t.id = e.source_id
+				left join account a on a.team_id = t.team_id and a.id = t.account_id
+				where `+entry+` and e.ownership_period_id = k.ownership_period_id and e.currency = k.currency
+					and t.type = 'expense' and t.status = 'active' and t.payment_date is null and a.type is distinct from 'bank'), 0)
+				- coalesce((select sum(o.cents) from ledger_owner o where o.team_id = @team and o.ownership_period_id = k.ownership_period_id
+					and o.currency = k.currency and o.month <= @today), 0))::bigint as funds
+			from (select distinct ownership_period_id, currency from bill) k)
+		select b.bill_id, b.ownership_period_id, b.currency, b.cents, c.funds from bill b join chain c using (ownership_period_id, currency)
+		order by 1, 2, 3`, db.Args{"team": tx.Team, "bills": bills, "today": tx.Now})
+	if err != nil {
+		return nil, fmt.Errorf("read what owners bear of bills: %w", err)
+	}
+
+	return rows, nil
+}
+
+// CheckOverdraft returns the issues of a bill that has just been paid by hand, one for each ownership period whose owners
+// had less than they bear. It fails with ErrOverdraft in a team with ownerOverdraft refuse.
+func CheckOverdraft(ctx context.Context, tx *db.Tx, t *Transaction) ([]Issue, error) {
+	if t.Type != Expense || t.Status != Active || t.PaidStatus != Paid {
+		return nil, nil
+	}
+
+	borne, err := LoadBorne(ctx, tx, []id.ID{t.ID})
+	if err != nil {
+		return nil, err
+	}
+
+	var issues []Issue
+
+	for i := range borne {
+		b := &borne[i]
+		if b.Funds >= 0 || b.Cents <= 0 {
+			continue
+		}
+
+		available := b.Funds + b.Cents
+		issues = append(issues, Issue{Code: InsufficientOwnerFunds, Severity: finding.Warning, Context: IssueContext{
+			TransactionID: t.ID, OwnershipPeriodID: b.OwnershipPeriodID, Amount: b.Cents, Available: &available, Currency: b.Currency,
+		}})
+	}
+
+	if len(issues) == 0 {
+		return nil, nil
+	}
+
+	refuse, err := db.Get[bool](ctx, tx, `select owner_overdraft = 'refuse' from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("read the team: %w", err)
+	}
+
+	if refuse {
+		c := issues[0].Context
+
+		return nil, ErrOverdraft.With(map[string]any{
+			"reason": InsufficientOwnerFunds, "ownershipPeriodId": c.OwnershipPeriodID, "requested": c.Amount,
+			"available": c.Available, "currency": c.Currency,
+		})
+	}
+
+	return issues, nil
+}
+
+// warn adds the issues of a bill that has just been paid by hand to what is shown of it.
+func warn(ctx context.Context, tx *db.Tx, t *Transaction, err error) (*Transaction, error) {
+	if err != nil {
+		return nil, err
+	}
+
+	issues, err := CheckOverdraft(ctx, tx, t)
+	if err != nil {
+		return nil, err
+	}
+
+	t.Issues = append(t.Issues, issues...)
+
+	return t, nil
+}
