@@ -96,8 +96,8 @@ func (r routes) endpoints() []api.Endpoint {
 			},
 			Doc: "Books what is missing to the starting balance on the day before the first, against the opening " +
 				"balance, and excludes bank records before it that are not reconciled. What is in transit or " +
-				"outstanding on the first day is in the books besides. Doing it again moves the beginning. Fails with 400 without an account for opening balances (reason requiredAccountMissing), " +
-				"and as a change of the opening transaction does.",
+				"outstanding on the first day is in the books besides. Doing it again moves the beginning. Fails " +
+				"with 400 without an account for opening balances (reason requiredAccountMissing), and as a change of the opening transaction does.",
 			Scopes: []string{"accounts:write"}, DryRun: true,
 		}, r.startBanking),
 	}

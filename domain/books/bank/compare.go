@@ -120,7 +120,7 @@ var itemsSQL = `
 		select y.account_id, y.source_id, sum(y.open), 0, 'inTransitAtOpening', sum(y.open) from (
 			select o.id as account_id, o.source_id, o.before as open, o.first from side o where o.opens and o.comes and o.booked_at <= o.first
 			union all
-			select a.id, a.opening, a.counted + r.open, a.first from account_at a cross join lateral (` + undoneSQL("a.id", "a.first") + `) r) y
+			select a.id, a.opening, a.counted + r.open, a.first from account_at a cross join lateral (` + lackSQL("a.id", "a.first") + `) r) y
 		where y.first - 1 <= @date group by 1, 2 having sum(y.open) <> 0
 	)`
 
@@ -129,9 +129,9 @@ var itemsSQL = `
 const beforeSQL = `(coalesce(sum(x.booked) filter (where x.at < s.first or s.opens and x.at = s.first), 0)
 	- coalesce(sum(x.seen) filter (where x.at < s.first), 0))`
 
-// undoneSQL returns the SQL of what the records of an account before its first day lack of transactions, column open. An
-// account begins with records before that day that transactions make up, so it lost them since.
-func undoneSQL(account, first string) string {
+// lackSQL returns the SQL of the amount, column open, that transactions lack to make up the records of an account before
+// its first day. An account begins with records before that day that transactions make up, so it lost them since.
+func lackSQL(account, first string) string {
 	return `select coalesce(sum(r.amount - r.made), 0)::bigint as open from bank_record r where r.team_id = @team and r.account_id = ` + account + `
 		and r.status = 'active' and r.type = 'transaction' and r.made <> r.amount and r.date < ` + first
 }

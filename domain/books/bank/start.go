@@ -16,8 +16,8 @@ type Start struct {
 	// Booked is the balance of the books on that day, without the transaction that opens the account. Opening balances of
 	// the day itself are part of it.
 	Booked money.Cents
-	// Transit is what of Booked is not at the bank yet, less what the bank had and is booked later. Payments that are
-	// outstanding make it smaller.
+	// Transit is the part of Booked that is not at the bank yet, less what the bank had and is booked later. Payments that
+	// are outstanding make it smaller.
 	Transit money.Cents
 	// Counted goes with the account, so that Compare shows only what is found out after it was opened.
 	Counted money.Cents
@@ -58,7 +58,7 @@ func LoadStart(ctx context.Context, tx *db.Tx, account id.ID, currency string, f
 		)
 		select b.cents::bigint as booked, coalesce(sum(d.before) filter (where d.comes or not d.opens), 0)::bigint as transit,
 			(-coalesce(sum(d.before) filter (where d.comes and d.opens), 0) - u.open)::bigint as counted
-		from booked b cross join (`+undoneSQL("@account", "@first::date")+`) u left join side d on true group by b.cents, u.open`, args)
+		from booked b cross join (`+lackSQL("@account", "@first::date")+`) u left join side d on true group by b.cents, u.open`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read what was in transit on the first day of a bank account: %w", err)
 	}
