@@ -3,6 +3,7 @@ package opening
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
@@ -29,19 +30,20 @@ type Listing struct {
 // PutListing is the body that sets the opening balance of a listing.
 type PutListing struct {
 	Amount   money.Cents     `json:"amount" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents held for the owners."`
-	Currency api.Opt[string] `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$" doc:"Absent: as it is, at first the team's default currency."`
+	Currency api.Opt[string] `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$" doc:"Each currency has an opening balance of its own. Absent: that of the oldest one, at first the team's default currency."`
 }
 
-// A listing's opening balance is its oldest active deposit that is marked as one and has nothing but that listing's
-// line.
+// A listing's opening balance in a currency is its oldest active deposit that is marked as one and has nothing but lines of
+// that listing: one, or one for each owner by name.
 var openingFrom = `transaction t join transaction_line l on l.team_id = t.team_id and l.transaction_id = t.id and l.listing_id is not null
 	and ` + account.ActingSQL("l", account.OpeningBalance)
 
 var openingOnly = `t.team_id = @team and t.is_opening_balance and t.status = 'active' and t.type = 'deposit'
-	and not exists (select from transaction_line o where o.team_id = t.team_id and o.transaction_id = t.id and o.id <> l.id)
+	and not exists (select from transaction_line o where o.team_id = t.team_id and o.transaction_id = t.id
+		and (o.id < l.id or o.listing_id is distinct from l.listing_id or (` + account.ActingSQL("o", account.OpeningBalance) + `) is not true))
 	and not exists (select from transaction u join transaction_line m on m.team_id = u.team_id and m.transaction_id = u.id
 		where u.team_id = @team and m.listing_id = l.listing_id and ` + account.ActingSQL("m", account.OpeningBalance) + ` and u.is_opening_balance
-			and u.status = 'active' and u.id < t.id)`
+			and u.status = 'active' and u.currency = t.currency and u.id < t.id)`
 
 // openingQuery returns the list of the opening balances of listings.
 func openingQuery(tx *db.Tx) page.Query {
@@ -65,18 +67,29 @@ func listOpeningBalances(ctx context.Context, tx *db.Tx, in *listOpenings) (*pag
 	return page.List[Listing](ctx, tx, q, in.Params, "")
 }
 
-// loadOpening loads the opening balance of a listing, nil for none.
-func loadOpening(ctx context.Context, tx *db.Tx, listingID id.ID) (*Listing, error) {
+// loadOpening loads the opening balance of a listing in a currency, its oldest one if none is given. It returns nil for
+// none.
+func loadOpening(ctx context.Context, tx *db.Tx, listingID id.ID, currency *string) (*Listing, error) {
 	q := openingQuery(tx)
 	q.And("l.listing_id = @listing", db.Args{"listing": listingID})
 
-	// The query finds at most one for each listing, its oldest.
-	found, err := db.Maybe[Listing](ctx, tx, q.SQL(""), q.Args)
+	if currency != nil {
+		q.And("t.currency = lower(@currency)", db.Args{"currency": *currency})
+	}
+
+	// The query finds at most one for each currency.
+	found, err := db.Select[Listing](ctx, tx, q.SQL(""), q.Args)
 	if err != nil {
 		return nil, fmt.Errorf("read an opening balance: %w", err)
 	}
 
-	return found, nil
+	if len(found) == 0 {
+		return nil, nil //nolint:nilnil // There is none.
+	}
+
+	oldest := slices.MinFunc(found, func(a, b Listing) int { return a.TransactionID.Compare(b.TransactionID) })
+
+	return &oldest, nil
 }
 
 type putOpening struct {
@@ -84,8 +97,8 @@ type putOpening struct {
 	Body PutListing
 }
 
-// putOpeningBalance keeps one opening deposit for each listing, dated the day before the first day of the statements.
-// Putting it again as it is changes nothing.
+// putOpeningBalance keeps one opening deposit for each listing and currency, dated the day before the first day of the
+// statements. Putting it again as it is changes nothing; another amount is that of all members, by split.
 func putOpeningBalance(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing, error) {
 	if err := lockListing(ctx, tx, in.ID); err != nil {
 		return nil, err
@@ -102,16 +115,24 @@ func putOpeningBalance(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing
 	}
 
 	// Then change the stored deposit, or make one.
-	stored, err := loadOpening(ctx, tx, in.ID)
+	currency := in.Body.Currency.Value
+
+	stored, err := loadOpening(ctx, tx, in.ID, currency)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := saveOpening(ctx, tx, in, stored, at); err != nil {
+	if stored == nil {
+		err = addOpening(ctx, tx, &Start{Listing: in.ID, Currency: currency, Shares: []Share{{Amount: in.Body.Amount}}}, at)
+	} else {
+		err = changeOpening(ctx, tx, in, stored, at)
+	}
+
+	if err != nil {
 		return nil, err
 	}
 
-	return loadOpening(ctx, tx, in.ID)
+	return loadOpening(ctx, tx, in.ID, currency)
 }
 
 // loadOpeningDay returns the day of opening balances, the one before the first day of the statements, and whether somebody
@@ -132,53 +153,93 @@ func loadOpeningDay(ctx context.Context, tx *db.Tx, listingID id.ID) (at day.Day
 	return at, owned, err
 }
 
-// saveOpening makes the opening deposit of a listing or changes the stored one.
-func saveOpening(ctx context.Context, tx *db.Tx, in *putOpening, stored *Listing, at day.Day) error {
-	line := transaction.LineInput{Amount: in.Body.Amount}
-
-	line.Assignment, line.ListingID = api.Set(account.OpeningBalance), api.Set(in.ID)
-	if stored == nil {
-		_, err := transaction.Add(ctx, tx, &transaction.Create{
-			Type:             transaction.Deposit,
-			Date:             at,
-			IsOpeningBalance: true,
-			Currency:         in.Body.Currency,
-			Description:      api.Set("Opening balance"),
-			Lines:            []transaction.LineInput{line},
-		}, ledger.Lenience{})
-
-		return err
+// addOpening makes the opening deposit of a listing in a currency. It goes to the bank account for payouts, or to another
+// trust account if that has another currency.
+func addOpening(ctx context.Context, tx *db.Tx, o *Start, at day.Day) error {
+	made := &transaction.Create{
+		Type:             transaction.Deposit,
+		Date:             at,
+		IsOpeningBalance: true,
+		Description:      api.Set("Opening balance"),
+		Lines:            make([]transaction.LineInput, len(o.Shares)),
 	}
 
+	for i, s := range o.Shares {
+		line := &made.Lines[i]
+		line.Amount, line.Assignment, line.ListingID = s.Amount, api.Set(account.OpeningBalance), api.Set(o.Listing)
+
+		if !s.Owner.IsZero() {
+			line.ContactID = api.Set(s.Owner)
+		}
+	}
+
+	// Without a currency or without an account in it, the deposit is checked as any other.
+	if o.Currency != nil {
+		made.Currency = api.Set(*o.Currency)
+
+		bank, err := loadBank(ctx, tx, *o.Currency)
+		if err != nil {
+			return err
+		}
+
+		if bank != nil {
+			made.AccountID = api.Set(*bank)
+		}
+	}
+
+	_, err := transaction.Add(ctx, tx, made, ledger.Lenience{})
+
+	return err
+}
+
+// changeOpening changes the stored opening deposit of a listing.
+func changeOpening(ctx context.Context, tx *db.Tx, in *putOpening, stored *Listing, at day.Day) error {
 	// The listing is locked already; the deposit may be changed by itself.
 	old, err := transaction.Lock(ctx, tx, stored.TransactionID)
 	if err != nil {
 		return err
 	}
 
-	// An absent currency stays as it is.
-	currency := old.Currency
-	if in.Body.Currency.Value != nil {
-		parsed, err := money.ParseCurrency(*in.Body.Currency.Value)
-		if err != nil {
-			return apierr.BadRequest.At(apierr.IssueCurrency.InBody("currency"))
-		}
-
-		currency = string(parsed)
-	}
-
 	// Without a difference nothing is written, so no lock refuses it.
-	if old.Date == at && old.Currency == currency && old.Total == in.Body.Amount {
+	if old.Date == at && old.Total == in.Body.Amount {
 		return nil
 	}
 
+	line := transaction.LineInput{Amount: in.Body.Amount}
+	line.Assignment, line.ListingID = api.Set(account.OpeningBalance), api.Set(in.ID)
+
 	_, err = transaction.Change(
 		ctx, tx, stored.TransactionID,
-		&transaction.Update{Date: &at, Currency: api.Set(currency), Lines: []transaction.LineInput{line}},
+		&transaction.Update{Date: &at, Lines: []transaction.LineInput{line}},
 		ledger.Lenience{},
 	)
 
 	return err
+}
+
+// loadBank loads the trust account that takes an opening balance in a currency, nil if there is none, or if the one for
+// payouts does, which is taken anyway.
+func loadBank(ctx context.Context, tx *db.Tx, currency string) (*id.ID, error) {
+	type bank struct {
+		ID   id.ID
+		Pays bool
+	}
+
+	found, err := db.Maybe[bank](ctx, tx, `
+		select a.id, exists (select from account_assignment s where s.team_id = @team and s.account_id = a.id and s.assignment = 'payout_bankAccount') as pays
+		from account a where a.team_id = @team and a.type = 'bank' and a.status = 'active' and a.banking_category = 'trust' and a.banking_currency = lower(@currency)
+		order by pays desc, a.created_at, a.id limit 1`, db.Args{"team": tx.Team, "currency": currency})
+	if err != nil || found == nil || found.Pays {
+		return nil, err
+	}
+
+	return &found.ID, nil
+}
+
+// HasBank reports whether a trust account takes opening balances in a currency.
+func HasBank(ctx context.Context, tx *db.Tx, currency string) (bool, error) {
+	return db.Get[bool](ctx, tx, `select exists (select from account a where a.team_id = @team and a.type = 'bank' and a.status = 'active'
+		and a.banking_category = 'trust' and a.banking_currency = @currency)`, db.Args{"team": tx.Team, "currency": currency})
 }
 
 // lockListing locks a listing for a change of its opening balance, without waiting: while another change is under
@@ -208,20 +269,31 @@ func lockListing(ctx context.Context, tx *db.Tx, listingID id.ID) error {
 	return nil
 }
 
-// Begin sets the opening balance of a listing that has none, and returns whether it did: a listing without an owner on the
-// day gets none.
-func Begin(ctx context.Context, tx *db.Tx, listingID id.ID, amount money.Cents, currency string) (bool, error) {
-	stored, err := loadOpening(ctx, tx, listingID)
+// Start is the opening balance of a listing in a currency, the team's default one if it is nil.
+type Start struct {
+	Listing  id.ID
+	Currency *string
+	Shares   []Share
+}
+
+// Share is a part of an opening balance: of one owner, or with the zero id of all of them, by split.
+type Share struct {
+	Owner  id.ID
+	Amount money.Cents
+}
+
+// Begin sets the opening balance of a listing that has none in the currency, and returns whether it did: a listing without
+// an owner on the day gets none.
+func Begin(ctx context.Context, tx *db.Tx, o *Start) (bool, error) {
+	stored, err := loadOpening(ctx, tx, o.Listing, o.Currency)
 	if err != nil || stored != nil {
 		return false, err
 	}
 
-	at, owned, err := loadOpeningDay(ctx, tx, listingID)
+	at, owned, err := loadOpeningDay(ctx, tx, o.Listing)
 	if err != nil || !owned {
 		return false, err
 	}
 
-	in := &putOpening{ID: listingID, Body: PutListing{Amount: amount, Currency: api.Set(currency)}}
-
-	return true, saveOpening(ctx, tx, in, nil, at)
+	return true, addOpening(ctx, tx, o, at)
 }

@@ -45,7 +45,7 @@ func (r routes) endpoints() []api.Endpoint {
 			Tag:     "Opening balances",
 			Summary: "List opening balances of listings",
 			Scopes:  []string{"listings:read"},
-			Doc:     "Listings that have one, by listing id.",
+			Doc:     "Listings that have one, by listing id; one for each currency.",
 		}, listOpeningBalances),
 		api.Write(api.Endpoint{
 			Method:  http.MethodPut,
@@ -55,8 +55,8 @@ func (r routes) endpoints() []api.Endpoint {
 			Summary: "Set a listing's opening balance",
 			Errors:  apierr.List{trial.ErrBusy, trial.ErrNoStart, transaction.Refusals()},
 			Scopes:  []string{"listings:write"}, DryRun: true,
-			Doc: "Keeps one deposit per listing, dated the day before the statement start date. Failures in order: " +
-				"404; `openingBalanceUpdateInProgress`; `generalLedgerStartDateMissing`; those of createTransaction.",
+			Doc: "Keeps one deposit per listing and currency, dated the day before the statement start date. Failures " +
+				"in order: 404; `openingBalanceUpdateInProgress`; `generalLedgerStartDateMissing`; those of createTransaction.",
 		}, putOpeningBalance),
 		api.Read(api.Endpoint{
 			Method:  http.MethodGet,

@@ -204,26 +204,6 @@ func LoadHeads(ctx context.Context, tx *db.Tx, team id.ID) ([]Head, error) {
 	return heads, nil
 }
 
-// LoadCurrencies loads the currencies of the listings of a legacy team, which is in sight.
-func LoadCurrencies(ctx context.Context, tx *db.Tx, team id.ID) (map[id.ID]string, error) {
-	type row struct {
-		ID              id.ID
-		DefaultCurrency string
-	}
-
-	rows, err := db.Select[row](ctx, tx, `select id, default_currency from listing where team_id = @from`, db.Args{"from": team})
-	if err != nil {
-		return nil, fmt.Errorf("read the currencies of listings: %w", err)
-	}
-
-	out := make(map[id.ID]string, len(rows))
-	for _, r := range rows {
-		out[r.ID] = r.DefaultCurrency
-	}
-
-	return out, nil
-}
-
 // LoadLines loads the lines of some statements of a legacy team, which is in sight, in their order.
 func LoadLines(ctx context.Context, tx *db.Tx, team id.ID, statements []string) ([][]Line, error) {
 	lines, err := db.Select[[]Line](ctx, tx, `

@@ -26,10 +26,8 @@ type history struct {
 	inTemplate map[string]bool
 	// records are those of the new team by those of the legacy team.
 	records map[string]map[string]id.ID
-	stored  map[string]id.ID // mappings of the last import
-	// periods are those of the new listings, and currencies those of the old ones.
-	periods    map[id.ID][]listing.Period
-	currencies map[id.ID]string
+	stored  map[string]id.ID           // mappings of the last import
+	periods map[id.ID][]listing.Period // of the new listings
 
 	// final are the last final statements by listing and currency, whether they are imported or not.
 	final map[place]string
@@ -113,10 +111,6 @@ func loadHistory(ctx context.Context, tx *db.Tx, source id.ID) (*history, error)
 		}
 
 		if h.templates, err = legacy.LoadTemplates(ctx, tx, source); err != nil {
-			return err
-		}
-
-		if h.currencies, err = legacy.LoadCurrencies(ctx, tx, source); err != nil {
 			return err
 		}
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"stayledger/domain/activity/journal"
-	"stayledger/domain/activity/opening"
 	"stayledger/domain/books/account"
 	"stayledger/domain/exchange/legacy"
 	"stayledger/domain/record/operation"
@@ -33,7 +32,7 @@ type HistoricalImport struct {
 	SourceTenantID  id.ID            `json:"sourceTenantId"`
 	TargetTenantID  id.ID            `json:"targetTenantId"`
 	AccountMappings []AccountMapping `json:"accountMappings,omitempty" maxItems:"5000" doc:"Accounts other than those of the last import or those that are suggested."`
-	OpeningBalances bool             `json:"openingBalances,omitempty" doc:"Also gives each listing without an opening balance the last imported balance as such, so that its first live statement goes on from it. This posts to the live books."`
+	OpeningBalances bool             `json:"openingBalances,omitempty" doc:"Also gives each listing without an opening balance the last imported balance as such, in each currency and for each member, so that its first live statement goes on from it. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch)."`
 }
 
 // AccountMapping says which account the lines of a legacy account go to.
@@ -57,9 +56,11 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*operation.Ac
 			return err
 		}
 
-		_, err = h.resolve(r.AccountMappings)
+		if _, err := h.resolve(r.AccountMappings); err != nil || !r.OpeningBalances {
+			return err
+		}
 
-		return err
+		return h.checkBanks(ctx, tx)
 	})
 	if err != nil {
 		return nil, err
@@ -174,7 +175,7 @@ func importStatements(ctx context.Context, d *db.DB, scope db.Scope, run operati
 			return err
 		}
 
-		return h.open(ctx, tx)
+		return h.open(ctx, tx, done)
 	})
 	if err != nil {
 		return nil, err
@@ -238,27 +239,6 @@ func (h *history) importAll(ctx context.Context, tx *db.Tx, operationID id.ID, a
 	}
 
 	return done, nil
-}
-
-// open gives each listing without an opening balance that of its last final statement, if that one is imported and
-// whoever held it owns the listing when the live books begin.
-func (h *history) open(ctx context.Context, tx *db.Tx) error {
-	eve := h.cutover.AddDays(-1)
-
-	for i := range h.heads {
-		s := &h.heads[i]
-
-		isLast := h.final[place{s.ListingID, s.Currency}] == s.SourceID && s.Currency == h.currencies[s.ListingID]
-		if !isLast || s.BalanceEnd == 0 || h.ownersOn(s.ListingID, s.EndAt) != h.ownersOn(s.ListingID, eve) {
-			continue
-		}
-
-		if _, err := opening.Begin(ctx, tx, h.records["listing"][s.ListingID.String()], s.BalanceEnd, s.Currency); err != nil {
-			return fmt.Errorf("open the books of a listing: %w", err)
-		}
-	}
-
-	return nil
 }
 
 // convert returns lines as historic statements have them, without those of zero.

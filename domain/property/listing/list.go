@@ -63,7 +63,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 var opened = `exists (select from transaction t join transaction_line o on o.team_id = t.team_id and o.transaction_id = t.id
 	where t.team_id = @team and o.team_id = @team and o.listing_id = l.id and t.is_opening_balance and t.status = 'active' and t.type = 'deposit'
 		and ` + account.ActingSQL("o", account.OpeningBalance) + `
-		and not exists (select from transaction_line m where m.team_id = @team and m.transaction_id = t.id and m.id <> o.id))`
+		and not exists (select from transaction_line m where m.team_id = @team and m.transaction_id = t.id and m.listing_id is distinct from o.listing_id))`
 
 // narrowByFees narrows the list by the recurring fees that are charged today: "active" for any, "inactive" for none,
 // the id of a fee, a type of fees, or "!" and a type for listings without one.

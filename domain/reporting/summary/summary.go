@@ -151,9 +151,9 @@ func endpoints() []api.Endpoint {
 			Method: "GET", Path: Path, ID: "listOwnerStatementSummaries", Tag: "Reports",
 			Summary: "Owner statements added up by owner", Scopes: scopes,
 			Doc: "The totals of the statements of a period, drafts included, for each owner, by name. A member's " +
-				"part of a balance is what the member has earned so far by split, less what the member was paid, as " +
-				"on the statements and in the trust report; the parts of all members add up to the statements' " +
-				"figures.",
+				"part of a balance is what the member has earned so far by split, with the opening balances and less " +
+				"the payouts by name, as on the statements and in the trust report; the parts of all members add up " +
+				"to the statements' figures.",
 		}, ownerSummaries),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: Path + "/details/{contactId}", ID: "getOwnerStatementSummary", Tag: "Reports",

@@ -329,13 +329,15 @@ func (f *ownerFacts) loadPeriods(ctx context.Context, tx *db.Tx, p *position, pe
 	return nil
 }
 
-// loadPaid loads the payouts to single owners, and their payments to the trust.
+// loadPaid loads the payouts to single owners, their payments to the trust, and the opening balances of single owners.
 func (f *ownerFacts) loadPaid(ctx context.Context, tx *db.Tx, p *position) error {
 	rows, err := db.Select[ownerSum](ctx, tx, `
 		select e.listing_id, e.ownership_period_id, e.contact_id, null::uuid as reservation_id, null::uuid as transaction_id,
 			-sum(e.cent_total)::bigint as total from ledger_entry e
 		where `+ownersTrustEntry+` and e.contact_id is not null and e.ownership_period_id is not null
-			and e.account_id = (select s.account_id from account_assignment s where s.team_id = @team and s.assignment = @part)
+			and (e.account_id = (select s.account_id from account_assignment s where s.team_id = @team and s.assignment = @part)
+				or e.trigger_type = 'openingBalance'
+					and e.account_id = (select s.account_id from account_assignment s where s.team_id = @team and s.assignment = 'openingBalance'))
 		group by 1, 2, 3`,
 		db.Args{"team": tx.Team, "date": p.date, "currency": p.currency, "part": string(account.PayoutDistribution)})
 	if err != nil {

@@ -67,7 +67,9 @@ type Distribution struct {
 	Date, Since day.Day
 	// Imported payouts came in with statements: they are in the balances of these statements and in no other.
 	Imported bool
-	Total    money.Cents
+	// Opening marks an opening balance that names a member: the member's own as a payout is, and nothing is paid by it.
+	Opening bool
+	Total   money.Cents
 	// Missing is the amount that did not arrive.
 	Missing money.Cents
 
@@ -183,14 +185,15 @@ func loadBalances(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Balance, e
 	return balances, nil
 }
 
-// loadDistributions loads the payouts of ownership periods, one sum per day and member, oldest first.
+// loadDistributions loads the payouts and the named opening balances of ownership periods, one sum per day and member,
+// oldest first.
 func loadDistributions(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Distribution, error) {
 	// Payouts are the owners' entries on the distribution account, of live books and of imported statements. The
 	// lines come first, in an array: a plan that starts from the imported statements would read all of them for
-	// every payout.
+	// every payout. Opening balances that name a contact are on the account of their own.
 	payouts, err := db.Select[Distribution](ctx, tx, `
-		select ownership_period_id, currency, contact_id, date, since, imported, sum(total)::bigint as total, sum(missing)::bigint as missing from (
-			select e.ownership_period_id, e.currency, e.contact_id, e.ledger = 'historical' as imported, e.cent_total as total,
+		select ownership_period_id, currency, contact_id, date, since, imported, opening, sum(total)::bigint as total, sum(missing)::bigint as missing from (
+			select e.ownership_period_id, e.currency, e.contact_id, e.ledger = 'historical' as imported, false as opening, e.cent_total as total,
 				greatest(0, least(e.cent_total, coalesce(y.missing, 0))) as missing,
 				coalesce(origin.end_at, e.txn_at) as date, coalesce(origin.end_at, greatest(e.txn_at, pays.open_from)) as since
 			from ledger_entry e
@@ -202,7 +205,13 @@ func loadDistributions(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Distr
 			where e.team_id = @team and e.party = 'owners' and e.ownership_period_id = any(@periods)
 				and e.account_id = (select a.account_id from account_assignment a where a.team_id = @team and a.assignment = 'payout_distribution')
 				and (e.ledger in ('trust', 'operating') and e.status = 'active' or e.ledger = 'historical' and e.trigger_type = 'historicalPayout')
-		) e group by 1, 2, 3, 4, 5, 6 order by date, contact_id`, db.Args{"team": tx.Team, "periods": periods})
+			union all
+			select e.ownership_period_id, e.currency, e.contact_id, false, true, e.cent_total, 0, e.txn_at, e.txn_at
+			from ledger_entry e
+			where e.team_id = @team and e.party = 'owners' and e.ownership_period_id = any(@periods) and e.contact_id is not null
+				and e.account_id = (select a.account_id from account_assignment a where a.team_id = @team and a.assignment = 'openingBalance')
+				and e.trigger_type = 'openingBalance' and e.ledger in ('trust', 'operating') and e.status = 'active'
+		) e group by 1, 2, 3, 4, 5, 6, 7 order by date, contact_id`, db.Args{"team": tx.Team, "periods": periods})
 	if err != nil {
 		return nil, fmt.Errorf("read payouts of ownership periods: %w", err)
 	}
@@ -219,10 +228,19 @@ func (h *History) pay(p Distribution) {
 // OwnPayouts returns the sum of the payouts that name a member, for each member by the end of a day, as negative
 // amounts. Imported statements count imported payouts only, and live books live ones only.
 func (h *History) OwnPayouts(until day.Day, imported bool) []money.Cents {
+	return h.sumOwn(until, imported, false)
+}
+
+// OwnOpenings returns the sum of the opening balances that name a member, for each member by the end of a day. Imported
+// statements have none.
+func (h *History) OwnOpenings(until day.Day) []money.Cents { return h.sumOwn(until, false, true) }
+
+// sumOwn returns the sum of the payouts or opening balances that name a member, as they change the member's balance.
+func (h *History) sumOwn(until day.Day, imported, opening bool) []money.Cents {
 	own := make([]money.Cents, len(h.splits))
 	for i := range h.payouts {
 		p := &h.payouts[i]
-		if p.member >= 0 && p.Imported == imported && !p.Date.After(until) {
+		if p.member >= 0 && p.Imported == imported && p.Opening == opening && !p.Date.After(until) {
 			own[p.member] -= p.Total
 		}
 	}
@@ -230,9 +248,23 @@ func (h *History) OwnPayouts(until day.Day, imported bool) []money.Cents {
 	return own
 }
 
+// OwnBalances returns what belongs to each member alone by the end of a day: opening balances and payouts by name.
+func (h *History) OwnBalances(until day.Day, imported bool) []money.Cents {
+	own := h.OwnPayouts(until, imported)
+	if imported {
+		return own
+	}
+
+	for i, cents := range h.OwnOpenings(until) {
+		own[i] += cents
+	}
+
+	return own
+}
+
 // divide returns the members' parts of a balance at the end of a day.
 func (h *History) divide(cents money.Cents, at day.Day, imported bool) []money.Cents {
-	return Divide(cents, h.splits, h.OwnPayouts(at, imported))
+	return Divide(cents, h.splits, h.OwnBalances(at, imported))
 }
 
 // Shares returns the members' shares of a balance at the end of a day, as the statement that is saved then keeps them.
@@ -271,6 +303,7 @@ func (h *History) spread(b *Balance, of func(*Distribution) money.Cents) []money
 
 	for i := range h.payouts {
 		switch p := &h.payouts[i]; {
+		case p.Opening: // pays nothing
 		case p.member >= 0:
 			parts[p.member] += of(p)
 		default:
@@ -284,7 +317,7 @@ func (h *History) spread(b *Balance, of func(*Distribution) money.Cents) []money
 
 	// A member's part of the rest is the difference that it makes to the division of the common balance. So the
 	// parts agree with those that Divide gives, to the cent.
-	common := b.Payable() - Total(h.OwnPayouts(b.EndAt, b.Imported))
+	common := b.Payable() - Total(h.OwnBalances(b.EndAt, b.Imported))
 
 	whole, rest := money.Split(common, h.splits), money.Split(common-unnamed, h.splits)
 	for i := range parts {

@@ -11,8 +11,8 @@ import (
 )
 
 // Divide returns the part of a balance that belongs to each member of an ownership: the common earnings by split,
-// less the payouts to the member. Own is what belongs to single members alone, by their place: the payouts that
-// name them, as negative amounts. The rest of the balance is everybody's and goes by split. Every part is floored,
+// less the payouts to the member. Own is what belongs to single members alone, by their place: the opening balances that
+// name them, and the payouts as negative amounts. The rest of the balance is everybody's and goes by split. Every part is floored,
 // and the remaining cents go to the largest remainders, the earlier member first.
 //
 // The parts add up to the balance, and each is less than a cent off the exact one. The balance contains all months,

@@ -67,3 +67,45 @@ func TestTheOddCentGoesAround(t *testing.T) {
 		}
 	}
 }
+
+// An opening balance that names a member is the member's own, and the rest goes by split: payouts of the member lower it,
+// and nothing is paid by it.
+func TestAnOpeningBalanceByNameIsTheMembersOwn(t *testing.T) {
+	t.Parallel()
+
+	owners := []chain.Owner{
+		{ContactID: id.Derive(time.UnixMilli(0), "member", "anna"), Split: 60_000},
+		{ContactID: id.Derive(time.UnixMilli(0), "member", "bert"), Split: 40_000},
+	}
+	date := func(month time.Month, d int) day.Day { return day.Of(time.Date(2026, month, d, 0, 0, 0, 0, time.UTC)) }
+	opening := chain.Distribution{ContactID: owners[0].ContactID, Date: date(3, 31), Since: date(3, 31), Opening: true, Total: -48_000}
+	paid := chain.Distribution{ContactID: owners[0].ContactID, Date: date(5, 2), Since: date(5, 2), Total: 30_000}
+	common := chain.Distribution{Date: date(5, 3), Since: date(5, 3), Total: 5_000}
+
+	// 480.00 of Anna's and 100.00 that both earned in April, before and after two payouts: one to her, and one to both.
+	for _, c := range []struct {
+		name    string
+		payouts []chain.Distribution
+		left    []money.Cents
+	}{
+		{"nothing is paid", []chain.Distribution{opening}, []money.Cents{54_000, 4_000}},
+		{"she is paid", []chain.Distribution{opening, paid}, []money.Cents{24_000, 4_000}},
+		{"both are paid", []chain.Distribution{opening, paid, common}, []money.Cents{21_000, 2_000}},
+		{"without the opening's name", []chain.Distribution{paid}, []money.Cents{4_800, 23_200}},
+	} {
+		april := chain.Balance{
+			ID: id.Derive(time.UnixMilli(0), "statement", "april"), StartAt: date(4, 1), EndAt: date(4, 30), Published: true, Available: 58_000,
+		}
+
+		h := chain.NewHistory(owners, []chain.Balance{april}, c.payouts)
+		if left := h.Balance(april.ID).Left(); !slices.Equal(left, c.left) {
+			t.Errorf("%s: %v is left, want %v", c.name, left, c.left)
+		}
+	}
+
+	// Imported statements have payouts of their own and no opening.
+	h := chain.NewHistory(owners, nil, []chain.Distribution{opening})
+	if got, want := h.Shares(48_000, date(3, 31), true), []money.Cents{28_800, 19_200}; !slices.Equal(got, want) {
+		t.Errorf("an imported balance is shared as %v, want %v", got, want)
+	}
+}

@@ -232,7 +232,7 @@ func (t *viewData) statement(r *row) Statement {
 		Shares:        shares(owners, standings),
 		Summary:       f.summary(t.summaryType(r)),
 		Parts:         r.divideFigures(h, &f),
-		Earned:        f.BalanceStart - chain.Total(h.OwnPayouts(r.StartAt.AddDays(-1), r.Imported)),
+		Earned:        f.BalanceStart - chain.Total(r.ownBefore(h)),
 		Payment:       payment(standings),
 		Payouts:       payouts,
 		JournalStatus: t.journalStatus(r),

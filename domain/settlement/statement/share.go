@@ -60,9 +60,7 @@ func (r *row) divideFigures(h *chain.History, f *Financials) []Financials {
 	}
 
 	// Payouts in the time of the statement are those by its end less those by its start.
-	before := h.OwnPayouts(r.StartAt.AddDays(-1), r.Imported)
-
-	during := h.OwnPayouts(r.EndAt, r.Imported)
+	before, during := r.ownBefore(h), h.OwnBalances(r.EndAt, r.Imported)
 	for i := range during {
 		during[i] -= before[i]
 	}
@@ -70,8 +68,23 @@ func (r *row) divideFigures(h *chain.History, f *Financials) []Financials {
 	return divideFigures(f, h.Splits(), before, during)
 }
 
-// divideFigures divides the figures of a statement among the members. Before are the payouts to each member by name
-// before the statement began, and during those until it ended, both negative. A member's part of a figure is the
+// ownBefore returns what belongs to each member alone when a statement starts: payouts by name before it, and opening
+// balances by name, which are part of its balance at the start also when they are dated within it.
+func (r *row) ownBefore(h *chain.History) []money.Cents {
+	own := h.OwnPayouts(r.StartAt.AddDays(-1), r.Imported)
+	if r.Imported {
+		return own
+	}
+
+	for i, cents := range h.OwnOpenings(r.EndAt) {
+		own[i] += cents
+	}
+
+	return own
+}
+
+// divideFigures divides the figures of a statement among the members. Before is what each member alone has when the
+// statement begins, opening balances by name less payouts by name, and during are the payouts until it ended, negative. A member's part of a figure is the
 // difference that the figure makes to the member's balance. So the parts of all members add up to each figure, and the
 // figures of a member add up as those of the statement do.
 func divideFigures(f *Financials, splits []int64, before, during []money.Cents) []Financials {

@@ -89,7 +89,7 @@ type Statement struct {
 	Operations *operation.Summary `json:"operations,omitempty" doc:"Only in lists with include=operations."`
 
 	// Parts are the members' parts of the financials, in the order of the shares, for reports. Earned is the common
-	// amount of the members when the statement starts: the balance plus the payouts to any of them by name.
+	// amount of the members when the statement starts: the balance without opening balances and payouts by name.
 	Parts  []Financials `json:"-"`
 	Earned money.Cents  `json:"-"`
 }
