@@ -1,6 +1,7 @@
 package books_test
 
 import (
+	"maps"
 	"testing"
 )
 
@@ -74,6 +75,7 @@ func TestAHouseThatIsSold(t *testing.T) {
 
 	pay := func(statement, date string, cents int64) {
 		t.Helper()
+
 		r := s.Post("/statements/pay", object{"statementIds": list{statement}, "date": date}).Want(200)
 		if got := r.Int("results.0.payouts.0.amount"); got != cents || r.String("results.0.payouts.0.contactId") != s.sellerContact {
 			t.Errorf("the seller is paid %d, want %d: %s", got, cents, r.Body)
@@ -153,9 +155,7 @@ func TestCorrectionsOfAStayOverASale(t *testing.T) {
 	// A manual journal goes by its date, unless it names the ownership.
 	journal := func(more object) object {
 		line := object{"accountId": s.account("4000"), "centTotal": 700, "party": "owners", "listingId": s.house}
-		for k, v := range more {
-			line[k] = v
-		}
+		maps.Copy(line, more)
 
 		return object{"date": "2026-05-04", "lines": list{line, object{"accountId": s.account("2000"), "centTotal": -700}}}
 	}

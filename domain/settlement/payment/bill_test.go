@@ -1,6 +1,7 @@
 package payment_test
 
 import (
+	"maps"
 	"testing"
 
 	"stayledger/platform/apierr"
@@ -31,9 +32,7 @@ func TestBillsArePaidWithTheMoneyOfTheirOwners(t *testing.T) {
 		t.Helper()
 
 		o := object{"connectionId": w.connection}
-		for k, v := range more {
-			o[k] = v
-		}
+		maps.Copy(o, more)
 
 		return w.Post("/transactions/"+of.String()+"/pay", o)
 	}

@@ -236,6 +236,7 @@ func TestLettersAboutDestinations(t *testing.T) {
 	w.Work()
 
 	var to []string
+
 	for _, m := range post.sent {
 		if !strings.Contains(m.Text, "ends with 1111") || strings.Contains(m.Text, "123451111") {
 			t.Errorf("the letter says %s", m.Text)

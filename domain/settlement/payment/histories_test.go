@@ -80,7 +80,7 @@ func newMarket(t *testing.T, dice *rand.Rand, lane int) *market {
 	m := &market{till: newTill(t), t: t, dice: dice, holdDays: 3, guard: []string{"hold", "approve", "hold", "hold"}[lane], beforeStay: 100}
 
 	for range 4 {
-		m.people = append(m.people, m.till.second())
+		m.people = append(m.people, m.second())
 	}
 
 	settings := object{"destinationGuard": m.guard, "destinationHoldDays": m.holdDays, "defaultRevenueRecognition": "bookedAt"}
@@ -102,11 +102,11 @@ func newMarket(t *testing.T, dice *rand.Rand, lane int) *market {
 
 // place is a payment method as the world knows it.
 type place struct {
-	id             id.ID
-	age            int // days since it was chosen
-	author         int
-	releasers      []int
-	paid, default_ bool
+	id              id.ID
+	age             int // days since it was chosen
+	author          int
+	releasers       []int
+	paid, isDefault bool
 }
 
 // claim is a payment that waits for approval.
@@ -205,6 +205,7 @@ func (m *market) live(n int, counted map[string]int) {
 func (s *tale) begin() {
 	s.t.Helper()
 	s.emails, s.replaced = []string{fmt.Sprintf("first%d@example.com", s.n)}, nil
+
 	for i, kind := range []string{"owner", "vendor"} {
 		s.contacts[i] = s.Post(at("/contacts"), object{"type": kind, "name": fmt.Sprintf("%s %d", kind, s.n), "email": s.emails[0]}).Want(201).ID("id")
 	}
@@ -305,13 +306,13 @@ func (s *tale) add(who int) {
 	s.write(contact)
 
 	methods := s.Get(s.methods(contact) + "?sort=createdAt").Want(200)
-	p := &place{id: methods.ID(fmt.Sprintf("data.%d.id", len(s.places[contact]))), author: who, default_: len(s.places[contact]) == 0}
+	p := &place{id: methods.ID(fmt.Sprintf("data.%d.id", len(s.places[contact]))), author: who, isDefault: len(s.places[contact]) == 0}
 	s.places[contact] = append(s.places[contact], p)
 	s.settle()
 	s.say("%d adds %d to %d", who, len(s.places[contact])-1, contact)
 
 	for i, p := range s.places[contact] {
-		if got := methods.String(fmt.Sprintf("data.%d.isDefault", i)); got != strconv.FormatBool(p.default_) {
+		if got := methods.String(fmt.Sprintf("data.%d.isDefault", i)); got != strconv.FormatBool(p.isDefault) {
 			s.fail("method %d of %d: default %s", i, contact, got)
 		}
 	}
@@ -321,7 +322,7 @@ func (s *tale) choose(who int) {
 	s.t.Helper()
 
 	contact, p := s.some()
-	if p == nil || p.default_ {
+	if p == nil || p.isDefault {
 		return
 	}
 
@@ -329,7 +330,7 @@ func (s *tale) choose(who int) {
 	s.write(contact)
 
 	for _, o := range s.places[contact] {
-		o.default_ = o == p
+		o.isDefault = o == p
 	}
 
 	p.age, p.author, p.releasers, p.paid = 0, who, nil, false
@@ -351,6 +352,7 @@ func (s *tale) release(who int) {
 	}
 
 	r.Want(200)
+
 	p.releasers = []int{who}
 	s.say("%d frees %d of %d", who, slices.Index(s.places[contact], p), contact)
 }
@@ -474,7 +476,7 @@ func (s *tale) wait(transaction id.ID, who int, p *place) {
 func (s *tale) payout(who int, counted map[string]int) {
 	s.t.Helper()
 
-	i := slices.IndexFunc(s.places[0], func(p *place) bool { return p.default_ })
+	i := slices.IndexFunc(s.places[0], func(p *place) bool { return p.isDefault })
 	if i < 0 {
 		return
 	}

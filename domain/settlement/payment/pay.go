@@ -101,6 +101,7 @@ func payByHand(ctx context.Context, tx *db.Tx, t *transaction.Transaction, b *Pa
 		Date:      *b.Date.Value,
 		AccountID: b.FundingAccountID,
 	})
+
 	paid, err = transaction.ShowOne(ctx, tx, paid, err)
 	if err != nil {
 		return nil, moveIssues(err)
