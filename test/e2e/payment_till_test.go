@@ -64,6 +64,7 @@ func tillOn(t *testing.T, database, data string, statements int) *till {
 	w.service = start(t, w.database, w.data, append([]string{"serve", "--workers", "0"}, local...)...)
 	team := command(t, w.database, "team", "create", "Seaside Stays", "--start", "2026-01-01")
 	w.client = &client{t: t, base: w.service.base, key: command(t, w.database, "key", "issue", "--team", team)}
+	second := &client{t: t, base: w.service.base, key: command(t, w.database, "key", "issue", "--team", team)}
 
 	var err error
 
@@ -82,7 +83,7 @@ func tillOn(t *testing.T, database, data string, statements int) *till {
 	worker := w.work()
 	w.completed(w.post("/team/init", map[string]any{"template": "standard"}))
 	w.connect()
-	w.earn(statements)
+	w.earn(statements, second)
 	worker.kill()
 
 	return w
@@ -112,13 +113,17 @@ func (w *till) callBackTo(base string) {
 	w.sandbox.Set(sandbox.Settings{CallbackURL: &address, CallbackSecret: &secret})
 }
 
-// earn gives an owner listings with a stay each, and publishes the month. No two statements are of the same amount.
-func (w *till) earn(statements int) {
+// earn gives an owner listings with a stay each, and publishes the month. No two statements are of the same amount. The second
+// caller frees the owner's bank account.
+func (w *till) earn(statements int, second *client) {
 	w.t.Helper()
 	owner := w.post("/contacts", map[string]any{"type": "owner", "name": "Anna Albers", "email": "anna@example.com"}).want(201).text("id")
 	w.completed(w.post("/contacts/"+owner+"/payment-methods/ach", map[string]any{
 		"accountHolder": "Anna Albers", "routingNumber": "021000021", "accountNumber": "123456789", "accountType": "checking",
 	}))
+
+	methods := "/contacts/" + owner + "/payment-methods"
+	second.post(methods+"/"+w.get(methods).want(200).text("data.0.id")+"/release", map[string]any{}).want(200)
 
 	var received []any
 
