@@ -21,7 +21,7 @@ create table payee_change (
     id uuid not null,
     method_id uuid not null,
     contact_id uuid not null,
-    kind text not null check (kind in ('added', 'madeDefault', 'released')),
+    kind text not null check (kind in ('added', 'madeDefault', 'released', 'moved')),
     user_id uuid,
     created_at timestamptz(3) not null,
     primary key (team_id, id),

@@ -183,12 +183,79 @@ func TestNightsAfterAnOwnership(t *testing.T) {
 
 	v.Get("/reservations/"+stay).WantFields("issues.0", object{"code": "ownershipPeriodMissing", "context.centTotal": 30000})
 
+	// So is half of what comes later for it.
+	v.Post("/transactions", object{"type": "deposit", "date": "2026-02-10", "lines": list{
+		object{"accountId": v.account("4010"), "amount": 6000, "party": "owners", "reservationId": stay},
+	}}).Want(201)
+	v.Get("/reservations/"+stay).WantFields("issues.0", object{"code": "ownershipPeriodMissing", "context.centTotal": 33000})
+
 	v.must("POST", "/listings/ownership-periods", object{
 		"listingId": v.listing, "startAt": "2026-02-01", "members": list{object{"contactId": v.ben, "split": 100000}},
 	})
 	v.Work()
 
-	if got := v.ownerOf(v.laterPeriod(v.ownership)); got != 30000 || v.Get("/reservations/"+stay).Len("issues") != 0 {
+	if got := v.ownerOf(v.laterPeriod(v.ownership)); got != 33000 || v.Get("/reservations/"+stay).Len("issues") != 0 {
 		t.Errorf("the buyer has %d", got)
+	}
+}
+
+// A stay over the sale that is recognised as a whole is its owner's on that day, with all that comes later.
+func TestCorrectionsOfAStayThatIsOneOwners(t *testing.T) {
+	t.Parallel()
+
+	for recognition, isSellers := range map[string]bool{"checkIn": true, "checkOut": false, "bookedAt": true} {
+		t.Run(recognition, func(t *testing.T) {
+			t.Parallel()
+			s := newSale(t)
+			s.settings(object{"defaultRevenueRecognition": recognition})
+			seller, buyer := s.ownerOf(s.seller), s.ownerOf(s.buyer)
+			s.Post("/reservations/"+s.march+"/adjustments", object{"amount": -10000, "accountId": s.account("4000"), "generalLedgerPostingAt": "2026-05-02"}).Want(201)
+			s.Post("/transactions", object{"type": "deposit", "date": "2026-05-03", "lines": list{
+				object{"accountId": s.account("4010"), "amount": 7000, "party": "owners", "reservationId": s.march},
+			}}).Want(201)
+
+			want := [2]int64{-3000, 0}
+			if !isSellers {
+				want = [2]int64{0, -3000}
+			}
+
+			if got := [2]int64{s.ownerOf(s.seller) - seller, s.ownerOf(s.buyer) - buyer}; got != want {
+				t.Errorf("the seller and the buyer have %v more, want %v", got, want)
+			}
+		})
+	}
+}
+
+// What is kept of a canceled stay is the owners' by its nights where stays are recognised by night, whenever it was canceled.
+func TestACanceledStayOverASale(t *testing.T) {
+	t.Parallel()
+
+	for _, canceledAt := range []string{"2026-03-10", "2026-03-16", "2026-04-05"} {
+		t.Run(canceledAt, func(t *testing.T) {
+			t.Parallel()
+			s := newSale(t)
+			s.must("PUT", "/reservations/"+s.march, object{"status": "canceled", "cancelledAt": canceledAt})
+			s.Post("/reservations/"+s.march+"/adjustments", object{"amount": 10000}).Want(201)
+			s.Post("/reservations/"+s.march+"/adjustments", object{"amount": 2000, "generalLedgerPostingAt": "2026-04-02"}).Want(201)
+			s.Work()
+
+			if seller, buyer := s.ownerOf(s.seller), s.ownerOf(s.buyer); seller != 40000+6000 || buyer != 6000 {
+				t.Errorf("the seller has %d, the buyer %d", seller, buyer)
+			}
+		})
+	}
+}
+
+// A system's canceled stay says itself what is kept: a line.
+func TestARetainedLineOverASale(t *testing.T) {
+	t.Parallel()
+	s := newSale(t)
+	s.must("PUT", "/reservations/"+s.march, object{
+		"status": "canceled", "cancelledAt": "2026-04-05", "lines": list{object{"type": "retained", "amount": 9000}},
+	})
+	s.Work()
+
+	if seller, buyer := s.ownerOf(s.seller), s.ownerOf(s.buyer); seller != 40000+4500 || buyer != 4500 {
+		t.Errorf("the seller has %d, the buyer %d", seller, buyer)
 	}
 }

@@ -327,6 +327,8 @@ func (j *journal) post(s segment, name string, lines []ledger.Line) {
 		code += ":" + s.at.String()
 	}
 
+	code = partRef(code, s.part)
+
 	j.out.Postings = append(j.out.Postings, ledger.Posting{
 		SourceID: r.ID,
 		TxnCode:  code,

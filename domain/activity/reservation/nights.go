@@ -23,6 +23,7 @@ func LoadNights(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Nights, 
 	type row struct {
 		ID, ListingID          id.ID
 		CheckIn, CheckOut      day.Day
+		BookedAt               *day.Day
 		Status                 Status
 		CancelledAt            *day.Day
 		GeneralLedgerPostingAt *day.Day
@@ -31,7 +32,7 @@ func LoadNights(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Nights, 
 	}
 
 	rows, err := db.Select[row](ctx, tx, `
-		select r.id, r.listing_id, r.check_in, r.check_out, r.status, r.cancelled_at, r.general_ledger_posting_at,
+		select r.id, r.listing_id, r.check_in, r.check_out, r.booked_at, r.status, r.cancelled_at, r.general_ledger_posting_at,
 			t.default_revenue_recognition as recognition, t.long_term_stay_nights
 		from reservation r join team t on t.id = r.team_id where r.team_id = @team and r.id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
@@ -43,7 +44,7 @@ func LoadNights(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Nights, 
 	for i := range rows {
 		r := &rows[i]
 		in := Input{Recognition: r.Recognition, LongTermStayNights: r.LongTermStayNights, Reservation: Reservation{
-			CheckIn: r.CheckIn, CheckOut: r.CheckOut, Status: r.Status, CancelledAt: r.CancelledAt,
+			CheckIn: r.CheckIn, CheckOut: r.CheckOut, BookedAt: r.BookedAt, Status: r.Status, CancelledAt: r.CancelledAt,
 			GeneralLedgerPostingAt: r.GeneralLedgerPostingAt,
 		}}
 		out[r.ID] = Nights{Nights: in.nights(), ListingID: r.ListingID}

@@ -84,7 +84,7 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 // hasNightsOf reports whether money that names the reservation finds the same owners as that of another state of it.
 func (r *Reservation) hasNightsOf(o *Reservation) bool {
 	return r.CheckIn == o.CheckIn && r.CheckOut == o.CheckOut && r.Status == o.Status &&
-		ptr.Equal(r.CancelledAt, o.CancelledAt) && ptr.Equal(r.GeneralLedgerPostingAt, o.GeneralLedgerPostingAt)
+		ptr.Equal(r.BookedAt, o.BookedAt) && ptr.Equal(r.CancelledAt, o.CancelledAt) && ptr.Equal(r.GeneralLedgerPostingAt, o.GeneralLedgerPostingAt)
 }
 
 // StartRelink starts the operation that links transactions to the reservations that they wait for, and that moves

@@ -17,6 +17,9 @@ type segment struct {
 	from, to int
 	nights   int
 	proRata  bool
+	// fixed says that the nights are those of one owner, the nth of the stay, and all are recognised on the date.
+	fixed bool
+	part  int
 }
 
 // recognition returns the setting for the reservation as a whole: pro rata for long-term stays, else the team's.
@@ -84,20 +87,16 @@ func (in *Input) overrideDate() *day.Day {
 // segments cuts a stay into parts that are recognised together: all of it on one date, or runs of nights that share
 // a month and an owner.
 func (in *Input) segments(recognition fee.Recognition) []segment {
-	r := &in.Reservation
-	at := r.CheckIn
+	at := in.recognizedAt(recognition)
 
-	// A fixed date comes before every setting; booked-at falls back to the check-in when that date is missing.
-	fixed := in.overrideDate()
-	switch {
-	case fixed != nil:
-		at = *fixed
+	// On one date the nights still say whose it is, where they are what is recognised.
+	switch fixed := in.overrideDate() != nil; {
+	case recognition == fee.ProRata && !fixed:
+		return in.nightly(in.Reservation.Nights())
 	case recognition == fee.ProRata:
-		return in.nightly(r.Nights())
-	case recognition == fee.CheckOut:
-		at = r.CheckOut
-	case recognition == fee.BookedAt && r.BookedAt != nil:
-		at = *r.BookedAt
+		if parts := in.byOwner(at); len(parts) > 1 {
+			return parts
+		}
 	}
 
 	return []segment{in.wholeStay(at)}
@@ -118,7 +117,24 @@ func (in *Input) periodAt(at day.Day) *listing.Period {
 func (in *Input) nights() listing.Nights {
 	return listing.Nights{
 		CheckIn: in.Reservation.CheckIn, CheckOut: in.Reservation.CheckOut,
-		ByNight: in.recognition() == fee.ProRata && in.overrideDate() == nil,
+		ByNight: in.recognition() == fee.ProRata, RecognizedAt: in.recognizedAt(in.recognition()),
+	}
+}
+
+// recognizedAt returns the day on which the stay is recognised as a whole, or begins to be. A fixed date comes before every
+// setting; booked-at falls back to the check-in when that date is missing.
+func (in *Input) recognizedAt(recognition fee.Recognition) day.Day {
+	r := &in.Reservation
+
+	switch fixed := in.overrideDate(); {
+	case fixed != nil:
+		return *fixed
+	case recognition == fee.CheckOut:
+		return r.CheckOut
+	case recognition == fee.BookedAt && r.BookedAt != nil:
+		return *r.BookedAt
+	default:
+		return r.CheckIn
 	}
 }
 
@@ -127,9 +143,9 @@ func (in *Input) byOwner(at day.Day) []segment {
 	nights := in.nights()
 
 	var out []segment
-	for _, o := range nights.Owners(in.Periods, at) {
+	for n, o := range nights.Owners(in.Periods) {
 		out = append(out, segment{
-			at: at, period: o.Period, from: o.From, to: o.To, nights: in.Reservation.Nights(), proRata: nights.ByNight,
+			at: at, period: o.Period, from: o.From, to: o.To, nights: in.Reservation.Nights(), proRata: nights.ByNight, fixed: true, part: n,
 		})
 	}
 
@@ -166,7 +182,7 @@ func sameSegments(a, b []segment) bool {
 // narrowTo narrows the segment to the nights in which a fee is charged, and reports whether any are left. A segment
 // on one date is charged as a whole or not at all.
 func (s segment) narrowTo(p fee.Period) (segment, bool) {
-	if !s.proRata {
+	if !s.proRata || s.fixed {
 		return s, p.Covers(s.at)
 	}
 

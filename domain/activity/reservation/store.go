@@ -537,21 +537,22 @@ func deleteReservation(ctx context.Context, tx *db.Tx, r *Reservation) error {
 // because no one owned the listing on those days. A reservation without such entries is absent.
 func loadOwnerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Cents, error) {
 	type row struct {
-		SourceID id.ID
-		Total    money.Cents
+		ReservationID id.ID
+		Total         money.Cents
 	}
 
 	rows, err := db.Select[row](ctx, tx, `
-		select e.source_id, -sum(e.cent_total)::bigint as total from ledger_entry e
-		where e.team_id = @team and e.source_id = any(@ids) and e.party = 'owners' and e.ownership_period_id is null and e.status = 'active'
-		group by e.source_id`, db.Args{"team": tx.Team, "ids": ids})
+		select e.reservation_id, -sum(e.cent_total)::bigint as total from ledger_entry e
+		where e.team_id = @team and e.reservation_id = any(@ids) and e.party = 'owners' and e.ownership_period_id is null and e.status = 'active'
+			and e.ledger in ('trust', 'operating')
+		group by e.reservation_id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("find what belongs to no owner: %w", err)
 	}
 
 	out := make(map[id.ID]*money.Cents, len(rows))
 	for i := range rows {
-		out[rows[i].SourceID] = &rows[i].Total
+		out[rows[i].ReservationID] = &rows[i].Total
 	}
 
 	return out, nil

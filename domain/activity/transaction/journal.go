@@ -222,16 +222,21 @@ func (e *event) line(i int, suffix string, cents money.Cents) {
 		return
 	}
 
-	weights := make([]int64, len(owners))
+	ref, nights := entry.Ref, e.d.f.Stays[ptr.Value(l.ReservationID)].Nights
+
 	for n, o := range owners {
-		weights[n] = int64(o.To - o.From)
-	}
-
-	ref := entry.Ref
-
-	for n, part := range money.Split(cents, weights) {
-		if entry.CentTotal, entry.OwnershipPeriodID = part, owners[n].Period.ID; n > 0 {
+		if n > 0 {
 			entry.Ref = ref + ":" + strconv.Itoa(n+1)
+		}
+
+		entry.OwnershipPeriodID = id.Zero
+		if o.Period != nil {
+			entry.OwnershipPeriodID = o.Period.ID
+		}
+
+		entry.CentTotal = cents
+		if len(owners) > 1 {
+			entry.CentTotal = o.Share(cents, nights)
 		}
 
 		e.add(e.home(l), entry)
@@ -395,7 +400,8 @@ func HasOwnerAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.D
 
 // ownersAt returns the ownership periods that have a line on a day, none if it has no owner. A line that pays an owner
 // statement belongs to the statement's own period, whoever owns the listing by then, and one that names a period to that.
-// A line of a stay belongs to the owners of its nights. An opening balance is dated the day before the first day on
+// A line of a stay belongs to who has the stay, in parts by night; nights without an owner have a part without a period as
+// long as others have one. An opening balance is dated the day before the first day on
 // record; if no one owned the listing on that day, it belongs to the owner of the next day.
 func (f *Facts) ownersAt(t *Transaction, l *Line, at day.Day) []listing.Owned {
 	periods := f.Periods[ptr.Value(l.ListingID)]
@@ -418,7 +424,12 @@ func (f *Facts) ownersAt(t *Transaction, l *Line, at day.Day) []listing.Owned {
 	}
 
 	if stay, known := f.Stays[ptr.Value(l.ReservationID)]; known && stay.ListingID == ptr.Value(l.ListingID) {
-		return slices.DeleteFunc(stay.Owners(periods, at), func(o listing.Owned) bool { return o.Period == nil })
+		owners := stay.Owners(periods)
+		if !slices.ContainsFunc(owners, func(o listing.Owned) bool { return o.Period != nil }) {
+			return nil
+		}
+
+		return owners
 	}
 
 	p := listing.Covering(periods, at)

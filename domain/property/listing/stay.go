@@ -2,13 +2,15 @@ package listing
 
 import (
 	"stayledger/platform/day"
+	"stayledger/platform/money"
 )
 
 // Nights are the nights of a stay, from CheckIn to the one before CheckOut.
 type Nights struct {
 	CheckIn, CheckOut day.Day
-	// ByNight is set when the stay is recognised night by night.
-	ByNight bool
+	// ByNight is set when the stay is recognised night by night; else all of it is recognised on the day of RecognizedAt.
+	ByNight      bool
+	RecognizedAt day.Day
 }
 
 // Owned is the part of an amount of a stay that belongs to one ownership period, nil for no one: that of the nights
@@ -44,12 +46,12 @@ func (n Nights) Owner(periods []Period, at day.Day) (nearest *Period) {
 	return nearest
 }
 
-// Owners returns the parts of an amount of the stay dated on a day: a single one of the whole stay, or if it is recognised
-// by night one for each run of nights with one owner.
-func (n Nights) Owners(periods []Period, at day.Day) (out []Owned) {
+// Owners returns the parts of an amount of the stay, whatever day it is dated on: all of it belongs to whoever has what was
+// recognised as a whole; by night there is a part for each run of nights with one owner, and one for those without.
+func (n Nights) Owners(periods []Period) (out []Owned) {
 	count := n.CheckIn.DaysUntil(n.CheckOut)
 	if !n.ByNight {
-		return []Owned{{Period: n.Owner(periods, at), To: count}}
+		return []Owned{{Period: n.Owner(periods, n.RecognizedAt), To: count}}
 	}
 
 	for night := range count {
@@ -63,4 +65,18 @@ func (n Nights) Owners(periods []Period, at day.Day) (out []Owned) {
 	}
 
 	return out
+}
+
+// Share returns the part's share of an amount. The shares of all parts add up to the amount.
+func (o Owned) Share(total money.Cents, n Nights) (sum money.Cents) {
+	count := n.CheckIn.DaysUntil(n.CheckOut)
+	if o.To-o.From == count {
+		return total
+	}
+
+	for _, night := range money.Nightly(total, count)[o.From:o.To] {
+		sum += night
+	}
+
+	return sum
 }

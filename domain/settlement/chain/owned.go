@@ -22,12 +22,12 @@ type Owned struct {
 	FreeAt *day.Day
 }
 
-// LoadOwned returns the money of the owners of chains at the end of a day. Payouts that are booked for a later day
+// LoadOwned returns the money of the owners of chains at the end of a day, for payments that leave on a day. Payouts that are booked for a later day
 // are taken off already, because they have been decided. The reserve is there for costs: costs after the last saved
 // statement are taken from it first, so that the amount that a statement makes available stays the same while the
 // balance covers it. The smaller reserve counts, that of the last statement or that of the period now: if it was
 // lowered, the difference is free.
-func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[Chain]Owned, error) {
+func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on, leaves day.Day) (map[Chain]Owned, error) {
 	out := make(map[Chain]Owned, len(chains))
 	if len(chains) == 0 {
 		return out, nil
@@ -70,7 +70,7 @@ func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (map[
 	}
 
 	// Collected leaves out the amounts that guests still owe, and what is kept until their stays.
-	held, err := LoadHeld(ctx, tx, until, on)
+	held, err := LoadHeld(ctx, tx, until, leaves)
 	if err != nil {
 		return nil, err
 	}

@@ -20,11 +20,13 @@ const (
 	Added       ChangeKind = "added"
 	MadeDefault ChangeKind = "madeDefault"
 	Released    ChangeKind = "released"
+	// Moved methods came to the contact when another one was merged into it.
+	Moved ChangeKind = "moved"
 )
 
 // Enum lists the kinds.
 func (ChangeKind) Enum() []string {
-	return []string{string(Added), string(MadeDefault), string(Released)}
+	return []string{string(Added), string(MadeDefault), string(Released), string(Moved)}
 }
 
 // LetterStatus says what became of a letter.

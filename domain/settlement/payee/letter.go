@@ -39,8 +39,12 @@ type letter struct {
 // message returns the letter as a mail. It names the account by its last digits only.
 func (l *letter) message() mail.Message {
 	what := "added as an account to pay you to"
-	if l.Kind == MadeDefault {
+
+	switch l.Kind { //nolint:exhaustive // a release writes no letter
+	case MadeDefault:
 		what = "chosen as the account that you are paid to"
+	case Moved:
+		what = "taken over from another contact as an account to pay you to"
 	}
 
 	m := mail.Message{

@@ -326,7 +326,7 @@ func checkWaiting(ctx context.Context, tx *db.Tx, a *Approval, of []waiting) err
 
 	// The payment ids keep a waiting payment from being counted twice.
 	for i := range claims {
-		claims[i].FundingAccountID, claims[i].PaymentID = a.FundingAccountID, of[i].ID
+		claims[i].FundingAccountID, claims[i].PaymentID, claims[i].LeavesOn = a.FundingAccountID, of[i].ID, of[i].Date
 	}
 
 	found, _, err := CheckFunds(ctx, tx, claims, a.AllowOverdraft)

@@ -26,6 +26,8 @@ type Claim struct {
 	Currency         string
 	// BookedOn is the day on which the money leaves by the books, nil when it is not booked yet.
 	BookedOn *day.Day
+	// LeavesOn is the day on which the provider is to pay, today when it is zero.
+	LeavesOn day.Day
 	// PaymentID is the payment that waits for approval, the zero id for one that is to be made.
 	PaymentID id.ID
 }
@@ -143,9 +145,16 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 
 	var accounts []id.ID
 
+	// What is kept until stays is that of the day on which the first of them leaves.
+	leaves := claims[0].LeavesOn
+
 	// Add up the claims by owner and by account.
 	for i := range claims {
 		c := &claims[i]
+		if c.LeavesOn.Before(leaves) {
+			leaves = c.LeavesOn
+		}
+
 		for owners, cents := range c.Owners {
 			f.claimedFromOwners[owners] += cents
 			if c.BookedOn != nil {
@@ -171,7 +180,7 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 
 	// LoadOwned takes off later payouts as well, so each booked claim is added back, whatever its day.
 	var err error
-	if f.owned, err = chain.LoadOwned(ctx, tx, slices.Collect(maps.Keys(f.claimedFromOwners)), today); err != nil {
+	if f.owned, err = chain.LoadOwned(ctx, tx, slices.Collect(maps.Keys(f.claimedFromOwners)), today, day.Max(today, leaves)); err != nil {
 		return nil, err
 	}
 

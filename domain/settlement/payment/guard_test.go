@@ -181,6 +181,24 @@ func TestTheFirstPaymentIsGuarded(t *testing.T) {
 	}
 }
 
+// A contact that takes over the account of another one has a new destination, of whoever merges, with letters and a change.
+func TestAMergeMakesDestinations(t *testing.T) {
+	t.Parallel()
+	g := newGuarded(t)
+	g.supply()
+	g.second.Post(g.path+"/"+g.to.String()+"/release", object{}).Want(200)
+
+	into := g.Contact("vendor", "Old vendor")
+	plan := g.clerk.Post("/contacts/"+g.vendor.String()+"/merge?dryRun=true", object{"intoId": into}).Want(200).String("planHash")
+	g.clerk.Post("/contacts/"+g.vendor.String()+"/merge", object{"intoId": into, "planHash": plan}).Want(200)
+
+	g.vendor, g.path = into, "/contacts/"+into.String()+"/payment-methods"
+	g.Get(g.path).Want(200).WantFields("data.0", object{"id": g.to, "isDefault": true, "destination.by": g.clerk.User, "destination.releasedBy": nil})
+	g.pay(g.payer).Want(400).WantFields("context", object{"cause": "destinationHeld"})
+	g.Get("/payment-methods/changes?kind=moved&contactIds="+into.String()).Want(200).
+		WantFields("data.0", object{"userId": g.clerk.User, "letters.0.address": "Old%20vendor@example.com"})
+}
+
 // The guard is made weaker only with the scope of a second person, and whoever does that has no gain from it.
 func TestWhoMayWeakenTheGuard(t *testing.T) {
 	t.Parallel()

@@ -233,7 +233,7 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 		return nil, err
 	}
 
-	claims[0].FundingAccountID = d.FundingAccountID
+	claims[0].FundingAccountID, claims[0].LeavesOn = d.FundingAccountID, at
 
 	found, limits, err := CheckFunds(ctx, tx, claims, b.AllowOverdraft)
 	if err != nil {

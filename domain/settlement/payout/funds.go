@@ -67,6 +67,7 @@ func (b *book) checkPayments(ctx context.Context, tx *db.Tx) error {
 				FundingAccountID: p.accounts[i],
 				Amount:           o.Amount,
 				Currency:         p.of.Currency,
+				LeavesOn:         b.date,
 			})
 			of = append(of, p)
 		}

@@ -192,7 +192,9 @@ func (b *book) blockedBy(p *plan, given []int) cause {
 func (b *book) setAmounts(p *plan, given []int) {
 	// Amounts of the request replace the suggestion as a whole.
 	if len(given) > 0 {
-		p.issues = append(p.issues, findUnreleased(p.of)...)
+		if b.request.ConnectionID == nil { // of a payment through a provider CheckFunds says it
+			p.issues = append(p.issues, findUnreleased(p.of)...)
+		}
 
 		for _, i := range given {
 			if a := &b.request.Amounts[i]; a.CentTotal != 0 {

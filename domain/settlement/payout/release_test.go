@@ -48,6 +48,12 @@ func TestFundsAreReleasedWithTheStay(t *testing.T) {
 	h.Work()
 	wantEntry(t, h.preview(body("2026-04-05", january)), "results.0", "skipped: What is available is kept until the guests' stays")
 
+	// A provider that pays on the day of the check-in pays the rest.
+	ahead := with(body("2026-12-20", january), object{"connectionId": c})
+	if h.today() <= "2026-12-20" && h.today() >= "2026-10-25" {
+		wantEntry(t, h.preview(ahead), "results.0", canBeMade, 28001, 112000)
+	}
+
 	// On the day of the check-in the rest is free: 2,800.01 less what has been paid, which was all Ada's.
 	wantEntry(t, h.preview(body("2026-12-19", january)), "results.0", "skipped: What is available is kept until the guests' stays")
 	wantEntry(t, h.preview(body("2026-12-20", january)), "results.0", canBeMade, 28001, 112000)
