@@ -134,6 +134,7 @@ func (s *scene) wantOwners(date, currency string, want map[string]int64) {
 	trust.WantFields("difference", object{"bankToBook": 0, "bookToLiabilities": 0})
 
 	got := map[string]int64{}
+
 	for i := range trust.Len("liabilities.ownerBalances.owners") {
 		at := "liabilities.ownerBalances.owners." + itoa(i) + "."
 		got[trust.String(at+"name")] = trust.Int(at + "centTotal")

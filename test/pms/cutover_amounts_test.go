@@ -20,11 +20,13 @@ func TestAmountsOfAStayThatCountsAtTheSourceAreAsked(t *testing.T) {
 
 	// The target splits one amount, which is no change of it.
 	m.after("KA", "2026-06-13", "2026-06-18", 500)
+
 	canceled := stay("KB", "T1", "2026-06-12", "2026-06-16", 600)
 	canceled.Status = "canceled"
 	canceled.Lines = append(canceled.Lines, sandbox.Line{Type: "retained", Description: "Kept", Amount: "150"})
 	m.to.SetReservation(canceled)
 	m.after("KC", "2026-06-14", "2026-06-18", 980)
+
 	split := stay("KD", "T1", "2026-06-05", "2026-06-07", 60)
 	split.Lines = append(split.Lines, sandbox.Line{Type: "rent", Description: "Second night", Amount: "30"})
 	m.to.SetReservation(split)

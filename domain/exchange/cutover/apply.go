@@ -200,6 +200,7 @@ func (m *Movers) inherit(ctx context.Context, tx *db.Tx, p *plan, pairs []reserv
 
 	for _, w := range []intake.Carrying{{Moves: brought}, {Moves: typed, Typed: true}} {
 		w.Instead = instead
+
 		w.Kind, w.Into, w.Fields = &m.stays, p.target.ID, reservation.Carried
 		if _, err := intake.Carry(ctx, tx, &w); err != nil {
 			return err
