@@ -81,10 +81,11 @@ func (c *crowd) complete() {
 	next := func() id.ID { return id.New(c.DB.Now()) }
 	args := db.Args{
 		"connection": next(), "method": next(), "approval": next(), "batch": next(), "payment": next(), "source": next(), "sync": next(), "import": next(),
-		"bank": c.Account("1000"), "requester": c.User, "owner": c.example["contactIds"], "expense": c.example["transactionIds"], "operation": next(),
+		"change": next(), "bank": c.Account("1000"), "requester": c.User, "owner": c.example["contactIds"], "expense": c.example["transactionIds"], "operation": next(),
 	}
 	c.example["connectionIds"] = args["connection"].(id.ID).String()
 	c.example["approvalIds"] = args["approval"].(id.ID).String()
+	c.example["contactPaymentMethodIds"] = args["method"].(id.ID).String()
 
 	for _, sql := range []string{
 		`insert into connection (team_id, id, short_ref, app_id, name, status, created_at, updated_at)
@@ -93,6 +94,7 @@ func (c *crowd) complete() {
 		`update transaction set connection_id = @connection, source_id = 't' where team_id = @team and id = @expense`,
 		`insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, created_at, updated_at)
 			values (@team, @method, @owner, 'verified', 'Ann', 'checking', '1234', '1234', '', now(), current_timestamp, now())`,
+		`insert into payee_change (team_id, id, method_id, contact_id, kind, user_id, created_at) values (@team, @change, @method, @owner, 'added', @requester, now())`,
 		`insert into payment_approval (team_id, id, connection_id, funding_account_id, allow_overdraft, requested_by, created_at)
 			values (@team, @approval, @connection, @bank, false, @requester, now())`,
 		`insert into payment_batch (team_id, id, connection_id, created_at) values (@team, @batch, @connection, now())`,
@@ -191,7 +193,7 @@ var shared = []struct {
 }{
 	{"account account_category", "account_id category_id offset_account_id credit_account_id debit_account_id payment_account_id funding_account_id payout_account_id target_account_id"},
 	{"listing listing_ownership_period statement statement_version", "listing_id ownership_period_id period_id statement_id parent_id"},
-	{"contact payee_method", "contact_id vendor_contact_id payee_method_id"},
+	{"contact payee_method", "contact_id vendor_contact_id payee_method_id payee_change.method_id"},
 	{"connection sync_source", "connection_id sync.source_id"},
 }
 

@@ -181,6 +181,8 @@ var walking = []struct {
 		/payments connectionIds contactIds transactionIds approvalIds /reservations ids listingIds shortRefs
 		/reports/journal-entries reservationIds ownershipPeriodIds accountIds categoryIds listingIds
 		/transactions ids accountIds contactIds listingIds connectionIds shortRefs`},
+	{"people seldom change where money goes, so its few rows are counted for each page", walk, `
+		/payment-methods/changes page sort=createdAt contactIds contactPaymentMethodIds kind`},
 	{"an account shows how many of its bank records are open", walk, `/accounts categoryIds assignment single`},
 	{"a draft is derived from all entries of its ownership period", walk, `
 		/statements page sort=startAt sort=listing sort=status statementIds periodIds ownershipPeriodIds listingIds recurringFeeIds year search single`},

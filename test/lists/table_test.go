@@ -69,6 +69,9 @@ var promises = []promise{
 		others: "businessModel date",
 	},
 	{
+		path: "/payment-methods/changes", refs: "contactIds contactPaymentMethodIds", sorts: "createdAt", others: "kind userId", few: true,
+	},
+	{
 		path: "/payments", refs: "connectionIds contactIds transactionIds approvalIds", former: "connectionId contactId transactionId", date: "date",
 		sorts: "date amount createdAt", others: "status", few: true,
 	},

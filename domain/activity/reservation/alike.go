@@ -88,7 +88,7 @@ func loadStays(ctx context.Context, tx *db.Tx, condition string, args db.Args) (
 // Twins are two reservations that are one stay.
 type Twins struct{ Source, Target *Stay }
 
-// place is what stays of two systems have in common: a listing, and a text.
+// place is the part that stays of two systems have in common: a listing, and a text.
 type place struct {
 	listing id.ID
 	text    string

@@ -86,7 +86,7 @@ func Inherit(ctx context.Context, tx *db.Tx, pairs []Pair) error {
 }
 
 // Carried are the fields of a reservation that people change and that go along to the reservation of another system, with what
-// they are where nobody has said anything of them.
+// they are where no one has said anything of them.
 var Carried = intake.Values{
 	"bookerName": nil, "bookingPlatform": nil, "cancelledAt": nil, "checkIn": nil, "checkOut": nil, "confirmationCode": nil, "currency": nil,
 	"generalLedgerStatus": encode(LedgerActive), "guestName": nil, "guests": nil, "lines": nil, "status": nil, "type": nil,
@@ -111,7 +111,7 @@ func ListEdited(ctx context.Context, tx *db.Tx, pairs []Pair) ([]Pair, error) {
 	return found, nil
 }
 
-// Settled is what settling pairs has changed: reservations and transactions whose journals have to be derived again.
+// Settled holds the records that settling pairs has changed: reservations and transactions whose journals have to be derived again.
 type Settled struct{ Reservations, Transactions []id.ID }
 
 // SettlePairs decides for the pairs with some reservations which of the two is in the books, after anything that decides about

@@ -89,7 +89,7 @@ func (in *Input) overrideDate() *day.Day {
 func (in *Input) segments(recognition fee.Recognition) []segment {
 	at := in.recognizedAt(recognition)
 
-	// On one date the nights still say whose it is, where they are what is recognised.
+	// On one date the nights still decide about the owners, where the nights are recognised.
 	switch fixed := in.overrideDate() != nil; {
 	case recognition == fee.ProRata && !fixed:
 		return in.nightly(in.Reservation.Nights())

@@ -22,9 +22,9 @@ type Borne struct {
 	BillID            id.ID
 	OwnershipPeriodID id.ID
 	Currency          string
-	// Cents is what they bear of the cost, without the manager's markup.
+	// Cents is the part of the cost that they bear, without the manager's markup.
 	Cents money.Cents
-	// Funds is what they have by the end of this month, the reserve included, with what bills that are not paid yet have
+	// Funds is the amount that they have by the end of this month, the reserve included, with what bills that are not paid yet have
 	// taken from it: that money is still there.
 	Funds money.Cents
 }
@@ -57,7 +57,7 @@ func LoadBorne(ctx context.Context, tx *db.Tx, bills []id.ID) ([]Borne, error) {
 	return rows, nil
 }
 
-// CheckOverdraft returns the issues of a bill that has just been paid by hand, one for each ownership period whose owners
+// CheckOverdraft returns the issues of a bill that has just been paid by hand, one for each ownership period with owners who
 // had less than they bear. It fails with ErrOverdraft in a team with ownerOverdraft refuse.
 func CheckOverdraft(ctx context.Context, tx *db.Tx, t *Transaction) ([]Issue, error) {
 	if t.Type != Expense || t.Status != Active || t.PaidStatus != Paid {

@@ -48,7 +48,7 @@ func loadTouched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error
 		return found, err
 	}
 
-	// How stays are recognised decides whose the money is that names them.
+	// How stays are recognised decides which owners have the money that names them.
 	named, err := loadIDsByStays(ctx, tx)
 
 	return append(found, named...), err

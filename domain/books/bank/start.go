@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Start is what bank and books have on different sides of the first day of an account.
+// Start holds the amounts that bank and books have on different sides of the first day of an account.
 type Start struct {
 	// Booked is the balance of the books on that day, without the transaction that opens the account. Opening balances of
 	// the day itself are part of it.

@@ -68,7 +68,7 @@ func (m *Movers) apply(ctx context.Context, tx *db.Tx, in *cutoverInput) (*Done,
 	return out, nil
 }
 
-// touched are the records whose journals have to be derived after a cutover, besides those of the plan.
+// touched are the records with journals that have to be derived after a cutover, besides those of the plan.
 type touched struct{ stays, transactions []id.ID }
 
 // carryOut does what a plan says. The journals of what it touches have to be derived then.

@@ -173,7 +173,7 @@ const (
 // Enum lists the sides.
 func (side) Enum() []string { return []string{string(sourceSide), string(targetSide)} }
 
-// Impact is what a cutover does.
+// Impact says how much a cutover changes.
 type Impact struct {
 	operation.Acknowledgement
 
@@ -183,14 +183,14 @@ type Impact struct {
 	ReservationPairs      []ReservationPair    `json:"reservationPairs" doc:"Stays that both systems have with other days, statuses, amounts or accounting dates, and those that were entered here and that the target has: that of the target gives its days to both, unless people have said other ones."`
 }
 
-// Preview is what a cutover would do.
+// Preview says how a cutover would change the team.
 type Preview struct {
 	Impact
 
 	JournalChanges *[]JournalChange `json:"journalChanges" doc:"How the books would differ then, by account and month. null while something blocks the cutover, and if it touches more than 5000 reservations and transactions."`
 }
 
-// Done is what a cutover has done.
+// Done says how a cutover has changed the team.
 type Done struct {
 	Impact
 

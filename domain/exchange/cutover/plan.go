@@ -24,7 +24,7 @@ type joining struct {
 	to   id.ID
 }
 
-// plan is what a cutover does.
+// plan holds all that a cutover does.
 type plan struct {
 	source, target *connection.Connection
 	request        *Cutover
@@ -330,7 +330,7 @@ func (p *plan) count(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// outdated returns the reservations whose journals differ after the cutover, each once.
+// outdated returns the reservations with journals that differ after the cutover, each once.
 func (p *plan) outdated() []id.ID {
 	out := slices.Concat(ids(p.retired), ids(p.arriving), p.moved)
 	for i := range p.pairs {

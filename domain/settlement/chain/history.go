@@ -29,7 +29,7 @@ type Balance struct {
 	StartAt, EndAt    day.Day
 	Published         bool
 	Imported          bool
-	// Available is the balance at the end less the reserve; Reserve is what it holds back.
+	// Available is the balance at the end less the reserve; Reserve is the part that it holds back.
 	Available, Reserve money.Cents
 	// Shares are the amounts that the statement showed its members, in their order; those of a draft follow from the
 	// history.
@@ -282,7 +282,7 @@ func (h *History) parts(b *Balance) []money.Cents {
 	return h.divide(b.Available, b.EndAt, b.Imported)
 }
 
-// payableParts returns the members' parts of what a balance owes them: those that its statement showed, unless the
+// payableParts returns the members' parts of the amount that a balance owes them: those that its statement showed, unless the
 // reserve is greater than the balance.
 func (h *History) payableParts(b *Balance) []money.Cents {
 	payable := b.Payable()

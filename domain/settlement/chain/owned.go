@@ -15,7 +15,7 @@ import (
 
 // Owned is the money of the owners of a chain on a day.
 type Owned struct {
-	// Balance is what they have by the books; Available is that less the reserve, Released less what is kept until stays,
+	// Balance is the amount that they have by the books; Available is that less the reserve, Released less what is kept until stays,
 	// and Collected less what guests still owe on stays counted in it.
 	Balance, Available, Released, Collected money.Cents
 	// FreeAt is the day from which nothing is kept.
@@ -141,12 +141,12 @@ type Until struct {
 	Day day.Day
 }
 
-// Held is the part of what owners have that is not there to be paid out, on the stays that earned them something.
+// Held is the part of the owners' money that is not there to be paid out, on the stays that earned them something.
 type Held struct {
-	// Owed is what guests (or the channels that pay for them) owe today: of each stay the open amount, but no more than the
+	// Owed is the amount that guests (or the channels that pay for them) owe today: of each stay the open amount, but no more than the
 	// stay brought. A guest who paid in advance does not make up for another guest's debt.
 	Owed money.Cents
-	// Unreleased is what guests have paid and the team's fundsRelease keeps until the stay, and FreeAt is the day from which
+	// Unreleased is the amount that guests have paid and the team's fundsRelease keeps until the stay, and FreeAt is the day from which
 	// all of it is free.
 	Unreleased money.Cents
 	FreeAt     *day.Day
@@ -230,7 +230,7 @@ func LoadHeld(ctx context.Context, tx *db.Tx, chains []Until, on day.Day) ([]Hel
 type keptStay struct {
 	ID                id.ID
 	CheckIn, CheckOut day.Day
-	// Percent is what may be paid out before the check-in, 100 after it; HoldsDeposits is set when deposits stay until the
+	// Percent is the part that may be paid out before the check-in, 100 after it; HoldsDeposits is set when deposits stay until the
 	// check-out.
 	Percent       int64
 	HoldsDeposits bool

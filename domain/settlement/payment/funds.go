@@ -18,7 +18,7 @@ import (
 
 // Claim is money that a provider is to be asked for, and where it comes from.
 type Claim struct {
-	// Owners are the amounts that a payout takes from the owners of ownership periods; Borne is what owners bear of a bill.
+	// Owners are the amounts that a payout takes from the owners of ownership periods; Borne is the part of a bill that owners bear.
 	Owners           map[chain.Chain]money.Cents
 	Borne            []transaction.Borne
 	FundingAccountID id.ID

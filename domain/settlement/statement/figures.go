@@ -26,7 +26,7 @@ type Funds struct {
 	CollectedToday money.Cents `json:"collectedToday" doc:"The same with what guests owe today. What is suggested to pay unless the team's payoutBasis is books."`
 }
 
-// funds returns figures with the part of them that guests have paid: owed is what they owe today.
+// funds returns figures with the part of them that guests have paid: owed is the amount that they owe today.
 func (r *row) funds(f Financials, owed money.Cents) Funds {
 	today := f.Available - owed
 	if r.Collected != nil {
