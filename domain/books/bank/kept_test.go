@@ -52,7 +52,7 @@ func (b *booksAndBank) step(t *rapid.T) {
 	}
 
 	r := rapid.SampledFrom(b.records).Draw(t, "record")
-	switch what := rapid.IntRange(0, 7).Draw(t, "step"); what {
+	switch what := rapid.IntRange(0, 8).Draw(t, "step"); what {
 	case 0, 1:
 		b.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, transaction_id, trigger_type, created_at)
 			select @team, gen_random_uuid(), @x, @code, side::text, 'trust', @day::text::date, case side when 1 then @account else @other::uuid end, side * @cents::bigint,
@@ -68,6 +68,17 @@ func (b *booksAndBank) step(t *rapid.T) {
 	case 6:
 		b.Exec(`update bank_record set status = case status when 'active' then 'inactive' else 'active' end, date = @day::text::date, amount = @cents where team_id = @team and id = @r`,
 			db.Args{"r": r, "day": someDay.Draw(t, "day"), "cents": someCents.Draw(t, "cents")})
+	case 8: // what is booked and what the bank says are the same
+		cents := someCents.Draw(t, "both")
+		b.Exec(`delete from ledger_entry where team_id = @team and transaction_id = @x`, db.Args{"x": x})
+		b.Exec(`delete from bank_reconciliation where team_id = @team and transaction_id = @x`, db.Args{"x": x})
+		b.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, transaction_id, trigger_type, created_at)
+			select @team, gen_random_uuid(), @x, @code, side::text, 'trust', '2026-01-02', case side when 1 then @account else @other::uuid end, side * @cents::bigint,
+				'usd', @x, 'deposit', now() from (values (1), (-1)) v (side)`,
+			args(db.Args{"code": b.id().String(), "cents": cents, "other": b.accounts["1100"]}))
+		b.Exec(`update bank_record set status = 'active' where team_id = @team and id = @r`, db.Args{"r": r})
+		b.Exec(`insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, created_at)
+			values (@team, @r, @x, @account, @cents, now())`, args(db.Args{"r": r, "cents": cents}))
 	case 7:
 		b.Exec(`delete from bank_record where team_id = @team and id = @r`, db.Args{"r": r})
 		b.records = slices.DeleteFunc(b.records, func(one id.ID) bool { return one == r })
