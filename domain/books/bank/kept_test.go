@@ -70,6 +70,7 @@ func (b *booksAndBank) step(t *rapid.T) {
 			db.Args{"r": r, "day": someDay.Draw(t, "day"), "cents": someCents.Draw(t, "cents")})
 	case 8: // what is booked and what the bank says are the same
 		cents := someCents.Draw(t, "both")
+
 		b.Exec(`delete from ledger_entry where team_id = @team and transaction_id = @x`, db.Args{"x": x})
 		b.Exec(`delete from bank_reconciliation where team_id = @team and transaction_id = @x`, db.Args{"x": x})
 		b.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, transaction_id, trigger_type, created_at)
