@@ -1,8 +1,6 @@
 package reservation
 
 import (
-	"strconv"
-
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
@@ -206,8 +204,8 @@ func (j *journal) adjustmentLines(a *Adjustment, s segment, n int) []ledger.Line
 	}
 
 	credit := debit
-	debit.Ref, debit.CentTotal = partRef("debit", n), amount
-	credit.Ref, credit.CentTotal = partRef("credit", n), -amount
+	debit.Ref, debit.CentTotal = ledger.PartRef("debit", n), amount
+	credit.Ref, credit.CentTotal = ledger.PartRef("credit", n), -amount
 
 	switch {
 	case a.Type == Financial:
@@ -222,13 +220,4 @@ func (j *journal) adjustmentLines(a *Adjustment, s segment, n int) []ledger.Line
 	}
 
 	return []ledger.Line{debit, credit}
-}
-
-// partRef returns the reference of an entry of the nth owner's part of an amount, counted from 0.
-func partRef(ref string, n int) string {
-	if n == 0 {
-		return ref
-	}
-
-	return ref + ":" + strconv.Itoa(n+1)
 }

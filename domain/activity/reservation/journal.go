@@ -327,7 +327,7 @@ func (j *journal) post(s segment, name string, lines []ledger.Line) {
 		code += ":" + s.at.String()
 	}
 
-	code = partRef(code, s.part)
+	code = ledger.PartRef(code, s.part)
 
 	j.out.Postings = append(j.out.Postings, ledger.Posting{
 		SourceID: r.ID,

@@ -200,14 +200,10 @@ func (s segment) narrowTo(p fee.Period) (segment, bool) {
 }
 
 // share returns the segment's part of an amount. The parts of all nights add up to the amount.
-func (s segment) share(total money.Cents) (sum money.Cents) {
-	if !s.proRata || s.to-s.from == s.nights {
+func (s segment) share(total money.Cents) money.Cents {
+	if !s.proRata {
 		return total
 	}
 
-	for _, night := range money.Nightly(total, s.nights)[s.from:s.to] {
-		sum += night
-	}
-
-	return sum
+	return listing.Owned{From: s.from, To: s.to}.Share(total, s.nights)
 }

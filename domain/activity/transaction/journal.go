@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/account"
@@ -225,18 +224,14 @@ func (e *event) line(i int, suffix string, cents money.Cents) {
 	ref, nights := entry.Ref, e.d.f.Stays[ptr.Value(l.ReservationID)].Nights
 
 	for n, o := range owners {
-		if n > 0 {
-			entry.Ref = ref + ":" + strconv.Itoa(n+1)
-		}
-
-		entry.OwnershipPeriodID = id.Zero
+		entry.Ref, entry.OwnershipPeriodID = ledger.PartRef(ref, n), id.Zero
 		if o.Period != nil {
 			entry.OwnershipPeriodID = o.Period.ID
 		}
 
 		entry.CentTotal = cents
 		if len(owners) > 1 {
-			entry.CentTotal = o.Share(cents, nights)
+			entry.CentTotal = o.Share(cents, nights.Count())
 		}
 
 		e.add(e.home(l), entry)
@@ -401,8 +396,7 @@ func HasOwnerAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.D
 // ownersAt returns the ownership periods that have a line on a day, none if it has no owner. A line that pays an owner
 // statement belongs to the statement's own period, whoever owns the listing by then, and one that names a period to that.
 // A line of a stay belongs to who has the stay, in parts by night; nights without an owner have a part without a period as
-// long as others have one. An opening balance is dated the day before the first day on
-// record; if no one owned the listing on that day, it belongs to the owner of the next day.
+// long as others have one. An opening balance is dated the day before the first day on record; if no one owned the listing on that day, it belongs to the owner of the next day.
 func (f *Facts) ownersAt(t *Transaction, l *Line, at day.Day) []listing.Owned {
 	periods := f.Periods[ptr.Value(l.ListingID)]
 	whole := func(p *listing.Period) []listing.Owned {

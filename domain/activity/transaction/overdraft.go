@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
@@ -24,8 +25,8 @@ type Borne struct {
 	Currency          string
 	// Cents is the part of the cost that they bear, without the manager's markup.
 	Cents money.Cents
-	// Funds is the amount that they have by the end of this month, the reserve included, with what bills that are not paid yet have
-	// taken from it: that money is still there.
+	// Funds is the amount that they have by the end of this month, the reserve included. Bills of this time that are not paid
+	// yet take nothing, since that money is still there; those of later months that are paid do, since it is gone.
 	Funds money.Cents
 }
 
@@ -41,15 +42,16 @@ func LoadBorne(ctx context.Context, tx *db.Tx, bills []id.ID) ([]Borne, error) {
 			where `+entry+` and e.source_id = any(@bills) and e.ownership_period_id is not null group by 1, 2, 3),
 		chain as materialized (
 			select k.ownership_period_id, k.currency, (coalesce((
-				select sum(e.cent_total) from ledger_entry e join transaction t on t.team_id = e.team_id and t.id = e.source_id
+				select sum(case when e.txn_at > @last then -e.cent_total else e.cent_total end) from ledger_entry e join transaction t on t.team_id = e.team_id and t.id = e.source_id
 				left join account a on a.team_id = t.team_id and a.id = t.account_id
 				where `+entry+` and e.ownership_period_id = k.ownership_period_id and e.currency = k.currency
-					and t.type = 'expense' and t.status = 'active' and t.payment_date is null and a.type is distinct from 'bank'), 0)
+					and t.type = 'expense' and t.status = 'active'
+					and (e.txn_at <= @last) = (t.payment_date is null and a.type is distinct from 'bank')), 0)
 				- coalesce((select sum(o.cents) from ledger_owner o where o.team_id = @team and o.ownership_period_id = k.ownership_period_id
-					and o.currency = k.currency and o.month <= @today), 0))::bigint as funds
+					and o.currency = k.currency and o.month <= @last), 0))::bigint as funds
 			from (select distinct ownership_period_id, currency from bill) k)
 		select b.bill_id, b.ownership_period_id, b.currency, b.cents, c.funds from bill b join chain c using (ownership_period_id, currency)
-		order by 1, 2, 3`, db.Args{"team": tx.Team, "bills": bills, "today": tx.Now})
+		order by 1, 2, 3`, db.Args{"team": tx.Team, "bills": bills, "last": day.Of(tx.Now).LastOfMonth()})
 	if err != nil {
 		return nil, fmt.Errorf("read what owners bear of bills: %w", err)
 	}

@@ -24,6 +24,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"stayledger/platform/day"
 	"stayledger/platform/id"
@@ -183,3 +184,12 @@ func (c Change) Plus(o Change) Change {
 
 // IsZero reports whether nothing was written or skipped.
 func (c Change) IsZero() bool { return c == Change{} }
+
+// PartRef returns the name of the nth owner's part, counted from 0, of what has the name as a whole.
+func PartRef(name string, n int) string {
+	if n == 0 {
+		return name
+	}
+
+	return name + ":" + strconv.Itoa(n+1)
+}

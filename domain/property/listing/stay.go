@@ -13,6 +13,9 @@ type Nights struct {
 	RecognizedAt day.Day
 }
 
+// Count returns how many nights there are.
+func (n Nights) Count() int { return n.CheckIn.DaysUntil(n.CheckOut) }
+
 // Owned is the part of an amount of a stay that belongs to one ownership period, nil for no one: that of the nights
 // From (inclusive) to To (exclusive), counted from the check-in.
 type Owned struct {
@@ -49,7 +52,7 @@ func (n Nights) Owner(periods []Period, at day.Day) (nearest *Period) {
 // Owners returns the parts of an amount of the stay, whatever day it is dated on: all of it belongs to whoever has what was
 // recognised as a whole; by night there is a part for each run of nights with one owner, and one for those without.
 func (n Nights) Owners(periods []Period) (out []Owned) {
-	count := n.CheckIn.DaysUntil(n.CheckOut)
+	count := n.Count()
 	if !n.ByNight {
 		return []Owned{{Period: n.Owner(periods, n.RecognizedAt), To: count}}
 	}
@@ -67,14 +70,13 @@ func (n Nights) Owners(periods []Period) (out []Owned) {
 	return out
 }
 
-// Share returns the part's share of an amount. The shares of all parts add up to the amount.
-func (o Owned) Share(total money.Cents, n Nights) (sum money.Cents) {
-	count := n.CheckIn.DaysUntil(n.CheckOut)
-	if o.To-o.From == count {
+// Share returns the part's share of an amount of so many nights. The shares of all parts add up to the amount.
+func (o Owned) Share(total money.Cents, nights int) (sum money.Cents) {
+	if o.To-o.From == nights {
 		return total
 	}
 
-	for _, night := range money.Nightly(total, count)[o.From:o.To] {
+	for _, night := range money.Nightly(total, nights)[o.From:o.To] {
 		sum += night
 	}
 

@@ -15,15 +15,15 @@ import (
 
 // Owned is the money of the owners of a chain on a day.
 type Owned struct {
-	// Balance is the amount that they have by the books; Available is that less the reserve, Released less what is kept until stays,
-	// and Collected less what guests still owe on stays counted in it.
-	Balance, Available, Released, Collected money.Cents
+	// Available is their balance by the books less the reserve; Released is that less what is kept until stays, and Collected
+	// that less what guests still owe on stays counted in it.
+	Available, Released, Collected money.Cents
 	// FreeAt is the day from which nothing is kept.
 	FreeAt *day.Day
 }
 
-// LoadOwned returns the money of the owners of chains at the end of a day, for payments that leave on a day. Payouts that are booked for a later day
-// are taken off already, because they have been decided. The reserve is there for costs: costs after the last saved
+// LoadOwned returns the money of the owners of chains at the end of a day, for payments that leave on a day. Payouts that
+// are booked for a later day are taken off already, because they have been decided. The reserve is there for costs: costs after the last saved
 // statement are taken from it first, so that the amount that a statement makes available stays the same while the
 // balance covers it. The smaller reserve counts, that of the last statement or that of the period now: if it was
 // lowered, the difference is free.
@@ -43,12 +43,12 @@ func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on, leaves day.Da
 	type row struct {
 		Chain
 
-		Balance, Available money.Cents
+		Available money.Cents
 	}
 
 	// The end balance of the last saved statement contains everything before it, so only later entries are added up.
 	rows, err := db.Select[row](ctx, tx, `
-		select k.period as ownership_period_id, k.currency, b.balance::bigint as balance, (b.balance - case when s.end_at is null then `+ReserveSQL("k.currency", "@on::date")+`
+		select k.period as ownership_period_id, k.currency, (b.balance - case when s.end_at is null then `+ReserveSQL("k.currency", "@on::date")+`
 			else greatest(0, least(s.reserve, `+ReserveSQL("k.currency", "@on::date")+`) - greatest(0, -b.earned)) end)::bigint as available
 		from unnest(@periods::uuid[], @currencies::text[]) k (period, currency)
 		join listing_ownership_period p on p.team_id = @team and p.id = k.period
@@ -76,7 +76,7 @@ func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on, leaves day.Da
 	}
 
 	for _, r := range rows {
-		out[r.Chain] = Owned{Balance: r.Balance, Available: r.Available}
+		out[r.Chain] = Owned{Available: r.Available}
 	}
 
 	for i, c := range chains {
@@ -188,7 +188,10 @@ func LoadHeld(ctx context.Context, tx *db.Tx, chains []Until, on day.Day) ([]Hel
 		kept map[id.ID]keptStay
 	)
 
-	err := tx.Together(ctx, db.LoadBy(&owed, loadStayDebts, periods), db.LoadBy(&kept, loadKeptStays, on))
+	err := tx.Together(ctx, db.LoadBy(&owed, loadStayDebts, periods), func(ctx context.Context, tx *db.Tx) (err error) {
+		kept, err = loadKeptStays(ctx, tx, periods, on)
+		return err
+	})
 	if err != nil || len(owed)+len(kept) == 0 {
 		return out, err
 	}
@@ -251,15 +254,18 @@ func (s *keptStay) keep(h *Held, collected, deposits money.Cents) {
 	h.keep(collected-collected*money.Cents(s.Percent)/100, s.CheckIn)
 }
 
-// loadKeptStays loads the booked stays of which something is kept on a day.
-func loadKeptStays(ctx context.Context, tx *db.Tx, on day.Day) (map[id.ID]keptStay, error) {
+// loadKeptStays loads the booked stays on the listings of ownership periods of which something is kept on a day.
+func loadKeptStays(ctx context.Context, tx *db.Tx, periods []id.ID, on day.Day) (map[id.ID]keptStay, error) {
 	rows, err := db.Select[keptStay](ctx, tx, `
 		select r.id, r.check_in, r.check_out, case when r.check_in > @on then t.funds_before_stay else 100 end::bigint as percent,
 			t.funds_deposits_after_stay as holds_deposits
 		from team t join reservation r on r.team_id = @team and r.check_out > @on and r.status = 'booked'
-		where t.id = @team and (t.funds_before_stay < 100 and r.check_in > @on or t.funds_deposits_after_stay and exists (
+		where t.id = @team and r.listing_id = any(array(
+				select l.id from listing_ownership_period p join listing l on l.team_id = @team and (l.id = p.listing_id or l.parent_id = p.listing_id)
+				where p.team_id = @team and p.id = any(@periods)))
+			and (t.funds_before_stay < 100 and r.check_in > @on or t.funds_deposits_after_stay and exists (
 			select from reservation_line d where d.team_id = @team and d.reservation_id = r.id and d.type = '`+securityDeposit+`'))`,
-		db.Args{"team": tx.Team, "on": on})
+		db.Args{"team": tx.Team, "periods": periods, "on": on})
 	if err != nil {
 		return nil, fmt.Errorf("read what is kept until stays: %w", err)
 	}

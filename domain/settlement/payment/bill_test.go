@@ -6,6 +6,7 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
+	"stayledger/platform/day"
 	"stayledger/platform/id"
 )
 
@@ -65,6 +66,23 @@ func TestBillsArePaidWithTheMoneyOfTheirOwners(t *testing.T) {
 	})
 	w.Post("/transactions/"+large.String()+"/pay", object{"date": "2026-02-12"}).Want(200).
 		WantFields("issues.0", object{"code": "insufficientOwnerFunds", "context.amount": 30000, "context.available": -1})
+
+	// A bill that is dated in a later month takes nothing before it is paid, and its money is no one else's.
+	barn := w.Listing("Barn", w.Contact("owner", "Dan"))
+	w.Stay(barn, "2026-02-03", 10000)
+
+	later := func() id.ID {
+		return w.Post("/transactions", object{
+			"type": "expense", "date": day.Of(w.DB.Now()).AddDays(70), "contactId": w.vendor,
+			"lines": list{object{"accountId": w.Account("5200"), "amount": 6000, "listingId": barn.ID}},
+		}).Want(201).ID("id")
+	}
+	first, second := later(), later()
+	pay(first, nil).Want(202)
+	w.work()
+	pay(second, nil).WantError(apierr.CodeConflict, "").WantFields("context", object{"requested": 6000, "available": 4000})
+	w.Post("/transactions/"+second.String()+"/pay", object{"date": "2026-02-11"}).Want(200).
+		WantFields("issues.0", object{"code": "insufficientOwnerFunds", "context.available": 4000})
 
 	// A bill of the manager is borne by no owner, and one of another listing by its own.
 	pay(w.bill(100), nil).Want(202)

@@ -186,7 +186,7 @@ func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
 
 	for owners, cents := range back {
 		o := f.owned[owners]
-		o.Balance, o.Available, o.Released, o.Collected = o.Balance+cents, o.Available+cents, o.Released+cents, o.Collected+cents
+		o.Available, o.Released, o.Collected = o.Available+cents, o.Released+cents, o.Collected+cents
 		f.owned[owners] = o
 	}
 
