@@ -28,7 +28,7 @@ type LineInput struct {
 	ListingID         api.Opt[id.ID]        `json:"listingId,omitzero" doc:"Absent: the listing of the reservation."`
 	ContactID         api.Opt[id.ID]        `json:"contactId,omitzero"`
 	ReservationID     api.Opt[id.ID]        `json:"reservationId,omitzero"`
-	OwnershipPeriodID api.Opt[id.ID]        `json:"ownershipPeriodId,omitzero" doc:"The ownership period whose owners have it, such as one that has ended; absent or null for who owns the listing on the date."`
+	OwnershipPeriodID api.Opt[id.ID]        `json:"ownershipPeriodId,omitzero" doc:"The ownership period whose owners have it; absent: by the date."`
 	Description       api.Opt[string]       `json:"description,omitzero" maxLength:"1000"`
 }
 

@@ -55,7 +55,7 @@ type Line struct {
 	Contact           *contact.Ref    `json:"contact"`
 	ReservationID     *id.ID          `json:"reservationId"`
 	Reservation       *ReservationRef `json:"reservation"`
-	OwnershipPeriodID *id.ID          `json:"ownershipPeriodId" doc:"The ownership period that was named; null for who owns the listing on the date."`
+	OwnershipPeriodID *id.ID          `json:"ownershipPeriodId" doc:"The ownership period that was named, null for none."`
 	Description       *string         `json:"description"`
 }
 

@@ -54,7 +54,7 @@ type LineFields struct {
 	Markup            api.Opt[MarkupInput]        `json:"markup,omitzero" doc:"Expenses that an owner bears only."`
 	ListingID         api.Opt[id.ID]              `json:"listingId,omitzero" doc:"Absent: the listing of the reservation or of the owner statement."`
 	ReservationID     api.Opt[id.ID]              `json:"reservationId,omitzero"`
-	OwnershipPeriodID api.Opt[id.ID]              `json:"ownershipPeriodId,omitzero" doc:"The ownership period whose owners have it, such as one that has ended; absent or null for who owned the nights of the reservation, else the listing on the date."`
+	OwnershipPeriodID api.Opt[id.ID]              `json:"ownershipPeriodId,omitzero" doc:"The ownership period whose owners have it; absent: by the nights of the reservation, else the date."`
 	OwnerStatementID  api.Opt[id.ID]              `json:"ownerStatementId,omitzero" doc:"Payouts only: the published statement that is paid."`
 	Party             api.Opt[ledger.Party]       `json:"party,omitzero" doc:"Absent: by account and listing."`
 	ContactID         api.Opt[id.ID]              `json:"contactId,omitzero"`

@@ -126,7 +126,7 @@ type Transaction struct {
 // Issue is something about a transaction that a person should look at: money that did not arrive, or a date that
 // may be a slip.
 type Issue struct {
-	Code     string           `json:"code" enum:"paymentFailed,paymentCanceled,paymentReturned,paymentUnknown,paymentGivenUp,paymentAwaitingApproval,dateFarAhead,insufficientOwnerFunds" doc:"insufficientOwnerFunds: in the answer to a bill that is paid by hand, the owners of an ownership period had less than they bear; afterwards the trust report tells of their balance. dateFarAhead: money moves or is booked more than a year from today. paymentAwaitingApproval: a second person has to approve it. paymentUnknown: the provider has not answered for it; it is asked, and the payment is sent again under its key, for a day. paymentGivenUp: not any more, a person decides."`
+	Code     string           `json:"code" enum:"paymentFailed,paymentCanceled,paymentReturned,paymentUnknown,paymentGivenUp,paymentAwaitingApproval,dateFarAhead,insufficientOwnerFunds" doc:"insufficientOwnerFunds: in the answer to a bill paid by hand, its owners had less than they bear. dateFarAhead: money moves or is booked more than a year from today. paymentAwaitingApproval: a second person has to approve it. paymentUnknown: the provider has not answered for it; it is asked, and the payment is sent again under its key, for a day. paymentGivenUp: not any more, a person decides."`
 	Severity finding.Severity `json:"severity"`
 	Context  IssueContext     `json:"context"`
 }
@@ -138,8 +138,8 @@ type IssueContext struct {
 	ContactID     id.ID       `json:"contactId,omitzero"`
 	Amount        money.Cents `json:"amount,omitzero" doc:"Cents of the payment, or what the owners bear."`
 
-	OwnershipPeriodID id.ID        `json:"ownershipPeriodId,omitzero" db:"-" doc:"Of insufficientOwnerFunds only."`
-	Available         *money.Cents `json:"available,omitempty" db:"-" doc:"What the owners had; of insufficientOwnerFunds only."`
+	OwnershipPeriodID id.ID        `json:"ownershipPeriodId,omitzero" db:"-" doc:"Of insufficientOwnerFunds."`
+	Available         *money.Cents `json:"available,omitempty" db:"-" doc:"What the owners had."`
 	Currency          string       `json:"currency,omitempty"`
 	Date              day.Day      `json:"date,omitzero" db:"-" doc:"The date that lies ahead, the transaction's or its payment's; of dateFarAhead only."`
 }
@@ -170,7 +170,7 @@ type Line struct {
 	FollowsReservation bool `json:"followsReservation" doc:"Whether the listing was left to the reservation: it changes when the stay moves to another listing. A listing that the caller named stays."`
 
 	OwnerStatementID  *id.ID            `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
-	OwnershipPeriodID *id.ID            `json:"ownershipPeriodId" doc:"The ownership period that was named; null for who owned the nights of the reservation, else the listing on the date."`
+	OwnershipPeriodID *id.ID            `json:"ownershipPeriodId" doc:"The ownership period that was named, null for none."`
 	Party             *ledger.Party     `json:"party" doc:"The party that has the income or cost; null for money that is held for others."`
 	ContactID         *id.ID            `json:"contactId"`
 	Contact           *contact.Ref      `json:"contact"`

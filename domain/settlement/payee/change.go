@@ -52,7 +52,7 @@ type Change struct {
 	Kind                   ChangeKind  `json:"kind"`
 	Last4                  string      `json:"last4" doc:"Of the account number."`
 	UserID                 *id.ID      `json:"userId" doc:"Who did it, with whatever key."`
-	Letters                []Letter    `json:"letters" doc:"To the contact's address, and to those that it had until shortly before. None when there is no address, and none about a release."`
+	Letters                []Letter    `json:"letters" doc:"To the contact's address, and to those that it had until shortly before."`
 	CreatedAt              day.Instant `json:"createdAt"`
 }
 
@@ -60,7 +60,7 @@ type Change struct {
 type Letter struct {
 	Address  string       `json:"address"`
 	IsFormer bool         `json:"isFormer" doc:"Whether it is an address that the contact had before."`
-	Status   LetterStatus `json:"status" doc:"failed: the mail server does not take it, or was not reached for a day."`
+	Status   LetterStatus `json:"status" doc:"failed: not taken, or the server not reached for a day."`
 }
 
 const changeColumns = `c.id, c.contact_id, c.method_id as contact_payment_method_id, c.kind, m.last4, c.user_id, c.created_at, coalesce((

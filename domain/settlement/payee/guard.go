@@ -16,7 +16,7 @@ type Destination struct {
 	Since      day.Instant  `json:"since" doc:"When it was added, or made the default last."`
 	By         *id.ID       `json:"by" doc:"The user who did that; null for a method of before this was kept."`
 	ReleasedAt *day.Instant `json:"releasedAt" doc:"When a second person freed it."`
-	ReleasedBy *id.ID       `json:"releasedBy" doc:"Who that was; another than who chose it and than who pays."`
+	ReleasedBy *id.ID       `json:"releasedBy" doc:"Who that was."`
 	IsPaid     bool         `json:"isPaid" doc:"Whether a provider has paid to it since; the guard is about the first payment."`
 }
 

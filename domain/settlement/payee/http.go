@@ -75,9 +75,8 @@ func endpoints(box *seal.Box, used *parts.Usage) []api.Endpoint {
 			Tag:     tag,
 			Summary: "Free a payment method for its first payment",
 			Errors:  apierr.List{errNotReady, ErrSelf},
-			Doc: "A second person frees what the team's destinationGuard holds. Failures in order: 404; 400 for one " +
-				"that is not verified; `selfModification` for whoever added it or made it the default, with whatever " +
-				"key. Whoever frees it does not make the first payment.",
+			Doc: "A second person frees what the team's destinationGuard holds, and does not make the first payment. " +
+				"Fails with 400 for one that is not verified, `selfModification` for whoever chose it.",
 			Scopes: []string{"payments:approve"},
 			DryRun: true,
 		}, free),
@@ -87,7 +86,6 @@ func endpoints(box *seal.Box, used *parts.Usage) []api.Endpoint {
 			ID:      "listPaymentMethodChanges",
 			Tag:     tag,
 			Summary: "List who changed where money goes",
-			Doc:     "What was done to the payment methods of contacts, by whom, and who was written to. Nothing of it is ever changed.",
 			Scopes:  []string{"contacts:read"},
 		}, listChanges),
 		api.Write(api.Endpoint{

@@ -60,7 +60,7 @@ type Payment struct {
 	Amount                 money.Cents      `json:"amount" doc:"Cents."`
 	Currency               string           `json:"currency"`
 	Date                   day.Day          `json:"date" doc:"When the money should arrive."`
-	Destination            Destination      `json:"destination" doc:"The age and the author of the destination when the payment was asked for."`
+	Destination            Destination      `json:"destination" doc:"As it was when the payment was asked for."`
 	Failure                *Failure         `json:"failure" doc:"Why no money arrived, or did not stay."`
 	FileID                 *id.ID           `json:"fileId" doc:"The file to deliver to the bank, for a provider that works by files."`
 	FileURL                *string          `json:"fileUrl" doc:"Authenticated download path of the file."`
@@ -77,9 +77,9 @@ type Payment struct {
 // Destination says how old the payment method was as a place where money goes when the payment was asked for, and who made
 // it one.
 type Destination struct {
-	Since      *day.Instant `json:"since" doc:"When it had been added, or made the default last; null for payments of before this was kept."`
+	Since      *day.Instant `json:"since" doc:"When it had been chosen, null if that was not kept."`
 	By         *id.ID       `json:"by" doc:"The user who did that."`
-	ReleasedBy *id.ID       `json:"releasedBy" doc:"The second person who freed it, null for none."`
+	ReleasedBy *id.ID       `json:"releasedBy" doc:"Who freed it."`
 }
 
 // Failure is the public reason of a payment that brought nothing.

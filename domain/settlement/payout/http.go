@@ -24,8 +24,8 @@ const (
 		"`archiveRequired` for a failed payment that was not recovered; 409 `alreadyPaid`; " +
 		"`requiredAccountMissing`. "
 	suggesting = "A statement is paid what is available on it less what was paid on it, in the members' shares, and " +
-		"no more than later published statements of its ownership period leave; `amounts` replaces that. Statements on " +
-		"which nothing is due, or whose owners owe, are skipped: money that owners paid in is recorded by negative `amounts`. "
+		"no more than later published statements of its ownership period leave; `amounts` replaces that. Where nothing " +
+		"is due or owners owe it is skipped: money paid in is recorded by negative `amounts`. "
 	warning = "A recorded payout that takes more than the owners of the ownership period have, or than the bank " +
 		"account holds, is made with the issue insufficientOwnerFunds. "
 	leaving = "With connectionId, payments of more than what is available to the owners, or than what the funding " +

@@ -22,8 +22,8 @@ type Financials struct {
 // Funds are the figures of a statement with the part of them that guests have paid.
 type Funds struct {
 	Financials
-	Collected      money.Cents `json:"collected" doc:"Available less what guests owe on the stays that are counted in it, of each stay no more than it brought the owners, and less what the team's fundsRelease keeps until the stays. Of a published statement as it was when it was published."`
-	CollectedToday money.Cents `json:"collectedToday" doc:"The same with what guests owe today. What is suggested to pay unless the team's payoutBasis is books."`
+	Collected      money.Cents `json:"collected" doc:"Available less what guests owe on the stays in it, of each no more than it brought the owners, and less what fundsRelease keeps. Of a published statement as of publishing."`
+	CollectedToday money.Cents `json:"collectedToday" doc:"The same as of today: what is suggested to pay unless payoutBasis is books."`
 }
 
 // funds returns figures with the part of them that guests have paid: owed is the amount that they owe today.

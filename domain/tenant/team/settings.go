@@ -31,13 +31,13 @@ type Change struct {
 	FundsRelease                   *FundsChange      `json:"fundsRelease,omitempty" doc:"When the money of guests can be paid out; absent fields stay."`
 	DestinationGuard               *DestinationGuard `json:"destinationGuard,omitempty" doc:"Needs the scope payments:approve."`
 	DestinationHoldDays            *int64            `json:"destinationHoldDays,omitempty" minimum:"1" maximum:"30" doc:"Needs the scope payments:approve."`
-	OwnerOverdraft                 *OwnerOverdraft   `json:"ownerOverdraft,omitempty" doc:"What becomes of a bill that is paid by hand with more than its owners have."`
+	OwnerOverdraft                 *OwnerOverdraft   `json:"ownerOverdraft,omitempty" doc:"As shown."`
 }
 
 // FundsChange holds the fields of the release of funds that change.
 type FundsChange struct {
-	BeforeStay        *int64 `json:"beforeStay,omitempty" minimum:"0" maximum:"100" doc:"Per cent of the owners' part of a collected stay that may be paid out before the check-in."`
-	DepositsAfterStay *bool  `json:"depositsAfterStay,omitempty" doc:"Whether security deposits that owners have are paid out only after the check-out."`
+	BeforeStay        *int64 `json:"beforeStay,omitempty" minimum:"0" maximum:"100" doc:"As shown."`
+	DepositsAfterStay *bool  `json:"depositsAfterStay,omitempty" doc:"As shown."`
 }
 
 type updateInput struct{ Body Change }

@@ -140,9 +140,9 @@ type Team struct {
 	OwnerPortalShowDraftStatements bool              `json:"ownerPortalShowDraftStatements"`
 	PayoutBasis                    PayoutBasis       `json:"payoutBasis" doc:"What payouts are suggested by: collected, what is available less what guests still owe on the stays in it; books, what is available."`
 	FundsRelease                   FundsRelease      `json:"fundsRelease" doc:"When the money of guests can be paid out."`
-	DestinationGuard               DestinationGuard  `json:"destinationGuard" doc:"What the first payment by a provider to a payment method needs: hold, that destinationHoldDays have passed since it was added or made the default and that whoever pays is not who did that; approve, that a second person has freed it; off, nothing."`
+	DestinationGuard               DestinationGuard  `json:"destinationGuard" doc:"What the first payment by a provider to a payment method needs: hold, destinationHoldDays and another payer than who chose it; approve, a second person who frees it; off, nothing."`
 	DestinationHoldDays            int64             `json:"destinationHoldDays" doc:"How many days a destination is held."`
-	OwnerOverdraft                 OwnerOverdraft    `json:"ownerOverdraft" doc:"What becomes of a bill that is paid by hand with more than its owners have: warn, it is paid with a finding; refuse, it is refused."`
+	OwnerOverdraft                 OwnerOverdraft    `json:"ownerOverdraft" doc:"A bill paid by hand with more than its owners have is paid with an issue (warn) or refused."`
 	HistoricalStatementsImportedAt *day.Instant      `json:"historicalStatementsImportedAt" doc:"When a migration last imported the statements of the legacy team; null for none."`
 	MigratedFromTenantID           *id.ID            `json:"migratedFromTenantId" doc:"The legacy team that a migration made this one of."`
 	IsOnboarding                   bool              `json:"isOnboarding"`
