@@ -88,12 +88,19 @@ func (h *history) trustIsOwed(when string) {
 	h.none(when, "income or cost of nobody", `select concat_ws(' ', e.txn_code, e.ref) from ledger_entry e
 		join account a on a.team_id = e.team_id and a.id = e.account_id join account_category c on c.team_id = a.team_id and c.id = a.category_id
 		where e.team_id = @team and e.party is null and c.classification in ('revenue', 'expense')`)
-	// Money of a stay belongs to who owned a night of it, or the listing on a day on which the stay is recognised unless he
-	// came after it; to no one only where a night has no owner. All else belongs to the owner of its date.
+	// What a stay posts belongs to the owner of its date, unless he came after the last night; else to the owner of the nearest
+	// night, or by night to no one. Corrections and money for it, and what is posted on one date by night, belong to who owned a
+	// night of it or a day on which it is recognised; to no one only where a night has no owner. All else goes by its date.
 	h.none(when, "owners' money of no owner", `select concat_ws(' ', e.txn_code, e.ref, e.txn_at) from ledger_entry e
 		left join reservation r on r.team_id = e.team_id and r.id = e.reservation_id and r.listing_id = e.listing_id
 			and e.trigger_type not in ('`+ledger.TriggerManual+`', 'reversal')
 		cross join lateral (select
+			e.source_id = r.id and e.trigger_type <> 'adjustment' and r.status <> 'canceled' and r.general_ledger_posting_at is null as is_own,
+			(select p.id from listing_ownership_period p where p.team_id = e.team_id and p.listing_id = e.listing_id
+				and daterange(p.start_at, p.end_at) @> e.txn_at and coalesce(p.start_at < r.check_out, true)) as of_day,
+			(select p.id from listing_ownership_period p, generate_series(r.check_in, r.check_out - 1, interval '1 day') night
+				where p.team_id = e.team_id and p.listing_id = e.listing_id and daterange(p.start_at, p.end_at) @> night::date
+				order by abs(night::date - e.txn_at), night limit 1) as nearest,
 			array(select p.id from listing_ownership_period p, generate_series(r.check_in, r.check_out - 1, interval '1 day') night
 				where p.team_id = e.team_id and p.listing_id = e.listing_id and daterange(p.start_at, p.end_at) @> night::date) as owners,
 			exists (select from generate_series(r.check_in, r.check_out - 1, interval '1 day') night where not exists (
@@ -101,13 +108,16 @@ func (h *history) trustIsOwed(when string) {
 					and daterange(p.start_at, p.end_at) @> night::date)) as has_gap,
 			array(select p.id from listing_ownership_period p where p.team_id = e.team_id and p.listing_id = e.listing_id
 				and coalesce(p.start_at < r.check_out, true) and exists (
-					select from unnest(array[e.txn_at, r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.general_ledger_posting_at]) d (at)
-					where daterange(p.start_at, p.end_at) @> d.at)) as on_day) n
+					select from unnest(array[r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.general_ledger_posting_at]) d (at)
+					where daterange(p.start_at, p.end_at) @> d.at)) as recognised) n
 		where e.team_id = @team and e.party = 'owners' and e.statement_id is null
-			and not case when r.id is null then e.ownership_period_id is not distinct from (
+			and not case
+			when r.id is null then e.ownership_period_id is not distinct from (
 				select p.id from listing_ownership_period p
 				where p.team_id = e.team_id and p.listing_id = e.listing_id and daterange(p.start_at, p.end_at) @> e.txn_at)
-			else coalesce(e.ownership_period_id = any(n.owners || n.on_day), n.has_gap) end
+			when n.is_own and n.of_day is not null then e.ownership_period_id is not distinct from n.of_day
+			when n.is_own then e.ownership_period_id is not distinct from n.nearest or e.ownership_period_id is null and n.has_gap
+			else coalesce(e.ownership_period_id = any(n.owners || n.recognised), n.has_gap) end
 			and not exists (select from `+ledger.OutstandingSQL()+` s where s.team_id = e.team_id and s.source_id = e.source_id and s.status = 'locked')`)
 
 	var sheet struct {
