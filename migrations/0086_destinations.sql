@@ -32,6 +32,8 @@ create index payee_change_by_time on payee_change (team_id, created_at, id);
 create index payee_change_by_contact on payee_change (team_id, contact_id, id);
 create index payee_change_by_method on payee_change (team_id, method_id, id);
 select stayledger_tenant('payee_change');
+create trigger payee_change_listed after insert on payee_change referencing new table as changed for each statement execute function list_changed();
+create trigger payee_change_unlisted after delete on payee_change referencing old table as changed for each statement execute function list_changed();
 
 -- The letters about a change: to the contact's address, and to those that it had until shortly before.
 create table payee_letter (

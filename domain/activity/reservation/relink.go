@@ -14,8 +14,8 @@ import (
 // loadRelinks loads the transactions to derive again after drafts were saved: those that were booked before their
 // reservation arrived, or while several reservations had the confirmation code or guest that they know it by, and
 // those with lines that have their listing from a reservation which moves to another, and those of owners with a
-// reservation that gets other nights. Only drafts that gain or lose
-// such a name or a listing, or are put into the books or out of them, are looked up.
+// reservation that gets other nights. Only drafts that gain or lose such a name, nights or a listing, or are put into the
+// books or out of them, are looked up.
 func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error) {
 	var (
 		codes, guests []string

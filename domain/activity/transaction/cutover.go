@@ -70,9 +70,8 @@ func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID, error) {
 	return transactionIDs(found), nil
 }
 
-// Relink gives the lines of some reservations to others, from[i] to to[i]; nil detaches them, and they keep their listing and remember what
-// they named: lines that were detached before are linked again. The
-// entries of the lines go along, held ones, too: which stay an entry names is no money. It returns the transactions, whose
+// Relink gives the lines of some reservations to others, from[i] to to[i]; nil detaches them, and they keep their
+// listing and remember what they named: lines that were detached before are linked again. The entries of the lines go along, held ones, too: which stay an entry names is no money. It returns the transactions, whose
 // journals are then to be derived again.
 func Relink(ctx context.Context, tx *db.Tx, from []id.ID, to []*id.ID) ([]id.ID, error) {
 	if err := lockLines(ctx, tx, `(l.reservation_id = any(@from) or l.detached_reservation_id = any(@from))`, db.Args{"from": from}); err != nil {

@@ -89,9 +89,10 @@ func listChanges(ctx context.Context, tx *db.Tx, in *changesInput) (*page.Page[C
 	q := page.Query{
 		Columns: changeColumns,
 		From:    "payee_change c join payee_method m on m.team_id = c.team_id and m.id = c.method_id",
-		Sorts:   changeSorts, Default: "-createdAt", ID: "c.id",
+		Rows:    "payee_change c", Joined: "m", Sorts: changeSorts, Default: "-createdAt", ID: "c.id",
 	}
 	q.And("c.team_id = @team", db.Args{"team": tx.Team})
+	q.CountedAs("payee_change")
 	q.Narrow("c.kind = any(?)", in.Kind)
 	q.IDs("c.contact_id = any(?)", in.ContactIDs)
 	q.IDs("c.method_id = any(?)", in.ContactPaymentMethodIDs)
