@@ -304,3 +304,25 @@ func TestDatesOfASecondSystem(t *testing.T) {
 	p.change(p.second, object{"accountingStartAt": nil})
 	p.wantOwed("without dates again", 45050)
 }
+
+// A stay that both systems have brought counts once when the first system is archived, and goes on to do so when the second one is
+// read again: it is that of the first, which the second one follows.
+func TestAStayOfTwoSystemsIsOneWhenTheFirstIsArchived(t *testing.T) {
+	t.Parallel()
+	p := newPair(t)
+	first := p.of(p.connection)
+	p.join(booked("r1", "N1", "2026-01-10", "2026-01-13"))
+	p.wantOwed("while both systems count", 2*45050)
+
+	p.Delete(p.path("?outcome=archive")).Want(202)
+	p.Outlast(nil)
+	p.wantOwed("after the first is archived", 45050)
+
+	p.connection = p.second
+	p.completes("full")
+	p.wantOwed("after the second is read again", 45050)
+
+	if got := p.ids("C-r1"); len(got) != 1 || got[0] != first {
+		t.Errorf("the stay was %s and is %v", first, got)
+	}
+}

@@ -85,15 +85,26 @@ type rehomed struct {
 const rehomedSQL = ` and o.team_id = r.team_id and o.id = r.id
 	returning r.id, o.status as old_status, r.status, o.listing_id as old_listing_id, r.listing_id, r.confirmation_code, r.metadata->>'stripeGuestRef' as guest_ref`
 
-// Retire makes reservations inactive. Their journals, and those of the transactions that it returns, have to be derived
-// again.
+// Retire makes reservations inactive until they are inside the accounting window of their connection again. Their journals, and
+// those of the transactions that it returns, have to be derived again.
 func Retire(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+	return putAway(ctx, tx, ids, "r.status")
+}
+
+// Discard makes reservations inactive for which there is another one here. Their journals, and those of the transactions that it
+// returns, have to be derived again.
+func Discard(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
+	return putAway(ctx, tx, ids, "null")
+}
+
+// putAway makes reservations inactive. The SQL expression retired is the status that they come back with.
+func putAway(ctx context.Context, tx *db.Tx, ids []id.ID, retired string) ([]id.ID, error) {
 	if err := lockReservations(ctx, tx, ids); err != nil {
 		return nil, err
 	}
 
 	found, err := db.Select[rehomed](ctx, tx, `
-		update reservation r set status = 'inactive', retired_status = r.status, updated_at = @now from reservation o
+		update reservation r set status = 'inactive', retired_status = `+retired+`, updated_at = @now from reservation o
 		where r.team_id = @team and r.id = any(@ids) and r.status <> 'inactive'`+rehomedSQL,
 		db.Args{"team": tx.Team, "ids": ids, "now": tx.Now})
 	if err != nil {

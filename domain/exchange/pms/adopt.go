@@ -85,7 +85,7 @@ func reunite(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
 		return err
 	}
 
-	touched, err := reservation.Retire(ctx, tx, twins)
+	touched, err := reservation.Discard(ctx, tx, twins)
 	if err != nil {
 		return err
 	}
