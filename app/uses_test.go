@@ -169,6 +169,7 @@ var documents = map[string]string{
 	"statement_version.lines":                    "frozen copies outlive their records",
 	"sync.counts":                                "has no records",
 	"sync.progress":                              "has no records",
+	"sync.reasons":                               "has no records",
 	"team.billing_address":                       "has no records",
 	"team.statement_address":                     "has no records",
 	"transaction_held_back.item":                 "dates that were not booked",

@@ -58,6 +58,21 @@ const (
 	unmappedText = "unmapped"
 )
 
+// Selects reports whether a row with an id is in the filter.
+func (f IDs) Selects(of id.ID) bool {
+	named, chosen := false, false
+
+	for _, p := range f {
+		if p.Out && p.ID == of {
+			return false
+		}
+
+		named, chosen = named || !p.Out, chosen || !p.Out && p.ID == of
+	}
+
+	return chosen || !named
+}
+
 // Only returns the filter that rows must have one of the ids. Without ids it is no filter.
 func Only(ids ...id.ID) IDs {
 	var list IDs

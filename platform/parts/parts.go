@@ -32,6 +32,8 @@ type Part struct {
 	Uses []Use
 	// Used looks for the uses of the noun's records. Join gives it the uses of all nouns.
 	Used []*Usage
+	// Waits are the noun's rows that wait for a person.
+	Waits []Wait
 	// Exports are the files that callers can have made from what the noun lists or reports.
 	Exports []Export
 }
@@ -101,6 +103,7 @@ func Join(parts ...Part) Part {
 		sum.Tables = append(sum.Tables, p.Tables...)
 		sum.Outside = joinOutside(sum.Outside, p.Outside)
 		sum.Endpoints, sum.Every = append(sum.Endpoints, p.Endpoints...), append(sum.Every, p.Every...)
+		sum.Waits = append(sum.Waits, p.Waits...)
 		sum.Uses, sum.Used = append(sum.Uses, p.Uses...), append(sum.Used, p.Used...)
 	}
 

@@ -20,6 +20,8 @@ var (
 	ErrCursor = errors.New("the system does not know the page any more")
 	// ErrUnavailable: it may help to ask again.
 	ErrUnavailable = errors.New("the system is unavailable")
+	// ErrAnswer: an answer is not of the protocol. It may help to ask again, once or twice.
+	ErrAnswer = fmt.Errorf("%w: its answer is not of the protocol", ErrUnavailable)
 	// ErrTimeout: no answer came in time.
 	ErrTimeout = fmt.Errorf("%w: it did not answer in time", ErrUnavailable)
 )
@@ -48,7 +50,7 @@ func (e *SettingsError) Error() string { return e.Field + " " + e.Problem }
 
 // BadAnswer returns the error for an answer that is not of the protocol.
 func BadAnswer(problem string) error {
-	return &Error{Kind: fmt.Errorf("%w: its answer %s", ErrUnavailable, problem)}
+	return &Error{Kind: fmt.Errorf("%w: it %s", ErrAnswer, problem)}
 }
 
 // networkError returns the error that a missing answer means.

@@ -39,7 +39,7 @@ func Intake() intake.Kind {
 	}
 
 	return intake.Kind{
-		Name: kindName, Entity: audit.Reservation, ShowsIssues: true,
+		Name: kindName, Entity: audit.Reservation,
 		Lists:    map[string]intake.List{"lines": {Key: "type", Label: "description", Amount: "amount", Unit: "currency"}},
 		Together: [][]string{{"checkIn", "checkOut"}}, Fills: []string{"currency"}, Filled: intake.FilledColumn("reservation", "currency", "currency"),
 		Lengths: door.Form.Lengths(),

@@ -129,6 +129,8 @@ func sourceError(err error) error {
 	switch {
 	case errors.Is(err, pms.ErrCredentials):
 		return fmt.Errorf("%w: %w", intake.ErrRefused, err)
+	case errors.Is(err, pms.ErrAnswer):
+		return fmt.Errorf("%w: %w", intake.ErrProtocol, err)
 	case errors.Is(err, pms.ErrCursor):
 		return fmt.Errorf("%w: %w", intake.ErrCursorLost, err)
 	}

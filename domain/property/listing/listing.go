@@ -12,6 +12,7 @@ import (
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/parts"
 )
@@ -48,20 +49,21 @@ type RecurringFee struct {
 
 // Listing is a property that guests stay in.
 type Listing struct {
-	ID                        id.ID            `json:"id"`
-	ShortRef                  string           `json:"shortRef"`
-	Name                      string           `json:"name"`
-	UniqueRef                 *string          `json:"uniqueRef"`
-	ConnectionID              *id.ID           `json:"connectionId" doc:"The connection whose system has the listing; null for none."`
-	Source                    *contact.Source  `json:"source" doc:"The listing at the system: its id there, and the status of the connection."`
-	Status                    Status           `json:"status"`
-	DefaultCurrency           string           `json:"defaultCurrency" doc:"ISO 4217 code in lower case."`
-	Address                   *contact.Address `json:"address"`
-	Parent                    *NameRef         `json:"parent"`
-	ActiveOwnership           *Period          `json:"activeOwnership" db:"-" doc:"The ownership period that covers today, or null."`
-	ActiveRecurringFeePeriods []FeePeriod      `json:"activeRecurringFeePeriods" db:"-" doc:"Recurring fees charged today."`
-	CreatedAt                 day.Instant      `json:"createdAt"`
-	UpdatedAt                 day.Instant      `json:"updatedAt"`
+	ID                        id.ID             `json:"id"`
+	ShortRef                  string            `json:"shortRef"`
+	Name                      string            `json:"name"`
+	UniqueRef                 *string           `json:"uniqueRef"`
+	ConnectionID              *id.ID            `json:"connectionId" doc:"The connection whose system has the listing; null for none."`
+	Source                    *contact.Source   `json:"source" doc:"The listing at the system: its id there, and the status of the connection."`
+	Status                    Status            `json:"status"`
+	DefaultCurrency           string            `json:"defaultCurrency" doc:"ISO 4217 code in lower case."`
+	Address                   *contact.Address  `json:"address"`
+	Parent                    *NameRef          `json:"parent"`
+	ActiveOwnership           *Period           `json:"activeOwnership" db:"-" doc:"The ownership period that covers today, or null."`
+	ActiveRecurringFeePeriods []FeePeriod       `json:"activeRecurringFeePeriods" db:"-" doc:"Recurring fees charged today."`
+	Issues                    []finding.Finding `json:"issues" db:"-" doc:"What a sync could not do about the listing and about stays of it that are not here."`
+	CreatedAt                 day.Instant       `json:"createdAt"`
+	UpdatedAt                 day.Instant       `json:"updatedAt"`
 
 	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 }

@@ -6,9 +6,11 @@ import (
 
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
+	"stayledger/domain/record/intake"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 )
 
@@ -83,11 +85,12 @@ func complete(ctx context.Context, tx *db.Tx, listings []Listing) error {
 	return err
 }
 
-// todays has what listings show besides their own rows: the ownership periods that cover today, with their locks, and
-// the fees that are charged today.
+// todays has what listings show besides their own rows: the ownership periods that cover today, with their locks, the fees that are
+// charged today, and what is to be looked at.
 type todays struct {
-	owned []owned
-	fees  []charged
+	owned  []owned
+	fees   []charged
+	issues map[id.ID][]finding.Finding
 }
 
 // owned is the ownership period of today for a listing: its own, or that of its group.
@@ -106,8 +109,8 @@ type charged struct {
 func loadToday(ctx context.Context, tx *db.Tx, listings []id.ID) (b todays, err error) {
 	args := db.Args{"team": tx.Team, "ids": listings, "today": day.Of(tx.Now)}
 
-	// Two independent reads share a round trip.
-	err = tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+	// Independent reads share a round trip.
+	err = tx.Together(ctx, db.LoadBy(&b.issues, intake.LoadIssues, listings), func(ctx context.Context, tx *db.Tx) (err error) {
 		b.owned, err = db.Select[owned](ctx, tx, `
 			select `+periodColumns+`, l.id as for_listing from listing l cross join lateral (`+ownerSource+`) h
 				join listing_ownership_period p on `+coversToday+` and p.listing_id = h.id
@@ -158,6 +161,7 @@ func (b *todays) fill(listings []Listing) {
 	for i := range listings {
 		at[listings[i].ID] = &listings[i]
 		listings[i].ActiveRecurringFeePeriods = []FeePeriod{}
+		listings[i].Issues = append([]finding.Finding{}, b.issues[listings[i].ID]...)
 	}
 
 	for i := range b.owned {

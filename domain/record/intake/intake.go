@@ -84,9 +84,6 @@ type Kind struct {
 	Lengths map[string]int
 	// bounds are Lengths in their order.
 	bounds []bound
-	// ShowsIssues says that records here show what is to be looked at about them; that of other kinds is shown at the
-	// connection.
-	ShowsIssues bool
 	// Fills are fields that Save fills in for a new record if its source says nothing of them, and Filled returns them: what
 	// was filled in is no edit of a person.
 	Fills  []string
@@ -212,6 +209,8 @@ type Window struct{ From, To *day.Day }
 var (
 	// ErrCursorLost says that the page or watermark is not known any more: the kind is read from its beginning.
 	ErrCursorLost = errors.New("the source does not know where it was")
+	// ErrProtocol says that an answer is not of the source's protocol. It is asked for again a few times only.
+	ErrProtocol = errors.New("the source does not keep to its protocol")
 	// ErrRefused says that the credentials are refused, which only a person can mend.
 	ErrRefused = errors.New("the source refuses the credentials")
 )

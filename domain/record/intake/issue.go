@@ -2,40 +2,70 @@ package intake
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
+	"stayledger/platform/parts"
 )
 
-// The codes of what a person should look at about records of a source: texts that were longer than their fields hold, a
-// record that could be several here and was not taken in, and a reading that lacked so many records that nothing was removed.
+// The codes of what a person should look at about a source.
 const (
-	textShortened  = "textShortened"
-	ambiguous      = "ambiguous"
+	// textShortened: texts were longer than their fields hold.
+	textShortened = "textShortened"
+	// ambiguous: a record could be several here and was not taken in.
+	ambiguous = "ambiguous"
+	// recordFailed: a record was refused; recordLocked: a lock holds it; recordUnmapped: it names another one that is not known here.
+	recordFailed   = "recordFailed"
+	recordLocked   = "recordLocked"
+	recordUnmapped = "recordUnmapped"
+	// recordConflict: a field was changed here and at the source. These are rows of sync_conflict.
+	recordConflict = "recordConflict"
+	// incompleteRead: a reading lacked so many records that nothing was removed.
 	incompleteRead = "incompleteRead"
+	// syncFailed: the last sync ended before it had read everything; syncDelayed: the source cannot be read, and is tried again.
+	syncFailed  = "syncFailed"
+	syncDelayed = "syncDelayed"
 )
 
 // severitySQL is the severity of an issue i.
-const severitySQL = `case i.code when '` + textShortened + `' then '` + string(finding.Warning) + `' else '` + string(finding.Error) + `' end`
+const severitySQL = `case when i.code in ('` + textShortened + `', '` + recordLocked + `', '` + recordConflict + `', '` + syncDelayed + `') then '` +
+	string(finding.Warning) + `' else '` + string(finding.Error) + `' end`
 
 // issueSQL is an issue i as a finding.
 const issueSQL = `jsonb_build_object('code', i.code, 'severity', ` + severitySQL + `, 'context', i.context)`
 
+// conflictIssue selects a conflict c of a record r as an issue of the columns that follow.
+const conflictIssue = `'` + recordConflict + `' as code, c.at, jsonb_build_object('kind', c.kind, 'externalId', c.external_id, 'conflictId', c.id,
+	'fields', jsonb_build_array(c.field)) as context`
+
+// shown are the kinds whose records here show what is to be looked at about them. That of other kinds is shown at the connection.
+var shown = []string{"listing", "reservation"}
+
 // SourceIssuesSQL selects what is to be looked at about a source and is not shown at a record here: the oldest of it, as
 // a list of findings. The source is an SQL expression.
 func SourceIssuesSQL(team, source string) string {
+	of := `.team_id = ` + team + ` and ` + `%.source_id = ` + source
+
 	return `(select coalesce(jsonb_agg(v.issue), '[]') from (
-		select ` + issueSQL + ` as issue from sync_issue i
-		where i.team_id = ` + team + ` and i.source_id = ` + source + ` and i.entity_id is null and i.decision is null order by i.at, i.kind, i.external_id limit 50) v)`
+		select ` + issueSQL + ` as issue from (
+			(select i.code, i.at, i.context from sync_issue i where i` + strings.ReplaceAll(of, "%", "i") + ` and i.entity_id is null and i.decision is null
+				order by i.at, i.id limit 50)
+			union all
+			(select ` + conflictIssue + ` from sync_conflict c where c` + strings.ReplaceAll(of, "%", "c") + ` and c.kind not in ('` + strings.Join(shown, "', '") + `')
+				order by c.at, c.id limit 50)) i
+		order by i.at limit 50) v)`
 }
 
-// LoadIssues returns what is to be looked at about records here that sources have brought.
+// LoadIssues returns what is to be looked at about records here that sources have brought, or about those that were to come to them.
 func LoadIssues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]finding.Finding, error) {
 	type row struct {
 		EntityID id.ID
@@ -45,8 +75,12 @@ func LoadIssues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]findin
 	found, err := db.Select[row](ctx, tx, `
 		select g.id as entity_id, i.issues from unnest(@ids::uuid[]) g (id)
 		cross join lateral (
-			select jsonb_agg(`+issueSQL+` order by i.code, i.external_id) as issues from sync_issue i
-			where i.team_id = @team and i.entity_id = g.id`+db.Fence+`) i where i.issues is not null`, db.Args{"team": tx.Team, "ids": ids})
+			select jsonb_agg(`+issueSQL+` order by i.code, i.context ->> 'externalId', i.context ->> 'fields') as issues from (
+				select i.code, i.context from sync_issue i where i.team_id = @team and i.entity_id = g.id
+				union all
+				select code, context from (select `+conflictIssue+` from external_record r
+					join sync_conflict c on (c.team_id, c.source_id, c.kind, c.external_id, c.ordinal) = (r.team_id, r.source_id, r.kind, r.external_id, r.ordinal)
+					where r.team_id = @team and r.entity_id = g.id) c`+db.Fence+`) i) i where i.issues is not null`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read what is to be looked at about records: %w", err)
 	}
@@ -57,6 +91,30 @@ func LoadIssues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]findin
 	}
 
 	return out, nil
+}
+
+// waits are the issues of syncs and the open conflicts.
+func waits() []parts.Wait {
+	return []parts.Wait{
+		{
+			ID: "i.id",
+			Columns: `i.at as since, i.code, ` + severitySQL + ` as severity, case when i.entity_id is null then 'connection'
+				when exists (select from listing l where l.team_id = i.team_id and l.id = i.entity_id) then 'listing' else 'reservation' end as entity_type,
+				coalesce(i.entity_id, i.source_id) as entity_id, i.context || jsonb_build_object('connectionId', i.source_id) as context`,
+			From: `sync_issue i where i.team_id = g.team_id and i.decision is null`,
+			Count: `select coalesce(sum(rows), 0) - (select count(*) from sync_issue where team_id = g.team_id and decision is not null)
+				from list_count where team_id = g.team_id and list = 'sync_issue'`,
+		},
+		{
+			ID: "i.id",
+			Columns: `i.at as since, i.code, ` + severitySQL + ` as severity, i.kind as entity_type, i.entity_id,
+				i.context || jsonb_build_object('connectionId', i.source_id) as context`,
+			From: `(select c.id, c.team_id, c.source_id, c.kind, r.entity_id, ` + conflictIssue + ` from sync_conflict c
+				join external_record r on (r.team_id, r.source_id, r.kind, r.external_id, r.ordinal) = (c.team_id, c.source_id, c.kind, c.external_id, c.ordinal)) i
+				where i.team_id = g.team_id`,
+			Count: `select coalesce(sum(rows), 0) from list_count where team_id = g.team_id and list = 'sync_conflict'`,
+		},
+	}
 }
 
 // issue is something to be looked at about a record of a source.
@@ -73,40 +131,109 @@ func (in *intake) ask(c *Change, p *pending, code string, fields []string) {
 	in.issues = append(in.issues, issue{p, c, code, fields})
 }
 
-// saveIssues saves, with the commit, what is to be looked at about changes: it replaces what there was about each of them.
-func (in *intake) saveIssues(tx *db.Tx, changes []*Change) {
-	if len(changes) == 0 {
+// issueRow is an issue about a record as it is written.
+type issueRow struct {
+	ID         id.ID          `json:"id"`
+	Kind       string         `json:"kind"`
+	ExternalID string         `json:"external_id"`
+	Ordinal    int            `json:"ordinal"`
+	Code       string         `json:"code"`
+	Context    map[string]any `json:"context"`
+	EntityID   *id.ID         `json:"entity_id"`
+	Day        *day.Day       `json:"day"`
+}
+
+// row returns an issue about a change of a record, which is here as entity.
+func (in *intake) row(tx *db.Tx, c *Change, code string, entity *id.ID) issueRow {
+	r := issueRow{
+		ID: tx.NewID(), Kind: c.Kind, ExternalID: c.ExternalID, Ordinal: c.Ordinal, Code: code, Day: c.At,
+		Context: map[string]any{"kind": c.Kind, "externalId": c.ExternalID},
+	}
+
+	// Names by which people know the record.
+	for _, field := range []string{"confirmationCode", "name"} {
+		var text string
+		if json.Unmarshal(c.Values[field], &text) == nil && text != "" && isText(text) {
+			r.Context[field] = text[:min(len(text), maxName)]
+		}
+	}
+
+	switch listing, known := in.entities[c.Refs["listingId"]]; {
+	case !slices.Contains(shown, c.Kind):
+	case entity != nil:
+		r.EntityID = entity
+	case known:
+		r.EntityID = &listing
+	}
+
+	return r
+}
+
+// issueCode returns the code of the issue that the outcome of a record is, empty for one that is none. Records that are ambiguous have theirs.
+func (it *item) issueCode() string {
+	switch {
+	case it.outcome == Rejected && it.reason != Ambiguous:
+		return recordFailed
+	case it.outcome == Skipped && it.reason == Locked:
+		return recordLocked
+	case it.outcome == Skipped && it.reason == Unmapped:
+		return recordUnmapped
+	}
+
+	return ""
+}
+
+// saveIssues saves, with the commit, what is to be looked at about the records of a page: it replaces what there was about each of them.
+// A record that says what it said before, or less, leaves what there is.
+func (in *intake) saveIssues(tx *db.Tx) {
+	var (
+		kinds, ids []string
+		ordinals   []int
+		rows       []issueRow
+	)
+
+	for i := range in.items {
+		it := &in.items[i]
+		if it.isSame {
+			continue
+		}
+
+		c := it.change
+		kinds, ids, ordinals = append(kinds, c.Kind), append(ids, c.ExternalID), append(ordinals, c.Ordinal)
+
+		if code := it.issueCode(); code != "" {
+			r := in.row(tx, c, code, it.entityID)
+			r.Context["reason"] = it.reason
+
+			if it.field != "" {
+				r.Context["field"] = it.field
+			}
+
+			rows = append(rows, r)
+		}
+	}
+
+	for i := range in.issues {
+		v := &in.issues[i]
+
+		var entity *id.ID
+		if v.pending != nil {
+			entity = v.entity
+		}
+
+		r := in.row(tx, v.change, v.code, entity)
+		if v.fields != nil {
+			r.Context["fields"] = v.fields
+		}
+
+		rows = append(rows, r)
+	}
+
+	if len(kinds) == 0 {
 		return
 	}
 
-	type row struct {
-		Kind       string         `json:"kind"`
-		ExternalID string         `json:"external_id"`
-		Ordinal    int            `json:"ordinal"`
-		Code       string         `json:"code"`
-		Context    map[string]any `json:"context"`
-		EntityID   *id.ID         `json:"entity_id"`
-	}
-
-	kinds, ids, ordinals := make([]string, len(changes)), make([]string, len(changes)), make([]int, len(changes))
-	for i, c := range changes {
-		kinds[i], ids[i], ordinals[i] = c.Kind, c.ExternalID, c.Ordinal
-	}
-
-	rows := make([]row, len(in.issues))
-
-	for i, v := range in.issues {
-		c := v.change
-		rows[i] = row{Kind: c.Kind, ExternalID: c.ExternalID, Ordinal: c.Ordinal, Code: v.code, Context: map[string]any{"kind": c.Kind, "externalId": c.ExternalID}}
-
-		if v.fields != nil {
-			rows[i].Context["fields"] = v.fields
-		}
-
-		if v.pending != nil && in.kinds[c.Kind].ShowsIssues {
-			rows[i].EntityID = v.entity
-		}
-	}
+	rows, listings := withoutListings(rows, in.items)
 
 	// What there was goes, so that its time stays only where it is there again.
 	tx.AtEnd(db.Stmt{
@@ -118,17 +245,70 @@ func (in *intake) saveIssues(tx *db.Tx, changes []*Change) {
 		Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "kinds": kinds, "ids": ids, "ordinals": ordinals, "rows": rows},
 	})
 
+	if len(listings) > 0 {
+		tx.AtEnd(db.Stmt{
+			SQL: `delete from sync_issue where team_id = @team and source_id = @source and kind = 'listing' and external_id = any(@ids) and ordinal = 0
+				and code = '` + recordUnmapped + `'`,
+			Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "ids": listings},
+		})
+	}
+
 	if len(rows) > 0 {
 		tx.AtEnd(db.Stmt{
 			SQL: `
-			insert into sync_issue (team_id, source_id, kind, external_id, ordinal, code, context, entity_id, at)
-			select distinct on (kind, external_id, ordinal, code) @team, @source, kind, external_id, ordinal, code, context, entity_id, @now
-			from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, code text, context jsonb, entity_id uuid)
+			insert into sync_issue (team_id, id, source_id, kind, external_id, ordinal, code, context, entity_id, at, day)
+			select distinct on (kind, external_id, ordinal, code) @team, id, @source, kind, external_id, ordinal, code, context, entity_id, @now, day
+			from jsonb_to_recordset(@rows) as r (id uuid, kind text, external_id text, ordinal integer, code text, context jsonb, entity_id uuid, day date)
 			order by kind, external_id, ordinal, code
-			on conflict (team_id, source_id, kind, external_id, ordinal, code) do update set context = excluded.context, entity_id = excluded.entity_id`,
+			on conflict (team_id, source_id, kind, external_id, ordinal, code) do update set context = excluded.context, entity_id = excluded.entity_id,
+				day = excluded.day`,
 			Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "rows": rows, "now": tx.Now},
 		})
 	}
+}
+
+// withoutListings returns issues without those of unmapped listings that stays wait for, and the external ids of these listings: each stay
+// is an issue then, and one thing is not two.
+func withoutListings(rows []issueRow, items []item) (others []issueRow, listings []string) {
+	for i := range items {
+		if it := &items[i]; it.issueCode() == recordUnmapped {
+			if r, refers := it.change.Refs["listingId"]; refers {
+				listings = append(listings, r.ExternalID)
+			}
+		}
+	}
+
+	return slices.DeleteFunc(slices.Clone(rows), func(r issueRow) bool {
+		return r.Kind == "listing" && r.Code == recordUnmapped && slices.Contains(listings, r.ExternalID)
+	}), listings
+}
+
+// noteFault saves that a source cannot be read: for now (syncDelayed), or that the sync has ended by it (syncFailed).
+func noteFault(ctx context.Context, tx *db.Tx, s *Sync, code string, fault FaultCode) error {
+	_, err := tx.Exec(ctx, `
+		insert into sync_issue (team_id, id, source_id, kind, external_id, ordinal, code, context, at)
+		values (@team, @id, @source, '', '', 0, @code, @context, @now)
+		on conflict (team_id, source_id, kind, external_id, ordinal, code) do update set context = excluded.context`,
+		db.Args{
+			"team": tx.Team, "id": tx.NewID(), "source": s.SourceID, "code": code, "now": tx.Now,
+			"context": map[string]any{"error": fault, "syncId": s.ID},
+		})
+	if err != nil {
+		return fmt.Errorf("note that a source cannot be read: %w", err)
+	}
+
+	return nil
+}
+
+// endFaults deletes issues of a source that cannot be read.
+func endFaults(ctx context.Context, tx *db.Tx, s *Sync, codes ...string) error {
+	_, err := tx.Exec(ctx, `delete from sync_issue where team_id = @team and source_id = @source and kind = '' and code = any(@codes)`,
+		db.Args{"team": tx.Team, "source": s.SourceID, "codes": codes})
+	if err != nil {
+		return fmt.Errorf("note that a source can be read: %w", err)
+	}
+
+	return nil
 }
 
 // Decision says what is true of a reading that lacked many records.
@@ -194,12 +374,12 @@ func checkMissing(ctx context.Context, tx *db.Tx, from Origin, s *shortfall) ([]
 		return s.missing, nil, err
 	}
 
-	args["missing"], args["now"] = s.missing, tx.Now
+	args["id"], args["missing"], args["now"] = tx.NewID(), s.missing, tx.Now
 	args["context"] = map[string]any{"kind": s.kind, "syncId": from.SyncID, "missingCount": len(s.missing), "knownCount": s.known}
 
 	if _, err := tx.Exec(ctx, `
-		insert into sync_issue (team_id, source_id, kind, external_id, ordinal, code, context, missing, at)
-		values (@team, @source, @kind, '', 0, '`+incompleteRead+`', @context, @missing, @now)
+		insert into sync_issue (team_id, id, source_id, kind, external_id, ordinal, code, context, missing, at)
+		values (@team, @id, @source, @kind, '', 0, '`+incompleteRead+`', @context, @missing, @now)
 		on conflict (team_id, source_id, kind, external_id, ordinal, code) do update set context = excluded.context, missing = excluded.missing,
 			decision = null, at = excluded.at`, args); err != nil {
 		return nil, nil, fmt.Errorf("ask about a reading: %w", err)

@@ -66,6 +66,10 @@ type item struct {
 	entityID *id.ID
 	outcome  Outcome
 	reason   Reason
+	// field is the one that a refusal names, empty for none.
+	field string
+	// isSame says that the source said nothing new, so that the record was not looked at.
+	isSame bool
 }
 
 // memory is an external record as it is stored.
@@ -112,6 +116,8 @@ type intake struct {
 	items []item
 	// issues are what a person should look at.
 	issues []issue
+	// entities are the records here of those that changes refer to.
+	entities map[Reference]id.ID
 	// keep are the external records to write.
 	keep []keepRow
 }
@@ -156,6 +162,7 @@ func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 		switch skip := c.skipped(was, same[c.key()]); {
 		case skip != "":
 			in.note(c, was.entity(), Skipped, skip)
+			in.items[len(in.items)-1].isSame = skip == Unchanged || skip == Older
 
 			// What waited to become a record here is gone before it did.
 			if skip == Unknown && was != nil && was.Waiting != nil {
@@ -175,11 +182,7 @@ func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 	}
 
 	// Then the rest by kind, in the order of the source: a stay comes after its listing.
-	var looked []*Change
-
 	for _, kind := range order {
-		looked = append(looked, byKind[kind]...)
-
 		if err := in.takeKind(ctx, tx, in.kinds[kind], byKind[kind], known); err != nil {
 			return fmt.Errorf("take in %s records: %w", kind, err)
 		}
@@ -190,7 +193,7 @@ func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 		}
 	}
 
-	in.saveIssues(tx, looked)
+	in.saveIssues(tx)
 
 	return nil
 }
@@ -318,7 +321,7 @@ func (m *memory) open() []openConflict {
 
 // note adds what became of a change.
 func (in *intake) note(c *Change, entity *id.ID, o Outcome, why Reason) {
-	in.items = append(in.items, item{c, entity, o, why})
+	in.items = append(in.items, item{change: c, entityID: entity, outcome: o, reason: why})
 }
 
 // reject adds the refusal of a change.
@@ -333,6 +336,22 @@ func (in *intake) reject(c *Change, entity *id.ID, refusal *apierr.Error) {
 	}
 
 	in.note(c, entity, Rejected, why)
+	in.items[len(in.items)-1].field = fieldOf(refusal)
+}
+
+// fieldOf returns the field of a record that a refusal names, such as lines.0.amount, empty for none.
+func fieldOf(refusal *apierr.Error) string {
+	issues := refusal.Issues()
+	if len(issues) == 0 {
+		return ""
+	}
+
+	path := make([]string, len(issues[0].Path))
+	for i, part := range issues[0].Path {
+		path[i] = fmt.Sprint(part)
+	}
+
+	return strings.Join(path, ".")
 }
 
 // takeKind takes in changes of one kind.
@@ -441,6 +460,12 @@ func (in *intake) identify(
 	if err != nil {
 		return nil, err
 	}
+
+	if in.entities == nil {
+		in.entities = map[Reference]id.ID{}
+	}
+
+	maps.Copy(in.entities, entities)
 
 	for _, c := range changes {
 		p := &pending{change: c, was: known[c.key()]}
@@ -612,79 +637,6 @@ func (in *intake) remember(p *pending, entity *id.ID) {
 	if !p.isKept {
 		in.keep = append(in.keep, p.row(entity))
 	}
-}
-
-// remove makes records inactive that the source has no more.
-func (in *intake) remove(ctx context.Context, tx *db.Tx, k *Kind, changes []*Change, known map[key]*memory) error {
-	if len(changes) == 0 {
-		return nil
-	}
-
-	changes, err := in.replace(ctx, tx, k, changes, known)
-	if err != nil || len(changes) == 0 {
-		return err
-	}
-
-	ids := make([]id.ID, len(changes))
-	for i, c := range changes {
-		ids[i] = *known[c.key()].EntityID
-	}
-
-	// A kind that removes nothing leaves its records as they are.
-	saved, before, after := make([]Saved, len(ids)), map[id.ID]Values{}, map[id.ID]Values{}
-
-	if k.Remove != nil {
-		if before, err = k.Current(ctx, tx, ids); err != nil {
-			return err
-		}
-
-		if saved, err = k.Remove(ctx, tx, in.origin, ids); err != nil {
-			return err
-		}
-
-		if after, err = k.Current(ctx, tx, ids); err != nil {
-			return err
-		}
-	}
-
-	for i, c := range changes {
-		was := known[c.key()]
-
-		switch s := &saved[i]; {
-		case s.Refusal == nil:
-			in.note(c, was.EntityID, Done, "")
-
-			row := was.row(gone, nil)
-			row.Taken = follow(was.Taken, before[ids[i]], after[ids[i]])
-			in.keep = append(in.keep, row)
-		case s.Locked:
-			// Waiting for nothing is a removal that waits.
-			in.note(c, was.EntityID, Skipped, Locked)
-
-			row := was.row(active, Values{})
-			row.Locked = true
-			in.keep = append(in.keep, row)
-		default:
-			in.reject(c, was.EntityID, s.Refusal)
-		}
-	}
-
-	return nil
-}
-
-// follow returns what was taken over with the fields that a removal has changed as it left them: nobody here has changed
-// them, so that they follow the source again if it has the record again.
-func follow(taken, before, after Values) Values {
-	out := maps.Clone(taken)
-
-	for field := range taken {
-		was, _ := canonical(before[field])
-		if is, _ := canonical(after[field]); is != was {
-			out[field] = after[field]
-		}
-	}
-
-	return out
 }
 
 // row returns the external record to write again, with another state and what waits. One that is gone has no hash, so

@@ -41,6 +41,7 @@ func Part(c Config) parts.Part {
 			Name: "sync-item-purge", Interval: time.Hour,
 			Do: func(ctx context.Context, d *db.DB) error { return Purge(ctx, d, keepItems) },
 		}},
+		Waits: waits(),
 		// The connection is archived once it was synced, and its memory stays.
 		Uses: []parts.Use{{Of: "connection", Reason: "syncs", Columns: []string{"sync_source.connection_id"}}},
 		Tables: parts.Owns(

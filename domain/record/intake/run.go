@@ -26,6 +26,8 @@ const (
 	retried = 500
 	// The most records of a page, all of which are held in memory.
 	mostChanges = 5000
+	// How often an answer that is not of the protocol is asked for.
+	protocolTries = 3
 )
 
 // Open returns the source behind a connection. It runs outside of any transaction. Errors of settings that cannot be
@@ -83,11 +85,56 @@ func (r *runner) do(ctx context.Context, d *db.DB, j job.Job) error {
 
 	defer t.drop()
 
-	for t.sync != nil && err == nil {
-		t.sync, err = r.step(ctx, d, t)
+	for s = t.sync; s != nil && err == nil; {
+		t.sync = s
+		s, err = r.step(ctx, d, t)
 	}
 
-	return err
+	if !errors.Is(err, errSource) {
+		return err
+	}
+
+	return t.delay(ctx, d, err)
+}
+
+// delay notes that the source of a sync cannot be read, and returns the error as the worker sees it: one of the protocol is final after
+// some attempts.
+func (t *turn) delay(ctx context.Context, d *db.DB, cause error) error {
+	if errors.Is(cause, ErrProtocol) && t.job.Attempt >= protocolTries {
+		cause = job.Permanent(cause)
+	}
+
+	code := faultOf(cause)
+
+	err := d.Write(ctx, t.job.Scope(), func(ctx context.Context, tx *db.Tx) error {
+		s, err := reload(ctx, tx, t.sync.SourceID, t.sync.ID)
+		if err != nil || s.Status != Started {
+			return err
+		}
+
+		s.Code = &code
+		if err := saveFault(ctx, tx, s); err != nil || code == FaultReconnect {
+			return err
+		}
+
+		return noteFault(ctx, tx, s, syncDelayed, code)
+	})
+
+	return errors.Join(cause, err)
+}
+
+// faultOf returns the code of an error of a source.
+func faultOf(cause error) FaultCode {
+	switch {
+	case errors.Is(cause, ErrRefused):
+		return FaultReconnect
+	case errors.Is(cause, ErrProtocol):
+		return FaultProtocol
+	case errors.Is(cause, errSource):
+		return FaultUnavailable
+	}
+
+	return FaultInternal
 }
 
 // step takes in one page. The transaction that takes it in also says where the sync goes on, so that each page is taken
@@ -149,9 +196,6 @@ func (s *Sync) origin() Origin {
 	return Origin{SourceID: s.SourceID, SyncID: s.ID, ConnectionID: s.ConnectionID, reading: *cmp.Or(s.Progress.Reading, &s.ID)}
 }
 
-// errPage refuses a page of too many records.
-var errPage = errors.New("a page is too large")
-
 // errSource marks the errors of a source.
 var errSource = errors.New("the source")
 
@@ -178,19 +222,11 @@ func (r *runner) giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) 
 	}
 
 	if !s.Status.ended() {
-		code := FaultInternal
-
-		switch {
-		case errors.Is(cause, ErrRefused):
-			code = FaultReconnect
-
-			if s.ConnectionID != nil {
-				if err := r.refused(ctx, tx, *s.ConnectionID); err != nil {
-					return err
-				}
+		code := faultOf(cause)
+		if code == FaultReconnect && s.ConnectionID != nil {
+			if err := r.refused(ctx, tx, *s.ConnectionID); err != nil {
+				return err
 			}
-		case errors.Is(cause, errSource):
-			code = FaultUnavailable
 		}
 
 		if err := finish(ctx, tx, s, Failed, &code); err != nil {
@@ -275,7 +311,7 @@ func (r *runner) fetch(ctx context.Context, d *db.DB, scope db.Scope, s *Sync) (
 	}
 
 	if len(out.page.Changes) > mostChanges {
-		return out, fmt.Errorf("%w: %d records", errPage, len(out.page.Changes))
+		return out, fmt.Errorf("%w: a page of %d records", ErrProtocol, len(out.page.Changes))
 	}
 
 	// A source may give what belongs to the records of a kind with them, but names the kind of each.
@@ -309,10 +345,9 @@ func (f *fetched) startHashing() {
 	}()
 }
 
-// kindsOf returns the kinds to read, in the order of the source. Syncs that hints or released locks have started read
-// none.
+// kindsOf returns the kinds to read, in the order of the source.
 func (s *Sync) kindsOf(source Source) []string {
-	if s.Trigger == Unlocked || s.Trigger == Webhook {
+	if !s.reads() {
 		return nil
 	}
 
@@ -401,6 +436,12 @@ func (r *runner) commit(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*S
 	}
 
 	savePage(tx, s, in.items)
+
+	if t.job.Attempt > 1 {
+		if err := endFaults(ctx, tx, s, syncDelayed); err != nil {
+			return nil, err
+		}
+	}
 
 	switch {
 	case fault != nil:

@@ -10,7 +10,7 @@ import (
 )
 
 // recallSQL selects what was known of records that do not say what they said before. A complete reading also notes which
-// records its pages had, and forgets those of readings before it. Its kept plan is good for an empty table, too: of the
+// records its pages had, and forgets those of readings before it. What is as it was taken in has failed no more. Its kept plan is good for an empty table, too: of the
 // indexes with all records only the primary key begins with the team (migration 0072).
 const recallSQL = `
 	with given as materialized (
@@ -25,6 +25,9 @@ const recallSQL = `
 			) r on true
 	), newer as (
 		update external_record e set changed_at = r.stamp from recalled r where r.equal and r.newer and e.ctid = r.place and e.team_id = @team
+	), ended as (
+		delete from sync_issue i using recalled r where r.equal and r.state = 'active' and r.waiting is null and i.team_id = @team and i.source_id = @source
+			and i.kind = r.kind and i.external_id = r.external_id and i.ordinal = r.ordinal and i.code in ('` + recordFailed + `', '` + ambiguous + `')
 	), before as (
 		delete from sync_seen where @complete and team_id = @team and source_id = @source and reading_id <> @reading
 	), seen as (
@@ -229,7 +232,7 @@ func remember(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error
 }
 
 // listUnseen returns the external ids of records of a kind that a complete reading did not have, and how many were taken
-// in at all. It forgets which ones the reading had.
+// in or wait at all. It forgets which ones the reading had, and what failed of records that it did not have.
 func listUnseen(ctx context.Context, tx *db.Tx, from Origin, kind string, w *Window) (unseen []string, all int64, err error) {
 	args := db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind, "reading": from.reading}
 	within := ""
@@ -251,7 +254,12 @@ func listUnseen(ctx context.Context, tx *db.Tx, from Origin, kind string, w *Win
 			where s.team_id = @team and s.source_id = @source and s.kind = @kind and s.reading_id = @reading
 		), known as materialized (
 			select external_id, ordinal from external_record
-			where team_id = @team and source_id = @source and kind = @kind and state = 'active' and entity_id is not null`+within+`
+			where team_id = @team and source_id = @source and kind = @kind and state = 'active' and (entity_id is not null or waiting is not null)`+within+`
+		), over as (
+			delete from sync_issue i where team_id = @team and source_id = @source and kind = @kind and code in ('`+recordFailed+`', '`+ambiguous+`')`+within+`
+				and not exists (select from seen s where s.external_id = i.external_id and s.ordinal = i.ordinal)
+				and not exists (select from external_record e where e.team_id = @team and e.source_id = @source and e.kind = @kind
+					and e.external_id = i.external_id and e.ordinal = i.ordinal and e.state = 'active')
 		), ended as (
 			delete from sync_seen where team_id = @team and source_id = @source and kind = @kind)
 		select distinct external_id, (select count(*) from known) as total from (select * from known except select * from seen) unseen

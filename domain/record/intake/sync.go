@@ -80,6 +80,9 @@ func (Trigger) Enum() []string {
 // Counts are the records of a sync by kind and outcome.
 type Counts map[string]map[Outcome]int64
 
+// Reasons are how many records of a sync have a reason.
+type Reasons map[Reason]int64
+
 // Sync is one reading of a source.
 type Sync struct {
 	ID           id.ID        `json:"id"`
@@ -93,7 +96,8 @@ type Sync struct {
 	DateRange    *Range       `json:"dateRange" db:"-" doc:"Days that were asked for; null for all."`
 	Status       Status       `json:"status"`
 	Counts       Counts       `json:"counts" doc:"Records by kind and outcome."`
-	Error        *Fault       `json:"error" db:"-" doc:"Why the sync failed; null for one that did not, and for one that was cancelled."`
+	Reasons      Reasons      `json:"reasons" doc:"Records that failed or were skipped by reason, once it has ended; conflict counts completed ones, too."`
+	Error        *Fault       `json:"error" db:"-" doc:"Why the sync failed, or while it is started why it cannot go on for now; null for neither, and when it was cancelled."`
 	QueuedAt     day.Instant  `json:"queuedAt"`
 	StartedAt    *day.Instant `json:"startedAt"`
 	FinishedAt   *day.Instant `json:"finishedAt"`
@@ -121,8 +125,10 @@ type FaultCode string
 
 // The faults.
 const (
-	// FaultUnavailable: the source could not be reached for a day, or did not keep to its protocol.
+	// FaultUnavailable: the source could not be reached, for a day when the sync has ended by it.
 	FaultUnavailable FaultCode = "unavailable"
+	// FaultProtocol: the source gave answers that are not of its protocol.
+	FaultProtocol FaultCode = "protocolError"
 	// FaultReconnect: the source refuses the credentials.
 	FaultReconnect FaultCode = "reconnectRequired"
 	// FaultInternal: what the source gave could not be taken in, by a fault of ours.
@@ -133,7 +139,7 @@ const (
 
 // Enum lists the faults.
 func (FaultCode) Enum() []string {
-	return []string{string(FaultUnavailable), string(FaultReconnect), string(FaultInternal), string(FaultIncomplete)}
+	return []string{string(FaultUnavailable), string(FaultProtocol), string(FaultReconnect), string(FaultInternal), string(FaultIncomplete)}
 }
 
 // show completes a sync with what is made of several columns.
@@ -292,6 +298,10 @@ func finish(ctx context.Context, tx *db.Tx, s *Sync, to Status, code *FaultCode)
 		return err
 	}
 
+	if err := s.settleFaults(ctx, tx); err != nil {
+		return err
+	}
+
 	next, err := findBySource(ctx, tx, s.SourceID, Queued)
 	if err != nil || next == nil {
 		return err
@@ -299,6 +309,24 @@ func finish(ctx context.Context, tx *db.Tx, s *Sync, to Status, code *FaultCode)
 
 	return job.Insert(ctx, tx, next.task())
 }
+
+// settleFaults makes an issue of the fault that has ended a sync, and ends those of earlier ones when it has read the source. A reading that
+// lacked records has an issue of its own, and a connection whose credentials are refused is one itself.
+func (s *Sync) settleFaults(ctx context.Context, tx *db.Tx) error {
+	over := []string{syncDelayed}
+	if s.Status == Completed && s.reads() {
+		over = append(over, syncFailed)
+	}
+
+	if err := endFaults(ctx, tx, s, over...); err != nil || s.Code == nil || *s.Code == FaultIncomplete || *s.Code == FaultReconnect {
+		return err
+	}
+
+	return noteFault(ctx, tx, s, syncFailed, *s.Code)
+}
+
+// reads reports whether a sync reads its source: those that hints or released locks have started do not.
+func (s *Sync) reads() bool { return s.Trigger != Unlocked && s.Trigger != Webhook }
 
 // retryKind is the kind of the job that starts syncs of what waits.
 var retryKind = job.NewKind("intake.retry")

@@ -13,7 +13,7 @@ import (
 )
 
 const syncColumns = `s.id, s.source_id, o.connection_id, s.operation_id, s.view, s.mode, s.trigger, s.extractor, s.kinds, s.range_start, s.range_end, s.status,
-	s.error as code, s.progress, s.counts, s.items, s.queued_at, s.started_at, s.finished_at`
+	s.error as code, s.progress, s.counts, s.reasons, s.items, s.queued_at, s.started_at, s.finished_at`
 
 const syncTables = `sync s join sync_source o on o.team_id = s.team_id and o.id = s.source_id`
 
@@ -150,10 +150,26 @@ func startSync(ctx context.Context, tx *db.Tx, s *Sync) error {
 	return nil
 }
 
-// endSync saves that a sync has ended.
+// saveFault saves why a sync cannot go on for now.
+func saveFault(ctx context.Context, tx *db.Tx, s *Sync) error {
+	_, err := tx.Exec(ctx, `update sync set error = @code where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": s.ID, "code": s.Code})
+	if err != nil {
+		return fmt.Errorf("save why a sync waits: %w", err)
+	}
+
+	return nil
+}
+
+// endSync saves that a sync has ended, with how many records have failed or were skipped: each counts once, as it was seen last.
 func endSync(ctx context.Context, tx *db.Tx, s *Sync) error {
 	_, err := tx.Exec(ctx, `
-		update sync set status = @status, error = @code::text, started_at = coalesce(started_at, @now), finished_at = @now
+		update sync set status = @status, error = @code::text, started_at = coalesce(started_at, @now), finished_at = @now, reasons = (
+			select coalesce(jsonb_object_agg(r.reason, r.records), '{}') from (
+				select i.reason, count(*) as records from sync_item i
+				where i.team_id = @team and i.sync_id = @id and i.reason is not null and not exists (
+					select from sync_item o where o.team_id = @team and o.sync_id = @id and o.kind = i.kind and o.external_id = i.external_id
+						and o.position > i.position)
+				group by i.reason) r)
 		where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": s.ID, "status": s.Status, "code": s.Code, "now": tx.Now})
 	if err != nil {
@@ -224,8 +240,10 @@ func saveCounts(tx *db.Tx, s *Sync, items int64, added Counts) []db.Stmt {
 	}
 
 	stmts := []db.Stmt{{
-		SQL:  `update sync set progress = @progress, counts = @counts, items = @items where team_id = @team and id = @id`,
-		Args: db.Args{"team": tx.Team, "id": s.ID, "progress": s.Progress, "counts": s.Counts, "items": s.Items + items},
+		SQL: `update sync set progress = @progress, counts = @counts, items = @items, error = null where team_id = @team and id = @id`,
+		Args: db.Args{
+			"team": tx.Team, "id": s.ID, "progress": s.Progress, "counts": s.Counts, "items": s.Items + items,
+		},
 	}}
 
 	counts := []count{}

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -45,7 +46,7 @@ type Connection struct {
 	CreatedAt         day.Instant  `json:"createdAt"`
 	UpdatedAt         day.Instant  `json:"updatedAt"`
 
-	Issues []finding.Finding `json:"issues" doc:"What a person should look at: records that could be several here (ambiguous), and readings that lacked so many records that nothing was removed (incompleteRead)."`
+	Issues []finding.Finding `json:"issues" doc:"What a person should look at and no record here shows: what a sync could not take in, and that the source cannot be read. Each is there until it is settled; GET /teams/issues has all."`
 
 	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 
@@ -59,6 +60,9 @@ type LastSync struct {
 	ID         id.ID       `json:"id"`
 	Status     string      `json:"status"`
 	FinishedAt day.Instant `json:"finishedAt"`
+	// Error and Reasons are those of the sync.
+	Error   *intake.Fault  `json:"error" doc:"Why it failed; null for one that did not."`
+	Reasons intake.Reasons `json:"reasons" doc:"Records that failed or were skipped by reason."`
 }
 
 // Account is an account at an app.

@@ -16,7 +16,8 @@ import (
 var columns = `c.id, c.short_ref, c.unique_ref, c.app_id, c.name, c.status, c.settings, c.credentials, c.external_account_id, c.external_account_name,
 	c.accounting_start_at, c.accounting_end_at, c.is_outside_books, c.is_sync_enabled, c.next_sync_at,
 	(select max(y.finished_at) from sync y where y.team_id = c.team_id and y.source_id = c.id and y.view = 'automate' and y.status = 'completed') as last_sync_at,
-	(select jsonb_build_object('id', y.id, 'status', y.status, 'finishedAt', y.finished_at) from sync y
+	(select jsonb_build_object('id', y.id, 'status', y.status, 'finishedAt', y.finished_at, 'reasons', y.reasons,
+		'error', case when y.error is not null then jsonb_build_object('code', y.error) end) from sync y
 		where y.team_id = c.team_id and y.source_id = c.id and y.view = 'automate' and y.finished_at is not null order by y.queued_at desc, y.id limit 1) as last_sync,
 	c.connected_at, c.expires_at, c.created_at, c.updated_at, ` + intake.SourceIssuesSQL("c.team_id", "c.id") + ` as issues`
 

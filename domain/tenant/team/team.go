@@ -16,6 +16,7 @@ import (
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
+	"stayledger/platform/parts"
 )
 
 // Type says whether a team keeps books or manages teams that do.
@@ -150,6 +151,7 @@ type Team struct {
 	Partner                        *Reference        `json:"partner"`
 	Issues                         []finding.Finding `json:"issues"`
 	ExtractableConnections         []Extractable     `json:"extractableConnections,omitzero" db:"-" doc:"The active connections that files can be made from; in the single read only."`
+	IssueCount                     *int64            `json:"issueCount,omitempty" db:"-" doc:"How many issues GET /teams/issues has of the team; in the single read only."`
 	CreatedAt                      day.Instant       `json:"createdAt"`
 	UpdatedAt                      day.Instant       `json:"updatedAt"`
 }
@@ -289,6 +291,8 @@ type Config struct {
 	Journals ledger.Sources
 	// Extractable are the apps that files can be made of.
 	Extractable []string
+	// Waits are what waits for a person in the rows of other nouns.
+	Waits []parts.Wait
 }
 
 // handler answers the requests.
@@ -299,6 +303,7 @@ type handler struct {
 
 // endpoints returns the routes of teams and their settings.
 func endpoints(c Config) []api.Endpoint {
+	c.Waits = append([]parts.Wait{ownIssues}, c.Waits...)
 	h := handler{c, make(chan struct{}, 1)}
 
 	return append(append(h.closingEndpoints(), h.logoEndpoints()...),
@@ -329,6 +334,7 @@ func endpoints(c Config) []api.Endpoint {
 			Selection: api.ManagedTeams,
 			Region:    true,
 		}, list),
+		h.issueEndpoint(),
 	)
 }
 
@@ -339,7 +345,7 @@ type Extractable struct {
 	AppID string `json:"appId" doc:"GET /apps says which files its app has."`
 }
 
-// read answers with the selected team and the connections that files can be made from.
+// read answers with the selected team, the connections that files can be made from, and how much waits.
 func (h handler) read(ctx context.Context, tx *db.Tx, _ *api.None) (*Team, error) {
 	t, err := Read(ctx, tx)
 	if err != nil {
@@ -354,8 +360,9 @@ func (h handler) read(ctx context.Context, tx *db.Tx, _ *api.None) (*Team, error
 	}
 
 	t.ExtractableConnections = append([]Extractable{}, found...)
+	t.IssueCount, err = h.countIssues(ctx, tx)
 
-	return t, nil
+	return t, err
 }
 
 // list returns a page of the teams that the caller manages.
