@@ -29,40 +29,47 @@ const duplicateDays = 3
 // of its own. They are searched apart, so that the second finds the open ones by the index of these.
 var openPairs = []string{"r.made <> r.amount", "r.made = r.amount and d.made <> d.amount"}
 
-// duplicateSearches select movements d that can be the same as a movement r, in the columns of Duplicate. Each reads a
-// few rows for each r, whatever the planner knows of the team: columns are compared as rows, in the order of the
-// indexes by amount, because the indexes of all records of an account look as good to it where it knows nothing.
-var duplicateSearches = func() (all []string) {
-	const found = `select d.id, d.source, d.date, d.description, d.unique_ref from bank_record d
-		where d.team_id = r.team_id and d.status = 'active' and d.type = 'transaction' and `
+// duplicateSearches returns queries of movements d that can be the same as a movement r, in the columns of Duplicate, each
+// of the first so many. Each reads a few rows for each r, however many are equal to it and whatever the planner knows of the team. It takes the first rows
+// from a place of an index on, and leaves out those beyond the end afterwards: PostgreSQL compares each row of the
+// amount with an end of several columns. Columns are compared as rows, in the order of the indexes by amount, because
+// the indexes of all records of an account look as good to it where it knows nothing.
+func duplicateSearches(most int) (all []string) {
+	days, limit := strconv.Itoa(duplicateDays), strconv.Itoa(most)
 
-	days, most := strconv.Itoa(duplicateDays), strconv.Itoa(duplicatesShown)
-
-	for _, pair := range openPairs {
-		// Another source dates the movement a few days away at most.
-		all = append(all, `unnest(array['manual', 'csv', 'bankfeed']) s (source) cross join lateral (`+found+pair+` and s.source <> r.source
-			and (d.amount, d.account_id, d.source, d.date) >= (r.amount, r.account_id, s.source, r.date - `+days+`)
-			and (d.amount, d.account_id, d.source, d.date) <= (r.amount, r.account_id, s.source, r.date + `+days+`)
-			order by d.amount, d.account_id, d.source, d.date limit `+most+`) d`)
-
-		// The same source gave it again, word for word, before or after: a file that was read twice. Movements with
-		// references are known by these, and what came together is not the same movement.
-		all = append(all, `(values ('-infinity'::timestamptz, r.created_at), (r.created_at + interval '1 millisecond', 'infinity')) s (since, until)
-			cross join lateral (`+found+pair+` and d.unique_ref is null and r.unique_ref is null and d.description = r.description
-			and (d.amount, d.account_id, d.source, d.date, d.description_hash, d.created_at)
-				>= (r.amount, r.account_id, r.source, r.date, r.description_hash, s.since)
-			and (d.amount, d.account_id, d.source, d.date, d.description_hash, d.created_at)
-				< (r.amount, r.account_id, r.source, r.date, r.description_hash, s.until)
-			order by d.amount, d.account_id, d.source, d.date limit `+most+`) d`)
+	// search reads from a place on, among those that meet a condition, to an end.
+	search := func(places, condition, by, from, end string) {
+		for _, pair := range openPairs {
+			all = append(all, places+` cross join lateral (
+				select n.id, n.source, n.date, n.description, n.unique_ref from (
+					select d.* from bank_record d
+					where d.team_id = r.team_id and d.status = 'active' and d.type = 'transaction' and `+pair+` and `+condition+`
+						and (`+by+`) >= (`+from+`)
+					order by `+by+` limit `+limit+`) n where `+end+`) d`)
+		}
 	}
 
-	return all
-}()
+	// Another source dates the movement a few days away at most.
+	search(`unnest(array['manual', 'csv', 'bankfeed']) s (source)`, `s.source <> r.source`,
+		`d.amount, d.account_id, d.source, d.date`, `r.amount, r.account_id, s.source, r.date - `+days,
+		`n.amount = r.amount and n.account_id = r.account_id and n.source = s.source and n.date <= r.date + `+days)
 
-// hasDuplicates is the SQL condition on records r that have any. The offset keeps it a search for each record, for
-// any number of records.
+	// The same source gave it again, word for word, before or after: a file that was read twice. Movements with
+	// references are known by these, and what came together is not the same movement.
+	search(`(values ('-infinity'::timestamptz, r.created_at), (r.created_at + interval '1 millisecond', 'infinity')) s (since, until)`,
+		`d.unique_ref is null and r.unique_ref is null`,
+		`d.amount, d.account_id, d.source, d.date, d.description_hash, d.created_at`,
+		`r.amount, r.account_id, r.source, r.date, r.description_hash, s.since`,
+		`n.amount = r.amount and n.account_id = r.account_id and n.source = r.source and n.date = r.date and n.description = r.description
+			and n.created_at < s.until`)
+
+	return all
+}
+
+// hasDuplicates is the SQL condition on records r that have any: rows between two places of an index are there if the
+// first one after the start is. The offset keeps it a search for each record, for any number of records.
 var hasDuplicates = `(r.status = 'active' and r.type = 'transaction' and r.account_id is not null
-	and (exists (select from ` + strings.Join(duplicateSearches, db.Fence+`) or exists (select from `) + db.Fence + `)))`
+	and (exists (select from ` + strings.Join(duplicateSearches(1), db.Fence+`) or exists (select from `) + db.Fence + `)))`
 
 // duplicatesShown is how many duplicates a record lists.
 const duplicatesShown = 25
@@ -89,7 +96,7 @@ func loadDuplicates(ctx context.Context, tx *db.Tx, records []Record) error {
 	// Each search finds a few rows for each record; all of them are put in order and cut to duplicatesShown.
 	found, err := db.Select[row](ctx, tx, `
 		select r.id as record_id, d.* from bank_record r cross join lateral (
-			select d.* from `+strings.Join(duplicateSearches, " union all select d.* from ")+`) d
+			select d.* from `+strings.Join(duplicateSearches(duplicatesShown), " union all select d.* from ")+`) d
 		where r.team_id = @team and r.id = any(@ids) and r.status = 'active' and r.type = 'transaction' and r.account_id is not null
 		order by r.id, abs(d.date - r.date), d.date, d.id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {

@@ -2,6 +2,8 @@ package bank_test
 
 import (
 	"context"
+	"maps"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -162,5 +164,125 @@ func TestDuplicatesOfOneAmountAndDay(t *testing.T) {
 
 			return nil
 		})
+	}
+}
+
+// Thousands of equal movements of one day, each from a request of its own, are found within the ordinary time of a
+// statement: looking for those of one record reads a few places of an index, however many records are equal.
+func TestDuplicatesOfThousandsOfRequests(t *testing.T) {
+	t.Parallel()
+
+	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t), MaxConnections: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(d.Close)
+
+	const records = 4000
+
+	for name, ref := range map[string]string{"without references": "null", "every other one with a reference": "case when n % 2 = 0 then n::text end"} {
+		w := worldIn(t, d)
+		w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, description, unique_ref, source, created_at, updated_at)
+			select @team, gen_random_uuid(), @account, date '2026-02-01', 500, 'Fee', `+ref+`, 'csv', timestamptz '2026-03-01' + n * interval '1 second', now()
+			from generate_series(1, @records::int) n`, db.Args{"records": records, "account": w.accounts["1000"]})
+
+		want := int64(records)
+		if ref != "null" {
+			want /= 2
+		}
+
+		got := w.Get("/bank-records?includeDuplicates=true&hasDuplicates=true").Want(200)
+		if got.Int("pagination.total") != want || got.Len("data.0.duplicates") != 25 {
+			t.Errorf("%s: %d records have duplicates, want %d; the first has %d", name, got.Int("pagination.total"), want, got.Len("data.0.duplicates"))
+		}
+
+		w.Tx(func(ctx context.Context, tx *db.Tx) error {
+			q := bank.ListQuery(tx, &bank.Filter{HasDuplicates: new(true)})
+
+			plan, err := keptPlan(ctx, tx, "select count(*) from "+q.From+" where "+strings.Join(q.Where, " and "), q.Args)
+			if read := pagesRead(t, plan); read > 15*records {
+				t.Errorf("%s: %d pages are read for %d records", name, read, records)
+			}
+
+			return err
+		})
+
+		if rest := w.Get("/bank-records?hasDuplicates=false").Want(200).Int("pagination.total"); rest != records-want {
+			t.Errorf("%s: %d records have no duplicates, want %d", name, rest, records-want)
+		}
+	}
+}
+
+// twin is what decides whether a record of the account and amount is the same movement as another one.
+type twin struct {
+	source, text, ref string
+	day, second       int
+	open, isActive    bool
+}
+
+// same reports whether two movements are perhaps the same one, as the decision on duplicates says it.
+func (a twin) same(b twin) bool {
+	switch {
+	case !a.isActive || !b.isActive, !a.open && !b.open:
+		return false
+	case a.source != b.source:
+		return max(a.day, b.day)-min(a.day, b.day) <= 3
+	}
+
+	return a.day == b.day && a.text == b.text && a.ref == "" && b.ref == "" && a.second != b.second
+}
+
+// Whichever few hundred movements of an amount there are, those that have duplicates are the ones that a comparison of
+// all pairs finds, and so are their duplicates.
+func TestDuplicatesAreThoseOfAllPairs(t *testing.T) {
+	t.Parallel()
+
+	for seed := range uint64(12) {
+		w, r := newWorld(t), rand.New(rand.NewPCG(seed, 7))
+		twins := map[id.ID]twin{}
+		days, seconds := 2+r.IntN(40), 1+r.IntN(6)
+
+		for i := range 120 {
+			one := twin{
+				source: []string{"manual", "csv", "bankfeed"}[r.IntN(3)], text: []string{"Rent", "Fee"}[r.IntN(2)],
+				day: r.IntN(days), second: r.IntN(seconds), open: r.IntN(3) > 0, isActive: r.IntN(8) > 0,
+			}
+			if r.IntN(3) == 0 {
+				one.ref = itoa(i)
+			}
+
+			record := w.id()
+			twins[record] = one
+			w.Exec(`insert into bank_record (team_id, id, account_id, date, amount, made, description, unique_ref, source, status, created_at, updated_at)
+				values (@team, @id, @account, date '2026-02-01' + @day::int, 500, case when @open then 0 else 500 end, @text, nullif(@ref, ''), @source,
+					case when @active then 'active' else 'inactive' end, timestamptz '2026-03-01' + @second::int * interval '1 second', now())`, db.Args{
+				"id": record, "account": w.accounts["1000"], "day": one.day, "open": one.open, "text": one.text, "ref": one.ref, "source": one.source,
+				"active": one.isActive, "second": one.second,
+			})
+		}
+
+		want, got := map[string]int{}, map[string]int{}
+
+		for a := range twins {
+			for b := range twins {
+				if a != b && twins[a].same(twins[b]) {
+					want[a.String()]++
+				}
+			}
+		}
+
+		for record, n := range want {
+			want[record] = min(n, 25)
+		}
+
+		list := w.Get("/bank-records?includeDuplicates=true&hasDuplicates=true&limit=250").Want(200)
+		for i := range list.Len("data") {
+			got[list.String("data."+itoa(i)+".id")] = list.Len("data." + itoa(i) + ".duplicates")
+		}
+
+		if !maps.Equal(got, want) {
+			t.Errorf("seed %d: duplicates by record are\n%v, want\n%v", seed, got, want)
+		}
 	}
 }

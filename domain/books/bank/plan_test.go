@@ -36,6 +36,7 @@ func (w *world) thousands(records int) {
 
 var (
 	planRows    = regexp.MustCompile(`actual rows=(\d+) loops=(\d+)`)
+	planPages   = regexp.MustCompile(`Buffers: shared hit=(\d+)`)
 	planRemoved = regexp.MustCompile(`Rows Removed by .*: (\d+)`)
 )
 
@@ -63,6 +64,26 @@ func handled(t *testing.T, plan []string) int {
 	}
 
 	return sum
+}
+
+// pagesRead is the number of pages that a query looks at by its plan: those of its first node, which has all others.
+func pagesRead(t *testing.T, plan []string) int64 {
+	t.Helper()
+
+	for _, line := range plan {
+		if m := planPages.FindStringSubmatch(line); m != nil {
+			n, err := strconv.ParseInt(m[1], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			return n
+		}
+	}
+
+	t.Fatalf("the plan has no pages: %s", strings.Join(plan, "\n"))
+
+	return 0
 }
 
 // Whatever the planner knows of a team, and however little memory it has: the rows that are looked at grow with the
@@ -112,7 +133,7 @@ func keptPlan(ctx context.Context, tx *db.Tx, sql string, args db.Args) ([]strin
 		return nil, err
 	}
 
-	plan, err := db.Select[string](ctx, tx, "explain (analyze, timing off) execute explained("+strings.Join(literals, ", ")+")", nil)
+	plan, err := db.Select[string](ctx, tx, "explain (analyze, buffers, timing off) execute explained("+strings.Join(literals, ", ")+")", nil)
 	if err != nil {
 		return nil, err
 	}
