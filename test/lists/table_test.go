@@ -97,7 +97,7 @@ var promises = []promise{
 	{path: "/statement-layouts", ids: "ids", refs: "listingIds accountIds", sorts: "name createdAt updatedAt", others: "isDefault search", few: true},
 	{
 		path: "/statements", ids: "statementIds", refs: "periodIds ownershipPeriodIds listingIds ownerIds recurringFeeIds", date: "startAt",
-		sorts: "startAt listing status", others: "year month status search currency include viewAs",
+		sorts: "startAt listing status", others: "year month status search currency uniqueRefs include viewAs", texts: "uniqueRefs",
 	},
 	{path: "/sync-conflicts", ids: "ids", nullable: "connectionIds", sorts: "at", others: "kind entityId", few: true},
 	{path: "/syncs", ids: "ids", nullable: "connectionIds", sorts: "queuedAt", others: "status trigger view", few: true},

@@ -21,6 +21,7 @@ type Filter struct {
 	StatementIDs       page.IDs   `query:"statementIds" json:"statementIds,omitempty" doc:"Only these; an id with a leading ! is left out."`
 	ListingIDs         page.IDs   `query:"listingIds" json:"listingIds,omitempty"`
 	OwnerIDs           page.IDs   `query:"ownerIds" json:"ownerIds,omitempty" doc:"Contacts that are members of the ownership period."`
+	UniqueRefs         []string   `query:"uniqueRefs" json:"uniqueRefs,omitempty"`
 	RecurringFeeIDs    page.IDs   `query:"recurringFeeIds" json:"recurringFeeIds,omitempty" doc:"Statements with entries of these recurring fees."`
 	Year               *int64     `query:"year" json:"year,omitempty" minimum:"1" maximum:"9999"`
 	Month              *day.Month `query:"month" json:"month,omitempty" doc:"YYYY-MM."`
@@ -129,10 +130,11 @@ func (f *Filter) query(ctx context.Context, tx *db.Tx) (page.Query, error) {
 		k.Narrow("("+keyName+" = any(?)) is not true", keyTexts(at))
 	}
 
-	// Drafts have no other status than draft: leave their computation out if another one is asked for.
-	k.saved = f.Status != "" && f.Status != Draft
+	// Drafts have no other status than draft, and no reference: leave their computation out if one is asked for.
+	k.saved = f.Status != "" && f.Status != Draft || len(f.UniqueRefs) > 0
 	q := listQuery(tx, &k)
 	q.Narrow("coalesce(g.status, 'draft') = ?", f.Status)
+	q.Narrow("g.unique_ref = any(?)", f.UniqueRefs)
 
 	// The remaining conditions need the joined tables, so they apply to the result.
 	if f.Search != "" {

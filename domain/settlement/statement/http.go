@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
+	"stayledger/platform/ptr"
 )
 
 // endpoints returns the reads and the changes of owner statements. With a linker, attachments come with signed
@@ -65,7 +66,7 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 			ID:      "createStatements",
 			Tag:     "Statements",
 			Summary: "Save the owner statements of a month",
-			Errors:  apierr.List{errBefore, ErrExists, ErrFuture, team.ErrNotDerived, errOpen, ErrImporting, errIssues},
+			Errors:  apierr.List{errBefore, ErrExists, ErrFuture, team.ErrNotDerived, errOpen, ErrImporting, errIssues, ErrRef},
 			Doc: "Saves the drafts of the selected ownership periods, all of the month when none is selected, and " +
 				"attaches their journal entries. Status published needs statements:publish as well. Fails with 400 " +
 				"for a month outside the team's statements (reason beforeStatementStartDate), an unknown ownership " +
@@ -86,8 +87,8 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 			Path:    "/statements/{id}",
 			ID:      "updateStatement",
 			Tag:     "Statements",
-			Summary: "Change the status of an owner statement",
-			Errors:  apierr.List{ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues},
+			Summary: "Change the status or the reference of an owner statement",
+			Errors:  apierr.List{ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues, ErrRef},
 			Doc: "draft returns a saved statement to draft and sets its journal entries free; inReview and " +
 				"published save a draft. Status published needs statements:publish as well. Fails with 409 " +
 				"statementFutureExists while a later statement of the ownership period is saved, " +
@@ -177,6 +178,7 @@ type Create struct {
 	Currency         *string   `json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Only statements of this currency."`
 	Status           *Status   `json:"status,omitempty" enum:"draft,inReview,published" doc:"inReview when absent; draft is refused, since it is not stored."`
 	ListingPeriodIDs []id.ID   `json:"listingPeriodIds,omitempty" maxItems:"5000" doc:"Ownership periods; all of the team's when absent or empty."`
+	UniqueRef        *string   `json:"uniqueRef,omitempty" nullable:"true" minLength:"1" maxLength:"180" doc:"Only where one statement is saved."`
 	EmailDelivery    bool      `json:"emailDelivery,omitempty" doc:"Informs the owners by e-mail when the statements are published."`
 }
 
@@ -227,7 +229,11 @@ func Save(ctx context.Context, tx *db.Tx, c *Create) (*List, error) {
 	}
 
 	// All or none: one refused draft refuses the request.
-	in := intent{to: c.status(), email: c.EmailDelivery}
+	if c.UniqueRef != nil && len(drafts) > 1 {
+		return nil, apierr.BadRequest.At(apierr.IssueContradiction.InBody("uniqueRef"))
+	}
+
+	in := intent{to: c.status(), email: c.EmailDelivery, ref: c.UniqueRef}
 	if err := refuse(ctx, tx, drafts, in); err != nil {
 		return nil, err
 	}
@@ -349,10 +355,37 @@ func checkPublishScope(tx *db.Tx, status Status) error {
 	return nil
 }
 
-// Update asks for the status of a statement.
+// Update asks for the status of a statement, or its reference.
 type Update struct {
-	Status        Status `json:"status"`
-	EmailDelivery bool   `json:"emailDelivery,omitempty" doc:"Informs the owners by e-mail when this publishes the statement."`
+	Status        *Status         `json:"status,omitempty"`
+	UniqueRef     api.Opt[string] `json:"uniqueRef,omitzero" minLength:"1" maxLength:"180" doc:"Of a saved statement that was not imported."`
+	EmailDelivery bool            `json:"emailDelivery,omitempty" doc:"Informs the owners by e-mail when this publishes the statement."`
+}
+
+// status returns the requested status, or that which the statement has.
+func (u *Update) status(r *row) Status {
+	if u.Status == nil {
+		return r.Status
+	}
+
+	return *u.Status
+}
+
+// checkRef returns an error if the statement cannot have the requested reference: a draft is not stored, and imports find
+// their statements by it.
+func (u *Update) checkRef(r *row) error {
+	ref := u.UniqueRef.Or(r.UniqueRef)
+
+	switch {
+	case !u.UniqueRef.Present:
+		return nil
+	case r.Imported && !ptr.Equal(ref, r.UniqueRef):
+		return apierr.BadRequest.At(apierr.IssueContradiction.InBody("uniqueRef"))
+	case ref != nil && u.status(r) == Draft:
+		return apierr.BadRequest.At(apierr.IssueNotStorable.InBody("uniqueRef"))
+	}
+
+	return nil
 }
 
 type updateInput struct {
@@ -360,10 +393,12 @@ type updateInput struct {
 	Body Update
 }
 
-// updateStatement moves a statement to another status and returns it.
+// updateStatement moves a statement to another status, changes its reference, and returns it.
 func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statement, error) {
-	if err := checkPublishScope(tx, in.Body.Status); err != nil {
-		return nil, err
+	if in.Body.Status != nil {
+		if err := checkPublishScope(tx, *in.Body.Status); err != nil {
+			return nil, err
+		}
 	}
 
 	// The row is locked by its ownership period until the end of the transaction.
@@ -372,8 +407,22 @@ func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statemen
 		return nil, err
 	}
 
-	if err := change(ctx, tx, r, intent{to: in.Body.Status, email: in.Body.EmailDelivery}); err != nil {
+	if err := in.Body.checkRef(r); err != nil {
 		return nil, err
+	}
+
+	// A draft gets the reference with its row.
+	ref := in.Body.UniqueRef.Or(r.UniqueRef)
+
+	to := in.Body.status(r)
+	if err := change(ctx, tx, r, intent{to: to, email: in.Body.EmailDelivery, ref: ref}); err != nil {
+		return nil, err
+	}
+
+	if r.Status != Draft && to != Draft {
+		if err := updateRef(ctx, tx, r, ref); err != nil {
+			return nil, err
+		}
 	}
 
 	// Show the result as a new read would.
@@ -383,7 +432,7 @@ func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statemen
 	}
 
 	if len(rows) == 0 { // returned to draft in a month that the team's statements do not reach any more
-		r.ID, r.ShortRef, r.Status, r.PublishedAt = id.Zero, nil, Draft, nil
+		r.ID, r.ShortRef, r.UniqueRef, r.Status, r.PublishedAt = id.Zero, nil, nil, Draft, nil
 		rows = []row{*r}
 	}
 

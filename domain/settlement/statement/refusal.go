@@ -22,6 +22,8 @@ type intent struct {
 	discard bool
 	// email sends the owners an e-mail about the statements that become published.
 	email bool
+	// ref is the reference that a draft is saved with.
+	ref *string
 }
 
 // move returns the move that takes the row to the intended status.

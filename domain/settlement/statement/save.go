@@ -15,6 +15,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // move is the kind of a change of status.
@@ -64,6 +65,7 @@ func lockPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) ([]id.ID, erro
 type storedRow struct {
 	ID                id.ID       `json:"id"`
 	ShortRef          string      `json:"short_ref"`
+	UniqueRef         *string     `json:"unique_ref"`
 	OwnershipPeriodID id.ID       `json:"ownership_period_id"`
 	ListingID         id.ID       `json:"listing_id"`
 	Currency          string      `json:"currency"`
@@ -82,13 +84,13 @@ type storedRow struct {
 
 // insertSQL inserts statements. The designs are sent once each, because thousands of statements share a few.
 const insertSQL = `
-	insert into statement (team_id, id, short_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start,
+	insert into statement (team_id, id, short_ref, unique_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start,
 		net_revenue, expenses, payouts, balance_end, reserve, shares, layout, published_at, email_delivery, created_at, updated_at)
-	select @team, id, short_ref, ownership_period_id, listing_id, @status::text, currency, start_at, end_at, balance_start,
+	select @team, id, short_ref, unique_ref, ownership_period_id, listing_id, @status::text, currency, start_at, end_at, balance_start,
 		net_revenue, expenses, payouts, balance_end, reserve, shares, d.layout,
 		case when @status::text = 'published' then @now::timestamptz end, @email::boolean and @status::text = 'published',
 		@now::timestamptz, @now::timestamptz
-	from jsonb_to_recordset(@rows::jsonb) as r (id uuid, short_ref text, ownership_period_id uuid, listing_id uuid, currency text, start_at date,
+	from jsonb_to_recordset(@rows::jsonb) as r (id uuid, short_ref text, unique_ref text, ownership_period_id uuid, listing_id uuid, currency text, start_at date,
 		end_at date, balance_start bigint, net_revenue bigint, expenses bigint, payouts bigint, balance_end bigint, reserve bigint, shares bigint[], design bigint)
 	join jsonb_array_elements(@designs::jsonb) with ordinality d (layout, place) on d.place = r.design`
 
@@ -109,7 +111,7 @@ func (d *designs) at(design *layout.Design) int {
 }
 
 // saveDrafts saves drafts with the figures that they have now and attaches their entries. It fails with ErrExists if
-// another request saved one of them meanwhile. The caller holds the locks of the ownership periods.
+// another request saved one of them meanwhile, and with ErrRef if another statement has the reference. The caller holds the locks of the ownership periods.
 func saveDrafts(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 	if err := loadDraftData(ctx, tx, drafts); err != nil {
 		return err
@@ -129,6 +131,7 @@ func saveDrafts(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 		rows[i] = storedRow{
 			ID:                ids[i],
 			ShortRef:          ids[i].ShortRef(),
+			UniqueRef:         in.ref,
 			OwnershipPeriodID: d.OwnershipPeriodID,
 			ListingID:         d.ListingID,
 			Currency:          d.Currency,
@@ -175,8 +178,12 @@ func saveDrafts(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 	}
 
 	err = tx.Pipeline(ctx, stmts...)
-	if db.Constraint(err) == "statement_once" {
+
+	switch db.Constraint(err) {
+	case "statement_once":
 		return ErrExists.Because(err)
+	case "statement_unique_ref":
+		return ErrRef.Because(err)
 	}
 
 	if err != nil {
@@ -232,6 +239,30 @@ func updateStatus(ctx context.Context, tx *db.Tx, ids []id.ID, in intent) error 
 	return nil
 }
 
+// updateRef gives a saved statement another reference, or none. It fails with ErrRef if another statement has it.
+func updateRef(ctx context.Context, tx *db.Tx, r *row, ref *string) error {
+	if ptr.Equal(ref, r.UniqueRef) {
+		return nil
+	}
+
+	_, err := tx.Exec(ctx, `update statement set unique_ref = @ref, updated_at = @now where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": r.ID, "ref": ref, "now": tx.Now})
+	if db.Constraint(err) == "statement_unique_ref" {
+		return ErrRef.Because(err)
+	}
+
+	if err != nil {
+		return fmt.Errorf("change reference of statement: %w", err)
+	}
+
+	type view struct {
+		UniqueRef *string `json:"uniqueRef"`
+	}
+	audit.Note(tx, audit.Updated, audit.Statement, r.id(), view{r.UniqueRef}, view{ref}, references(r)...)
+
+	return nil
+}
+
 // keepCollected keeps with statements that are published what guests have paid of their available balance by now.
 func keepCollected(ctx context.Context, tx *db.Tx, rows []row) error {
 	owed, err := loadUncollected(ctx, tx, rows)
@@ -283,7 +314,7 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 		}
 
 		for i := range drafts {
-			noteSaved(tx, &drafts[i], in.to)
+			noteSaved(tx, &drafts[i], in)
 		}
 	}
 
@@ -347,14 +378,14 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 }
 
 // noteSaved writes the audit event of a draft that was saved, with its figures.
-func noteSaved(tx *db.Tx, r *row, to Status) {
+func noteSaved(tx *db.Tx, r *row, in intent) {
 	what := audit.Created
-	if to == Published {
+	if in.to == Published {
 		what = audit.Published
 	}
 
 	audit.Note(tx, what, audit.Statement, r.id(), nil, map[string]any{
-		"status": to, "startAt": r.StartAt, "endAt": r.EndAt, "currency": r.Currency, "financials": r.financials(),
+		"status": in.to, "uniqueRef": in.ref, "startAt": r.StartAt, "endAt": r.EndAt, "currency": r.Currency, "financials": r.financials(),
 	}, references(r)...)
 }
 
