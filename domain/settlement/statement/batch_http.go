@@ -34,8 +34,8 @@ func batchEndpoints() []api.Endpoint {
 				"each as updateStatement does. The answer names them; GET /statements/batch/{id} shows how far they " +
 				"are. A statement that is refused does not keep the others back: the batch then ends as failed. A " +
 				"dry run does it all at once, answers 200 with the outcome and keeps nothing. published needs " +
-				"statements:publish as well. Failures in order: malformed input; 400 beforeStatementStartDate for a " +
-				"month before the team's statements, a month to come, an unknown statement, nothing selected.",
+				"statements:publish as well. 400 also for a month to come, an unknown statement, nothing " +
+				"selected.",
 			Scopes:  []string{"statements:write"},
 			DryRun:  true,
 			Status:  http.StatusAccepted,

@@ -56,8 +56,7 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 			Tag:     "Statements",
 			Summary: "Compare an owner statement with what was published",
 			Doc: "What has changed since the owners last saw the statement: figures and lines, against the last " +
-				"published version that was reopened. A published statement that was never reopened differs in " +
-				"nothing. Fails with 404 for one that was never published.",
+				"published version that was reopened. 404 for one that was never published.",
 			Scopes: []string{"statements:read"},
 		}, readDifference),
 		api.Write(api.Endpoint{
@@ -68,16 +67,10 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 			Summary: "Save the owner statements of a month",
 			Errors:  apierr.List{errBefore, ErrExists, ErrFuture, team.ErrNotDerived, errOpen, ErrImporting, errIssues, ErrRef},
 			Doc: "Saves the drafts of the selected ownership periods, all of the month when none is selected, and " +
-				"attaches their journal entries. Status published needs statements:publish as well. Fails with 400 " +
-				"for a month outside the team's statements (reason beforeStatementStartDate), an unknown ownership " +
-				"period, or one that does not have the month; 409 statementExists when a selected statement is " +
-				"saved already (without a selection: when all are); 409 statementFutureExists while a later " +
-				"statement of an ownership period is saved; 409 JOURNAL_RECALCULATION_PENDING while journals of a " +
-				"listing are being recalculated (context.operationIds: wait for them, then read the statements " +
-				"again); when publishing; 409 previousStatementsOpen while an earlier month is not published. " +
-				"Further with 409 historicalImportPending while statements are being imported, and with 400 " +
-				"statementHasBlockingIssues when one has an issue of severity error (context.issues). Nothing is " +
-				"saved when it fails. emailDelivery informs the owners of published statements.",
+				"attaches their journal entries. Status published needs statements:publish as well. 400 for an unknown " +
+				"ownership period, or one that does not have the month; without a selection, statementExists only when " +
+				"all are saved. JOURNAL_RECALCULATION_PENDING names operations to wait for (context.operationIds), " +
+				"statementHasBlockingIssues the issues (context.issues). Nothing is saved when it fails.",
 			Scopes: []string{"statements:write"},
 			DryRun: true,
 			Status: 201,
@@ -90,16 +83,9 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 			Summary: "Change the status or the reference of an owner statement",
 			Errors:  apierr.List{ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues, ErrRef},
 			Doc: "draft returns a saved statement to draft and sets its journal entries free; inReview and " +
-				"published save a draft. Status published needs statements:publish as well. Fails with 409 " +
-				"statementFutureExists while a later statement of the ownership period is saved, " +
-				"JOURNAL_RECALCULATION_PENDING when it would be saved or published while journals of the listing " +
-				"are being recalculated (context.operationIds: wait for them, then read the statement again), " +
-				"previousStatementsOpen when an earlier month is not published, statementHasPayouts when a " +
-				"statement with linked payouts would be reopened, historicalImportPending when it would be " +
-				"published while statements are being imported; 400 statementHasBlockingIssues when it would be " +
-				"saved or published with an issue of severity error (context.issues), and for an imported statement " +
-				"that would become a draft. The status that it has already changes nothing. Reopening keeps what " +
-				"was published: see getStatementDifference.",
+				"published save a draft. Status published needs statements:publish as well. 400 for an imported " +
+				"statement that would become a draft. The status that it has already changes nothing. Reopening keeps " +
+				"what was published: see getStatementDifference.",
 			Scopes: []string{"statements:write"},
 			DryRun: true,
 		}, updateStatement),
