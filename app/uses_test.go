@@ -43,6 +43,7 @@ var noUses = map[string]map[string]string{
 		"bank_record.bank_account_id":          "an account connection",
 		"bank_rule.account_ids":                "the rule has an issue when the account is gone",
 		"ledger_balance_kept.account_id":       "sums of entries",
+		"ledger_held_line.account_id":          "what is derived again when the account goes",
 		"ledger_day_kept.account_id":           "sums of entries",
 		"ledger_delta.account_id":              "sums of entries",
 		"ledger_month_kept.account_id":         "sums of entries",
@@ -83,6 +84,7 @@ var noUses = map[string]map[string]string{
 		"legacy_ownership.listing_id":         "goes with the listing",
 		"ledger_balance_kept.listing_id":      "sums of entries",
 		"ledger_delta.listing_id":             "sums of entries",
+		"ledger_held_line.listing_id":         "derived with the journal of a record, which is a use",
 		"listing_connection.listing_id":       "a listing of a system that has no listing here any more",
 		"listing_ownership_period.listing_id": "goes with the listing",
 		"statement_import.listing_id":         "its statement is a use",
@@ -92,6 +94,7 @@ var noUses = map[string]map[string]string{
 		"reservation_adjustment.ownership_period_id": "the nights say whose it is when the period is gone",
 		"transaction_line.ownership_period_id":       "the nights or the date say whose it is when the period is gone",
 		"ledger_delta.ownership_period_id":           "sums of entries",
+		"ledger_held_line.ownership_period_id":       "derived again when the period goes",
 		"ledger_owner_kept.ownership_period_id":      "sums of entries",
 		"listing_ownership_member.period_id":         "goes with the period",
 		"statement_batch_item.ownership_period_id":   "answers of an operation",
@@ -100,6 +103,7 @@ var noUses = map[string]map[string]string{
 		"payee_change.method_id": "goes with the method",
 	},
 	"reservation": {
+		"ledger_held_line.reservation_id":          "derived again with the journal of the reservation",
 		"reservation_adjustment.reservation_id":    "goes with the reservation",
 		"reservation_line.reservation_id":          "goes with the reservation",
 		"reservation_pair.source_id":               "goes with the reservation",
@@ -119,6 +123,7 @@ var stay = map[string]map[string]string{
 	"listing": {
 		"ledger_balance_kept.listing_id": "sums of entries",
 		"ledger_delta.listing_id":        "sums of entries",
+		"ledger_held_line.listing_id":    "derived again with the journals that a merge moves",
 		"listing.parent_id":              "a group and its members are not merged",
 	},
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // supported are the families of the contract's dry-run mode, by path. (DRY-03, OPEN-40).
-var supported = regexp.MustCompile(`^/(accounts|account-categories|account-connections|bank-records|bank-rules/\{id\}/run|contacts|general-ledger|listings|recurring-fees|reservations|statements|tax-rates|transactions|teams?/.*init|team/init|teams/opening-[a-z-]+)\b`)
+var supported = regexp.MustCompile(`^/(accounts|account-categories|account-connections|bank-records|bank-rules/\{id\}/run|contacts|general-ledger|journals/catch-up|listings|recurring-fees|reservations|statements|tax-rates|transactions|teams?/.*init|team/init|teams/opening-[a-z-]+)\b`)
 
 // unavailable are mutations under those paths that must not dry-run.
 var unavailable = regexp.MustCompile(`/(csv|pdf|pdf/batch|journal-entries|preview|line-mappings(/\{id\})?|pay|ach|owner-links|emails|cancel|archive)$`)

@@ -98,6 +98,8 @@ var derived = map[string]string{
 	"ledger_month_kept":        "sums of journal entries",
 	"ledger_owner_kept":        "sums of journal entries",
 	"ledger_stale":             "which journals wait to be derived",
+	"ledger_held":              "what locks hold back, derived with the journal",
+	"ledger_held_line":         "what locks hold back, derived with the journal",
 	"list_count_kept":          "counts of rows",
 	"list_delta":               "counts of rows",
 	"operation":                "the record of work, with its own reads",

@@ -105,7 +105,7 @@ func endpoints() []api.Endpoint {
 			Doc: "Posts the opposite of every line on a date of its own and links both journals; the original stays " +
 				"as it is, whatever locks it. 409 when it is reversed already. " + failures,
 		}, reverse),
-	}, historicalEndpoints()...)
+	}, append(historicalEndpoints(), lateEndpoints()...)...)
 }
 
 type createInput struct{ Body Create }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -65,6 +66,8 @@ type BatchItem struct {
 	Status *BatchStatus `json:"status,omitempty"`
 	Total  *money.Cents `json:"total,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"What the lines should add up to; see onLineTotalDeviation."`
 	Fields
+
+	externalID string // at the system that it comes from, empty for none
 }
 
 // Batch is many reservations at once.
@@ -74,6 +77,8 @@ type Batch struct {
 	OnInquiry            OnInquiry            `json:"onInquiry,omitempty" doc:"skip (default) passes inquiries over, import keeps them as inactive reservations."`
 	OnLineTotalDeviation OnLineTotalDeviation `json:"onLineTotalDeviation,omitempty" doc:"ignore (default) takes the lines, issue refuses an item if its lines do not add up to its total."`
 	Data                 []BatchItem          `json:"data" minItems:"1" maxItems:"20000"`
+
+	lenience ledger.Lenience // with the locks on what is changed
 }
 
 type batchInput struct {
@@ -206,7 +211,7 @@ func (b *batcher) saveChunk(ctx context.Context, tx *db.Tx, items []int) error {
 			return err
 		}
 
-		if len(drafts) > 0 {
+		if k.lenience = b.batch.lenience; len(drafts) > 0 {
 			if err := k.saveAll(ctx, tx, drafts); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
 	"stayledger/platform/api"
@@ -28,12 +29,24 @@ func encode(v any) json.RawMessage {
 }
 
 // Intake says how reservations from outside are taken in. Their values are the fields of BatchItem.
-func Intake() intake.Kind {
+func Intake() intake.Kind { return intakeKind(ledger.Lenience{}) }
+
+// LateIntake is Intake for records that locks hold: they are saved, and the locks hold back their journals.
+func LateIntake() intake.Kind { return intakeKind(ledger.Lenience{SkipLocked: true}) }
+
+// intakeKind says how reservations are taken in with lenience about locks.
+func intakeKind(l ledger.Lenience) intake.Kind {
 	door := &intake.Door[BatchItem]{
 		Form: api.NewForm[BatchItem](),
 		Name: func(item *BatchItem, of *id.ID) { item.ID = of },
+		From: func(item *BatchItem, _ intake.Origin, externalID string) { item.externalID = externalID },
 		Save: func(ctx context.Context, tx *db.Tx, from intake.Origin, items []BatchItem) ([]api.Attempt, error) {
-			return Save(ctx, tx, &Batch{ConnectionID: from.ConnectionID, Data: items})
+			attempts, err := Save(ctx, tx, &Batch{ConnectionID: from.ConnectionID, Data: items, lenience: l})
+			if err != nil {
+				return nil, err
+			}
+
+			return attempts, holdBack(ctx, tx, from, items, attempts)
 		},
 		Locked: IsLocked,
 	}
@@ -45,6 +58,9 @@ func Intake() intake.Kind {
 		Lengths: door.Form.Lengths(),
 		Match:   recognize, Current: currentValues, Show: loadValues, Save: door.Write,
 		Remove: door.Deactivate, Successors: loadSuccessors, Withhold: holdFormer,
+		Freed: func(ctx context.Context, tx *db.Tx, from intake.Origin, names []string) error {
+			return ledger.FreeWaiting(ctx, tx, from.SourceID, names)
+		},
 	}
 }
 

@@ -320,7 +320,7 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 			return err
 		},
 		func(ctx context.Context, tx *db.Tx) error {
-			_, err := Source().Store(ctx, tx, derived, "", ledger.Lenience{})
+			_, err := Source().Store(ctx, tx, derived, "", k.lenience)
 
 			// A lock on a changed reservation is named after the reservation (RSN-53); a new one keeps the reason
 			// of the ledger.
@@ -459,6 +459,7 @@ type saveContext struct {
 	listings map[id.ID]namedListing
 	booked   map[id.ID]bool // reservations that a record names in another currency than the one that they get now
 	accounts map[id.ID]account.Account
+	lenience ledger.Lenience
 }
 
 // loadSaveContext loads and locks the records that drafts refer to, for all of them at once.

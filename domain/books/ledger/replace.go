@@ -170,16 +170,18 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 		return Change{}, err
 	}
 
+	held, instead := f.holdBack(skipped, gone, added, l)
+
 	// Sources that a lock holds stay as they are, with all their postings.
 	kept := func(postings []Posting) []Posting {
 		return slices.DeleteFunc(postings, func(p Posting) bool {
-			_, held := skipped[p.SourceID]
-			return held
+			_, stays := skipped[p.SourceID]
+			return stays
 		})
 	}
-	outstanding := len(gone) + len(added)
-	gone, added = kept(gone), kept(added)
-	change := Change{Added: len(added), Removed: len(gone), Skipped: outstanding - len(gone) - len(added)}
+	change := Change{Skipped: countOf(held, gone) + countOf(held, added)}
+	gone, added = kept(gone), append(kept(added), instead...)
+	change.Added, change.Removed = len(added), len(gone)
 
 	// Last, write the rest, and note which journals are current now.
 	return change, tx.Together(ctx,
@@ -192,7 +194,18 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 
 			return nil
 		},
-		func(ctx context.Context, tx *db.Tx) error { return settle(ctx, tx, of, skipped) })
+		func(ctx context.Context, tx *db.Tx) error { return settle(ctx, tx, of, held) })
+}
+
+// countOf counts the postings of sources that locks hold.
+func countOf(held map[id.ID]HeldBack, postings []Posting) (n int) {
+	for i := range postings {
+		if _, is := held[postings[i].SourceID]; is {
+			n++
+		}
+	}
+
+	return n
 }
 
 // noteEffects writes the effect on the entries of each source to its audit event.

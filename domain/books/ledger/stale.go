@@ -143,7 +143,7 @@ func markFailed(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error 
 		return nil
 	}
 
-	// Sources without an outstanding change get a row of their own; then all rows of the sources are failed.
+	// Sources without an outstanding change get a row of their own; then all rows of the sources are failed, and no lock holds anything back.
 	err := tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, since)
@@ -158,6 +158,7 @@ func markFailed(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error 
 				"now":    tx.Now,
 			},
 		},
+		freeHeld(tx, ids),
 		db.Stmt{
 			SQL:  `update ledger_stale set status = 'failed', held_at = null, held_by = null where team_id = @team and source_id = any(@ids)`,
 			Args: db.Args{"team": tx.Team, "ids": ids},
@@ -173,8 +174,9 @@ func markFailed(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error 
 // that holds it. Of several locks one is enough: when it is gone the journal is derived again, and then meets the
 // next.
 type hold struct {
-	at *day.Day
-	by id.ID
+	at     *day.Day
+	by     id.ID
+	reason string
 }
 
 // newHold returns the lock that a posting of a day was refused with. Of several statements it is the earliest, which
@@ -183,13 +185,15 @@ func newHold(refusal error, at day.Day) (hold, error) {
 	var lock *apierr.Error
 	errors.As(refusal, &lock)
 
+	reason := string(lock.Reason())
+
 	switch c, ok := lock.Context().(LockContext); {
 	case ok && IsDayLock(refusal):
-		return hold{at: &at}, nil
+		return hold{at: &at, reason: reason}, nil
 	case ok && len(c.StatementIDs) > 0:
-		return hold{by: c.StatementIDs[0]}, nil
+		return hold{by: c.StatementIDs[0], reason: reason}, nil
 	case ok && len(c.BankRecordIDs) > 0:
-		return hold{by: c.BankRecordIDs[0]}, nil
+		return hold{by: c.BankRecordIDs[0], reason: reason}, nil
 	}
 
 	return hold{}, fmt.Errorf("a lock does not say what holds: %w", refusal)
@@ -208,19 +212,29 @@ func OutstandingSQL() string {
 }
 
 // settle deletes the outstanding changes of sources with journals that are current now. Sources that locks kept as
-// they are stay as locked, with the lock. Outstanding changes of sources that were derived in part stay as they
+// they are stay as locked, with the lock and what it holds back. Outstanding changes of sources that were derived in part stay as they
 // are. A journal that stays behind without a mark is marked now.
-func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) error {
+func settle(ctx context.Context, tx *db.Tx, of subset, held map[id.ID]HeldBack) error {
 	var (
-		done, left, part, by []id.ID
-		at                   []*day.Day
+		done, left, part, by, empty []id.ID
+		at                          []*day.Day
+		rows                        []heldRow
+		lines                       []heldLineRow
 	)
 
 	for _, source := range of.sources {
-		h, held := skipped[source]
+		h, is := held[source]
 		switch {
-		case held:
-			left, by, at = append(left, source), append(by, h.by), append(at, h.at)
+		case is && len(h.Lines) == 0:
+			empty = append(empty, source)
+		case is:
+			rows = append(rows, h.lock.row(tx, of.noun, &source, nil, source.String()))
+			lines = append(lines, lineRows(source.String(), h.Lines)...)
+		}
+
+		switch {
+		case is:
+			left, by, at = append(left, source), append(by, h.lock.by), append(at, h.lock.at)
 		case of.behind[source]:
 			part = append(part, source)
 		default:
@@ -232,9 +246,19 @@ func settle(ctx context.Context, tx *db.Tx, of subset, skipped map[id.ID]hold) e
 	var stmts []db.Stmt
 	if len(done) > 0 && !of.made {
 		stmts = append(stmts, db.Stmt{
-			SQL:  `delete from ledger_stale where team_id = @team and source_id = any(@done::uuid[])`,
+			SQL: `
+			with freed as (delete from ledger_held where team_id = @team and source_id = any(@done::uuid[]) and origin_id is null)
+			delete from ledger_stale where team_id = @team and source_id = any(@done::uuid[])`,
 			Args: db.Args{"team": tx.Team, "done": done},
 		})
+	}
+
+	if len(empty) > 0 {
+		stmts = append(stmts, freeHeld(tx, empty))
+	}
+
+	if len(rows) > 0 {
+		stmts = append(stmts, saveHeld(tx, rows, lines))
 	}
 
 	if len(left) > 0 {

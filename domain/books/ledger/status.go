@@ -69,7 +69,10 @@ type staleness struct {
 
 // LoadStatuses loads the journal statuses of resources of the noun; every one of them has one.
 func (n Noun) LoadStatuses(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]JournalStatus, error) {
-	const outstanding = `select s.source_id as id, s.cause_id, s.reason, s.status, s.since from %s s where s.team_id = @team and s.source_id = any(@ids)`
+	// What a system says of a record and a lock keeps out counts as well.
+	const outstanding = `select s.source_id as id, s.cause_id, s.reason, s.status, s.since from %s s where s.team_id = @team and s.source_id = any(@ids)
+		union all select h.source_id, h.id, 'reservationChanged', 'locked', h.since from ledger_held h
+			where h.team_id = @team and h.source_id = any(@ids) and h.origin_id is not null`
 
 	return loadStatuses(ctx, tx, ids, fmt.Sprintf(outstanding, OutstandingSQL()), map[Noun]string{
 		Reservations:   `select r.id from reservation r where r.team_id = @team and r.id = any(@ids) and r.listing_id = p.touched`,

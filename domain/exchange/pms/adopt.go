@@ -29,6 +29,11 @@ func (k *app) adopt(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
 			return err
 		}
 
+		// What waits is tried again by the next sync.
+		if err := ledger.FreeWaiting(ctx, tx, from, nil); err != nil {
+			return err
+		}
+
 		if err := adoptRefs(ctx, tx, connectionID, from); err != nil {
 			return err
 		}

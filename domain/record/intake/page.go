@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -194,6 +195,31 @@ func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 	}
 
 	in.saveIssues(tx)
+
+	return in.free(ctx, tx)
+}
+
+// free tells the kinds of records that no lock holds any more.
+func (in *intake) free(ctx context.Context, tx *db.Tx) error {
+	names := map[string][]string{}
+
+	for i := range in.items {
+		it := &in.items[i]
+		if k := in.kinds[it.change.Kind]; k == nil || k.Freed == nil || it.isSame || it.outcome == Skipped && it.reason == Locked {
+			continue
+		}
+
+		names[it.change.Kind] = append(names[it.change.Kind], it.change.ExternalID)
+		if it.entityID != nil {
+			names[it.change.Kind] = append(names[it.change.Kind], it.entityID.String())
+		}
+	}
+
+	for _, kind := range slices.Sorted(maps.Keys(names)) {
+		if err := in.kinds[kind].Freed(ctx, tx, in.origin, names[kind]); err != nil {
+			return err
+		}
+	}
 
 	return nil
 }

@@ -282,11 +282,16 @@ const place = `(kind || ' ' || external_id || ' ' || lpad(ordinal::text, 10, '0'
 // loadWaiting returns, as changes, some records that a lock held when the source had them last, after the one with a
 // name.
 func loadWaiting(ctx context.Context, tx *db.Tx, from Origin, after string, most int) ([]Change, error) {
+	return selectWaiting(ctx, tx, place+` > @after order by `+place+` limit @most`, db.Args{"source": from.SourceID, "after": after, "most": most})
+}
+
+// selectWaiting returns, as changes, the records of a source that wait and meet a condition.
+func selectWaiting(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Change, error) {
+	args["team"] = tx.Team
+
 	rows, err := db.Select[memory](ctx, tx, `
 		select kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, '[]'::jsonb as conflicts, changed_at, day, state
-		from external_record
-		where team_id = @team and source_id = @source and waiting is not null and `+place+` > @after order by `+place+` limit @most`,
-		db.Args{"team": tx.Team, "source": from.SourceID, "after": after, "most": most})
+		from external_record where team_id = @team and source_id = @source and waiting is not null and `+condition, args)
 	if err != nil {
 		return nil, fmt.Errorf("read records that wait: %w", err)
 	}

@@ -25,6 +25,7 @@ const (
 	issueMismatchStart  = "balanceMismatch_start"
 	issueMismatchEnd    = "balanceMismatch_end"
 	issueEmailMissing   = "emailMissing"
+	issueChanged        = "changedSincePublished"
 )
 
 // blockingIssues returns the issues that keep a statement from being saved.
@@ -114,6 +115,10 @@ func findIssues(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding
 
 	works = append(works, db.LoadBy(&twice, loadDuplicates, rows))
 
+	var changed map[id.ID]money.Cents
+
+	works = append(works, db.LoadBy(&changed, loadChanged, rows))
+
 	var (
 		sums   map[id.ID][]layout.Entry
 		frozen map[id.ID]*layout.Design
@@ -132,6 +137,14 @@ func findIssues(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding
 		}
 	}
 
+	for i := range rows {
+		if cents, is := changed[rows[i].id()]; is {
+			out[rows[i].id()] = append(out[rows[i].id()], finding.Finding{
+				Code: issueChanged, Severity: finding.Warning, Context: map[string]any{"centTotal": cents, "currency": rows[i].Currency},
+			})
+		}
+	}
+
 	// Last compare the layouts with the sums of their statements.
 	for i := range laidOut {
 		r := &laidOut[i]
@@ -145,6 +158,50 @@ func findIssues(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding
 		if design != nil {
 			out[r.id()] = append(out[r.id()], r.layoutIssues(design, sums[r.id()])...)
 		}
+	}
+
+	return out, nil
+}
+
+// loadChanged loads, by saved statement, what locks hold back of its days, positive for what the owners get more. Statements of which nothing is
+// held back are absent. GET /journals/held-back says what it is.
+func loadChanged(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Cents, error) {
+	type sum struct {
+		ID    id.ID
+		Cents money.Cents
+	}
+
+	var (
+		ids, periods []id.ID
+		currencies   []string
+		starts, ends []day.Day
+	)
+
+	for i := range rows {
+		if r := &rows[i]; !r.Imported && !r.isDraft() {
+			ids, periods, currencies = append(ids, r.ID), append(periods, r.OwnershipPeriodID), append(currencies, r.Currency)
+			starts, ends = append(starts, r.StartAt), append(ends, r.EndAt)
+		}
+	}
+
+	if len(ids) == 0 {
+		return nil, nil
+	}
+
+	found, err := db.Select[sum](ctx, tx, `
+		select k.id, l.cents from unnest(@ids::uuid[], @periods::uuid[], @currencies::text[], @starts::date[], @ends::date[]) k (id, period, currency, start_at, end_at)
+		cross join lateral (
+			select -sum(l.cent_total)::bigint as cents from ledger_held_line l
+			where l.team_id = @team and l.ownership_period_id = k.period and l.party = 'owners' and l.currency = k.currency and l.txn_at between k.start_at and k.end_at
+			`+db.Fence+`) l where l.cents <> 0`,
+		db.Args{"team": tx.Team, "ids": ids, "periods": periods, "currencies": currencies, "starts": starts, "ends": ends})
+	if err != nil {
+		return nil, fmt.Errorf("read what is held back of statements: %w", err)
+	}
+
+	out := make(map[id.ID]money.Cents, len(found))
+	for _, f := range found {
+		out[f.ID] = f.Cents
 	}
 
 	return out, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
 	"stayledger/platform/db"
@@ -129,6 +130,10 @@ func (w writer) archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) 
 	}
 
 	if err := w.settleBooks(ctx, tx); err != nil {
+		return err
+	}
+
+	if err := ledger.FreeWaiting(ctx, tx, connection, nil); err != nil {
 		return err
 	}
 

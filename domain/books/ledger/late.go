@@ -1,0 +1,421 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// Late collects what locks hold back of sources, and how it is caught up, for a caller that passes it in a Lenience.
+type Late struct {
+	// CatchesUp says that what is held back is posted on the first open day.
+	CatchesUp bool
+	// Held has what stays held back, by source; Posted what was posted instead.
+	Held   map[id.ID]HeldBack
+	Posted map[id.ID][]Posting
+}
+
+// Collecting returns a Late that collects what is held back.
+func Collecting() *Late { return &Late{Held: map[id.ID]HeldBack{}, Posted: map[id.ID][]Posting{}} }
+
+// HeldBack is what a lock holds back of a source: the entries that the books would have more, and with the opposite sign those that they
+// would not have.
+type HeldBack struct {
+	Lines []HeldLine
+	lock  hold
+}
+
+// HeldLine is the sum of entries that differ only in their amount.
+type HeldLine struct {
+	Ledger   Ledger
+	TxnAt    day.Day
+	Currency string
+	Line     // without Ref, StatementID and Description
+}
+
+// catchUpCode begins the code of a posting that catches up what a lock held back. It is followed by the source and a number.
+const catchUpCode = "catchUp:"
+
+// isCatchUp reports whether a posting has caught up what a lock held back.
+func (p *Posting) isCatchUp() bool { return strings.HasPrefix(p.TxnCode, catchUpCode) }
+
+// sumLines returns the sums of active entries that differ only in their amount, in a fixed order: those of added less those of gone. Sums of
+// zero are left out.
+func sumLines(gone, added []Posting) []HeldLine {
+	sums := map[HeldLine]money.Cents{}
+	add := func(postings []Posting, sign money.Cents) {
+		for i := range postings {
+			p := &postings[i]
+			if p.Status != Active {
+				continue
+			}
+
+			for k := range p.Lines {
+				l := HeldLine{Ledger: p.Ledger, TxnAt: p.TxnAt, Currency: p.Currency, Line: p.Lines[k]}
+				l.Ref, l.Description, l.StatementID, l.CentTotal = "", "", id.Zero, 0
+				sums[l] += sign * p.Lines[k].CentTotal
+			}
+		}
+	}
+	add(gone, -1)
+	add(added, 1)
+
+	return sorted(sums)
+}
+
+// sorted returns the lines of sums in a fixed order, without those of zero.
+func sorted(sums map[HeldLine]money.Cents) []HeldLine {
+	var out []HeldLine
+
+	for _, l := range slices.SortedFunc(maps.Keys(sums), compareLines) {
+		if l.CentTotal = sums[l]; l.CentTotal != 0 {
+			out = append(out, l)
+		}
+	}
+
+	return out
+}
+
+// compareLines orders lines by their texts.
+func compareLines(a, b HeldLine) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }
+
+// Less returns lines less other ones, as far as they are kept.
+func Less(lines, other []HeldLine) []HeldLine {
+	sums := map[HeldLine]money.Cents{}
+
+	for sign, some := range map[money.Cents][]HeldLine{1: keptLines(lines), -1: other} {
+		for _, l := range some {
+			cents := sign * l.CentTotal
+			l.CentTotal = 0
+			sums[l] += cents
+		}
+	}
+
+	return sorted(sums)
+}
+
+// netLines returns lines summed over all days: an entry that only moves to another day is no difference.
+func netLines(lines []HeldLine) []HeldLine {
+	sums := map[HeldLine]money.Cents{}
+
+	for _, l := range lines {
+		cents := l.CentTotal
+		l.TxnAt, l.CentTotal = day.Day{}, 0
+		sums[l] += cents
+	}
+
+	return sorted(sums)
+}
+
+// bySource returns the postings of some sources by source.
+func bySource(postings []Posting, of map[id.ID]hold) map[id.ID][]Posting {
+	out := map[id.ID][]Posting{}
+
+	for i := range postings {
+		if _, is := of[postings[i].SourceID]; is {
+			out[postings[i].SourceID] = append(out[postings[i].SourceID], postings[i])
+		}
+	}
+
+	return out
+}
+
+// holdBack decides about sources that locks hold, whose postings present would be replaced: it returns what stays held back of them, and what
+// is posted instead. A source of which everything was caught up is in neither.
+func (f *facts) holdBack(skipped map[id.ID]hold, gone, added []Posting, l Lenience) (held map[id.ID]HeldBack, instead []Posting) {
+	held = make(map[id.ID]HeldBack, len(skipped))
+	less, more := bySource(gone, skipped), bySource(added, skipped)
+
+	for _, source := range slices.SortedFunc(maps.Keys(skipped), id.ID.Compare) {
+		lines, before := sumLines(less[source], more[source]), 0
+
+		for i := range less[source] {
+			if less[source][i].isCatchUp() {
+				before++
+			}
+		}
+
+		net := netLines(lines)
+		if before > 0 && len(net) == 0 {
+			continue
+		}
+
+		if late := l.Late; late != nil && late.CatchesUp && len(net) > 0 {
+			if posted := f.catchUp(source, before, lines); posted != nil {
+				late.Posted[source] = posted
+				instead = append(instead, posted...)
+
+				continue
+			}
+		}
+
+		held[source] = HeldBack{Lines: lines, lock: skipped[source]}
+		if l.Late != nil {
+			l.Late.Held[source] = held[source]
+		}
+	}
+
+	return held, instead
+}
+
+// catchUp returns the postings that bring the books to what lines say, on the first day that no lock holds; nil if one holds them on every
+// day, as a bank record does. Before is how many postings have caught up something of the source so far.
+func (f *facts) catchUp(source id.ID, before int, lines []HeldLine) []Posting {
+	at := f.openDay(lines)
+
+	var out []Posting
+
+	for _, l := range netLines(lines) {
+		n := slices.IndexFunc(out, func(p Posting) bool { return p.Ledger == l.Ledger && p.Currency == l.Currency })
+		if n < 0 {
+			n = len(out)
+			out = append(out, Posting{
+				SourceID: source, TxnCode: fmt.Sprintf("%s%s:%d", catchUpCode, source, before+n+1), Ledger: l.Ledger, Status: Active, TxnAt: at, Currency: l.Currency,
+			})
+		}
+
+		p := &out[n]
+
+		line := l.Line
+		line.Ref, line.Description = fmt.Sprintf("catchUp:%d", len(p.Lines)+1), "Late change"
+		p.Lines = append(p.Lines, line)
+	}
+
+	for i := range out {
+		if out[i].Check() != nil || CheckLocks(f.closing, f.lockInput(&out[i]), Lenience{}) != nil {
+			return nil
+		}
+	}
+
+	return out
+}
+
+// openDay returns the first day on which entries as in lines can be posted: none of them is before its own day, in closed books, or under a
+// saved statement of its owners.
+func (f *facts) openDay(lines []HeldLine) day.Day {
+	at := lines[0].TxnAt
+	for _, l := range lines {
+		at = day.Min(at, l.TxnAt)
+	}
+
+	for _, first := range []*day.Day{f.closing.BooksClosedAt, f.closing.SoftClosedAt} {
+		if first != nil {
+			at = day.Max(at, *first)
+		}
+	}
+
+	for _, l := range lines {
+		for _, s := range f.over[l.OwnershipPeriodID] {
+			if l.Party == Owners && s.EndAt != nil && s.Currency == l.Currency {
+				at = day.Max(at, s.EndAt.AddDays(1))
+			}
+		}
+	}
+
+	return at
+}
+
+// heldRow is something that is held back as it is written.
+type heldRow struct {
+	ID       id.ID    `json:"id"`
+	Source   Noun     `json:"source"`
+	SourceID *id.ID   `json:"source_id"`
+	OriginID *id.ID   `json:"origin_id"`
+	Name     string   `json:"name"`
+	Reason   string   `json:"reason"`
+	HeldAt   *day.Day `json:"held_at"`
+	HeldBy   *id.ID   `json:"held_by"`
+}
+
+// heldLineRow is a line of it.
+type heldLineRow struct {
+	Name              string      `json:"name"`
+	N                 int         `json:"n"`
+	Ledger            Ledger      `json:"ledger"`
+	TxnAt             day.Day     `json:"txn_at"`
+	Currency          string      `json:"currency"`
+	AccountID         id.ID       `json:"account_id"`
+	CentTotal         money.Cents `json:"cent_total"`
+	Party             Party       `json:"party"`
+	ListingID         *id.ID      `json:"listing_id"`
+	OwnershipPeriodID *id.ID      `json:"ownership_period_id"`
+	ReservationID     *id.ID      `json:"reservation_id"`
+	TriggerType       string      `json:"trigger_type"`
+}
+
+// orNull returns an id, nil for the zero id.
+func orNull(v id.ID) *id.ID {
+	if v.IsZero() {
+		return nil
+	}
+
+	return &v
+}
+
+// keptLines returns lines summed over what is not kept of them.
+func keptLines(lines []HeldLine) []HeldLine {
+	sums := map[HeldLine]money.Cents{}
+
+	for _, l := range lines {
+		cents := l.CentTotal
+		l.ContactID, l.TransactionID, l.RecurringFeeID, l.CentTotal = id.Zero, id.Zero, id.Zero, 0
+		sums[l] += cents
+	}
+
+	return sorted(sums)
+}
+
+// lineRows returns the lines of something that is held back as they are written.
+func lineRows(name string, lines []HeldLine) []heldLineRow {
+	lines = keptLines(lines)
+	out := make([]heldLineRow, len(lines))
+
+	for i, l := range lines {
+		out[i] = heldLineRow{
+			Name: name, N: i, Ledger: l.Ledger, TxnAt: l.TxnAt, Currency: l.Currency, AccountID: l.AccountID, CentTotal: l.CentTotal, Party: l.Party,
+			ListingID: orNull(l.ListingID), OwnershipPeriodID: orNull(l.OwnershipPeriodID), ReservationID: orNull(l.ReservationID), TriggerType: l.Trigger,
+		}
+	}
+
+	return out
+}
+
+// saveHeld returns the statement that saves what is held back, in place of what was held back of the same records.
+func saveHeld(tx *db.Tx, rows []heldRow, lines []heldLineRow) db.Stmt {
+	return db.Stmt{
+		SQL: `
+		with kept as (
+			insert into ledger_held (team_id, id, source, source_id, origin_id, name, reason, held_at, held_by, since)
+			select @team, id, coalesce(nullif(source, ''), case when exists (select from reservation v where v.team_id = @team and v.id = r.source_id) then 'reservation'
+				when exists (select from journal v where v.team_id = @team and v.id = r.source_id) then 'journal' else 'transaction' end),
+				source_id, origin_id, name, reason, held_at, held_by, @now
+			from jsonb_to_recordset(@rows) as r (id uuid, source text, source_id uuid, origin_id uuid, name text, reason text, held_at date, held_by uuid) order by name
+			on conflict (team_id, name, origin_id) do update set source_id = excluded.source_id, reason = excluded.reason, held_at = excluded.held_at,
+				held_by = excluded.held_by returning id, name),
+		fewer as (
+			delete from ledger_held_line l using kept k where l.team_id = @team and l.held_id = k.id
+				and l.n >= (select count(*) from jsonb_to_recordset(@lines) as r (name text) where r.name = k.name))
+		insert into ledger_held_line (team_id, held_id, n, ledger, txn_at, currency, account_id, cent_total, party, listing_id, ownership_period_id,
+			reservation_id, trigger_type)
+		select @team, k.id, n, ledger, txn_at, currency, account_id, cent_total, nullif(party, ''), listing_id, ownership_period_id, reservation_id, trigger_type
+		from jsonb_to_recordset(@lines) as r (name text, n integer, ledger text, txn_at date, currency text, account_id uuid, cent_total bigint, party text,
+			listing_id uuid, ownership_period_id uuid, reservation_id uuid, trigger_type text) join kept k on k.name = r.name
+		on conflict (team_id, held_id, n) do update set ledger = excluded.ledger, txn_at = excluded.txn_at, currency = excluded.currency,
+			account_id = excluded.account_id, cent_total = excluded.cent_total, party = excluded.party, listing_id = excluded.listing_id,
+			ownership_period_id = excluded.ownership_period_id, reservation_id = excluded.reservation_id, trigger_type = excluded.trigger_type`,
+		Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": rows, "lines": lines},
+	}
+}
+
+// freeHeld returns the statement that deletes what was held back of sources.
+func freeHeld(tx *db.Tx, sources []id.ID) db.Stmt {
+	return db.Stmt{
+		SQL:  `delete from ledger_held where team_id = @team and source_id = any(@sources::uuid[]) and origin_id is null`,
+		Args: db.Args{"team": tx.Team, "sources": sources},
+	}
+}
+
+// Waiting is a record of a system that a lock keeps from being taken in.
+type Waiting struct {
+	Noun Noun
+	// Origin is the source of syncs; SourceID the record here, zero for one that is not here yet; Name its id at the system.
+	Origin   id.ID
+	SourceID id.ID
+	Name     string
+	// HeldBack is what the books would have more with it.
+	HeldBack
+}
+
+// name returns by what the record is known.
+func (w *Waiting) name() string {
+	if w.SourceID.IsZero() {
+		return w.Name
+	}
+
+	return w.SourceID.String()
+}
+
+// HoldWaiting saves what is held back of records of systems.
+func HoldWaiting(ctx context.Context, tx *db.Tx, waiting []Waiting) error {
+	var (
+		rows  []heldRow
+		lines []heldLineRow
+	)
+
+	for i := range waiting {
+		w := &waiting[i]
+		rows = append(rows, w.lock.row(tx, w.Noun, orNull(w.SourceID), &w.Origin, w.name()))
+		lines = append(lines, lineRows(w.name(), w.Lines)...)
+	}
+
+	if len(rows) == 0 {
+		return nil
+	}
+
+	s := saveHeld(tx, rows, lines)
+	if _, err := tx.Exec(ctx, s.SQL, s.Args); err != nil {
+		return fmt.Errorf("save what is held back of records of a system: %w", err)
+	}
+
+	return nil
+}
+
+// row returns what is held back by the lock.
+func (h *hold) row(tx *db.Tx, source Noun, sourceID, origin *id.ID, name string) heldRow {
+	return heldRow{
+		ID: tx.NewID(), Source: source, SourceID: sourceID, OriginID: origin, Name: name, Reason: h.reason, HeldAt: h.at, HeldBy: orNull(h.by),
+	}
+}
+
+// FreeWaiting forgets what was held back of records of a source of syncs: those with these names, nil for all.
+func FreeWaiting(ctx context.Context, tx *db.Tx, origin id.ID, names []string) error {
+	_, err := tx.Exec(ctx, `delete from ledger_held where team_id = @team and origin_id = @origin and (@names::text[] is null or name = any(@names))`,
+		db.Args{"team": tx.Team, "origin": origin, "names": names})
+	if err != nil {
+		return fmt.Errorf("forget what was held back of records of a system: %w", err)
+	}
+
+	return nil
+}
+
+// LoadHeldLines loads what locks hold back of records here, without what systems say of them.
+func LoadHeldLines(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID][]HeldLine, error) {
+	type row struct {
+		SourceID id.ID
+		heldLineRow
+	}
+
+	rows, err := db.Select[row](ctx, tx, `
+		select h.source_id, '' as name, l.n, l.ledger, l.txn_at, l.currency, l.account_id, l.cent_total, coalesce(l.party, '') as party, l.listing_id,
+			l.ownership_period_id, l.reservation_id, l.trigger_type
+		from ledger_held h join ledger_held_line l on l.team_id = h.team_id and l.held_id = h.id
+		where h.team_id = @team and h.source_id = any(@sources) and h.origin_id is null order by h.id, l.n`, db.Args{"team": tx.Team, "sources": sources})
+	if err != nil {
+		return nil, fmt.Errorf("read what is held back of records: %w", err)
+	}
+
+	out := map[id.ID][]HeldLine{}
+
+	for i := range rows {
+		r := &rows[i]
+		l := HeldLine{Ledger: r.Ledger, TxnAt: r.TxnAt, Currency: r.Currency}
+		l.AccountID, l.CentTotal, l.Party, l.Trigger = r.AccountID, r.CentTotal, r.Party, r.TriggerType
+
+		for into, v := range map[*id.ID]*id.ID{&l.ListingID: r.ListingID, &l.OwnershipPeriodID: r.OwnershipPeriodID, &l.ReservationID: r.ReservationID} {
+			if v != nil {
+				*into = *v
+			}
+		}
+
+		out[r.SourceID] = append(out[r.SourceID], l)
+	}
+
+	return out, nil
+}

@@ -1,0 +1,161 @@
+package pms_test
+
+import (
+	"fmt"
+	"testing"
+
+	"stayledger/platform/apitest"
+	"stayledger/platform/id"
+	sandbox "stayledger/provider/sandbox/pms"
+	"stayledger/test/world"
+)
+
+// lateScene is a team that a system brings a stay of March to: rent 450.00 less a host fee of 15.5 % that the owner bears, commission of 20 %.
+// The month is published.
+type lateScene struct {
+	*scene
+
+	house     world.Listing
+	statement id.ID
+}
+
+// newLateScene returns the team.
+func newLateScene(t *testing.T) *lateScene {
+	t.Helper()
+
+	s := &lateScene{scene: newScene(t)}
+	s.house = s.Listing("House 1", s.Contact("owner", "Ada"))
+	s.system.SetListing(sandbox.Listing{ID: "L1", Name: "House 1", Currency: "usd"})
+
+	s.Post("/recurring-fees", object{
+		"name": "Management", "type": "managementFee", "formula": "rent", "rateType": "percentage", "defaultRate": 20000, "debitParty": "owners",
+		"creditParty": "manager", "debitAccountId": s.Account("5100"), "creditAccountId": s.Account("4100"),
+		"listingSubscriptions": array{object{"listingId": s.house.ID}},
+	}).Want(201)
+
+	s.Post("/reservations/line-mappings", object{"lineType": "hostFee", "accountId": s.Account("4000"), "party": "owners"}).Want(201)
+	s.says(45000)
+	s.adopt()
+	s.statement = s.Statement(s.house, "2026-03")
+	s.Put("/statements/"+s.statement.String(), object{"status": "published"}).Want(200)
+
+	return s
+}
+
+// says has the system say another rent, and a host fee of 15.5 % of it.
+func (s *lateScene) says(cents int64) {
+	s.system.SetReservation(sandbox.Reservation{
+		ID: "r1", ListingID: "L1", Status: "booked", Code: "C-r1", Channel: "airbnb", Guest: sandbox.Guest{Name: "Ada"},
+		CheckIn: "2026-03-10", CheckOut: "2026-03-13", BookedAt: "2026-01-02", Currency: "usd", Lines: []sandbox.Line{{Type: "rent", Amount: decimal(cents)}, {Type: "hostFee", Amount: "-" + decimal(cents*155/1000)}},
+	})
+}
+
+// amounts returns amounts by party as a text.
+func amounts(got *apitest.Response, path string) string {
+	out := ""
+	for i := range got.Len(path) {
+		at := fmt.Sprintf("%s.%d.", path, i)
+		out += fmt.Sprintf("%s %d ", got.String(at+"party"), got.Int(at+"centTotal"))
+	}
+
+	return out
+}
+
+// A rent that the system lowers by 100.00 after the month was published is held back with the host fee and the commission that follow it, shows at the stay and the
+// statement, and is caught up in the next month: the owner gets 64.50 less and the manager 20.00.
+func TestALateChangeIsCaughtUp(t *testing.T) {
+	t.Parallel()
+	s := newLateScene(t)
+	s.says(35000)
+	s.sync("full")
+
+	held := s.Get("/journals/held-back").Want(200)
+	if got := amounts(held, "data.0.amounts"); held.Int("pagination.total") != 1 || got != "guests 8450 manager -2000 owners -6450 " ||
+		held.ID("data.0.statementIds.0") != s.statement || held.String("data.0.lock.reason") == "" {
+		t.Fatalf("%q is held back: %s", got, held.Body)
+	}
+
+	stay := s.stay("C-r1")
+	if stay.String("journalStatus.reason") != "journalLocked" || stay.Int("lines.0.amount") != 45000 {
+		t.Errorf("the stay is %s", stay.Body)
+	}
+
+	shown := s.Get("/statements/" + s.statement.String()).Want(200)
+	if shown.String("issues.0.code") != "changedSincePublished" || shown.Int("issues.0.context.centTotal") != -6450 {
+		t.Errorf("the issues of the statement are %v", shown.Value("issues"))
+	}
+
+	before := s.books()
+
+	// A preview says what is posted, and posts nothing.
+	preview := s.Post("/journals/catch-up?dryRun=true", object{}).Want(200)
+	if got := amounts(preview, "data.0.amounts"); preview.String("data.0.outcome") != "posted" || preview.String("data.0.postings.0.date") != "2026-04-01" ||
+		preview.String("data.0.statements.0.month") != "2026-04" || len(got) == 0 {
+		t.Errorf("the preview is %s", preview.Body)
+	}
+
+	if now := s.books(); fmt.Sprint(now) != fmt.Sprint(before) {
+		t.Errorf("after the preview the books are %v, before %v", now, before)
+	}
+
+	done := s.Post("/journals/catch-up", object{"ids": array{held.String("data.0.id")}}).Want(200)
+	if done.String("data.0.outcome") != "posted" || done.Int("remaining") != 0 {
+		t.Errorf("the catch-up is %s", done.Body)
+	}
+
+	s.Outlast(nil)
+
+	if got := s.Get("/journals/held-back").Want(200); got.Int("pagination.total") != 0 {
+		t.Errorf("after the catch-up there is %s", got.Body)
+	}
+
+	stay = s.stay("C-r1")
+	if stay.String("journalStatus.status") != "current" || stay.Int("lines.0.amount") != 35000 || len(codes(stay)) != 0 {
+		t.Errorf("after the catch-up the stay is %s", stay.Body)
+	}
+
+	// March stays as it was published, April has the difference.
+	shown = s.Get("/statements/" + s.statement.String()).Want(200)
+	if shown.Len("issues") != 0 || shown.Int("financials.balanceEnd") != 45000-9000-6975 {
+		t.Errorf("after the catch-up the statement is %s", shown.Body)
+	}
+
+	next := s.Statement(s.house, "2026-04")
+	s.Put("/statements/"+next.String(), object{"status": "published"}).Want(200)
+
+	april := s.Get("/statements/" + next.String()).Want(200)
+	if april.Int("financials.balanceEnd") != 45000-9000-6975-6450 || april.Int("financials.netRevenue") != -6450 {
+		t.Errorf("April is %s", april.Body)
+	}
+
+	// Read again, nothing changes; what the system says next is the difference to that.
+	s.sync("full")
+	s.says(40000)
+	s.sync("full")
+
+	held = s.Get("/journals/held-back").Want(200)
+	if got := amounts(held, "data.0.amounts"); held.Int("pagination.total") != 1 || got != "guests -4225 manager 1000 owners 3225 " {
+		t.Errorf("%q is held back after another change: %s", got, held.Body)
+	}
+
+	// It is caught up again after the month that was saved meanwhile.
+	preview = s.Post("/journals/catch-up?dryRun=true", object{}).Want(200)
+	if preview.String("data.0.postings.0.date") != "2026-05-01" {
+		t.Errorf("the preview is %s", preview.Body)
+	}
+
+	// When the statements are open again, the books have what the stay has, and the posting of April is gone.
+	for _, one := range []id.ID{next, s.statement} {
+		s.Put("/statements/"+one.String(), object{"status": "draft"}).Want(200)
+		s.Outlast(nil)
+	}
+
+	if got := s.Get("/journals/held-back").Want(200); got.Int("pagination.total") != 0 {
+		t.Errorf("with the statement open there is %s", got.Body)
+	}
+
+	march := s.Get("/statements/" + s.Statement(s.house, "2026-03").String()).Want(200)
+	if march.Int("financials.balanceEnd") != 40000-8000-6200 {
+		t.Errorf("March is %s", march.Body)
+	}
+}
