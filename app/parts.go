@@ -173,7 +173,9 @@ func Parts(o External, c Config) parts.Part {
 	// Access, teams and sample books come first; teams copy the settings of all nouns.
 	return parts.Join(append([]parts.Part{
 		access.Part(),
-		team.Part(team.Config{Journals: journals, Extractable: apps.Extractable(), Waits: parts.Waits(nouns...)}, parts.Copies(nouns...)...),
+		team.Part(team.Config{
+			Journals: journals, Extractable: apps.Extractable(), Closing: parts.ClosingChecks(nouns...), Waits: parts.Waits(nouns...),
+		}, parts.Copies(nouns...)...),
 		demo.Part(journals),
 	}, nouns...)...)
 }

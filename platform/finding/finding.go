@@ -10,6 +10,17 @@ const (
 	Warning Severity = "warning"
 )
 
+// InactiveReference is the code of the finding that a record names an archived one: its context has the path of the field,
+// and the type and id of what it names.
+const InactiveReference = "inactiveReference"
+
+// Inactive returns the finding that a field names an archived record of a type, such as listing.
+func Inactive(s Severity, of string, id any, path ...any) Finding {
+	return Finding{
+		Code: InactiveReference, Severity: s, Context: map[string]any{"path": path, "type": of, "id": id},
+	}
+}
+
 // Enum lists the severities, the graver first.
 func (Severity) Enum() []string { return []string{string(Error), string(Warning)} }
 

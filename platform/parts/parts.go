@@ -34,6 +34,8 @@ type Part struct {
 	Used []*Usage
 	// Waits are the noun's rows that wait for a person.
 	Waits []Wait
+	// Closing finds what a person should look at when the books are closed; nil if the noun has nothing to say.
+	Closing ClosingCheck
 	// Exports are the files that callers can have made from what the noun lists or reports.
 	Exports []Export
 }

@@ -18,6 +18,7 @@ func note(tx *db.Tx, what audit.Type, before, after *Template) {
 		Next      *struct{} `json:"nextTransactionInstanceAt,omitempty"`
 		Instances *struct{} `json:"instancesCount,omitempty"`
 		HeldBack  *struct{} `json:"heldBack,omitempty"`
+		Issues    *struct{} `json:"issues,omitempty"`
 		Lines     any       `json:"lines"`
 	}
 

@@ -14,6 +14,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/page"
@@ -42,9 +43,11 @@ type Template struct {
 	CreatedAt     day.Instant            `json:"createdAt"`
 	UpdatedAt     day.Instant            `json:"updatedAt"`
 
-	PatternFormatted          string   `json:"patternFormatted" db:"-" doc:"The pattern in words."`
-	NextTransactionInstanceAt *day.Day `json:"nextTransactionInstanceAt" db:"-" doc:"The first date that is still to come; null when there is none."`
-	InstancesCount            int64    `json:"instancesCount" doc:"Transactions that the template has made and that were not deleted."`
+	PatternFormatted          string            `json:"patternFormatted" db:"-" doc:"The pattern in words."`
+	NextTransactionInstanceAt *day.Day          `json:"nextTransactionInstanceAt" db:"-" doc:"The first date that is still to come; null when there is none."`
+	Issues                    []finding.Finding `json:"issues" doc:"inactiveReference for each archived record that it names: context.path leads to the field, context.id is the id."`
+
+	InstancesCount int64 `json:"instancesCount" doc:"Transactions that the template has made and that were not deleted."`
 
 	// DoneThrough is the last day up to which due dates were made. Made has the dates after it that have an instance
 	// already.
@@ -62,7 +65,7 @@ func columns() string {
 		` + contact.RefSQL("c") + ` as contact, t.payment_status, t.pattern, ` +
 		transaction.StoredLinesSQL("t.lines", "t.id") + `, t.skipped_dates,
 		coalesce((select jsonb_agg(h.item order by h.date) from transaction_held_back h where h.team_id = t.team_id and h.template_id = t.id), '[]') as held_back,
-		t.created_at, t.updated_at, t.done_through,
+		t.created_at, t.updated_at, t.done_through, ` + inactiveSQL + ` as issues,
 		(select count(*) from transaction x where x.team_id = t.team_id and x.recurring_template_id = t.id) as instances_count,
 		array(select x.recurring_at from transaction x where x.team_id = t.team_id and x.recurring_template_id = t.id
 			and (t.done_through is null or x.recurring_at > t.done_through)) as made`

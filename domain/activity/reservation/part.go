@@ -24,6 +24,7 @@ func Part() parts.Part {
 			{Of: "fee", Reason: "reservations", Columns: []string{"reservation_adjustment.recurring_fee_id"}},
 		},
 		Used:    []*parts.Usage{used},
+		Closing: checkClosing,
 		Exports: []parts.Export{export.Declare(reservationsCSV())},
 	}
 }

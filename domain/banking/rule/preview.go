@@ -202,7 +202,9 @@ func newPreview(ctx context.Context, tx *db.Tx, b *PreviewRequest) (*previewing,
 	}
 
 	for i := range p.rules {
-		p.broken[p.rules[i].ID] = len(p.rules[i].Issues) > 0
+		p.broken[p.rules[i].ID] = slices.ContainsFunc(p.rules[i].Issues, func(f finding.Finding) bool {
+			return f.Severity == finding.Error
+		})
 	}
 
 	return p, nil

@@ -27,7 +27,7 @@ type namedRow struct {
 	ID   id.ID
 	Code *string
 	Name string
-	// Type and Status are those of an account.
+	// Status is active or inactive, Type that of an account.
 	Type, Status string
 }
 
@@ -80,9 +80,9 @@ func loadNames(ctx context.Context, tx *db.Tx, rules ...*Rule) (*named, error) {
 	err := tx.Together(ctx, db.Load(&n.assigned, account.LoadAssigned), func(ctx context.Context, tx *db.Tx) (err error) {
 		rows, err = db.Select[namedRow](ctx, tx, `
 			select 'account' as kind, id, code, name, type, status from account where team_id = @team and id = any(@accounts)
-			union all select 'contact', id, null, name, '', '' from contact where team_id = @team and id = any(@contacts)
-			union all select 'listing', id, null, name, '', '' from listing where team_id = @team and id = any(@listings)
-			union all select 'rate', id, null, name, '', '' from tax_rate where team_id = @team and id = any(@rates)`, args)
+			union all select 'contact', id, null, name, '', status from contact where team_id = @team and id = any(@contacts)
+			union all select 'listing', id, null, name, '', status from listing where team_id = @team and id = any(@listings)
+			union all select 'rate', id, null, name, '', status from tax_rate where team_id = @team and id = any(@rates)`, args)
 
 		return err
 	})
@@ -184,8 +184,38 @@ func (n *named) refuseAccount(l *Line) apierr.IssueCode {
 	return ""
 }
 
+// inactive returns a finding for each archived record that a rule names. It is an error where the transaction would be
+// refused for it: for the account and the listing of a line.
+func (n *named) inactive(r *Rule) []finding.Finding {
+	var out []finding.Finding
+
+	check := func(rows map[id.ID]namedRow, of *id.ID, s finding.Severity, kind string, path ...any) {
+		if of != nil && rows[*of].Status == string(Inactive) {
+			out = append(out, finding.Inactive(s, kind, *of, path...))
+		}
+	}
+	check(n.contacts, r.VendorContactID, finding.Warning, "contact", "vendorContactId")
+
+	for i := range r.AccountIDs {
+		check(n.accounts, &r.AccountIDs[i], finding.Warning, "account", "accountIds", i)
+	}
+
+	for i := range r.Lines {
+		l := &r.Lines[i]
+		check(n.accounts, l.AccountID, finding.Error, "account", "lines", i, "accountId")
+		check(n.listings, l.ListingID, finding.Error, "listing", "lines", i, "listingId")
+		check(n.rates, l.TaxRateID, finding.Warning, "taxRate", "lines", i, "taxRateId")
+
+		if l.Markup != nil {
+			check(n.rates, l.Markup.TaxRateID, finding.Warning, "taxRate", "lines", i, "markup", "taxRateId")
+		}
+	}
+
+	return out
+}
+
 // findings returns everything that keeps a rule from booking: its own faults, bad references, and assignments
-// without an account.
+// without an account. It also returns a finding for each archived record that the rule names.
 func (n *named) findings(r *Rule) []finding.Finding {
 	out := []finding.Finding{}
 	for _, issue := range Check(r) {
@@ -197,12 +227,17 @@ func (n *named) findings(r *Rule) []finding.Finding {
 	}
 
 	for _, l := range n.lacks(r) {
-		out = append(out, finding.Finding{
-			Code:     string(l.code),
-			Severity: finding.Error,
-			Context:  map[string]any{"path": l.path, "id": l.id},
-		})
+		// Archived records of any kind have one code.
+		if l.code != apierr.IssueAccountInactive {
+			out = append(out, finding.Finding{
+				Code:     string(l.code),
+				Severity: finding.Error,
+				Context:  map[string]any{"path": l.path, "id": l.id},
+			})
+		}
 	}
+
+	out = append(out, n.inactive(r)...)
 
 	// Lines can name an assignment that has no account yet.
 	for i := range r.Lines {
@@ -266,4 +301,42 @@ func complete(ctx context.Context, tx *db.Tx, rules []Stored) error {
 	}
 
 	return nil
+}
+
+// InactiveReference is a field of an active rule that names an archived record.
+type InactiveReference struct {
+	RuleID id.ID
+	// Type is account, contact, listing or taxRate.
+	Type string
+	ID   id.ID
+}
+
+// ListInactiveReferences returns the fields of active rules that name archived records, in the order of the rules.
+func ListInactiveReferences(ctx context.Context, tx *db.Tx) ([]InactiveReference, error) {
+	rules, err := loadRules(ctx, tx, "r.status = 'active'", nil)
+	if err != nil {
+		return nil, err
+	}
+
+	all := make([]*Rule, len(rules))
+	for i := range rules {
+		all[i] = &rules[i].Rule
+	}
+
+	n, err := loadNames(ctx, tx, all...)
+	if err != nil {
+		return nil, err
+	}
+
+	var out []InactiveReference
+
+	for _, r := range all {
+		for _, f := range n.inactive(r) {
+			kind, _ := f.Context["type"].(string)
+			named, _ := f.Context["id"].(id.ID)
+			out = append(out, InactiveReference{RuleID: r.ID, Type: kind, ID: named})
+		}
+	}
+
+	return out, nil
 }

@@ -21,10 +21,10 @@ const (
 	InTransit ItemKind = "depositInTransit"
 	// Outstanding is money out that was booked and that the bank has not seen by the day.
 	Outstanding ItemKind = "outstandingPayment"
-	// AtBank is money that the bank moved by the day and that is booked later.
+	// AtBank is money that the bank moved by the day and that is booked later: negative when it came in.
 	AtBank ItemKind = "atBankNotInBooks"
 	// AtOpening is money that was in transit or outstanding on the account's first day and that its opening counted
-	// nevertheless, because that was not known when it was made: positive when it was booked and not at the bank.
+	// nevertheless, because that was not known when it was made: negative when it was booked and not at the bank.
 	AtOpening ItemKind = "inTransitAtOpening"
 )
 
@@ -45,7 +45,7 @@ type Item struct {
 	Description   string      `json:"description"`
 	Booked        money.Cents `json:"booked" doc:"What the books have of it by the day, positive into the account."`
 	AtBank        money.Cents `json:"atBank" doc:"What bank records that are reconciled with it have by the day."`
-	Open          money.Cents `json:"open" doc:"Its part of the figure of its kind."`
+	Open          money.Cents `json:"open" doc:"Its part of the figure of its kind: booked less atBank; of inTransitAtOpening what takes it out of the opening. Added to the balance of the bank, all of them make the adjusted balance."`
 }
 
 // Comparison is the balance of an account at the bank at the end of a day, with the sums that explain the
@@ -57,7 +57,7 @@ type Comparison struct {
 
 // Adjusted returns the balance that the books should have according to the bank.
 func (c *Comparison) Adjusted() money.Cents {
-	return c.Cents + c.InTransit + c.Outstanding - c.AtBank - c.AtOpening
+	return c.Cents + c.InTransit + c.Outstanding + c.AtBank + c.AtOpening
 }
 
 // Against says which accounts are compared, and with which entries.
@@ -109,15 +109,15 @@ var itemsSQL = `
 				where n.team_id = @team and n.transaction_id = s.source_id and n.account_id = s.id and r.status = 'active'` + db.Fence + `) x
 		group by s.id, s.first, s.stated_at, s.source_id, s.opens
 	), item as (
-		select o.id as account_id, o.source_id, o.booked, o.seen,
+		select o.id as account_id, o.source_id, o.booked, o.seen, o.booked_at,
 			case when o.booked <> 0 and sign(o.booked - o.seen) = sign(o.booked)
 				then case when o.booked > 0 then 'depositInTransit' else 'outstandingPayment' end else 'atBankNotInBooks' end as kind,
-			case when o.booked <> 0 and sign(o.booked - o.seen) = sign(o.booked) then o.booked - o.seen else o.seen - o.booked end as open
+			o.booked - o.seen as open
 		from side o
 		where o.booked <> o.seen and not (o.opens and (o.booked_at <= o.first and not o.comes
 			or o.matched_by is not true and o.stated_at is not null and o.booked_at <= o.stated_at))
 		union all
-		select y.account_id, y.source_id, sum(y.open), 0, 'inTransitAtOpening', sum(y.open) from (
+		select y.account_id, y.source_id, sum(y.open), 0, null, 'inTransitAtOpening', -sum(y.open) from (
 			select o.id as account_id, o.source_id, o.before as open, o.first from side o where o.opens and o.comes and o.booked_at <= o.first
 			union all
 			select a.id, a.opening, a.counted + r.open, a.first from account_at a cross join lateral (` + lackSQL("a.id", "a.first") + `) r) y
@@ -239,6 +239,36 @@ func Largest(ctx context.Context, tx *db.Tx, a *Against, most int) ([]Item, erro
 		where g.place <= @most order by l.account_id, g.place`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read what bank and books do not have alike: %w", err)
+	}
+
+	return found, nil
+}
+
+// Aged is an item that was booked long ago and that the bank has not seen.
+type Aged struct {
+	Item
+	// BookedAt is the day on which the books moved the money.
+	BookedAt day.Day
+	// Count and Total are those of all such items of its kind, also of those that are not loaded.
+	Count int
+	Total money.Cents
+}
+
+// ListAged loads the items in transit and the outstanding ones that were booked before a day: of each kind those with the
+// largest amounts, at most so many.
+func ListAged(ctx context.Context, tx *db.Tx, a *Against, before day.Day, most int) ([]Aged, error) {
+	args := a.args(tx)
+	args["before"], args["most"] = before, most
+
+	found, err := db.Select[Aged](ctx, tx, itemsSQL+`, aged as (
+			select *, row_number() over w as place, count(*) over (partition by kind) as count, (sum(open) over (partition by kind))::bigint as total
+			from item where kind in ('depositInTransit', 'outstandingPayment') and booked_at < @before
+			window w as (partition by kind order by abs(open) desc, source_id))`+`, listed as (`+describedSQL+`)
+		select l.*, g.booked_at, g.count, g.total
+		from listed l join aged g on g.account_id = l.account_id and g.source_id is not distinct from l.source_id and g.kind = l.kind
+		where g.place <= @most order by l.kind, g.place`, args)
+	if err != nil {
+		return nil, fmt.Errorf("read what the bank has not seen for long: %w", err)
 	}
 
 	return found, nil

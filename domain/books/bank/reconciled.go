@@ -60,6 +60,7 @@ const (
 type Unmatched struct {
 	ID        id.ID
 	AccountID id.ID
+	Date      day.Day
 	Open      money.Cents
 }
 
@@ -82,7 +83,7 @@ func ListUnmatched(ctx context.Context, tx *db.Tx, s Span, by Order, most int) (
 
 	// Count and total are of all of them, whatever the limit.
 	rows, err := db.Select[row](ctx, tx, `
-		select u.id, u.account_id, u.open, count(*) over () as count, (sum(u.open) over ())::bigint as total from (
+		select u.id, u.account_id, u.date, u.open, count(*) over () as count, (sum(u.open) over ())::bigint as total from (
 			select r.*, a.first from (
 				select id, coalesce(banking_opening_at, '-infinity') as first from account where team_id = @team and id = any(@accounts::uuid[])`+db.Fence+`) a
 			cross join lateral (

@@ -19,8 +19,8 @@ type BankLeg struct {
 	StatementBalance    money.Cents   `json:"statementBalance" doc:"The latest balance that the bank stated, or the opening balance, with its movements since."`
 	DepositsInTransit   money.Cents   `json:"depositsInTransit" doc:"Booked and not matched with a bank record by the day."`
 	OutstandingPayments money.Cents   `json:"outstandingPayments" doc:"Booked and not matched; negative."`
-	AtBankNotInBooks    money.Cents   `json:"atBankNotInBooks" doc:"At the bank by the day, matched, and booked on a later day; as the bank moved it. The adjusted balance is without it."`
-	InTransitAtOpening  money.Cents   `json:"inTransitAtOpening" doc:"In transit or outstanding on the accounts' first days and counted by their openings, because that was found out after them. The adjusted balance is without it; banking-init takes it out of the opening."`
+	AtBankNotInBooks    money.Cents   `json:"atBankNotInBooks" doc:"At the bank by the day, matched, and booked on a later day: negative for money in."`
+	InTransitAtOpening  money.Cents   `json:"inTransitAtOpening" doc:"In transit or outstanding on the accounts' first days and counted by their openings, because that was found out after them: negative for money in. banking-init takes it out of the opening."`
 	AdjustedBalance     money.Cents   `json:"adjustedBalance"`
 	Accounts            []BankAccount `json:"accounts"`
 
@@ -54,15 +54,6 @@ type Uncleared struct {
 	Description   string        `json:"description"`
 	Booked        Figure        `json:"booked"`
 	Open          money.Cents   `json:"open" doc:"The part that is in the figure of its kind."`
-}
-
-// Effect returns the amount that the item adds to the statement balance on the way to the adjusted one.
-func (u *Uncleared) Effect() money.Cents {
-	if u.Kind == bank.AtBank || u.Kind == bank.AtOpening {
-		return -u.Open
-	}
-
-	return u.Open
 }
 
 // Timing returns the amount that all items of the account add to the statement balance on the way to the adjusted

@@ -97,10 +97,10 @@ func (m *bankModel) figures(date string) figures {
 	}
 
 	if m.first != "" && date >= dayBefore(m.first) {
-		out.atOpening = m.counted + m.found()
+		out.atOpening = -m.counted - m.found()
 	}
 
-	out.adjusted = out.held + out.transit + out.outstanding - out.atBank - out.atOpening
+	out.adjusted = out.held + out.transit + out.outstanding + out.atBank + out.atOpening
 	out.difference = out.adjusted - out.book
 
 	return out
@@ -149,7 +149,7 @@ func (m *bankModel) place(s *source, date, statedAt string, out *figures) {
 	switch open := booked - seen; {
 	case open == 0:
 	case booked == 0:
-		out.atBank += seen
+		out.atBank -= seen
 	case open > 0:
 		out.transit += open
 	default:

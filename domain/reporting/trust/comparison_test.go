@@ -152,7 +152,7 @@ func TestABankDateBeforeTheBookDate(t *testing.T) {
 	c.match(c.record("2026-09-30", -20000, "Bill"), c.expense("2026-10-01", 20000))
 
 	c.wantFigures("2026-09-29", figures{held: 50000, book: 50000, adjusted: 50000})
-	c.wantFigures("2026-09-30", figures{held: 30000, book: 50000, atBank: -20000, adjusted: 50000})
+	c.wantFigures("2026-09-30", figures{held: 30000, book: 50000, atBank: 20000, adjusted: 50000})
 	c.wantFigures("2026-10-01", figures{held: 30000, book: 30000, adjusted: 30000})
 }
 
@@ -181,8 +181,8 @@ func TestAnOpeningDepositCountsOnceWhereAnAccountBegins(t *testing.T) {
 		c.Get("/accounts/"+c.bank.String()+"/summary?dateRange=2026").Want(200).WantFields("totals", whole.Object{"unmatchedTransactionsBalance": 0})
 
 		c.match(c.record("2026-02-03", 30000, "Deposit"), deposit)
-		c.wantFigures("2026-02-02", figures{held: 100000, book: 100000, transit: 30000, atOpening: 30000, adjusted: 100000})
-		c.wantFigures("2026-02-03", figures{held: 130000, book: 100000, atOpening: 30000, adjusted: 100000})
+		c.wantFigures("2026-02-02", figures{held: 100000, book: 100000, transit: 30000, atOpening: -30000, adjusted: 100000})
+		c.wantFigures("2026-02-03", figures{held: 130000, book: 100000, atOpening: -30000, adjusted: 100000})
 
 		c.begin("2026-02-01", 100000)
 		c.wantFigures("2026-02-02", figures{held: 100000, book: 130000, transit: 30000, adjusted: 130000})
@@ -256,7 +256,7 @@ func TestARecordBeforeAnAccountBegan(t *testing.T) {
 	c.wantFigures("2026-02-01", figures{held: 100000, book: 100000, adjusted: 100000})
 
 	c.Post("/bank-records/"+record.String()+"/unreconcile", whole.Object{}).Want(200)
-	c.wantFigures("2026-02-01", figures{held: 100000, book: 100000, transit: 30000, atOpening: 30000, adjusted: 100000})
+	c.wantFigures("2026-02-01", figures{held: 100000, book: 100000, transit: 30000, atOpening: -30000, adjusted: 100000})
 
 	// Beginning again excludes the record, so the deposit is in transit.
 	c.begin("2026-02-01", 100000)
@@ -269,10 +269,10 @@ func TestAPaymentBookedAfterAnAccountBegan(t *testing.T) {
 	t.Parallel()
 	c := newCompared(t)
 	c.match(c.record("2026-01-30", -300, "Bill"), c.expense("2026-02-05", 300))
-	c.wantFigures("2026-02-01", figures{held: -300, atBank: -300})
+	c.wantFigures("2026-02-01", figures{held: -300, atBank: 300})
 
 	c.begin("2026-02-01", 10000)
-	c.wantFigures("2026-02-01", figures{held: 10000, book: 10300, atBank: -300, adjusted: 10300})
+	c.wantFigures("2026-02-01", figures{held: 10000, book: 10300, atBank: 300, adjusted: 10300})
 	c.wantFigures("2026-02-05", figures{held: 10000, book: 10000, adjusted: 10000})
 }
 

@@ -44,6 +44,8 @@ type guestSelection struct {
 	channels   []string
 	search     string
 	settled    bool
+	// withoutParty leaves out entries of owners and of the manager.
+	withoutParty bool
 	// balancesOnly reads only the open amounts, as payments, without charges.
 	balancesOnly bool
 }
@@ -66,6 +68,10 @@ func (s *guestSelection) guestTablesSQL(team id.ID) (with string, args db.Args) 
 	}
 	q := page.Query{Where: []string{"true"}, Args: args}
 	q.Refs("e.listing_id", s.listingIDs)
+
+	if s.withoutParty {
+		q.And("e.party is null", nil)
+	}
 
 	// Channels select stays, so money without a reservation is left out.
 	of := ""

@@ -267,7 +267,7 @@ func (p *position) findListingWarnings(
 
 	behind := p.drilldownFilter()
 	behind.ListingIDs = page.RefsTo(listingID)
-	found.checkGuests(cells, behind)
+	found.checkGuests(p, cells, behind)
 
 	for _, c := range costs {
 		if ptr.Value(c.ListingID) == listingID {
@@ -275,5 +275,5 @@ func (p *position) findListingWarnings(
 		}
 	}
 
-	return found.render(p.chart)
+	return found.render(p)
 }

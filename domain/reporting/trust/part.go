@@ -25,4 +25,6 @@ var (
 )
 
 // Part returns the part of the reports on the money in the trust.
-func Part() parts.Part { return parts.Part{Endpoints: endpoints(), Exports: exports()} }
+func Part() parts.Part {
+	return parts.Part{Endpoints: endpoints(), Exports: exports(), Closing: checkClosing}
+}

@@ -26,6 +26,8 @@ type position struct {
 	guests    []guestCell
 	// guestsOf are the places in guests of a listing's cells.
 	guestsOf map[id.ID][]int
+	// origins say where the money of cancelled stays, and of none, comes from.
+	origins map[id.ID]guestOrigin
 }
 
 type accountKey struct {
@@ -89,6 +91,10 @@ func loadPosition(
 		currency:     currency,
 		balancesOnly: true,
 	}); err != nil {
+		return nil, err
+	}
+
+	if p.origins, err = loadOrigins(ctx, tx, p, c.claimAccounts(ClaimGuests), p.guests); err != nil {
 		return nil, err
 	}
 

@@ -118,7 +118,7 @@ func Read(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
 		found.add(WarnNegativeManager, WarningItem{Figure: manager})
 	}
 
-	found.checkGuests(p.guests, p.drilldownFilter())
+	found.checkGuests(p, p.guests, p.drilldownFilter())
 	found.checkBanks(bank)
 
 	for _, f := range p.foreignBanks() {
@@ -126,19 +126,20 @@ func Read(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
 	}
 
 	// The rest needs entries and payments that the legs do not have.
-	if err := found.checkOperatingCosts(ctx, tx, p); err != nil {
+	for _, check := range []func(ctx context.Context, tx *db.Tx, p *position) error{
+		found.checkOperatingCosts, found.checkElimination, found.checkPayments, found.checkBelowZero, found.checkDeposits,
+		found.checkBills, found.checkRules, found.checkTemplates,
+	} {
+		if err := check(ctx, tx, p); err != nil {
+			return nil, err
+		}
+	}
+
+	if err := found.checkAged(ctx, tx, p, bank); err != nil {
 		return nil, err
 	}
 
-	if err := found.checkElimination(ctx, tx, p); err != nil {
-		return nil, err
-	}
-
-	if err := found.checkPayments(ctx, tx, p); err != nil {
-		return nil, err
-	}
-
-	out.Warnings = found.render(p.chart)
+	out.Warnings = found.render(p)
 
 	return out, nil
 }

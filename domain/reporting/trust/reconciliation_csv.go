@@ -39,6 +39,11 @@ type trustLine struct {
 	contact     string
 	reservation *id.ID
 	transaction *id.ID
+	journal     *id.ID
+	bankRecord  *id.ID
+	rule        *id.ID
+	template    *id.ID
+	since       *day.Day
 	date        *day.Day
 	description string
 	cents       money.Cents
@@ -81,7 +86,12 @@ func trustCells(t *Reconciliation) []export.GoColumn[trustLine] {
 		export.FromRow("contact", csv.Text, func(l *trustLine) any { return l.contact }),
 		export.FromRow("reservationId", csv.ID, func(l *trustLine) any { return orNil(l.reservation) }),
 		export.FromRow("transactionId", csv.ID, func(l *trustLine) any { return orNil(l.transaction) }),
+		export.FromRow("journalId", csv.ID, func(l *trustLine) any { return orNil(l.journal) }),
+		export.FromRow("bankRecordId", csv.ID, func(l *trustLine) any { return orNil(l.bankRecord) }),
+		export.FromRow("bankRuleId", csv.ID, func(l *trustLine) any { return orNil(l.rule) }),
+		export.FromRow("recurringTemplateId", csv.ID, func(l *trustLine) any { return orNil(l.template) }),
 		export.FromRow("transactionDate", csv.Date, func(l *trustLine) any { return l.date }),
+		export.FromRow("since", csv.Date, func(l *trustLine) any { return l.since }),
 		export.FromRow("description", csv.Text, func(l *trustLine) any { return l.description }),
 		export.FromRow("amount", csv.Amount, func(l *trustLine) any { return l.cents }),
 		export.FromRow("currency", csv.Currency, func(*trustLine) any { return string(t.Currency) }),
@@ -137,6 +147,12 @@ func warningLines(w *Warning, accounts map[id.ID]*account.Ref, places map[id.ID]
 			periodID:    item.OwnershipPeriodID,
 			reservation: item.ReservationID,
 			transaction: item.TransactionID,
+			journal:     item.JournalID,
+			contactID:   item.ContactID,
+			bankRecord:  item.BankRecordID,
+			rule:        item.BankRuleID,
+			template:    item.TemplateID,
+			since:       item.Since,
 			description: w.Message,
 			cents:       item.CentTotal,
 		}
@@ -144,11 +160,20 @@ func warningLines(w *Warning, accounts map[id.ID]*account.Ref, places map[id.ID]
 			line.listing = places[*item.ListingID]
 		}
 
-		if item.AccountID != nil {
-			line.account = accounts[*item.AccountID]
+		if item.ContactID != nil {
+			line.contact = places[*item.ContactID]
 		}
 
-		for _, v := range []*id.ID{item.ReservationID, item.TransactionID, item.BankRecordID} {
+		if item.AccountID != nil {
+			line.account = accounts[*item.AccountID]
+			if line.account == nil {
+				line.account = &account.Ref{ID: *item.AccountID, Name: places[*item.AccountID]}
+			}
+		}
+
+		for _, v := range []*id.ID{
+			item.ReservationID, item.TransactionID, item.JournalID, item.BankRecordID, item.BankRuleID, item.TemplateID,
+		} {
 			if v != nil && places[*v] != "" {
 				line.description += ": " + places[*v]
 			}
@@ -195,12 +220,12 @@ func bankLines(a *BankAccount) []trustLine {
 		cents:   a.StatementBalance,
 	}}
 
-	// Keep what is left of each kind, in the signs of the rows.
+	// Keep what is left of each kind.
 	rest := map[bank.ItemKind]money.Cents{
 		bank.InTransit:   a.DepositsInTransit,
 		bank.Outstanding: a.OutstandingPayments,
-		bank.AtBank:      -a.AtBankNotInBooks,
-		bank.AtOpening:   -a.InTransitAtOpening,
+		bank.AtBank:      a.AtBankNotInBooks,
+		bank.AtOpening:   a.InTransitAtOpening,
 	}
 
 	names := map[bank.ItemKind]string{}
@@ -211,7 +236,7 @@ func bankLines(a *BankAccount) []trustLine {
 	// Then the items that the report lists, and after them the rest, in the order of the kinds.
 	for i := range a.Uncleared {
 		u := &a.Uncleared[i]
-		rest[u.Kind] -= u.Effect()
+		rest[u.Kind] -= u.Open
 		lines = append(lines, trustLine{
 			leg:         legBank,
 			row:         names[u.Kind],
@@ -219,7 +244,7 @@ func bankLines(a *BankAccount) []trustLine {
 			transaction: u.TransactionID,
 			date:        &u.Date,
 			description: u.Description,
-			cents:       u.Effect(),
+			cents:       u.Open,
 		})
 	}
 
@@ -360,8 +385,12 @@ func loadPlaces(ctx context.Context, tx *db.Tx, warnings []Warning) (map[id.ID]s
 				item.ListingID,
 				item.ReservationID,
 				item.TransactionID,
+				item.JournalID,
 				item.AccountID,
+				item.ContactID,
 				item.BankRecordID,
+				item.BankRuleID,
+				item.TemplateID,
 			} {
 				if v != nil {
 					ids = append(ids, *v)
@@ -384,6 +413,14 @@ func loadPlaces(ctx context.Context, tx *db.Tx, warnings []Warning) (map[id.ID]s
 		select id, concat_ws(' ', date, nullif(description, '')) from transaction where team_id = @team and id = any(@ids)
 		union all
 		select id, concat_ws(' ', code, name) from account where team_id = @team and id = any(@ids)
+		union all
+		select id, name from contact where team_id = @team and id = any(@ids)
+		union all
+		select id, concat_ws(' ', date, nullif(description, '')) from journal where team_id = @team and id = any(@ids)
+		union all
+		select id, name from bank_rule where team_id = @team and id = any(@ids)
+		union all
+		select id, coalesce(nullif(description, ''), 'Recurring ' || type) from transaction_template where team_id = @team and id = any(@ids)
 		union all
 		`+bank.Titles,
 		db.Args{"team": tx.Team, "ids": ids})

@@ -161,14 +161,14 @@ func banksTable(leg *BankLeg) paper.ReportTable {
 	for i := range leg.Accounts {
 		a := &leg.Accounts[i]
 
-		// What only the bank has, and what was in transit at the opening, lowers the adjusted balance.
+		// The steps add up to the adjusted balance.
 		row := paper.ReportRow{Cells: []any{
 			accountName(&a.Account),
 			nil,
 			a.StatementBalance,
 			a.DepositsInTransit,
 			a.OutstandingPayments,
-			-a.AtBankNotInBooks - a.InTransitAtOpening,
+			a.AtBankNotInBooks + a.InTransitAtOpening,
 			a.AdjustedBalance,
 			a.BookBalance.CentTotal,
 			a.Difference,
@@ -195,7 +195,7 @@ func banksTable(leg *BankLeg) paper.ReportTable {
 		leg.StatementBalance,
 		leg.DepositsInTransit,
 		leg.OutstandingPayments,
-		-leg.AtBankNotInBooks - leg.InTransitAtOpening,
+		leg.AtBankNotInBooks + leg.InTransitAtOpening,
 		leg.AdjustedBalance,
 		books,
 		differences,
@@ -226,9 +226,9 @@ func unclearedTable(leg *BankLeg) paper.ReportTable {
 			u := &a.Uncleared[n]
 			t.Rows = append(t.Rows, paper.ReportRow{
 				Level: 1,
-				Cells: []any{orText(u.Description, "No description"), u.Date.String(), u.Booked.CentTotal, u.Effect()},
+				Cells: []any{orText(u.Description, "No description"), u.Date.String(), u.Booked.CentTotal, u.Open},
 			})
-			rest -= u.Effect()
+			rest -= u.Open
 		}
 
 		if rest != 0 {
@@ -538,7 +538,9 @@ func warningsTable(warnings []Warning, places map[id.ID]string) []paper.ReportTa
 	t := paper.ReportTable{
 		Title: "Warnings",
 		Columns: append(
-			[]paper.ReportColumn{paper.TextColumn("Finding"), {Head: "Count", Kind: paper.ReportInteger}},
+			[]paper.ReportColumn{
+				paper.TextColumn("Finding"), {Head: "Count", Kind: paper.ReportInteger}, paper.DateColumn("Since"),
+			},
 			paper.AmountColumns("Amount")...,
 		),
 	}
@@ -547,7 +549,7 @@ func warningsTable(warnings []Warning, places map[id.ID]string) []paper.ReportTa
 		w := &warnings[i]
 		t.Rows = append(t.Rows, paper.ReportRow{
 			Style: paper.WarningRow,
-			Cells: []any{w.Message, w.Count, w.Total},
+			Cells: []any{w.Message, w.Count, nil, w.Total},
 		})
 
 		// Name the first places, which are the largest. The others are one row.
@@ -555,15 +557,20 @@ func warningsTable(warnings []Warning, places map[id.ID]string) []paper.ReportTa
 		rest := w.Total
 
 		for n := range shown {
+			var since any
+			if shown[n].Since != nil {
+				since = shown[n].Since.String()
+			}
+
 			t.Rows = append(t.Rows, paper.ReportRow{
 				Level: 1,
-				Cells: []any{placeName(&shown[n], places), nil, shown[n].CentTotal},
+				Cells: []any{placeName(&shown[n], places), nil, since, shown[n].CentTotal},
 			})
 			rest -= shown[n].CentTotal
 		}
 
 		if more := w.Count - len(shown); more > 0 {
-			t.Rows = append(t.Rows, paper.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("%d more", more), nil, rest}})
+			t.Rows = append(t.Rows, paper.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("%d more", more), nil, nil, rest}})
 		}
 	}
 
@@ -575,10 +582,14 @@ func placeName(item *WarningItem, places map[id.ID]string) string {
 	var parts []string
 
 	for _, v := range []*id.ID{
+		item.BankRuleID,
+		item.TemplateID,
 		item.AccountID,
+		item.ContactID,
 		item.ListingID,
 		item.ReservationID,
 		item.TransactionID,
+		item.JournalID,
 		item.BankRecordID,
 	} {
 		if v != nil && strings.TrimSpace(places[*v]) != "" {

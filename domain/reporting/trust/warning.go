@@ -36,6 +36,16 @@ const (
 	WarnStillBooked      WarningCode = "paymentStillBooked"
 	WarnUnknownPayment   WarningCode = "paymentUnknown"
 	WarnWaitingPayment   WarningCode = "paymentAwaitingApproval"
+	WarnBelowZero        WarningCode = "trustAccountBelowZero"
+	WarnWasBelowZero     WarningCode = "trustAccountWasBelowZero"
+	WarnUnassigned       WarningCode = "unassignedGuestMoney"
+	WarnCancelledStay    WarningCode = "cancelledStayMoney"
+	WarnKeptDeposit      WarningCode = "depositHeldAfterStay"
+	WarnAgedTransit      WarningCode = "depositInTransitOver90Days"
+	WarnAgedOutstanding  WarningCode = "outstandingPaymentOver90Days"
+	WarnInactiveOnBill   WarningCode = "inactiveReferenceOnBill"
+	WarnInactiveInRule   WarningCode = "inactiveReferenceInRule"
+	WarnInactiveTemplate WarningCode = "inactiveReferenceInTemplate"
 )
 
 // warningItems is the greatest number of places of a finding that are shown.
@@ -59,6 +69,16 @@ func (WarningCode) Enum() []string {
 		string(WarnStillBooked),
 		string(WarnUnknownPayment),
 		string(WarnWaitingPayment),
+		string(WarnBelowZero),
+		string(WarnWasBelowZero),
+		string(WarnUnassigned),
+		string(WarnCancelledStay),
+		string(WarnKeptDeposit),
+		string(WarnAgedTransit),
+		string(WarnAgedOutstanding),
+		string(WarnInactiveOnBill),
+		string(WarnInactiveInRule),
+		string(WarnInactiveTemplate),
 	}
 }
 
@@ -69,6 +89,7 @@ type Warning struct {
 	Message  string           `json:"message"`
 	Count    int              `json:"count"`
 	Total    money.Cents      `json:"total"`
+	Currency money.Currency   `json:"currency"`
 	Items    []WarningItem    `json:"items" doc:"At most 100, the largest amounts first."`
 }
 
@@ -78,9 +99,15 @@ type WarningItem struct {
 	OwnershipPeriodID *id.ID `json:"ownershipPeriodId"`
 	ReservationID     *id.ID `json:"reservationId"`
 	TransactionID     *id.ID `json:"transactionId"`
+	JournalID         *id.ID `json:"journalId"`
 	AccountID         *id.ID `json:"accountId"`
+	ContactID         *id.ID `json:"contactId"`
 	BankRecordID      *id.ID `json:"bankRecordId"`
+	BankRuleID        *id.ID `json:"bankRuleId"`
+	TemplateID        *id.ID `json:"recurringTemplateId"`
 	Figure
+
+	Since *day.Day `json:"since" doc:"The day on which it began, as far as it is known."`
 
 	// stay and behind are the data of the drill-down, which is made only for items that are shown.
 	stay   *stayBalance
@@ -123,6 +150,34 @@ func warningText(code WarningCode) (severity finding.Severity, message string) {
 		return finding.Warning, "Payout is booked and waits for a second person: the bank has more than the books"
 	}
 
+	return waitingText(code)
+}
+
+// waitingText returns the severity and the text of a finding on money that waits for somebody to settle it.
+func waitingText(code WarningCode) (severity finding.Severity, message string) {
+	switch code { //nolint:exhaustive // warningText has the others
+	case WarnBelowZero:
+		return finding.Error, "Trust account is below zero in the books: somebody else's money is spent"
+	case WarnWasBelowZero:
+		return finding.Warning, "Trust account was below zero in the books on a day of the month"
+	case WarnUnassigned:
+		return finding.Warning, "Guest money belongs to no reservation"
+	case WarnCancelledStay:
+		return finding.Warning, "Money is held for a stay that was cancelled"
+	case WarnKeptDeposit:
+		return finding.Warning, "Security deposit is open after the stay"
+	case WarnAgedTransit:
+		return finding.Warning, "Deposit has been in transit for more than 90 days"
+	case WarnAgedOutstanding:
+		return finding.Warning, "Payment has been outstanding for more than 90 days"
+	case WarnInactiveOnBill:
+		return finding.Warning, "Open bill names an archived record"
+	case WarnInactiveInRule:
+		return finding.Warning, "Bank rule names an archived record"
+	case WarnInactiveTemplate:
+		return finding.Warning, "Recurring template names an archived record"
+	}
+
 	return finding.Warning, ""
 }
 
@@ -154,8 +209,8 @@ func (f findings) add(code WarningCode, items ...WarningItem) {
 	}
 }
 
-// render returns the findings in the order of their codes.
-func (f findings) render(c *chart) []Warning {
+// render returns the findings of a position in the order of their codes.
+func (f findings) render(p *position) []Warning {
 	out := []Warning{}
 
 	for _, name := range WarningCode("").Enum() {
@@ -165,7 +220,7 @@ func (f findings) render(c *chart) []Warning {
 		}
 
 		items := f[code].items
-		w := Warning{Code: code, Count: f[code].count, Total: f[code].total}
+		w := Warning{Code: code, Count: f[code].count, Total: f[code].total, Currency: p.currency}
 		w.Severity, w.Message = warningText(code)
 
 		// The largest amounts first, whatever their sign.
@@ -177,7 +232,7 @@ func (f findings) render(c *chart) []Warning {
 		w.Items = items[:min(len(items), warningItems)]
 		for i := range w.Items {
 			if item := &w.Items[i]; item.stay != nil {
-				item.Figure = c.sumStays([]stayBalance{*item.stay}, *item.behind)
+				item.Figure = p.chart.sumStays([]stayBalance{*item.stay}, *item.behind)
 			}
 		}
 
@@ -207,13 +262,14 @@ func (f findings) checkOwners(l *OwnerListing, date day.Day) {
 
 		// An ownership that has ended should be paid out.
 		if p.CentTotal != 0 && p.EndAt != nil && !p.EndAt.After(date) {
+			item.Since = p.EndAt
 			f.add(WarnFormerOwner, item)
 		}
 	}
 }
 
 // checkGuests adds the findings on the balances of stays. The cells come from the entries of the selection behind.
-func (f findings) checkGuests(cells []guestCell, behind report.Selection) {
+func (f findings) checkGuests(p *position, cells []guestCell, behind report.Selection) {
 	for _, s := range sumByStay(cells) {
 		item := WarningItem{
 			ListingID:     idOrNil(s.listingID),
@@ -224,11 +280,17 @@ func (f findings) checkGuests(cells []guestCell, behind report.Selection) {
 		}
 		switch {
 		case s.status == report.Departed:
+			item.Since = s.checkOut
 			f.add(WarnDepartedGuest, item)
+		case s.status == report.Cancelled && s.total > 0:
+			item.Since = p.origins[s.reservationID].Since
+			f.add(WarnCancelledStay, item)
 		case s.status == report.Upcoming && s.total < 0:
 			f.add(WarnUpcomingDebit, item)
 		}
 	}
+
+	f.add(WarnUnassigned, p.findUnassigned(ClaimGuests, cells, p.origins, behind)...)
 }
 
 // checkBanks adds the findings on differences between banks and books.
@@ -259,6 +321,7 @@ func (f findings) checkBanks(leg *BankLeg) {
 			open.items = append(open.items, WarningItem{
 				AccountID:    &u.AccountID,
 				BankRecordID: &u.ID,
+				Since:        &u.Date,
 				Figure:       Figure{CentTotal: u.Open},
 			})
 		}
@@ -311,6 +374,7 @@ func (f findings) checkPayments(ctx context.Context, tx *db.Tx, p *position) err
 		Refused       bool
 		Waits         bool
 		Missing       money.Cents
+		Since         day.Day
 	}
 
 	rows, err := db.Select[payment](ctx, tx, `
@@ -318,7 +382,8 @@ func (f findings) checkPayments(ctx context.Context, tx *db.Tx, p *position) err
 			select n.payment_id, n.transaction_id, n.funding_account_id, n.refused, n.code, n.missing from payment_not_received n
 			where n.team_id = @team and n.missing > 0 and n.currency = @currency and n.funding_account_id = any(@banks::uuid[])
 		)
-		select n.transaction_id, n.funding_account_id as account_id, n.refused, n.code = 'paymentAwaitingApproval' as waits, n.missing
+		select n.transaction_id, n.funding_account_id as account_id, n.refused, n.code = 'paymentAwaitingApproval' as waits, n.missing,
+			coalesce(t.payment_date, t.date) as since
 		from missing n join transaction t on t.team_id = @team and t.id = n.transaction_id
 		where coalesce(t.payment_date, t.date) <= @date order by n.payment_id`,
 		db.Args{"team": tx.Team, "date": p.date, "currency": p.currency, "banks": p.chart.claimAccounts(ClaimBank)})
@@ -345,6 +410,7 @@ func (f findings) checkPayments(ctx context.Context, tx *db.Tx, p *position) err
 			TransactionID: &r.TransactionID,
 			AccountID:     &r.AccountID,
 			Figure:        Figure{CentTotal: r.Missing, Drilldown: &d},
+			Since:         &r.Since,
 		})
 	}
 
@@ -357,11 +423,12 @@ func (f findings) checkOperatingCosts(ctx context.Context, tx *db.Tx, p *positio
 		TransactionID id.ID
 		ListingID     id.ID
 		Total         money.Cents
+		Since         day.Day
 	}
 
 	// An expense counts if its entries also take money off a trust bank account.
 	rows, err := db.Select[cost](ctx, tx, `
-		select e.transaction_id, e.listing_id, sum(e.cent_total)::bigint as total
+		select e.transaction_id, e.listing_id, sum(e.cent_total)::bigint as total, min(e.txn_at) as since
 		from ledger_entry e join transaction t on t.team_id = @team and t.id = e.transaction_id and t.type = 'expense'
 		where e.team_id = @team and e.txn_at between @first and @date and e.ledger = 'trust' and e.status = 'active' and e.currency = @currency
 			and e.party = 'manager' and e.account_id = any(@costs::uuid[])
@@ -394,6 +461,7 @@ func (f findings) checkOperatingCosts(ctx context.Context, tx *db.Tx, p *positio
 			ListingID:     idOrNil(r.ListingID),
 			TransactionID: &r.TransactionID,
 			Figure:        Figure{CentTotal: r.Total, Drilldown: &d},
+			Since:         &r.Since,
 		})
 	}
 

@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
 )
@@ -34,6 +35,8 @@ type Closing struct {
 	Actor     Actor       `json:"actor"`
 	ActionID  id.ID       `json:"actionId" doc:"Audit action."`
 	CreatedAt day.Instant `json:"createdAt"`
+
+	Issues []finding.Finding `json:"issues,omitzero" db:"-" doc:"In the answer to a closing alone: what is open in the days that it closes, with context.centTotal, currency and count."`
 }
 
 // Actor is the user who closed or reopened the books.
@@ -80,7 +83,8 @@ func (h handler) closingEndpoints() []api.Endpoint {
 				"with 400 for a date after tomorrow, for softClosedAt before booksClosedAt and for a poster who has " +
 				"no access to the team; 409 JOURNAL_RECALCULATION_PENDING when days would be closed for which " +
 				"journals are still to be derived. Reopening derives the journals that the closed books had kept as " +
-				"they are.",
+				"they are. What is open in the closed days refuses nothing and is in `issues`: findings of the trust " +
+				"reconciliation, statements that are not published, lines without an account.",
 			Scopes: []string{"general-ledger:manage"},
 		}, h.closeBooks),
 		api.Read(api.Endpoint{
@@ -168,9 +172,35 @@ func (h handler) closeBooks(ctx context.Context, tx *db.Tx, in *closeInput) (*Cl
 
 	q := closings(tx)
 	q.And("c.id = @id", db.Args{"id": closing.ID})
+
 	made, err := db.Get[Closing](ctx, tx, q.SQL(""), q.Args)
+	if err != nil {
+		return nil, fmt.Errorf("read the closing: %w", err)
+	}
+
+	made.Issues, err = h.findIssues(ctx, tx, from, to)
 
 	return &made, err
+}
+
+// findIssues returns what the nouns find in the days that a closing closes for all or for most users. It is empty for one
+// that closes no day.
+func (h handler) findIssues(ctx context.Context, tx *db.Tx, from, to Books) ([]finding.Finding, error) {
+	found := []finding.Finding{}
+	if !later(to.openToAll(), from.openToAll()) && !later(to.BooksClosedAt, from.BooksClosedAt) {
+		return found, nil
+	}
+
+	for _, check := range h.Closing {
+		more, err := check(ctx, tx, from.BooksClosedAt, *to.openToAll())
+		if err != nil {
+			return nil, err
+		}
+
+		found = append(found, more...)
+	}
+
+	return found, nil
 }
 
 // apply returns how the books are closed after the change. No day after last may be closed.

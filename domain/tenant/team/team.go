@@ -293,6 +293,8 @@ type Config struct {
 	Extractable []string
 	// Waits are what waits for a person in the rows of other nouns.
 	Waits []parts.Wait
+	// Closing are the checks of the nouns when the books are closed.
+	Closing []parts.ClosingCheck
 }
 
 // handler answers the requests.
