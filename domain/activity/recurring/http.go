@@ -37,15 +37,12 @@ func endpoints() []api.Endpoint {
 			DryRun:  true,
 			Also:    operation.Answers[RunPreview](),
 			Doc: "Starts an operation of type recurring-transaction-run that makes a transaction for each of the " +
-				"`dates`, or for every due date when `dates` is null, with those that are held back. A date that has " +
-				"one already is passed over. Each date is made by itself: one that a lock refuses goes to `heldBack` " +
-				"of the template and keeps no other from being made; when `dates` are named, any other refusal " +
-				"refuses the request, and nothing is made. Of all that is due, each task of the operation makes at " +
-				"most 1000 instances with at most 20000 lines together, the earliest first; `dates` with more " +
-				"lines are refused with `tooManyLines`. A dry run makes those of the first task in the request, " +
-				"answers 200 with the transactions and with what is held back, and keeps nothing. Failures in order: " +
-				"404; `tooManyLines`; `transactionInactive` for an archived template; in a dry run those of " +
-				"createTransaction save the locks.",
+				"`dates`, or for every due date and those held back when `dates` is null. A date that has one is " +
+				"passed over. A date that a lock refuses goes to `heldBack` of the template; any other refusal of " +
+				"`dates` that are named refuses the request. Each task makes at most 1000 instances with at most " +
+				"20000 lines together; `dates` with more are refused with `tooManyLines`. A dry run answers 200 with " +
+				"those of the first task. Failures in order: 404; `tooManyLines`; `transactionInactive` for an " +
+				"archived template; in a dry run those of createTransaction save the locks.",
 		}, startRun, runNow)
 	}
 

@@ -45,7 +45,7 @@ type Template struct {
 
 	PatternFormatted          string            `json:"patternFormatted" db:"-" doc:"The pattern in words."`
 	NextTransactionInstanceAt *day.Day          `json:"nextTransactionInstanceAt" db:"-" doc:"The first date that is still to come; null when there is none."`
-	Issues                    []finding.Finding `json:"issues" doc:"inactiveReference for each archived record that it names: context.path leads to the field, context.id is the id."`
+	Issues                    []finding.Finding `json:"issues" doc:"inactiveReference: an archived record is named at context.path."`
 
 	InstancesCount int64 `json:"instancesCount" doc:"Transactions that the template has made and that were not deleted."`
 

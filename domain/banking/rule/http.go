@@ -55,8 +55,8 @@ func endpoints(used *parts.Usage) []api.Endpoint {
 			Doc: "What rules would make of the open bank records of some days: movements on bank accounts that " +
 				"count and are reconciled with nothing, the newest first. A rule of the body and those of " +
 				"bankRuleIds are taken as active; without either, all active rules are. Nothing is booked. At most " +
-				"10000 records are looked at, fewer when the rules have very many conditions; `cut` says that " +
-				"there are more. Fails with 400 as createBankRule does, below rule, and for unknown rules and " +
+				"10000 records are looked at, fewer with very many conditions; `cut` says that there are more. " +
+				"Fails with 400 as createBankRule does, below rule, and for unknown rules and " +
 				"accounts.",
 		}, preview),
 		api.Read(api.Endpoint{

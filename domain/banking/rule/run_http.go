@@ -42,11 +42,10 @@ func runEndpoints(tag string) []api.Endpoint {
 			Also:    operation.Answers[RunPreview](),
 			Doc: "Starts an operation of type bank-rule-run that books the open records of bankRecordIds that the " +
 				"rule takes, or all that it takes, and reconciles each with its transaction, whatever the rule's " +
-				"mode and status. What is refused for one record, by closed books for example, keeps the others " +
-				"from nothing. A record for which transactions match, or that can be there twice, is skipped and " +
-				"left to a person. The rule cannot be changed until the run has finished. A dry run does so in the " +
-				"request for the first 250 records, answers 200 with what became of each and keeps nothing. Fails " +
-				"with 404, and with 400 for unknown records.",
+				"mode and status. A refusal of one record keeps no other back. A record for which transactions " +
+				"match, or that can be there twice, is left to a person. The rule cannot be changed until the run " +
+				"has finished. A dry run answers 200 with what became of the first 250 records. Fails with 404, and " +
+				"with 400 for unknown records.",
 		}, startRun, runNow),
 		api.Read(api.Endpoint{
 			Method:  http.MethodGet,

@@ -21,7 +21,7 @@ type Stored struct {
 
 	VendorContact *contact.Ref      `json:"vendorContact" db:"-" doc:"Null when there is none, or it is gone."`
 	Accounts      []account.Ref     `json:"accounts" db:"-" doc:"The accounts of accountIds that still exist."`
-	Issues        []finding.Finding `json:"issues" db:"-" doc:"What keeps the rule from booking, and inactiveReference for archived records: context.path leads to the field, context.id is the id that it names."`
+	Issues        []finding.Finding `json:"issues" db:"-" doc:"What keeps the rule from booking, and inactiveReference: context.path leads to the field, context.id is the id that it names."`
 	CreatedAt     day.Instant       `json:"createdAt"`
 	UpdatedAt     day.Instant       `json:"updatedAt"`
 

@@ -33,7 +33,7 @@ type Totals struct {
 	BookBalance                  money.Cents `json:"bookBalance" doc:"What the books say."`
 	UnclearedTransactionsBalance money.Cents `json:"unclearedTransactionsBalance" doc:"Booked up to the end of the range and on no bank record until then: deposits in transit and outstanding payments."`
 	AtBankNotInBooksBalance      money.Cents `json:"atBankNotInBooksBalance" doc:"At the bank up to the end of the range, matched, and booked on a later day: negative for money in."`
-	InTransitAtOpeningBalance    money.Cents `json:"inTransitAtOpeningBalance" doc:"In transit or outstanding on the account's first day and counted by its opening, because that was found out after it: negative for money in. banking-init takes it out of the opening."`
+	InTransitAtOpeningBalance    money.Cents `json:"inTransitAtOpeningBalance" doc:"In transit or outstanding on the account's first day and counted by its opening: negative for money in. banking-init takes it out."`
 	UnmatchedTransactionsBalance money.Cents `json:"unmatchedTransactionsBalance" doc:"Of the transactions in the range, matched to no bank record at all."`
 	UnmatchedBankRecordsBalance  money.Cents `json:"unmatchedBankRecordsBalance" doc:"Of the bank records in the range, matched to no transaction."`
 	AdjustedBankAccountBalance   money.Cents `json:"adjustedBankAccountBalance" doc:"bankAccountBalance + unclearedTransactionsBalance + atBankNotInBooksBalance + inTransitAtOpeningBalance."`

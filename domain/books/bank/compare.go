@@ -45,7 +45,7 @@ type Item struct {
 	Description   string      `json:"description"`
 	Booked        money.Cents `json:"booked" doc:"What the books have of it by the day, positive into the account."`
 	AtBank        money.Cents `json:"atBank" doc:"What bank records that are reconciled with it have by the day."`
-	Open          money.Cents `json:"open" doc:"Its part of the figure of its kind: booked less atBank; of inTransitAtOpening what takes it out of the opening. Added to the balance of the bank, all of them make the adjusted balance."`
+	Open          money.Cents `json:"open" doc:"Its part of the figure of its kind: booked less atBank."`
 }
 
 // Comparison is the balance of an account at the bank at the end of a day, with the sums that explain the

@@ -22,7 +22,7 @@ var (
 type exportSelection struct {
 	Filter
 	Sort    Sort           `query:"sort" json:"sort,omitempty" doc:"Default createdAt."`
-	Columns []exportColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []exportColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // exportColumn is a column of the CSV.

@@ -16,7 +16,7 @@ import (
 type entrySelection struct {
 	Selection
 	Sort    EntrySort     `query:"sort" json:"sort,omitempty" doc:"Default txnAt."`
-	Columns []EntryColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []EntryColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // EntryColumn is a column of journal entries.

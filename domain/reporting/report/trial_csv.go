@@ -11,7 +11,7 @@ import (
 // trialSelection is the selector of the CSV: the filters of GET /reports/trial-balance, and the columns.
 type trialSelection struct {
 	TrialFilter
-	Columns []trialColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []trialColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // trialColumn is a column of the trial balance.

@@ -20,7 +20,7 @@ type owned struct {
 // ownedColumnSelection is the body of the selector: the filters of an owner's statements, and the columns.
 type ownedColumnSelection struct {
 	Period
-	Columns []ownedColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent. layoutColumns are those of the layouts."`
+	Columns []ownedColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all. layoutColumns are those of the layouts."`
 }
 
 // ownedRows is the selector of the CSV of one owner.

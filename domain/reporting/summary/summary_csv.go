@@ -13,7 +13,7 @@ import (
 // summaryRows is the selector of the CSV: the filters of the owners' summaries, and the columns.
 type summaryRows struct {
 	Filter
-	Columns []summaryColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []summaryColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // summaryColumn is a column of the CSV.
@@ -90,7 +90,7 @@ func summariesCSV() export.Declaration[summaryRows] {
 // a statement.
 type partRows struct {
 	Filter
-	Columns []partColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []partColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // partColumn is a column of the detailed CSV.

@@ -20,7 +20,7 @@ type BankLeg struct {
 	DepositsInTransit   money.Cents   `json:"depositsInTransit" doc:"Booked and not matched with a bank record by the day."`
 	OutstandingPayments money.Cents   `json:"outstandingPayments" doc:"Booked and not matched; negative."`
 	AtBankNotInBooks    money.Cents   `json:"atBankNotInBooks" doc:"At the bank by the day, matched, and booked on a later day: negative for money in."`
-	InTransitAtOpening  money.Cents   `json:"inTransitAtOpening" doc:"In transit or outstanding on the accounts' first days and counted by their openings, because that was found out after them: negative for money in. banking-init takes it out of the opening."`
+	InTransitAtOpening  money.Cents   `json:"inTransitAtOpening" doc:"In transit or outstanding on the accounts' first days and counted by their openings: negative for money in. banking-init takes it out."`
 	AdjustedBalance     money.Cents   `json:"adjustedBalance"`
 	Accounts            []BankAccount `json:"accounts"`
 

@@ -12,7 +12,7 @@ import (
 // guestExport is the selector of the CSV: the filters of GET /reports/guest-balances, and the columns.
 type guestExport struct {
 	GuestFilter
-	Columns []guestColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []guestColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // guestColumn is a column of guest balances.
@@ -54,8 +54,8 @@ func guestBalancesCSV() export.Declaration[guestExport] {
 		ID:      "GuestBalancesCSV",
 		Tag:     "Reports",
 		Summary: "Export guest balances as CSV",
-		Doc: "One row per reservation with an open balance and per posting of guest money without a reservation, " +
-			"over all pages. The total is payments less charges: positive is held for the guest, negative is owed.",
+		Doc: "One row per reservation with an open balance and per posting of guest money without a reservation. " +
+			"The total is payments less charges: positive is held for the guest, negative is owed.",
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "guest-balances",

@@ -16,7 +16,7 @@ import (
 // and the columns.
 type trustListingSelection struct {
 	ListingTrustFilter
-	Columns []trustListingColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []trustListingColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // trustListingColumn is a column of the trust reconciliation by listing.
@@ -92,9 +92,9 @@ func trustByListingCSV() export.Declaration[trustListingSelection] {
 	return export.Declaration[trustListingSelection]{
 		Path: "/reports/trust-reconciliation/by-listing/csv", ID: "TrustReconciliationByListingCSV", Tag: "Reports",
 		Summary: "Export a trust reconciliation by listing as CSV",
-		Doc: "One row per listing with an open balance of any kind, and last one for what belongs to no listing, " +
-			"over all pages. Positive is owed by the trust; the amounts of a row add up to its total, and without " +
-			"`listingIds` the totals to the book balance of the trust's bank accounts.",
+		Doc: "One row per listing with an open balance, and a last one for what belongs to no listing. Positive is " +
+			"owed by the trust; the amounts of a row add up to its total, and without `listingIds` the totals to " +
+			"the book balance.",
 		Format: export.CSV, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
 		Check: report.CheckCurrencyIn(func(s *trustListingSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingSelection) (export.Size, error) {

@@ -13,7 +13,7 @@ import (
 // managerSelection is the selector of the CSV: the filters of GET /reports/manager-statements, and the columns.
 type managerSelection struct {
 	ManagerFilter
-	Columns []managerColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []managerColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // managerColumn is a column of the manager statements.
@@ -80,7 +80,7 @@ func managerStatementsCSV() export.Declaration[managerSelection] {
 // columns.
 type managerDetailSelection struct {
 	ManagerPeriod
-	Columns []managerDetailColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []managerDetailColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // managerDetailColumn is a column of a manager statement.
@@ -163,9 +163,8 @@ func managerStatementCSV() export.Declaration[managerDetailSelection] {
 		ID:      "ManagerStatementCSV",
 		Tag:     "Reports",
 		Summary: "Export a manager statement as CSV",
-		Doc: "One row per account and one for every other figure: the balance at the start, the sections of the " +
-			"statement, and the assets and liabilities. All amounts add up to the available balance, those before " +
-			"the assets and liabilities to the balance at the end.",
+		Doc: "One row per account and one for every other figure. All amounts add up to the available balance, those " +
+			"before the assets and liabilities to the balance at the end.",
 		Format: export.CSV,
 		Scopes: []string{"pm-statements:export"},
 		Name:   "manager-statement",

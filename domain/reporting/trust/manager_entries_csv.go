@@ -12,7 +12,7 @@ import (
 type managerEntrySelection struct {
 	ManagerPeriod
 	Sort    report.EntrySort     `query:"sort" json:"sort,omitempty" doc:"Default txnAt."`
-	Columns []report.EntryColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []report.EntryColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // managerEntriesCSV declares EXP-P22, the export of the entries behind a manager statement.

@@ -18,7 +18,7 @@ import (
 // trustSelection is the selector of the CSV: the filters of GET /reports/trust-reconciliation, and the columns.
 type trustSelection struct {
 	Filter
-	Columns []trustColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []trustColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // trustColumn is a column of the trust reconciliation.
@@ -443,9 +443,8 @@ func trustCSV() export.Declaration[trustSelection] {
 		ID:      "TrustReconciliationCSV",
 		Tag:     "Reports",
 		Summary: "Export a trust reconciliation as CSV",
-		Doc: "The rows of each leg add up to it: the bank's statement balances, deposits in transit and outstanding " +
-			"payments to the adjusted balance, the book balances, and the liabilities down to accounts and the " +
-			"shares of owners. The legs difference and warnings are no part of the others.",
+		Doc: "The rows of a leg add up to it: bank to the adjusted balance, book, and liabilities down to accounts and " +
+			"the shares of owners. The legs difference and warnings are apart.",
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "trust-reconciliation",

@@ -11,7 +11,7 @@ import (
 // taxSelection is the selector of the CSV: the filters of GET /reports/sales-tax-liability, and the columns.
 type taxSelection struct {
 	TaxFilter
-	Columns []taxColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []taxColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // taxColumn is a column of the sales-tax liability.
@@ -46,7 +46,7 @@ func salesTaxCSV() export.Declaration[taxSelection] {
 		ID:      "SalesTaxLiabilityCSV",
 		Tag:     "Reports",
 		Summary: "Export the sales-tax liability as CSV",
-		Doc: "One row per reservation, by listing and channel, over all pages: the taxable income and the taxes " +
+		Doc: "One row per reservation, by listing and channel: the taxable income and the taxes " +
 			"that the guest was charged. Fails with the issue `notFound` for an unknown id among `taxableLineIds`.",
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},

@@ -107,7 +107,7 @@ type WarningItem struct {
 	TemplateID        *id.ID `json:"recurringTemplateId"`
 	Figure
 
-	Since *day.Day `json:"since" doc:"The day on which it began, as far as it is known."`
+	Since *day.Day `json:"since" doc:"When it began, if known."`
 
 	// stay and behind are the data of the drill-down, which is made only for items that are shown.
 	stay   *stayBalance

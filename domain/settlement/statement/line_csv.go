@@ -12,7 +12,7 @@ import (
 // lineRows is the selector of the CSV: the filters of GET /statements, and the columns of a line.
 type lineRows struct {
 	Filter
-	Columns []lineColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []lineColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // lineColumn is a column of the CSV of lines.

@@ -13,7 +13,7 @@ import (
 // periodRows is the selector of the CSV: the filters of GET /statements, and the columns of an ownership period.
 type periodRows struct {
 	Filter
-	Columns []periodColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []periodColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // periodColumn is a column of the CSV of ownership periods.

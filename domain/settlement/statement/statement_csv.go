@@ -14,7 +14,7 @@ import (
 // statementRows is the selector of the CSV: the filters of GET /statements, and the columns.
 type statementRows struct {
 	Filter
-	Columns []statementColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"Columns in this order; all when absent."`
+	Columns []statementColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
 // statementColumn is a column of the CSV.

@@ -36,7 +36,7 @@ type Closing struct {
 	ActionID  id.ID       `json:"actionId" doc:"Audit action."`
 	CreatedAt day.Instant `json:"createdAt"`
 
-	Issues []finding.Finding `json:"issues,omitzero" db:"-" doc:"In the answer to a closing alone: what is open in the days that it closes, with context.centTotal, currency and count."`
+	Issues []finding.Finding `json:"issues,omitzero" db:"-" doc:"What is open in the days that it closes, in the answer of closeBooks alone."`
 }
 
 // Actor is the user who closed or reopened the books.
@@ -83,8 +83,7 @@ func (h handler) closingEndpoints() []api.Endpoint {
 				"with 400 for a date after tomorrow, for softClosedAt before booksClosedAt and for a poster who has " +
 				"no access to the team; 409 JOURNAL_RECALCULATION_PENDING when days would be closed for which " +
 				"journals are still to be derived. Reopening derives the journals that the closed books had kept as " +
-				"they are. What is open in the closed days refuses nothing and is in `issues`: findings of the trust " +
-				"reconciliation, statements that are not published, lines without an account.",
+				"they are.",
 			Scopes: []string{"general-ledger:manage"},
 		}, h.closeBooks),
 		api.Read(api.Endpoint{

@@ -65,9 +65,8 @@ func (h handler) logoEndpoints() []api.Endpoint {
 		api.Receive(api.Endpoint{
 			Method: http.MethodPut, Path: "/team/logo", ID: "putTeamLogo", Tag: "Teams", Summary: "Set the team's logo",
 			Doc: "The body is the image: a PNG or JPEG of at most 2 MiB and 16 megapixels. It is drawn anew in at " +
-				"most 800 by 320 pixels, without the other data of the file, and is on statements from then on. " +
-				"Fails with 413 beyond 2 MiB, with the issue `contentTypeNotSupported` for what is no sound PNG or " +
-				"JPEG and with `imageTooLarge` beyond 16 megapixels.",
+				"most 800 by 320 pixels, without the other data of the file. Fails with 413, with " +
+				"`contentTypeNotSupported` for what is no sound PNG or JPEG, and with `imageTooLarge`.",
 			Scopes: []string{"team:write"}, MaxBody: maxLogo,
 		}, api.Receiver[logoInput, *drawn, Logo]{Receive: h.drawLogo, Settle: saveLogo}),
 		api.Write(api.Endpoint{
