@@ -32,15 +32,13 @@ func waiting(w *world.World, date, code string, want bool) string {
 }
 
 // wantWaiting wants a finding with one place: its amount, since when, and what it is about.
-func wantWaiting(w *world.World, date, code string, cents int64, since string, about object) {
+func wantWaiting(w *world.World, date, code string, item object) {
 	w.T.Helper()
 
 	at := waiting(w, date, code, true)
 	r := w.Get("/reports/trust-reconciliation?date=" + date).Want(200)
-	r.WantFields(at, object{"count": 1, "total": cents, "currency": "usd"})
-
-	about["centTotal"], about["since"] = cents, since
-	r.WantFields(at+".items.0", about)
+	r.WantFields(at, object{"count": 1, "total": item["centTotal"], "currency": "usd"})
+	r.WantFields(at+".items.0", item)
 }
 
 // deposit books money into the trust bank.
@@ -62,12 +60,12 @@ func TestTheTrustFindsGuestMoneyThatWaits(t *testing.T) {
 	w := world.New(t)
 	villa := w.Listing("Villa", w.Contact("owner", "Ann"))
 	unknown := deposit(w, "2026-01-10", 12300, object{})
-	wantWaiting(w, "2026-02-28", "unassignedGuestMoney", 12300, "2026-01-10", object{"transactionId": unknown})
+	wantWaiting(w, "2026-02-28", "unassignedGuestMoney", object{"centTotal": 12300, "since": "2026-01-10", "transactionId": unknown})
 
 	stay := w.Stay(villa, "2026-01-20", 80000)
 	waiting(w, "2026-02-28", "cancelledStayMoney", false)
 	w.Put("/reservations/"+stay.String(), object{"status": "canceled", "cancelledAt": "2026-01-15"}).Want(200)
-	wantWaiting(w, "2026-11-20", "cancelledStayMoney", 80000, "2026-01-20", object{"reservationId": stay, "listingId": villa.ID})
+	wantWaiting(w, "2026-11-20", "cancelledStayMoney", object{"centTotal": 80000, "since": "2026-01-20", "reservationId": stay, "listingId": villa.ID})
 
 	// Both are settled by what people do about them.
 	w.Put("/transactions/"+unknown.String(), object{"lines": list{object{"accountId": w.Account("4000"), "amount": 12300, "listingId": villa.ID}}}).Want(200)
@@ -87,7 +85,7 @@ func TestTheTrustFindsDepositsKeptAfterTheStay(t *testing.T) {
 	stay := w.Stay(villa, "2026-01-20", 80000)
 	deposit(w, "2026-01-20", 25000, object{"accountId": w.Account("2300"), "reservationId": stay})
 	waiting(w, "2026-01-20", "depositHeldAfterStay", false)
-	wantWaiting(w, "2026-02-28", "depositHeldAfterStay", 25000, "2026-01-21", object{"reservationId": stay})
+	wantWaiting(w, "2026-02-28", "depositHeldAfterStay", object{"centTotal": 25000, "since": "2026-01-21", "reservationId": stay})
 
 	w.Post("/transactions", object{
 		"type": "expense", "date": "2026-02-10", "accountId": w.Account("1000"),
@@ -105,11 +103,11 @@ func TestTheTrustFindsAccountsBelowZero(t *testing.T) {
 	w.Expense(villa, "2026-01-20", 15000)
 	w.Expense(villa, "2026-01-25", 2000)
 	waiting(w, "2026-01-19", "trustAccountBelowZero", false)
-	wantWaiting(w, "2026-01-31", "trustAccountBelowZero", -7000, "2026-01-20", object{"accountId": w.Account("1000")})
+	wantWaiting(w, "2026-01-31", "trustAccountBelowZero", object{"centTotal": -7000, "since": "2026-01-20", "accountId": w.Account("1000")})
 
 	deposit(w, "2026-02-03", 9000, object{"accountId": w.Account("4000"), "listingId": villa.ID})
 	waiting(w, "2026-02-28", "trustAccountBelowZero", false)
-	wantWaiting(w, "2026-02-28", "trustAccountWasBelowZero", -7000, "2026-02-01", object{"accountId": w.Account("1000")})
+	wantWaiting(w, "2026-02-28", "trustAccountWasBelowZero", object{"centTotal": -7000, "since": "2026-02-01", "accountId": w.Account("1000")})
 	waiting(w, "2026-03-31", "trustAccountWasBelowZero", false)
 }
 
@@ -125,9 +123,9 @@ func TestTheTrustFindsWhatTheBankHasNotSeenForLong(t *testing.T) {
 	came := deposit(w, "2026-01-10", 40000, object{"accountId": w.Account("4000"), "listingId": villa.ID})
 	left := w.Expense(villa, "2026-01-11", 3000)
 	waiting(w, "2026-04-10", "depositInTransitOver90Days", false)
-	wantWaiting(w, "2026-04-11", "depositInTransitOver90Days", 40000, "2026-01-10", object{"transactionId": came, "accountId": w.Account("1000")})
+	wantWaiting(w, "2026-04-11", "depositInTransitOver90Days", object{"centTotal": 40000, "since": "2026-01-10", "transactionId": came, "accountId": w.Account("1000")})
 	waiting(w, "2026-04-11", "outstandingPaymentOver90Days", false)
-	wantWaiting(w, "2026-04-12", "outstandingPaymentOver90Days", -3000, "2026-01-11", object{"transactionId": left})
+	wantWaiting(w, "2026-04-12", "outstandingPaymentOver90Days", object{"centTotal": -3000, "since": "2026-01-11", "transactionId": left})
 
 	record := w.Post("/bank-records/batch", object{"data": list{object{
 		"accountId": w.Account("1000"), "date": "2026-02-01", "amount": 40000, "description": "Rent",
@@ -198,6 +196,7 @@ func TestAClosingSaysWhatIsOpen(t *testing.T) {
 	closed := w.Post("/team/books-closing", object{"booksClosedAt": "2026-02-01", "reason": "January is done"}).Want(201)
 
 	got := map[string]string{}
+
 	for i := range closed.Len("issues") {
 		at := fmt.Sprintf("issues.%d.", i)
 		got[closed.String(at+"code")] = closed.String(at+"context.count") + " " + closed.String(at+"context.centTotal")

@@ -116,7 +116,7 @@ type WarningItem struct {
 
 // warningText returns the severity and the text of a finding.
 func warningText(code WarningCode) (severity finding.Severity, message string) {
-	switch code {
+	switch code { //nolint:exhaustive // waitingText has the others
 	case WarnNegativeOwner:
 		return finding.Error, "Owner balance is negative: it is covered by somebody else's money"
 	case WarnNegativeManager:
