@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/id"
 	sandbox "stayledger/provider/sandbox/pms"
@@ -157,5 +158,53 @@ func TestALateChangeIsCaughtUp(t *testing.T) {
 	march := s.Get("/statements/" + s.Statement(s.house, "2026-03").String()).Want(200)
 	if march.Int("financials.balanceEnd") != 40000-8000-6200 {
 		t.Errorf("March is %s", march.Body)
+	}
+}
+
+// A line of a type that no account takes keeps the statement of its month from being published, on every path, and no other; once the type is
+// mapped the statement has it. Tax that a channel remits is in no total, no balance and no book.
+func TestLinesWithoutAnAccountBlockPublishing(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	house := s.Listing("House 1", s.Contact("owner", "Ada"))
+
+	stay := s.Post("/reservations", object{
+		"listingId": house.ID, "checkIn": "2026-09-29", "checkOut": "2026-10-02", "confirmationCode": "C-pet", "lines": array{
+			object{"type": "rent", "amount": 40000}, object{"type": "petFee", "amount": 3000}, object{"type": "channelTax", "amount": 5100},
+		},
+	}).Want(201)
+	s.Stay(house, "2026-08-10", 10000)
+	s.Stay(house, "2026-10-10", 20000)
+
+	if stay.Int("financials.total") != 43000 || stay.Int("payment.expected") != 43000 {
+		t.Errorf("the stay is %s", stay.Body)
+	}
+
+	september := s.Statement(house, "2026-09")
+	shown := s.Get("/statements/" + september.String()).Want(200)
+
+	if shown.String("issues.0.code") != "line_unassignedAccount" || shown.String("issues.0.context.lineTypes.0") != "petFee" ||
+		shown.Int("issues.0.context.centTotal") != 3000 || shown.Len("issues") != 1 {
+		t.Errorf("the draft of September has %v", shown.Value("issues"))
+	}
+
+	for _, body := range []object{{"status": "published"}, {"status": "inReview"}} {
+		s.Put("/statements/"+september.String(), body).WantError(apierr.CodeBadRequest, apierr.ReasonStatementHasBlockingIssues)
+	}
+
+	s.Post("/statements", object{"month": "2026-09", "status": "published"}).WantError(apierr.CodeBadRequest, apierr.ReasonStatementHasBlockingIssues)
+	s.Publish("2026-08", house)
+
+	if got := s.Get("/statements/" + s.Statement(house, "2026-10").String()).Want(200); got.Len("issues") != 0 {
+		t.Errorf("the draft of October has %v", got.Value("issues"))
+	}
+
+	unmapped := s.Get("/reservations/line-mappings?lineType=petFee").Want(200)
+	s.Put("/reservations/line-mappings/"+unmapped.String("data.0.id"), object{"accountId": s.Account("4020"), "party": "owners"}).Want(200)
+	s.Outlast(nil)
+	s.Put("/statements/"+september.String(), object{"status": "published"}).Want(200)
+
+	if got := s.Get("/statements/" + september.String()).Want(200); got.Int("financials.netRevenue") != 43000 {
+		t.Errorf("September is %s", got.Body)
 	}
 }

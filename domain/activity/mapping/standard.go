@@ -10,8 +10,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// standard returns where the standard chart posts the types of lines, by the code of the account. Tax is no party's
-// revenue.
+// standard returns where the standard chart posts the types of lines, by the code of the account. Tax is no party's revenue, and what
+// a channel collects and remits itself is excluded: it has no account.
 func standard() []struct {
 	lineType, code string
 	party          ledger.Party
@@ -28,6 +28,7 @@ func standard() []struct {
 		{"other", "4020", ledger.Owners},
 		{"tax", "2100", ledger.NoParty},
 		{"cancellation", "4090", ledger.Owners},
+		{"channelTax", "", ledger.NoParty},
 	}
 }
 
@@ -46,16 +47,23 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 
 	for _, m := range standard() {
 		// A team without the account gets no mapping of the type.
-		if on := accounts[m.code]; !on.IsZero() {
+		on, status := accounts[m.code], Mapped
+		if m.code == "" {
+			status = Excluded
+		}
+
+		if !on.IsZero() || status == Excluded {
 			mapping := tx.NewID()
 			made = append(made, mapping)
 			writes = append(writes, db.Stmt{
-				SQL: `insert into reservation_line_mapping (team_id, id, line_type, account_id, party) values (@team, @id, @type, @account, nullif(@party, ''))
+				SQL: `insert into reservation_line_mapping (team_id, id, line_type, status, account_id, party)
+					values (@team, @id, @type, @status, @account, nullif(@party, ''))
 					on conflict do nothing`,
 				Args: db.Args{
 					"team":    tx.Team,
 					"id":      mapping,
 					"type":    m.lineType,
+					"status":  status,
 					"account": on,
 					"party":   string(m.party),
 				},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/activity/fee"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/finding"
@@ -11,8 +12,62 @@ import (
 	"stayledger/platform/money"
 )
 
-// checkClosing returns the lines without an account of stays that begin in the days of a closing: they are in no books.
-// Each type without a mapping has an unmapped row, so a team without such rows has none of them.
+// noAccountSQL selects, like a table with a condition, the lines l of stays r that no account takes: they are in no books. Each type without a
+// mapping has an unmapped row, so a team without such rows has none of them.
+const noAccountSQL = `(select distinct u.line_type from reservation_line_mapping u where u.team_id = @team and u.status = 'unmapped') u
+	join reservation_line l on l.team_id = @team and l.type = u.line_type and l.account_id is null and l.type <> '` + Retained + `'
+	join reservation r on r.team_id = @team and r.id = l.reservation_id
+	where r.status = 'booked' and r.general_ledger_status = 'active' and not exists (
+		select from reservation_line_mapping m where m.team_id = @team and m.line_type = l.type and m.status <> 'unmapped'
+			and (m.app_id is null or m.app_id = r.app_id) and (m.channel is null or lower(m.channel) = lower(r.booking_platform)))`
+
+// OwnersMonth is a range of days of an ownership period in a currency.
+type OwnersMonth struct {
+	PeriodID       id.ID
+	Currency       string
+	StartAt, EndAt day.Day
+}
+
+// Unaccounted are the lines of some days that no account takes.
+type Unaccounted struct {
+	Place   int64 // of the days, from 1
+	Types   []string
+	Cents   money.Cents
+	StayIDs []id.ID
+}
+
+// LoadUnaccounted loads the lines that no account takes of stays that are recognised in each of some months, or have nights in it where
+// recognition is by night. Months without any are absent.
+func LoadUnaccounted(ctx context.Context, tx *db.Tx, months []OwnersMonth) ([]Unaccounted, error) {
+	periods, currencies := make([]id.ID, len(months)), make([]string, len(months))
+	starts, ends := make([]day.Day, len(months)), make([]day.Day, len(months))
+
+	for i, m := range months {
+		periods[i], currencies[i], starts[i], ends[i] = m.PeriodID, m.Currency, m.StartAt, m.EndAt
+	}
+
+	found, err := db.Select[Unaccounted](ctx, tx, `
+		with open as materialized (
+			select r.id, r.listing_id, r.currency, l.type, l.amount, `+accountingDateSQL+` as at, r.check_in, r.check_out,
+				r.general_ledger_posting_at is null and (t.default_revenue_recognition = '`+string(fee.ProRata)+`' or r.check_out - r.check_in > t.long_term_stay_nights)
+					is true as is_nightly
+			from team t, `+noAccountSQL+` and t.id = @team)
+		select k.place, array_agg(distinct o.type order by o.type) as types, sum(o.amount)::bigint as cents, (array_agg(distinct o.id order by o.id))[1:100] as stay_ids
+		from unnest(@periods::uuid[], @currencies::text[], @starts::date[], @ends::date[]) with ordinality k (period, currency, start_at, end_at, place)
+		join listing_ownership_period p on p.team_id = @team and p.id = k.period
+		join listing v on v.team_id = @team and (v.id = p.listing_id or v.parent_id = p.listing_id)
+		join open o on o.listing_id = v.id and o.currency = k.currency and o.check_in >= coalesce(p.start_at, '-infinity') and o.check_in < coalesce(p.end_at, 'infinity')
+			and case when o.is_nightly then o.check_in <= k.end_at and o.check_out > k.start_at else o.at between k.start_at and k.end_at end
+		group by k.place order by k.place`,
+		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "starts": starts, "ends": ends})
+	if err != nil {
+		return nil, fmt.Errorf("find lines of months without an account: %w", err)
+	}
+
+	return found, nil
+}
+
+// checkClosing returns the lines without an account of stays that begin in the days of a closing.
 func checkClosing(ctx context.Context, tx *db.Tx, from *day.Day, before day.Day) ([]finding.Finding, error) {
 	type open struct {
 		Currency string
@@ -22,7 +77,7 @@ func checkClosing(ctx context.Context, tx *db.Tx, from *day.Day, before day.Day)
 		Stays    []id.ID
 	}
 
-	args, since := db.Args{"team": tx.Team, "before": before, "retained": Retained}, ""
+	args, since := db.Args{"team": tx.Team, "before": before}, ""
 	if from != nil {
 		args["from"], since = *from, " and r.check_in >= @from"
 	}
@@ -30,13 +85,7 @@ func checkClosing(ctx context.Context, tx *db.Tx, from *day.Day, before day.Day)
 	rows, err := db.Select[open](ctx, tx, `
 		select r.currency, count(distinct r.id) as count, sum(l.amount)::bigint as cents, array_agg(distinct l.type) as types,
 			(array_agg(distinct r.id))[1:100] as stays
-		from (select distinct u.line_type from reservation_line_mapping u where u.team_id = @team and u.status = 'unmapped') u
-		join reservation_line l on l.team_id = @team and l.type = u.line_type and l.account_id is null and l.type <> @retained
-		join reservation r on r.team_id = @team and r.id = l.reservation_id
-		where r.status = 'booked' and r.general_ledger_status = 'active' and r.check_in < @before`+since+` and not exists (
-			select from reservation_line_mapping m where m.team_id = @team and m.line_type = l.type and m.status <> 'unmapped'
-				and (m.app_id is null or m.app_id = r.app_id) and (m.channel is null or lower(m.channel) = lower(r.booking_platform)))
-		group by 1 order by 1`, args)
+		from `+noAccountSQL+` and r.check_in < @before`+since+` group by 1 order by 1`, args)
 	if err != nil {
 		return nil, fmt.Errorf("find lines without an account: %w", err)
 	}

@@ -117,7 +117,9 @@ func findIssues(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding
 
 	var changed map[id.ID]money.Cents
 
-	works = append(works, db.LoadBy(&changed, loadChanged, rows))
+	var unaccounted map[id.ID]finding.Finding
+
+	works = append(works, db.LoadBy(&changed, loadChanged, rows), db.LoadBy(&unaccounted, loadUnaccounted, rows))
 
 	var (
 		sums   map[id.ID][]layout.Entry
@@ -142,6 +144,12 @@ func findIssues(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding
 			out[rows[i].id()] = append(out[rows[i].id()], finding.Finding{
 				Code: issueChanged, Severity: finding.Warning, Context: map[string]any{"centTotal": cents, "currency": rows[i].Currency},
 			})
+		}
+	}
+
+	for i := range rows {
+		if f, is := unaccounted[rows[i].id()]; is {
+			out[rows[i].id()] = append(out[rows[i].id()], f)
 		}
 	}
 
@@ -202,6 +210,41 @@ func loadChanged(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Ce
 	out := make(map[id.ID]money.Cents, len(found))
 	for _, f := range found {
 		out[f.ID] = f.Cents
+	}
+
+	return out, nil
+}
+
+// loadUnaccounted returns, by draft, the issue that lines of its stays have a type that no account takes: they would be missing in it.
+func loadUnaccounted(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]finding.Finding, error) {
+	var (
+		months []reservation.OwnersMonth
+		drafts []*row
+	)
+
+	for i := range rows {
+		if r := &rows[i]; r.isDraft() {
+			drafts = append(drafts, r)
+			months = append(months, reservation.OwnersMonth{PeriodID: r.OwnershipPeriodID, Currency: r.Currency, StartAt: r.StartAt, EndAt: r.EndAt})
+		}
+	}
+
+	if len(drafts) == 0 {
+		return nil, nil
+	}
+
+	found, err := reservation.LoadUnaccounted(ctx, tx, months)
+	if err != nil {
+		return nil, err
+	}
+
+	out := make(map[id.ID]finding.Finding, len(found))
+
+	for i := range found {
+		f, r := &found[i], drafts[found[i].Place-1]
+		out[r.id()] = r.issue(issueUnassigned, map[string]any{
+			"lineTypes": f.Types, "centTotal": f.Cents, "currency": r.Currency, "reservationIds": f.StayIDs,
+		})
 	}
 
 	return out, nil
