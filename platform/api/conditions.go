@@ -43,9 +43,13 @@ func (s *Server) edgeConditions(e *Endpoint) []*apierr.Error {
 		list = append(list, apierr.MalformedJSON)
 	}
 
-	// Then the idempotency key, and last the path and the work.
+	// Then the idempotency key and the books, and last the path and the work.
 	if e.takesKey() {
 		list = append(list, errMalformedKey, apierr.IdempotencyConflict)
+	}
+
+	if e.NeedsBooks {
+		list = append(list, apierr.LedgerDisabled)
 	}
 
 	if strings.Contains(e.Path, "{") {

@@ -79,6 +79,8 @@ type Endpoint struct {
 	Secret bool
 	// Internal routes are served and not in the published description.
 	Internal bool
+	// NeedsBooks routes post or read the books: they are refused for a team without a general ledger (RSN-21).
+	NeedsBooks bool
 	// Frozen routes also work while the team's writes are frozen.
 	Frozen bool
 	// Status of a success; 0 means 200.
@@ -289,6 +291,15 @@ func answer[O any](out *O) any {
 	}
 
 	return out
+}
+
+// RequireBooks returns the endpoints of a noun of the books, each with NeedsBooks.
+func RequireBooks(endpoints []Endpoint) []Endpoint {
+	for i := range endpoints {
+		endpoints[i].NeedsBooks = true
+	}
+
+	return endpoints
 }
 
 // Mutates reports whether the endpoint changes something; a preview is a POST that does not.

@@ -322,7 +322,7 @@ func (s *Server) handler(p *plan) http.HandlerFunc {
 }
 
 // serve checks a request in the order in which failures are reported: version, credential, query, parameters and
-// body. Then it does the work.
+// body, and whether the team keeps the books that the endpoint needs. Then it does the work.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContext) (any, error) {
 	if s.Prepared != nil && !s.Prepared() {
 		return nil, apierr.ServiceUnavailable
@@ -380,6 +380,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 				return stored, err
 			}
 		}
+	}
+
+	// The first condition of every route of the books, which none of them has to check by itself.
+	if e.NeedsBooks && rc.scope.NoLedger {
+		return nil, apierr.LedgerDisabled
 	}
 
 	return e.run(r.Context(), s, rc, in)

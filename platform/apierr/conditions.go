@@ -19,6 +19,8 @@ var (
 	UnsupportedMediaType = New(CodeBadRequest, "", "Content type is not supported")
 	// Unauthorized is a missing or refused credential, whichever it is.
 	Unauthorized = New(CodeUnauthorized, "", "Credential is missing or not valid")
+	// LedgerDisabled is a route that posts or reads the books, for a team without a general ledger (RSN-21).
+	LedgerDisabled = New(CodeBadRequest, ReasonGeneralLedgerDisabled, "The team does not use the general ledger")
 	// MissingScope is a credential without a scope the endpoint requires.
 	MissingScope = New(CodeForbidden, "", "Credential lacks a required scope")
 	// RouteClosed is a credential of a kind the endpoint does not serve.

@@ -150,6 +150,7 @@ type Team struct {
 	Owner     *id.ID
 	config    Config
 	reach     []id.ID
+	noLedger  bool
 	server    *api.Server
 	endpoints []api.Endpoint
 }
@@ -305,7 +306,15 @@ func (x *Team) Reach(teams ...id.ID) { x.reach = append(x.reach, teams...) }
 
 // Scope returns the scope of the team's caller.
 func (x *Team) Scope() db.Scope {
-	return db.Scope{Team: x.ID, Actor: db.Actor{User: x.User, Scopes: x.Scopes, Owner: x.Owner, Teams: append([]id.ID{x.ID}, x.reach...)}}
+	return db.Scope{Team: x.ID, NoLedger: x.noLedger, Actor: db.Actor{User: x.User, Scopes: x.Scopes, Owner: x.Owner, Teams: append([]id.ID{x.ID}, x.reach...)}}
+}
+
+// KeepLedger has the team keep a general ledger, as new ones do, or none.
+func (x *Team) KeepLedger(keep bool) {
+	x.t.Helper()
+	x.Exec(`update team set is_general_ledger = @keep where team_id = @team`, db.Args{"keep": keep})
+
+	x.noLedger = !keep
 }
 
 // Tx runs work in the team's scope and commits it.

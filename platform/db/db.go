@@ -407,6 +407,8 @@ func AcrossTeams() Scope { return Scope{across: true} }
 type Scope struct {
 	// Team is the selected team.
 	Team id.ID
+	// NoLedger says that the selected team keeps no general ledger; work outside of requests leaves it false.
+	NoLedger bool
 	// Managed are further teams that the transaction may see: the customers of a partner.
 	Managed   []id.ID
 	Actor     Actor

@@ -11,6 +11,8 @@ import (
 type Copy struct {
 	// Name is the name by which callers choose the part.
 	Name string
+	// NeedsBooks parts are left out of a team without a general ledger.
+	NeedsBooks bool
 	// Standard adds what the standard has and the team lacks; nil when it has nothing of the noun.
 	Standard db.Work
 	// Read reads the part of another team, which is in sight, and gives what adds it to the own one.

@@ -147,8 +147,9 @@ func (s *scene) newStranger(ledger bool) *apitest.Team {
 	s.T.Helper()
 
 	of := s.In(id.New(s.DB.Now()))
-	of.Exec(`insert into team (id, type, name, region, partner_id, is_general_ledger, created_at, updated_at)
-		values (@team, 'propertyManager', 'Old', 'us', @partner, @ledger, now(), now())`, db.Args{"partner": s.ID, "ledger": ledger})
+	of.Exec(`insert into team (id, type, name, region, partner_id, created_at, updated_at)
+		values (@team, 'propertyManager', 'Old', 'us', @partner, now(), now())`, db.Args{"partner": s.ID})
+	of.KeepLedger(ledger)
 
 	return of
 }

@@ -1,15 +1,18 @@
 package fee
 
-import "stayledger/platform/parts"
+import (
+	"stayledger/platform/api"
+	"stayledger/platform/parts"
+)
 
 // Part returns what recurring fees add to the service: routes, tables and how another team copies them.
 func Part() parts.Part {
 	used := parts.NewUsage("fee", "journalEntries", "reservations", "recurringFees")
 
 	return parts.Part{
-		Endpoints: endpoints(used),
+		Endpoints: api.RequireBooks(endpoints(used)),
 		Tables:    parts.Owns("fee", "fee_condition", "fee_listing_period", "fee_reference"),
-		Copy:      &parts.Copy{Name: "recurringFees", Read: parts.Copying(loadActive, copyFees)},
+		Copy:      &parts.Copy{Name: "recurringFees", NeedsBooks: true, Read: parts.Copying(loadActive, copyFees)},
 		Uses: []parts.Use{
 			{
 				Of: "account", Reason: "recurringFees", Columns: []string{

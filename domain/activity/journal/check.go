@@ -9,7 +9,6 @@ import (
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
-	"stayledger/domain/books/trial"
 	"stayledger/domain/property/listing"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -22,13 +21,12 @@ import (
 // terms are the team's settings that hold for every journal.
 type terms struct {
 	DefaultCurrency  string
-	IsGeneralLedger  bool
 	StatementStartAt *day.Day
 }
 
 // loadTerms loads the team's settings.
 func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
-	t, err := db.Get[terms](ctx, tx, `select default_currency, is_general_ledger, statement_start_at from team where id = @team`, db.Args{"team": tx.Team})
+	t, err := db.Get[terms](ctx, tx, `select default_currency, statement_start_at from team where id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the team: %w", err)
 	}
@@ -39,10 +37,6 @@ func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
 // checkTerms fills a draft from the team's settings and checks it against them. The argument old is the stored journal,
 // nil for a new one.
 func (t *terms) checkTerms(j, old *Journal) error {
-	if !t.IsGeneralLedger {
-		return trial.ErrNoLedger
-	}
-
 	// A journal without a currency is in the team's.
 	if j.Currency == "" {
 		j.Currency = t.DefaultCurrency

@@ -40,7 +40,7 @@ func historicalEndpoints() []api.Endpoint {
 			ID:      "importHistoricalLedger",
 			Tag:     tag,
 			Summary: "Import the books of an earlier system",
-			Errors:  apierr.List{trial.ErrNoLedger, trial.ErrNoStart, errTxnDates, errTxnUnbalanced, errTxnKnown},
+			Errors:  apierr.List{trial.ErrNoStart, errTxnDates, errTxnUnbalanced, errTxnKnown},
 			Scopes:  []string{"general-ledger:import"},
 			DryRun:  true,
 			Status:  http.StatusAccepted,
@@ -50,7 +50,7 @@ func historicalEndpoints() []api.Endpoint {
 			Doc: "Starts an operation of type historical-gl-import that puts the entries onto the historical ledger, " +
 				"which no live report shows. A dry run answers 200 with the figures of the import. A txnRef that was " +
 				"posted with the same entries is skipped; one that was staged and never posted is replaced. Failures " +
-				"in order: malformed input; `generalLedgerDisabled`; `generalLedgerStartDateMissing`; an entry of " +
+				"in order: malformed input; `generalLedgerStartDateMissing`; an entry of " +
 				"nothing, on or after the start date, or one too many of its txnRef; 422 for different dates in one " +
 				"txnRef, then for txnRefs that do not balance (context.transactions); unknown references; 409 for " +
 				"txnRefs that were posted with other entries (context.txnRefs).",
@@ -79,11 +79,8 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 		return nil, err
 	}
 
-	// Historical entries are those before the first day of the books, so the team needs books and a first day.
-	switch {
-	case !t.IsGeneralLedger:
-		return nil, trial.ErrNoLedger
-	case t.StatementStartAt == nil:
+	// Historical entries are those before the first day of the books, so the team needs one.
+	if t.StatementStartAt == nil {
 		return nil, trial.ErrNoStart
 	}
 

@@ -197,7 +197,7 @@ func TestImportsAreRefused(t *testing.T) {
 
 	w.Exec(`update team set statement_start_at = null where team_id = @team`, nil)
 	w.Post(historical, object{"entries": w.past()}).WantError(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing)
-	w.Exec(`update team set is_general_ledger = false where team_id = @team`, nil)
+	w.KeepLedger(false)
 	w.Post(historical, object{"entries": w.past()}).WantError(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerDisabled)
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
-	"stayledger/domain/books/trial"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
@@ -15,7 +14,7 @@ import (
 
 const tag = "General ledger"
 
-var failures = "Failures in order: malformed input; `generalLedgerDisabled`; an unknown currency; " +
+var failures = "Failures in order: malformed input; an unknown currency; " +
 	"`beforeStatementStartDate`; 422 for lines that do not balance (context.difference: debits less credits); " +
 	"unknown references; a bank account of the other ledger, an inactive or non-posting account, an owners' line " +
 	"without a listing or without an ownership period on the date; `duplicateUniqueRef`; the locks " + ledger.LockReasons() + "."
@@ -43,7 +42,7 @@ func endpoints() []api.Endpoint {
 			Tag:     tag,
 			Summary: "Write a manual journal",
 			Errors: apierr.List{
-				trial.ErrNoLedger, transaction.ErrBeforeStart, errUnbalanced, errDuplicateRef, ledger.Refusals,
+				transaction.ErrBeforeStart, errUnbalanced, errDuplicateRef, ledger.Refusals,
 			},
 			Scopes: post,
 			DryRun: true,
@@ -66,7 +65,6 @@ func endpoints() []api.Endpoint {
 			Tag:     tag,
 			Summary: "Change a manual journal",
 			Errors: apierr.List{
-				trial.ErrNoLedger,
 				errReversed,
 				transaction.ErrBeforeStart,
 				errUnbalanced,
@@ -92,7 +90,6 @@ func endpoints() []api.Endpoint {
 			Tag:     tag,
 			Summary: "Reverse a manual journal",
 			Errors: apierr.List{
-				trial.ErrNoLedger,
 				errReversed,
 				transaction.ErrBeforeStart,
 				errUnbalanced,

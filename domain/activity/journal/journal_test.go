@@ -95,7 +95,7 @@ func TestJournalsNameWhatTheTeamHas(t *testing.T) {
 	w.Post(journals, object{"date": "2026-02-20", "currency": "XXQ", "lines": list{w.line("5200", 1), w.line("1000", -1)}}).Want(400).WantIssue("currency", "currency")
 	w.Post(journals, object{"date": "2025-12-31", "lines": list{w.line("5200", 1), w.line("1000", -1)}}).
 		WantError(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate)
-	w.Exec(`update team set is_general_ledger = false where team_id = @team`, nil)
+	w.KeepLedger(false)
 	w.Post(journals, w.gift("2026-02-20")).WantError(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerDisabled)
 }
 

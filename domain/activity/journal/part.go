@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
 	"stayledger/platform/db"
 	"stayledger/platform/job"
 	"stayledger/platform/parts"
@@ -24,7 +25,7 @@ func Part() parts.Part {
 	maps.Copy(handlers, Source().Handlers())
 
 	return parts.Part{
-		Endpoints: endpoints(), Handlers: handlers,
+		Endpoints: api.RequireBooks(endpoints()), Handlers: handlers,
 		Tables: parts.Owns("journal", "journal_line", "historical_import", "historical_txn", "historical_entry"),
 		Uses: []parts.Use{
 			{Of: "account", Reason: "journals", Columns: []string{"journal_line.account_id", "historical_entry.account_id"}},

@@ -18,12 +18,12 @@ var (
 // Part returns what line mappings add to the service: routes, tables, and how teams start with them or copy them.
 func Part() parts.Part {
 	return parts.Part{
-		Endpoints: endpoints(),
+		Endpoints: api.RequireBooks(endpoints()),
 		Tables:    parts.Owns("reservation_line_mapping"),
-		Copy:      &parts.Copy{Name: "lineMappings", Standard: InstallStandard, Read: parts.Copying(List, copyMappings)},
+		Copy:      &parts.Copy{Name: "lineMappings", NeedsBooks: true, Standard: InstallStandard, Read: parts.Copying(List, copyMappings)},
 		Uses: []parts.Use{
 			{Of: "account", Reason: "lineMappings", Columns: []string{"reservation_line_mapping.account_id"}, Holds: true},
 		},
-		Exports: []parts.Export{export.Declare(mappingsCSV())},
+		Exports: export.RequireBooks(export.Declare(mappingsCSV())),
 	}
 }

@@ -109,7 +109,7 @@ func TestRefusedOpeningBalances(t *testing.T) {
 		t.Errorf("without a start %s", got.Body)
 	}
 
-	w.Exec(`update team set is_general_ledger = false where team_id = @team`, nil)
+	w.KeepLedger(false)
 	both(func(r *apitest.Response) {
 		t.Helper()
 		r.WantError(apierr.CodeBadRequest, apierr.ReasonGeneralLedgerDisabled)

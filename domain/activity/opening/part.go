@@ -30,7 +30,7 @@ type routes struct{ rules bank.Rules }
 
 // Part returns what opening balances add to the service: routes and tables.
 func Part(rules bank.Rules) parts.Part {
-	return parts.Part{Endpoints: routes{rules}.endpoints(), Tables: parts.Owns("opening_balance")}
+	return parts.Part{Endpoints: api.RequireBooks(routes{rules}.endpoints()), Tables: parts.Owns("opening_balance")}
 }
 
 // endpoints returns the routes of opening balances.
@@ -75,7 +75,7 @@ func (r routes) endpoints() []api.Endpoint {
 			ID:      "putGuestOpeningBalance",
 			Tag:     "Opening balances",
 			Summary: "Set the opening balance of guests",
-			Errors:  apierr.List{trial.ErrNoLedger, trial.ErrNoStart, trial.ErrBusy, transaction.Refusals()},
+			Errors:  apierr.List{trial.ErrNoStart, trial.ErrBusy, transaction.Refusals()},
 			Scopes:  []string{"team:write"},
 			DryRun:  true,
 			Doc: "Keeps one deposit per team, dated the day before the statement start date. " + trial.Failures +

@@ -21,7 +21,7 @@ var (
 func Part() parts.Part {
 	return parts.Part{
 		Tables:    parts.Owns("transaction_template"),
-		Endpoints: endpoints(),
+		Endpoints: api.RequireBooks(endpoints()),
 		Handlers: map[job.Kind]job.Handler{
 			RunKind:             operation.Work(10*time.Minute, runTask),
 			ledger.HeldBackKind: job.Handler{Timeout: 10 * time.Minute, Do: tryHeldBack}.InBulk(),

@@ -2,13 +2,14 @@ package transaction
 
 import (
 	"stayledger/domain/record/export"
+	"stayledger/platform/api"
 	"stayledger/platform/parts"
 )
 
 // Part returns what transactions add to the service: routes, tasks and tables.
 func Part() parts.Part {
 	return parts.Part{
-		Endpoints: endpoints(),
+		Endpoints: api.RequireBooks(endpoints()),
 		Handlers:  Source().Handlers(),
 		Tables:    parts.Owns("transaction", "transaction_line"),
 		Uses: []parts.Use{
@@ -22,6 +23,6 @@ func Part() parts.Part {
 			// A line can have the rate on its amount or on its markup.
 			{Of: "tax_rate", Reason: "transactions", Columns: []string{"transaction_line.tax_rate_id", "transaction_line.markup_tax_rate_id"}},
 		},
-		Exports: []parts.Export{export.Declare(transactionsCSV())},
+		Exports: export.RequireBooks(export.Declare(transactionsCSV())),
 	}
 }

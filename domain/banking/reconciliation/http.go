@@ -16,7 +16,7 @@ import (
 )
 
 // Part returns the endpoints of reconciling bank records.
-func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }
+func Part() parts.Part { return parts.Part{Endpoints: api.RequireBooks(endpoints())} }
 
 // endpoints returns the routes that suggest, reconcile and unreconcile.
 func endpoints() []api.Endpoint {

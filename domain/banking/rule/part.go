@@ -24,7 +24,7 @@ func Part() parts.Part {
 	used := parts.NewUsage("bank_rule", "bankRecords")
 
 	return parts.Part{
-		Endpoints: append(endpoints(used), runEndpoints("Bank rules")...),
+		Endpoints: api.RequireBooks(append(endpoints(used), runEndpoints("Bank rules")...)),
 		Handlers: map[job.Kind]job.Handler{
 			RunKind: operation.Work(5*time.Minute, runTask), UndoKind: operation.Work(5*time.Minute, undoTask),
 		},

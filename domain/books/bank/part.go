@@ -2,6 +2,7 @@ package bank
 
 import (
 	"stayledger/domain/record/export"
+	"stayledger/platform/api"
 	"stayledger/platform/fold"
 	"stayledger/platform/job"
 	"stayledger/platform/parts"
@@ -10,7 +11,7 @@ import (
 // Part returns what bank records add to the service: routes, tables and the task that folds their sums.
 func Part(rules Rules) parts.Part {
 	return parts.Part{
-		Endpoints: routes{rules}.endpoints(),
+		Endpoints: api.RequireBooks(routes{rules}.endpoints()),
 		Every:     []job.Every{sums.Every()},
 		Tables: parts.Owns(
 			"bank_record", "bank_reconciliation", "account_excluded_record", "bank_clearing", "bank_day_kept",
@@ -25,7 +26,7 @@ func Part(rules Rules) parts.Part {
 			{Of: "connection", Reason: "bankRecords", Columns: []string{"bank_record.connection_id"}},
 			{Of: "bank_rule", Reason: "bankRecords", Columns: []string{"bank_record.matched_by_bank_rule"}},
 		},
-		Exports: []parts.Export{export.Declare(bankRecordsCSV())},
+		Exports: export.RequireBooks(export.Declare(bankRecordsCSV())),
 	}
 }
 

@@ -25,11 +25,11 @@ var (
 
 // Part returns what the opening trial balance adds to the service: routes and tables.
 func Part() parts.Part {
-	return parts.Part{Endpoints: endpoints(), Tables: parts.Owns("opening_trial_balance", "opening_trial_balance_row")}
+	return parts.Part{Endpoints: api.RequireBooks(endpoints()), Tables: parts.Owns("opening_trial_balance", "opening_trial_balance_row")}
 }
 
 // Failures are those of every change of an opening balance of a team, for descriptions.
-const Failures = "Failures in order: `generalLedgerDisabled`; `generalLedgerStartDateMissing`; `openingBalanceUpdateInProgress`; "
+const Failures = "Failures in order: `generalLedgerStartDateMissing`; `openingBalanceUpdateInProgress`; "
 
 // endpoints returns the routes of the opening trial balance.
 func endpoints() []api.Endpoint {
@@ -42,9 +42,7 @@ func endpoints() []api.Endpoint {
 			ID:      "getOpeningTrialBalance",
 			Tag:     "Opening balances",
 			Summary: "Read the opening trial balance",
-			Errors:  apierr.List{ErrNoLedger},
 			Scopes:  []string{"team:read"},
-			Doc:     "Fails with `generalLedgerDisabled` in a team without a general ledger.",
 		}, get),
 		api.Write(api.Endpoint{
 			Method:  http.MethodPut,
@@ -52,7 +50,7 @@ func endpoints() []api.Endpoint {
 			ID:      "putOpeningTrialBalance",
 			Tag:     "Opening balances",
 			Summary: "Set the opening trial balance by hand",
-			Errors:  apierr.List{ErrNoLedger, ErrNoStart, ErrBusy, errLocked, account.ErrRequiredMissing},
+			Errors:  apierr.List{ErrNoStart, ErrBusy, errLocked, account.ErrRequiredMissing},
 			Scopes:  []string{"team:write"},
 			DryRun:  true,
 			Doc: "The rows replace all that were given before. The operating ledger opens with them less what the " +

@@ -66,7 +66,7 @@ func loadBalance(ctx context.Context, tx *db.Tx, terms *Terms) (*Balance, error)
 	// Any reason locks the balance.
 	b.Locked = len(b.LockReasons) > 0
 
-	b.Source.Editable = terms.IsGeneralLedger && !b.Locked
+	b.Source.Editable = !b.Locked
 	if b.accounts, err = loadChart(ctx, tx, terms); err != nil {
 		return nil, err
 	}
@@ -101,15 +101,11 @@ func loadChart(ctx context.Context, tx *db.Tx, terms *Terms) ([]chartAccount, er
 	return found, nil
 }
 
-// get answers with the opening trial balance. It fails with generalLedgerDisabled.
+// get answers with the opening trial balance.
 func get(ctx context.Context, tx *db.Tx, _ *api.None) (*Balance, error) {
 	terms, err := loadTerms(ctx, tx)
 	if err != nil {
 		return nil, err
-	}
-
-	if !terms.IsGeneralLedger {
-		return nil, ErrNoLedger
 	}
 
 	return loadBalance(ctx, tx, terms)

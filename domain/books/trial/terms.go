@@ -14,9 +14,6 @@ var (
 	ErrNoStart = apierr.New(
 		apierr.CodeBadRequest, apierr.ReasonGeneralLedgerStartDateMissing, "The team has no statement start date",
 	)
-	ErrNoLedger = apierr.New(
-		apierr.CodeBadRequest, apierr.ReasonGeneralLedgerDisabled, "The team does not use the general ledger",
-	)
 	ErrBusy = apierr.New(
 		apierr.CodeConflict, apierr.ReasonOpeningBalanceUpdateInProgress, "The opening balance is being updated",
 	)
@@ -24,7 +21,6 @@ var (
 
 // Terms says when the books of a team begin.
 type Terms struct {
-	IsGeneralLedger  bool
 	StatementStartAt *day.Day
 	DefaultCurrency  string
 }
@@ -33,15 +29,12 @@ type Terms struct {
 func (t *Terms) At() day.Day { return t.StatementStartAt.AddDays(-1) }
 
 // LockTerms loads the terms for a change of the opening balances of a team. One change runs at a time; a second one
-// gets ErrBusy and has to try again (RSN-34). It fails with generalLedgerDisabled and
-// generalLedgerStartDateMissing.
+// gets ErrBusy and has to try again (RSN-34). It fails with generalLedgerStartDateMissing.
 func LockTerms(ctx context.Context, tx *db.Tx) (*Terms, error) {
 	t, err := loadTerms(ctx, tx)
 	switch {
 	case err != nil:
 		return nil, err
-	case !t.IsGeneralLedger:
-		return nil, ErrNoLedger
 	case t.StatementStartAt == nil:
 		return nil, ErrNoStart
 	}
@@ -61,7 +54,7 @@ func LockTerms(ctx context.Context, tx *db.Tx) (*Terms, error) {
 
 // loadTerms loads the terms of the team.
 func loadTerms(ctx context.Context, tx *db.Tx) (*Terms, error) {
-	t, err := db.Get[Terms](ctx, tx, `select is_general_ledger, statement_start_at, default_currency from team where team_id = @team`,
+	t, err := db.Get[Terms](ctx, tx, `select statement_start_at, default_currency from team where team_id = @team`,
 		db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the team: %w", err)

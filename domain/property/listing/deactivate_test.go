@@ -49,7 +49,7 @@ func newCalendar(t *testing.T) *calendar {
 	own := listing.New(journal.Sources(), fee.EndPeriods).Part()
 	all := parts.Join(own, fee.Part(), ledger.Part(), contact.Part(nil), operation.Part(time.Hour), reservation.Part(), audit.Part(), team.Part(team.Config{}))
 	c.every, c.Team = own.Every, apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers, DB: d})
-	c.Exec(`update team set is_general_ledger = false where id = @team`, db.Args{})
+	c.KeepLedger(false)
 
 	return c
 }
@@ -143,7 +143,7 @@ func TestADeactivationThatIsHeld(t *testing.T) {
 
 	issues := func() int { return c.Get("/team").Want(200).Len("issues") }
 
-	c.Exec(`update team set is_general_ledger = true where team_id = @team`, db.Args{})
+	c.KeepLedger(true)
 
 	all := c.Get("/team").Want(200)
 	last := fmt.Sprintf("issues.%d.", all.Len("issues")-1)

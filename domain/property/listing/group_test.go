@@ -38,21 +38,44 @@ type house struct {
 	fee                          string
 }
 
-// newHouse makes the house in a team without a general ledger.
+// newHouse makes the house in a team with the standard chart.
 func newHouse(t *testing.T) *house {
 	t.Helper()
-	h := &house{Team: newTeam(t)}
+	h := &house{Team: newLedgerTeam(t)}
 	h.Tx(account.InstallStandard)
 	h.Tx(mapping.InstallStandard)
 	h.ada = owner(h.Team, "Ada")
 	h.house, h.one, h.two = home(h.Team, "House"), home(h.Team, "Flat 1"), home(h.Team, "Flat 2")
-	h.period = period(h.Team, h.house, h.ada, "", "").Want(201).ID("id")
+	h.period = h.own(h.house, h.ada, "")
 	h.fee = h.commission("Commission", object{"listingId": h.house}).Want(201).String("id")
 
-	join(h.Team, h.one, h.house, "").Want(200)
-	join(h.Team, h.two, h.house, "").Want(200)
+	h.join(h.one, "")
+	h.join(h.two, "")
 
 	return h
+}
+
+// own makes a contact the owner of a listing, lets its journals follow and returns the period.
+func (h *house) own(on, by id.ID, start string) id.ID {
+	period(h.Team, on, by, start, "").Want(202)
+	h.Work()
+
+	return h.Get(periods + "?listingIds=" + on.String()).Want(200).ID("data.0.id")
+}
+
+// join puts a listing into the house and lets its journals follow.
+func (h *house) join(listing id.ID, startAt string) {
+	join(h.Team, listing, h.house, startAt).Want(202)
+	h.Work()
+}
+
+// leave takes a listing out of the house, lets its journals follow and returns the listing.
+func (h *house) leave(listing id.ID) *apitest.Response {
+	path := "/listings/" + listing.String()
+	h.Delete(path + "/parent").Want(202)
+	h.Work()
+
+	return h.Get(path).Want(200)
 }
 
 // commission creates a recurring fee of 20 % of the rent.
@@ -107,7 +130,7 @@ func TestStatementOfAGroupIsThatOfOneListing(t *testing.T) {
 	h.book(h.one, h.two, h.two)
 
 	whole := home(h.Team, "Whole")
-	alone := period(h.Team, whole, h.ada, "", "").Want(201).ID("id")
+	alone := h.own(whole, h.ada, "")
 	h.commission("Second commission", object{"listingId": whole}).Want(201)
 	h.book(whole, whole, whole)
 
@@ -143,7 +166,10 @@ func TestMembersFollowTheirGroup(t *testing.T) {
 
 	// Another owner from March on.
 	bob := owner(h.Team, "Bob")
-	second := h.Post(periods, object{"listingId": h.house, "startAt": "2026-03-01", "members": []object{member(bob, 100_000)}, "onConflict": "truncate"}).Want(201).String("id")
+	h.Post(periods, object{"listingId": h.house, "startAt": "2026-03-01", "members": []object{member(bob, 100_000)}, "onConflict": "truncate"}).Want(202)
+	h.Work()
+
+	second := h.Get(periods + "?contactId=" + bob.String()).Want(200).String("data.0.id")
 
 	for _, entry := range append(h.owners(h.one), h.owners(h.two)...) {
 		if !strings.HasPrefix(entry, second) {
@@ -161,7 +187,7 @@ func TestMembersFollowTheirGroup(t *testing.T) {
 	}
 
 	// Outside of the group there is neither an owner nor a fee.
-	if got := h.Delete("/listings/" + h.one.String() + "/parent").Want(200); got.String("parent") != "null" || got.String("activeOwnership") != "null" {
+	if got := h.leave(h.one); got.String("parent") != "null" || got.String("activeOwnership") != "null" {
 		t.Errorf("taken out as %s", got.Body)
 	}
 
@@ -309,7 +335,7 @@ func TestOwnPeriodsEndInAGroup(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	bob, loose := owner(h.Team, "Bob"), home(h.Team, "Loose")
-	own := period(h.Team, loose, bob, "2020-01-01", "").Want(201).ID("id")
+	own := h.own(loose, bob, "2020-01-01")
 	charged := h.Post("/recurring-fees/listing-periods", object{"recurringFeeId": h.fee, "listingId": loose, "rate": 50_000}).Want(201).ID("id")
 	h.book(loose, loose, loose)
 
@@ -321,7 +347,7 @@ func TestOwnPeriodsEndInAGroup(t *testing.T) {
 		}
 	}
 
-	join(h.Team, loose, h.house, "2026-03-11").Want(200)
+	h.join(loose, "2026-03-11")
 
 	if a, b := h.Get(periods+"/"+own.String()).String("endAt"), h.Get("/recurring-fees/listing-periods?ids="+charged.String()).String("data.0.endAt"); a != "2026-03-11" || b != a {
 		t.Errorf("they end on %s and %s", a, b)
@@ -360,13 +386,13 @@ func TestStatementsHoldMembers(t *testing.T) {
 	}
 
 	// The other flat has no entries, so nothing of it is in the statement.
-	h.Delete("/listings/" + h.two.String() + "/parent").Want(200)
+	h.leave(h.two)
 
 	loose := home(h.Team, "Loose")
-	own := period(h.Team, loose, h.ada, "", "").Want(201).ID("id")
+	own := h.own(loose, h.ada, "")
 	fixture.Statement(h.Team, own, "published", "2026-03-01", "2026-03-31")
 	join(h.Team, loose, h.house, "2026-03-15").WantError(apierr.CodeForbidden, apierr.ReasonStatementAttachment)
-	join(h.Team, loose, h.house, "2026-04-01").Want(200)
+	h.join(loose, "2026-04-01")
 }
 
 // Lists show and find what members have from their group.

@@ -1,7 +1,6 @@
 package listing_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -28,10 +27,7 @@ type object = map[string]any
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
 	x := newLedgerTeam(t)
-	x.System(func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, `update team set is_general_ledger = false where id = @team`, db.Args{"team": x.ID})
-		return err
-	})
+	x.KeepLedger(false)
 
 	return x
 }

@@ -99,6 +99,8 @@ type Declaration[S any] struct {
 	Doc    string
 	Format Format
 	Scopes []string
+	// NeedsBooks exports read the books, as api.Endpoint.NeedsBooks.
+	NeedsBooks bool
 	// Name begins the filename, before the date and the ending.
 	Name string
 	// PostOnly exports answer every valid GET with EXPORT_REQUIRES_POST. (EXP-19)
@@ -118,6 +120,7 @@ type Declaration[S any] struct {
 type served interface {
 	parts.Export
 	serve(e *Exports) parts.Part
+	requireBooks()
 }
 
 // Exports serves a list of exports.

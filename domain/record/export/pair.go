@@ -27,6 +27,18 @@ func Declare[S any](d Declaration[S]) parts.Export { return &d }
 // Route returns the path of both modes.
 func (p *Declaration[S]) Route() string { return p.Path }
 
+// RequireBooks returns the exports of a noun of the books, each with NeedsBooks. It panics for one that Declare or
+// DeclareAt did not make.
+func RequireBooks(exports ...parts.Export) []parts.Export {
+	for _, e := range exports {
+		e.(served).requireBooks() //nolint:errcheck,forcetypeassert // all exports are made here
+	}
+
+	return exports
+}
+
+func (p *Declaration[S]) requireBooks() { p.NeedsBooks = true }
+
 // DeclareAt returns a declaration with parameters in its path. S has them next to its fields, tagged path and json,
 // so that they reach the task of a POST. Q is the input of that POST: the parameters again, and the body.
 func DeclareAt[Q, S any, PQ postInput[Q, S]](d Declaration[S]) parts.Export {
@@ -61,7 +73,7 @@ func (p *Declaration[S]) serve(e *Exports) parts.Part { return serveAs[Queued[S]
 // the GET, without its limits.
 func serveAs[Q, S any, PQ postInput[Q, S]](p *Declaration[S], e *Exports) parts.Part {
 	kind := taskKind(p.Path)
-	base := api.Endpoint{Path: p.Path, Tag: p.Tag, Scopes: p.Scopes, Timeout: e.config.Budget + grace}
+	base := api.Endpoint{Path: p.Path, Tag: p.Tag, Scopes: p.Scopes, NeedsBooks: p.NeedsBooks, Timeout: e.config.Budget + grace}
 
 	// First the GET: it renders while the caller waits, and may end in a timeout or ask for POST.
 	get := base

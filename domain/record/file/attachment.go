@@ -37,7 +37,7 @@ func (s server) attachmentEndpoints(readers []api.Credential) []api.Endpoint {
 
 	read, write := []string{"transactions:read|files:read"}, []string{"transactions:write"}
 
-	return []api.Endpoint{
+	return api.RequireBooks([]api.Endpoint{
 		api.Receive(api.Endpoint{
 			Method:  http.MethodPost,
 			Path:    "/transaction-attachments",
@@ -99,7 +99,7 @@ func (s server) attachmentEndpoints(readers []api.Credential) []api.Endpoint {
 			Doc:     "Unlinks it from its transaction, closed or not; the content goes within hours.",
 			Scopes:  []string{"transactions:delete"},
 		}, deleteAttachment),
-	}
+	})
 }
 
 var attachmentForm = []api.Part{

@@ -42,7 +42,7 @@ func Part() parts.Part {
 			Scopes: []string{"reports:read"},
 		}, countNights),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/metrics/listing-revenue", ID: "getListingRevenue", Tag: tag, Summary: "Revenue that is locked and that can still change",
+			Method: http.MethodGet, Path: "/metrics/listing-revenue", ID: "getListingRevenue", NeedsBooks: true, Tag: tag, Summary: "Revenue that is locked and that can still change",
 			Doc: "Revenue of the live ledgers by party and currency. Locked is what is in a statement that is no draft, or dated before the first open day " +
 				"of the books.",
 			Scopes: []string{"reports:read"},

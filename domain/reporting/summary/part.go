@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"stayledger/domain/record/export"
 	"stayledger/platform/api"
 	"stayledger/platform/parts"
 )
@@ -14,4 +15,6 @@ var (
 )
 
 // Part returns the part of the summaries of owners' statements.
-func Part() parts.Part { return parts.Part{Endpoints: endpoints(), Exports: exports()} }
+func Part() parts.Part {
+	return parts.Part{Endpoints: api.RequireBooks(endpoints()), Exports: export.RequireBooks(exports()...)}
+}

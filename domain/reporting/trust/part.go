@@ -8,6 +8,7 @@
 package trust
 
 import (
+	"stayledger/domain/record/export"
 	"stayledger/platform/api"
 	"stayledger/platform/parts"
 )
@@ -26,5 +27,5 @@ var (
 
 // Part returns the part of the reports on the money in the trust.
 func Part() parts.Part {
-	return parts.Part{Endpoints: endpoints(), Exports: exports(), Closing: checkClosing}
+	return parts.Part{Endpoints: api.RequireBooks(endpoints()), Exports: export.RequireBooks(exports()...), Closing: checkClosing}
 }

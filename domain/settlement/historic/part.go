@@ -20,7 +20,7 @@ var (
 // Part returns the part that imports statements.
 func Part() parts.Part {
 	return parts.Part{
-		Endpoints: endpoints(), Handlers: map[job.Kind]job.Handler{task: handler()},
+		Endpoints: api.RequireBooks(endpoints()), Handlers: map[job.Kind]job.Handler{task: handler()},
 		Tables: parts.Owns("statement_import"),
 	}
 }

@@ -18,7 +18,10 @@ const tag = "Payments"
 // endpoints returns the routes of payments: asking for them, reading, recovering and returning them, and the
 // callbacks of providers.
 func (s *Gateway) endpoints() []api.Endpoint {
-	return slices.Concat(readEndpoints(), payEndpoints(), returnEndpoints(), approvalEndpoints(), []api.Endpoint{
+	books := api.RequireBooks(slices.Concat(readEndpoints(), payEndpoints(), returnEndpoints(), approvalEndpoints()))
+
+	return append(
+		books,
 		api.External(api.Endpoint{
 			Method:    http.MethodPost,
 			Path:      "/payment-callbacks/{connectionId}",
@@ -35,7 +38,7 @@ func (s *Gateway) endpoints() []api.Endpoint {
 				"minutes old. A repetition is answered in the same way and changes nothing. Fails with 401 for an " +
 				"unknown connection and for a signature, time or form that is not to be believed.",
 		}, s.callback),
-	})
+	)
 }
 
 // readEndpoints returns the routes that read payments.

@@ -42,24 +42,26 @@ func endpoints() []api.Endpoint {
 
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
-			Method:  http.MethodPost,
-			Path:    "/statements/payouts/preview",
-			ID:      "previewStatementPayouts",
-			Tag:     tag,
-			Summary: "Preview the payouts of owner statements",
-			Errors:  apierr.List{team.ErrNotDerived},
-			Status:  http.StatusAccepted,
-			Scopes:  []string{"statements:read", "statements:pay"},
+			Method:     http.MethodPost,
+			Path:       "/statements/payouts/preview",
+			ID:         "previewStatementPayouts",
+			NeedsBooks: true,
+			Tag:        tag,
+			Summary:    "Preview the payouts of owner statements",
+			Errors:     apierr.List{team.ErrNotDerived},
+			Status:     http.StatusAccepted,
+			Scopes:     []string{"statements:read", "statements:pay"},
 			Doc: "Starts an operation that computes what would be paid on each statement; nothing is recorded. " +
 				"Statements that cannot be paid are skipped with a message. " +
 				suggesting + warning + leaving + mistakes + "409 JOURNAL_RECALCULATION_PENDING.",
 		}, preview),
 		api.Queue(api.Endpoint{
-			Method:  http.MethodPost,
-			Path:    "/statements/payouts",
-			ID:      "recordStatementPayouts",
-			Tag:     tag,
-			Summary: "Record the payouts of owner statements",
+			Method:     http.MethodPost,
+			Path:       "/statements/payouts",
+			ID:         "recordStatementPayouts",
+			NeedsBooks: true,
+			Tag:        tag,
+			Summary:    "Record the payouts of owner statements",
 			Errors: apierr.List{
 				transaction.ErrNotReady,
 				transaction.ErrNotBank,
@@ -78,11 +80,12 @@ func endpoints() []api.Endpoint {
 				"alone, with the cause in the result; a dry run is refused for it.",
 		}, record, recordDry),
 		api.Write(api.Endpoint{
-			Method:  http.MethodPost,
-			Path:    "/statements/pay",
-			ID:      "payStatements",
-			Tag:     tag,
-			Summary: "Pay owner statements",
+			Method:     http.MethodPost,
+			Path:       "/statements/pay",
+			ID:         "payStatements",
+			NeedsBooks: true,
+			Tag:        tag,
+			Summary:    "Pay owner statements",
 			Errors: apierr.List{
 				transaction.ErrNotReady,
 				transaction.ErrNotBank,
@@ -102,14 +105,15 @@ func endpoints() []api.Endpoint {
 				refusing + "`payProviderRecipientNotReady`; the failures of createTransaction.",
 		}, pay),
 		api.Write(api.Endpoint{
-			Method:  http.MethodPost,
-			Path:    "/statements/manager/pay",
-			ID:      "payManager",
-			Tag:     tag,
-			Summary: "Pay out the manager's balance",
-			Errors:  apierr.List{transaction.ErrNotBank, transaction.Refusals()},
-			Status:  http.StatusCreated,
-			Scopes:  paying,
+			Method:     http.MethodPost,
+			Path:       "/statements/manager/pay",
+			ID:         "payManager",
+			NeedsBooks: true,
+			Tag:        tag,
+			Summary:    "Pay out the manager's balance",
+			Errors:     apierr.List{transaction.ErrNotBank, transaction.Refusals()},
+			Status:     http.StatusCreated,
+			Scopes:     paying,
 			Doc: "Records what the manager draws from the trust. Failures in order: malformed input; " +
 				"`requiredAccountMissing`; `notBankAccount`; a line account of the ledger that pays, or of another " +
 				"currency; the failures of createTransaction. A draw of more than the manager has is made with an " +

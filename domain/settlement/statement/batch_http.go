@@ -24,12 +24,13 @@ const maxBatchBody = api.MaxBatch
 func batchEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Queue(api.Endpoint{
-			Method:  http.MethodPost,
-			Path:    "/statements/batch",
-			ID:      "changeStatements",
-			Tag:     "Statements",
-			Summary: "Change the status of many owner statements",
-			Errors:  apierr.List{errBefore, ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues},
+			Method:     http.MethodPost,
+			Path:       "/statements/batch",
+			ID:         "changeStatements",
+			NeedsBooks: true,
+			Tag:        "Statements",
+			Summary:    "Change the status of many owner statements",
+			Errors:     apierr.List{errBefore, ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues},
 			Doc: "Begins to save, publish, reopen or return to draft the statements of a month, or those named, " +
 				"each as updateStatement does. The answer names them; GET /statements/batch/{id} shows how far they " +
 				"are. A statement that is refused does not keep the others back: the batch then ends as failed. A " +
@@ -47,11 +48,12 @@ func batchEndpoints() []api.Endpoint {
 			},
 		}, startBatch, runBatch),
 		api.Read(api.Endpoint{
-			Method:  http.MethodGet,
-			Path:    "/statements/batch/{id}",
-			ID:      "getStatementBatch",
-			Tag:     "Statements",
-			Summary: "Read how a change of many owner statements goes",
+			Method:     http.MethodGet,
+			Path:       "/statements/batch/{id}",
+			ID:         "getStatementBatch",
+			NeedsBooks: true,
+			Tag:        "Statements",
+			Summary:    "Read how a change of many owner statements goes",
 			Doc: "data holds the statements in the order of their change, with outcome=refused those that were " +
 				"refused so far, each with the error that a single change would have had.",
 			Scopes: []string{"statements:read"},

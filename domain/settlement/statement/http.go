@@ -50,22 +50,24 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 			Open:   readers,
 		}, shown.get),
 		api.Read(api.Endpoint{
-			Method:  "GET",
-			Path:    "/statements/{id}/difference",
-			ID:      "getStatementDifference",
-			Tag:     "Statements",
-			Summary: "Compare an owner statement with what was published",
+			Method:     "GET",
+			Path:       "/statements/{id}/difference",
+			ID:         "getStatementDifference",
+			NeedsBooks: true,
+			Tag:        "Statements",
+			Summary:    "Compare an owner statement with what was published",
 			Doc: "What has changed since the owners last saw the statement: figures and lines, against the last " +
 				"published version that was reopened. 404 for one that was never published.",
 			Scopes: []string{"statements:read"},
 		}, readDifference),
 		api.Write(api.Endpoint{
-			Method:  "POST",
-			Path:    "/statements",
-			ID:      "createStatements",
-			Tag:     "Statements",
-			Summary: "Save the owner statements of a month",
-			Errors:  apierr.List{errBefore, ErrExists, ErrFuture, team.ErrNotDerived, errOpen, ErrImporting, errIssues, ErrRef},
+			Method:     "POST",
+			Path:       "/statements",
+			ID:         "createStatements",
+			NeedsBooks: true,
+			Tag:        "Statements",
+			Summary:    "Save the owner statements of a month",
+			Errors:     apierr.List{errBefore, ErrExists, ErrFuture, team.ErrNotDerived, errOpen, ErrImporting, errIssues, ErrRef},
 			Doc: "Saves the drafts of the selected ownership periods, all of the month when none is selected, and " +
 				"attaches their journal entries. Status published needs statements:publish as well. 400 for an unknown " +
 				"ownership period, or one that does not have the month; without a selection, statementExists only when " +
@@ -76,12 +78,13 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 			Status: 201,
 		}, createStatements),
 		api.Write(api.Endpoint{
-			Method:  "PUT",
-			Path:    "/statements/{id}",
-			ID:      "updateStatement",
-			Tag:     "Statements",
-			Summary: "Change the status or the reference of an owner statement",
-			Errors:  apierr.List{ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues, ErrRef},
+			Method:     "PUT",
+			Path:       "/statements/{id}",
+			ID:         "updateStatement",
+			NeedsBooks: true,
+			Tag:        "Statements",
+			Summary:    "Change the status or the reference of an owner statement",
+			Errors:     apierr.List{ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues, ErrRef},
 			Doc: "draft returns a saved statement to draft and sets its journal entries free; inReview and " +
 				"published save a draft. Status published needs statements:publish as well. 400 for an imported " +
 				"statement that would become a draft. The status that it has already changes nothing. Reopening keeps " +
@@ -90,12 +93,13 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 			DryRun: true,
 		}, updateStatement),
 		api.Write(api.Endpoint{
-			Method:  "DELETE",
-			Path:    "/statements/{id}",
-			ID:      "deleteStatement",
-			Tag:     "Statements",
-			Summary: "Return an owner statement to draft",
-			Errors:  apierr.List{errLocked, ErrFuture, ErrPaid},
+			Method:     "DELETE",
+			Path:       "/statements/{id}",
+			ID:         "deleteStatement",
+			NeedsBooks: true,
+			Tag:        "Statements",
+			Summary:    "Return an owner statement to draft",
+			Errors:     apierr.List{errLocked, ErrFuture, ErrPaid},
 			Doc: "Drafts have no row and are not found. An imported statement is gone with its entries. Fails with " +
 				"403 statementPublished for a published statement without onLocked=unlockAndDelete, then as " +
 				"returning it to draft does.",

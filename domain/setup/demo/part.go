@@ -9,5 +9,5 @@ import (
 // Part returns the endpoint and tasks of sample books. Journals follow what they install.
 func Part(journals ledger.Sources) parts.Part {
 	f := filler{journals}
-	return parts.Part{Endpoints: []api.Endpoint{f.endpoint()}, Handlers: handlers()}
+	return parts.Part{Endpoints: api.RequireBooks([]api.Endpoint{f.endpoint()}), Handlers: handlers()}
 }

@@ -91,6 +91,7 @@ type membership struct {
 	Status    string
 	Region    Region
 	PartnerID id.ID
+	NoLedger  bool
 	Freeze    *string
 	Scopes    []string // of a person in this team
 	ContactID *id.ID   // of an owner in this team
@@ -151,7 +152,7 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 
 	// The scopes of a person are those in the team, and a person can be an owner there.
 	if team != nil {
-		scope.Team = team.ID
+		scope.Team, scope.NoLedger = team.ID, team.NoLedger
 		if c.Kind == api.User {
 			scope.Actor.Scopes = team.Scopes
 		}

@@ -69,7 +69,7 @@ type PendingContext struct {
 
 // closingEndpoints returns the routes of closing the books.
 func (h handler) closingEndpoints() []api.Endpoint {
-	return []api.Endpoint{
+	return api.RequireBooks([]api.Endpoint{
 		api.Write(api.Endpoint{
 			Method:    http.MethodPost,
 			Path:      "/team/books-closing",
@@ -94,7 +94,7 @@ func (h handler) closingEndpoints() []api.Endpoint {
 			Summary: "List the closings of the books, newest first",
 			Scopes:  []string{"team:read"},
 		}, listClosings),
-	}
+	})
 }
 
 const closingColumns = `c.id,

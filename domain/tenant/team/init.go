@@ -148,7 +148,8 @@ func checkInit(tx *db.Tx, in *Init) error {
 	return nil
 }
 
-// Install copies the parts of another team, or installs the standard, and marks the team as initialized. Journals
+// Install copies the parts of another team, or installs the standard, and marks the team as initialized. A team without
+// a general ledger gets no part of the books. Journals
 // of a team at work that lacked an assignment are derived. It fails in a transaction that is not alone in its team.
 func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, nouns []parts.Copy, in *Init) error {
 	if err := tx.Exclusively(); err != nil {
@@ -159,6 +160,16 @@ func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, nouns []pa
 	before, err := account.LoadAssigned(ctx, tx)
 	if err != nil {
 		return err
+	}
+
+	// A team without a general ledger gets what needs no books.
+	keeps, err := db.Get[bool](ctx, tx, `select is_general_ledger from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("read the team: %w", err)
+	}
+
+	if !keeps {
+		nouns = slices.DeleteFunc(slices.Clone(nouns), func(n parts.Copy) bool { return n.NeedsBooks })
 	}
 
 	if in.CopyFromTeamID != nil {

@@ -52,13 +52,13 @@ func TestATeamTellsWhichAssignmentsItLacks(t *testing.T) {
 		t.Errorf("issues %s", r.String("issues"))
 	}
 
-	x.Exec(`update team set is_general_ledger = false where team_id = @team`, nil)
+	x.KeepLedger(false)
 
 	if r := x.Get("/team").Want(200); r.Len("issues") != 0 {
 		t.Errorf("a team without books: %s", r.String("issues"))
 	}
 
-	x.Exec(`update team set is_general_ledger = true where team_id = @team`, nil)
+	x.KeepLedger(true)
 
 	if r := x.Get("/teams").Want(200); r.Len("data.0.issues") != 2 {
 		t.Errorf("listed: %s", r.Body)
