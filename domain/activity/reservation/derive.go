@@ -288,8 +288,9 @@ func (known Known) basis(ctx context.Context, tx *db.Tx, listings []id.ID) (b ba
 func (b *basis) input(r *Reservation, o ownRecords) Input {
 	return Input{
 		Reservation: *r, Mappings: b.mappings, Assigned: b.assigned, Recognition: b.settings.DefaultRevenueRecognition,
-		LongTermStayNights: b.settings.LongTermStayNights, Window: b.window(r), FirstDay: b.settings.FirstDay,
-		Periods: b.periods[r.ListingID], Fees: b.fees[r.ListingID],
+		LongTermStayNights: b.settings.LongTermStayNights, Window: b.window(r), NoLedger: b.settings.NoLedger,
+		FirstDay: b.settings.FirstDay,
+		Periods:  b.periods[r.ListingID], Fees: b.fees[r.ListingID],
 		MerchantFee: o.deposits[r.ID].MerchantFee, ChannelFee: o.deposits[r.ID].ChannelFee,
 	}
 }
@@ -452,12 +453,13 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-// findUnmapped returns the lines without an account of their own and of a type that has no row in the mappings.
+// findUnmapped returns the lines without an account of their own and of a type that has no row in the mappings. A team
+// without a general ledger needs none.
 func findUnmapped(loaded []Input) (lines []mapping.UnmappedLine) {
 	for i := range loaded {
 		r := &loaded[i].Reservation
 		for j := range r.Lines {
-			if l := &r.Lines[j]; l.AccountID == nil && l.Type != Retained && !loaded[i].Mappings.Knows(r.AppID, r.BookingPlatform, l.Type) {
+			if l := &r.Lines[j]; !loaded[i].NoLedger && l.AccountID == nil && l.Type != Retained && !loaded[i].Mappings.Knows(r.AppID, r.BookingPlatform, l.Type) {
 				lines = append(lines, mapping.UnmappedLine{AppID: ptr.Value(r.AppID), LineType: l.Type})
 			}
 		}

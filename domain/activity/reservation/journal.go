@@ -32,6 +32,8 @@ type Input struct {
 	LongTermStayNights *int64
 	// Window is the accounting window of the connection that the reservation came over.
 	Window Window
+	// NoLedger says that the team keeps no general ledger.
+	NoLedger bool
 	// FirstDay is the first day of the books: what was before is in the opening balances. Nil for none.
 	FirstDay *day.Day
 	// Periods are the listing's ownership periods, Fees its subscriptions.
@@ -68,7 +70,7 @@ func Journal(in *Input) Derived {
 	if !in.posts() {
 		// A stay that would post if it had another date says so.
 		if in.Reservation.posts() {
-			j.out.Unposted = unposted{Reason: OutsideWindow, Whole: true}
+			j.out.Unposted = unposted{Reason: in.keptOutReason(), Whole: true}
 		}
 
 		return j.out

@@ -75,7 +75,7 @@ type Reservation struct {
 	Type                   Type                 `json:"type" doc:"ownerStay is a stay of the owner; recurring fees say whether they apply to it."`
 	Status                 Status               `json:"status" doc:"booked counts in full; canceled keeps its adjustments alone; inactive counts for nothing."`
 	GeneralLedgerStatus    LedgerStatus         `json:"generalLedgerStatus" doc:"inactive also while nothing is posted for the reason of generalLedgerInactiveReason."`
-	LedgerInactiveReason   *InactiveReason      `json:"generalLedgerInactiveReason" db:"-" enum:"beforeStatementStartDate,outsideAccountingWindow" doc:"Why nothing of a reservation is posted that is not kept out of the books by hand: all of it is before the first day of the books, or outside the accounting window of its connection. Null otherwise."`
+	LedgerInactiveReason   *InactiveReason      `json:"generalLedgerInactiveReason" db:"-" enum:"beforeStatementStartDate,outsideAccountingWindow,generalLedgerDisabled" doc:"Why nothing of a reservation is posted that is not kept out of the books by hand: all of it is before the first day of the books, or outside the accounting window of its connection, or the team has no books. Null otherwise."`
 	GuestName              *string              `json:"guestName"`
 	BookerName             *string              `json:"bookerName"`
 	Guests                 *int64               `json:"guests"`
@@ -147,6 +147,7 @@ const (
 	GeneralLedgerInactive InactiveReason = "generalLedgerInactive"
 	OutsideWindow         InactiveReason = "outsideAccountingWindow"
 	BeforeStart           InactiveReason = "beforeStatementStartDate"
+	LedgerDisabled        InactiveReason = "generalLedgerDisabled"
 	UnassignedAccount     InactiveReason = "unassignedAccount"
 )
 
@@ -290,6 +291,11 @@ func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 
 	if r.duplicates != nil {
 		out = append(out, DuplicateFinding(r.duplicates))
+	}
+
+	// Lines need no accounts where there are no books.
+	if r.LedgerInactiveReason != nil && *r.LedgerInactiveReason == LedgerDisabled {
+		return out
 	}
 
 	// Each type is reported once, however many lines it has.

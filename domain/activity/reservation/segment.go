@@ -48,9 +48,21 @@ func (w Window) has(at day.Day) bool {
 	return (w.StartAt == nil || !at.Before(*w.StartAt)) && (w.EndAt == nil || at.Before(*w.EndAt))
 }
 
-// posts reports whether the reservation can have a journal: it counts, and its accounting date is in the window of the
-// connection that it came over (CUT-13).
-func (in *Input) posts() bool { return in.Reservation.posts() && in.Window.has(in.accountingDate()) }
+// posts reports whether the reservation can have a journal: it counts, the team keeps books, and its accounting date is
+// in the window of the connection that it came over (CUT-13).
+func (in *Input) posts() bool { return in.Reservation.posts() && in.keptOutReason() == "" }
+
+// keptOutReason returns why nothing of a reservation that counts is posted, "" if something can be.
+func (in *Input) keptOutReason() InactiveReason {
+	switch {
+	case in.NoLedger:
+		return LedgerDisabled
+	case !in.Window.has(in.accountingDate()):
+		return OutsideWindow
+	default:
+		return ""
+	}
+}
 
 // accountingDate returns the date that decides whether the reservation is in an accounting window: its posting date if
 // it has one, or else the check-in, the check-out also for pro rata, or the day of the booking, by the recognition of

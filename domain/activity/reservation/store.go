@@ -278,6 +278,8 @@ func loadDeposits(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposi
 type settings struct {
 	DefaultRevenueRecognition fee.Recognition
 	LongTermStayNights        *int64
+	// NoLedger says that the team keeps no general ledger.
+	NoLedger bool
 	// FirstDay is the first day of the books, nil for none.
 	FirstDay *day.Day
 	Mappings []mapping.Mapping
@@ -290,7 +292,7 @@ func loadSettings(ctx context.Context, tx *db.Tx) (settings, error) {
 	// The mappings travel as one JSON array, so that settings and mappings need one statement. Until the statements of
 	// a team that moved here are imported, its books begin on the day that was asked for.
 	s, err := db.Get[settings](ctx, tx, `
-		select t.default_revenue_recognition, t.long_term_stay_nights,
+		select t.default_revenue_recognition, t.long_term_stay_nights, not t.is_general_ledger as no_ledger,
 			coalesce(t.statement_start_at, (select g.gl_start_at from migration g where g.team_id = @team)) as first_day, coalesce((
 			select jsonb_agg(jsonb_build_object('appId', m.app_id, 'lineType', m.line_type, 'channel', m.channel, 'status', m.status,
 				'accountId', m.account_id, 'party', m.party, 'revenueRecognition', m.revenue_recognition))

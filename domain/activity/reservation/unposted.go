@@ -16,7 +16,8 @@ import (
 )
 
 // unposted is the part of a reservation, not kept out of the books by hand, that they leave out: all that would be dated before
-// the first day of the books, or all of it because its accounting date is outside the window of its connection.
+// the first day of the books, or all of it because its accounting date is outside the window of its connection or the team has no
+// books.
 type unposted struct {
 	ReservationID id.ID
 	Reason        InactiveReason
