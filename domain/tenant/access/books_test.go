@@ -33,7 +33,7 @@ const (
 		suggestBankRecords deleteBankRecord getBankRecord updateBankRecord reconcileBankRecord unreconcileBankRecord
 		listBankRules createBankRule previewBankRules deleteBankRule getBankRule updateBankRule runBankRule
 		listBankRuleRun undoBankRuleRun listBankRuleVersions
-		listHistoricalImports importHistoricalLedger listJournals createJournal deleteJournal getJournal
+		listHistoricalImports importHistoricalLedger listHeldBack catchUpJournals listJournals createJournal deleteJournal getJournal
 		updateJournal reverseJournal
 		getListingRevenue
 		listListingOpeningBalances putListingOpeningBalance getGuestOpeningBalance putGuestOpeningBalance
