@@ -188,12 +188,13 @@ func TestLinesWithoutAnAccountBlockPublishing(t *testing.T) {
 		t.Errorf("the draft of September has %v", shown.Value("issues"))
 	}
 
+	s.Publish("2026-08", house)
+
 	for _, body := range []object{{"status": "published"}, {"status": "inReview"}} {
 		s.Put("/statements/"+september.String(), body).WantError(apierr.CodeBadRequest, apierr.ReasonStatementHasBlockingIssues)
 	}
 
 	s.Post("/statements", object{"month": "2026-09", "status": "published"}).WantError(apierr.CodeBadRequest, apierr.ReasonStatementHasBlockingIssues)
-	s.Publish("2026-08", house)
 
 	if got := s.Get("/statements/" + s.Statement(house, "2026-10").String()).Want(200); got.Len("issues") != 0 {
 		t.Errorf("the draft of October has %v", got.Value("issues"))
