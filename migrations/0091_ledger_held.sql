@@ -25,7 +25,7 @@ create trigger ledger_held_unlisted after delete on ledger_held referencing old 
 create table ledger_held_line (
     team_id uuid not null,
     held_id uuid not null,
-    n integer not null,
+    position integer not null,
     ledger text not null,
     txn_at date not null,
     currency text not null,
@@ -36,7 +36,7 @@ create table ledger_held_line (
     ownership_period_id uuid,
     reservation_id uuid,
     trigger_type text not null,
-    primary key (team_id, held_id, n),
+    primary key (team_id, held_id, position),
     constraint ledger_held_line_held foreign key (team_id, held_id) references ledger_held (team_id, id) on delete cascade
 );
 create index ledger_held_line_by_period on ledger_held_line (team_id, ownership_period_id, txn_at) where party = 'owners';

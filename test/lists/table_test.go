@@ -99,6 +99,7 @@ var promises = []promise{
 		path: "/statements", ids: "statementIds", refs: "periodIds ownershipPeriodIds listingIds ownerIds recurringFeeIds", date: "startAt",
 		sorts: "startAt listing status", others: "year month status search currency uniqueRefs include viewAs", texts: "uniqueRefs",
 	},
+	{path: "/journals/held-back", refs: "listingIds sourceIds", sorts: "since", few: true},
 	{path: "/sync-conflicts", ids: "ids", nullable: "connectionIds", sorts: "at", others: "kind entityId", few: true},
 	{path: "/syncs", ids: "ids", nullable: "connectionIds", sorts: "queuedAt", others: "status trigger view", few: true},
 	{path: "/tax-rates", ids: "ids", sorts: "name basisPoints createdAt", others: "status search"},
@@ -118,7 +119,7 @@ var apart = []string{
 	"/accounts/{id}/reconciling-items", "/bank-records/suggestions", "/bank-rules/{id}/runs/{operationId}", "/bank-rules/{id}/versions", "/contacts/{id}/payment-methods", "/listings/opening-balance", "/operations", "/reports/guest-balances", "/reports/information-returns",
 	"/reports/manager-statements", "/reports/owner-statement-summaries-per-layout", "/reports/owner-statement-summaries-per-layout/details/{contactId}",
 	"/reports/sales-tax-liability", "/reports/trust-reconciliation/by-listing", "/statements/batch/{id}", "/statements/{id}/emails",
-	"/statements/{id}/owner-links", "/syncs/{id}/items", "/team/books-closings", "/teams",
+	"/statements/{id}/owner-links", "/syncs/{id}/items", "/team/books-closings", "/teams", "/teams/issues",
 }
 
 // shapes are parameters that change what is shown of a row and not which rows there are.

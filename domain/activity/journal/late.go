@@ -25,7 +25,7 @@ import (
 type LateAmount struct {
 	Party     LateParty   `json:"party"`
 	Currency  string      `json:"currency"`
-	CentTotal money.Cents `json:"centTotal" doc:"Positive: the party gets more."`
+	CentTotal money.Cents `json:"centTotal" doc:"Positive for what it gets more."`
 }
 
 // LateParty says who has an amount that came late.
@@ -67,21 +67,21 @@ type LateLock struct {
 // HeldBack is a change of a record that a lock keeps out of the books.
 type HeldBack struct {
 	ID           id.ID        `json:"id"`
-	SourceType   string       `json:"sourceType" doc:"What has changed: reservation, transaction or journal."`
-	SourceID     *id.ID       `json:"sourceId" doc:"The record that has changed; null for one of a system that is not here yet."`
-	ConnectionID *id.ID       `json:"connectionId" doc:"The connection whose record waits for the lock; null for a change here."`
-	ExternalID   *string      `json:"externalId" doc:"The record at the system when it is not here yet."`
+	SourceType   string       `json:"sourceType" doc:"reservation, transaction or journal."`
+	SourceID     *id.ID       `json:"sourceId" doc:"Null for a record that is not here yet."`
+	ConnectionID *id.ID       `json:"connectionId" doc:"Whose record waits; null for a change here."`
+	ExternalID   *string      `json:"externalId" doc:"Of a record that is not here yet."`
 	Since        day.Instant  `json:"since"`
 	Lock         LateLock     `json:"lock"`
-	Amounts      []LateAmount `json:"amounts" doc:"By party and currency."`
-	Entries      []LateEntry  `json:"entries" doc:"What the books would have more."`
+	Amounts      []LateAmount `json:"amounts"`
+	Entries      []LateEntry  `json:"entries" doc:"That the books would have more."`
 	StatementIDs []id.ID      `json:"statementIds" doc:"Saved statements whose months it changes."`
 }
 
 // heldEntries and heldStatements are the entries and the statements of a row h of ledger_held.
 const (
 	heldEntries = `(select coalesce(jsonb_agg(jsonb_build_object('accountId', l.account_id, 'accountName', a.name, 'party', l.party, 'listingId', l.listing_id,
-			'ownershipPeriodId', l.ownership_period_id, 'date', l.txn_at, 'currency', l.currency, 'centTotal', l.cent_total) order by l.n), '[]')
+			'ownershipPeriodId', l.ownership_period_id, 'date', l.txn_at, 'currency', l.currency, 'centTotal', l.cent_total) order by l.position), '[]')
 		from ledger_held_line l join account a on a.team_id = l.team_id and a.id = l.account_id where l.team_id = h.team_id and l.held_id = h.id)`
 	heldStatements = `array(select distinct s.id from ledger_held_line l join statement s on s.team_id = l.team_id and s.ownership_period_id = l.ownership_period_id
 			and s.currency = l.currency and l.txn_at between s.start_at and s.end_at
@@ -184,13 +184,12 @@ func lateEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/journals/held-back", ID: "listHeldBack", Tag: tag, Summary: "List changes that locks keep out of the books",
-			Doc:    "What changed of stays, fees and transactions after their months were published or closed, with amounts, until it is caught up or the lock goes.",
+			Doc:    "What changed after its month was published or closed, until it is caught up or the lock goes.",
 			Scopes: []string{"general-ledger:read"},
 		}, listHeld),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/journals/catch-up", ID: "catchUpJournals", Tag: tag, Summary: "Post changes that locks keep out of the books",
-			Doc: "Posts the difference between the books and what they would have, dated on the first open day, as entries of the record that has changed. " +
-				"A record of a system that waits for the lock is taken in. A dry run answers with what would be posted.",
+			Doc:    "Posts the difference on the first open day, as entries of the record that has changed. A record of a system that waits is taken in.",
 			Errors: apierr.List{reservation.DeriveErrors},
 			Scopes: []string{"journals:post"}, DryRun: true,
 		}, catchUp),

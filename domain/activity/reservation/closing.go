@@ -3,6 +3,7 @@ package reservation
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"stayledger/domain/activity/fee"
 	"stayledger/platform/day"
@@ -10,16 +11,30 @@ import (
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/parts"
 )
 
-// noAccountSQL selects, like a table with a condition, the lines l of stays r that no account takes: they are in no books. Each type without a
-// mapping has an unmapped row, so a team without such rows has none of them.
-const noAccountSQL = `(select distinct u.line_type from reservation_line_mapping u where u.team_id = @team and u.status = 'unmapped') u
-	join reservation_line l on l.team_id = @team and l.type = u.line_type and l.account_id is null and l.type <> '` + Retained + `'
-	join reservation r on r.team_id = @team and r.id = l.reservation_id
-	where r.status = 'booked' and r.general_ledger_status = 'active' and not exists (
-		select from reservation_line_mapping m where m.team_id = @team and m.line_type = l.type and m.status <> 'unmapped'
-			and (m.app_id is null or m.app_id = r.app_id) and (m.channel is null or lower(m.channel) = lower(r.booking_platform)))`
+// noAccountSQL selects, like a table with a condition, the lines l of stays r of a team, given as SQL, that no account takes: they are in no
+// books. Each type without a mapping has an unmapped row, so a team without such rows has none of them.
+func noAccountSQL(team string) string {
+	return strings.ReplaceAll(`(select distinct u.line_type from reservation_line_mapping u where u.team_id = @team and u.status = 'unmapped') u
+		join reservation_line l on l.team_id = @team and l.type = u.line_type and l.account_id is null and l.type <> '`+Retained+`'
+		join reservation r on r.team_id = @team and r.id = l.reservation_id
+		where r.status = 'booked' and r.general_ledger_status = 'active' and not exists (
+			select from reservation_line_mapping m where m.team_id = @team and m.line_type = l.type and m.status <> 'unmapped'
+				and (m.app_id is null or m.app_id = r.app_id) and (m.channel is null or lower(m.channel) = lower(r.booking_platform)))`, "@team", team)
+}
+
+// waits are the stays with lines that no account takes.
+func waits() []parts.Wait {
+	return []parts.Wait{{
+		ID: "v.id",
+		Columns: `v.since, '` + string(UnassignedAccount) + `' as code, 'error' as severity, 'reservation' as entity_type, v.id as entity_id,
+			jsonb_build_object('lineTypes', v.types, 'centTotal', v.cents, 'currency', v.currency, 'confirmationCode', v.confirmation_code) as context`,
+		From: `(select r.id, r.updated_at as since, r.currency, r.confirmation_code, array_agg(distinct l.type) as types, sum(l.amount)::bigint as cents
+			from ` + noAccountSQL("g.team_id") + ` group by r.team_id, r.id) v where true`,
+	}}
+}
 
 // OwnersMonth is a range of days of an ownership period in a currency.
 type OwnersMonth struct {
@@ -51,7 +66,7 @@ func LoadUnaccounted(ctx context.Context, tx *db.Tx, months []OwnersMonth) ([]Un
 			select r.id, r.listing_id, r.currency, l.type, l.amount, `+accountingDateSQL+` as at, r.check_in, r.check_out,
 				r.general_ledger_posting_at is null and (t.default_revenue_recognition = '`+string(fee.ProRata)+`' or r.check_out - r.check_in > t.long_term_stay_nights)
 					is true as is_nightly
-			from team t, `+noAccountSQL+` and t.id = @team)
+			from team t, `+noAccountSQL("@team")+` and t.id = @team)
 		select k.place, array_agg(distinct o.type order by o.type) as types, sum(o.amount)::bigint as cents, (array_agg(distinct o.id order by o.id))[1:100] as stay_ids
 		from unnest(@periods::uuid[], @currencies::text[], @starts::date[], @ends::date[]) with ordinality k (period, currency, start_at, end_at, place)
 		join listing_ownership_period p on p.team_id = @team and p.id = k.period
@@ -85,7 +100,7 @@ func checkClosing(ctx context.Context, tx *db.Tx, from *day.Day, before day.Day)
 	rows, err := db.Select[open](ctx, tx, `
 		select r.currency, count(distinct r.id) as count, sum(l.amount)::bigint as cents, array_agg(distinct l.type) as types,
 			(array_agg(distinct r.id))[1:100] as stays
-		from `+noAccountSQL+` and r.check_in < @before`+since+` group by 1 order by 1`, args)
+		from `+noAccountSQL("@team")+` and r.check_in < @before`+since+` group by 1 order by 1`, args)
 	if err != nil {
 		return nil, fmt.Errorf("find lines without an account: %w", err)
 	}

@@ -24,7 +24,7 @@ func Part() parts.Part {
 			{Of: "fee", Reason: "reservations", Columns: []string{"reservation_adjustment.recurring_fee_id"}},
 		},
 		Used:    []*parts.Usage{used},
-		Closing: checkClosing,
+		Closing: checkClosing, Waits: waits(),
 		Exports: []parts.Export{export.Declare(reservationsCSV())},
 	}
 }

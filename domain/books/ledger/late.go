@@ -237,7 +237,7 @@ type heldRow struct {
 // heldLineRow is a line of it.
 type heldLineRow struct {
 	Name              string      `json:"name"`
-	N                 int         `json:"n"`
+	Position          int         `json:"position"`
 	Ledger            Ledger      `json:"ledger"`
 	TxnAt             day.Day     `json:"txn_at"`
 	Currency          string      `json:"currency"`
@@ -279,7 +279,7 @@ func lineRows(name string, lines []HeldLine) []heldLineRow {
 
 	for i, l := range lines {
 		out[i] = heldLineRow{
-			Name: name, N: i, Ledger: l.Ledger, TxnAt: l.TxnAt, Currency: l.Currency, AccountID: l.AccountID, CentTotal: l.CentTotal, Party: l.Party,
+			Name: name, Position: i, Ledger: l.Ledger, TxnAt: l.TxnAt, Currency: l.Currency, AccountID: l.AccountID, CentTotal: l.CentTotal, Party: l.Party,
 			ListingID: orNull(l.ListingID), OwnershipPeriodID: orNull(l.OwnershipPeriodID), ReservationID: orNull(l.ReservationID), TriggerType: l.Trigger,
 		}
 	}
@@ -301,13 +301,13 @@ func saveHeld(tx *db.Tx, rows []heldRow, lines []heldLineRow) db.Stmt {
 				held_by = excluded.held_by returning id, name),
 		fewer as (
 			delete from ledger_held_line l using kept k where l.team_id = @team and l.held_id = k.id
-				and l.n >= (select count(*) from jsonb_to_recordset(@lines) as r (name text) where r.name = k.name))
-		insert into ledger_held_line (team_id, held_id, n, ledger, txn_at, currency, account_id, cent_total, party, listing_id, ownership_period_id,
+				and l.position >= (select count(*) from jsonb_to_recordset(@lines) as r (name text) where r.name = k.name))
+		insert into ledger_held_line (team_id, held_id, position, ledger, txn_at, currency, account_id, cent_total, party, listing_id, ownership_period_id,
 			reservation_id, trigger_type)
-		select @team, k.id, n, ledger, txn_at, currency, account_id, cent_total, nullif(party, ''), listing_id, ownership_period_id, reservation_id, trigger_type
-		from jsonb_to_recordset(@lines) as r (name text, n integer, ledger text, txn_at date, currency text, account_id uuid, cent_total bigint, party text,
+		select @team, k.id, position, ledger, txn_at, currency, account_id, cent_total, nullif(party, ''), listing_id, ownership_period_id, reservation_id, trigger_type
+		from jsonb_to_recordset(@lines) as r (name text, position integer, ledger text, txn_at date, currency text, account_id uuid, cent_total bigint, party text,
 			listing_id uuid, ownership_period_id uuid, reservation_id uuid, trigger_type text) join kept k on k.name = r.name
-		on conflict (team_id, held_id, n) do update set ledger = excluded.ledger, txn_at = excluded.txn_at, currency = excluded.currency,
+		on conflict (team_id, held_id, position) do update set ledger = excluded.ledger, txn_at = excluded.txn_at, currency = excluded.currency,
 			account_id = excluded.account_id, cent_total = excluded.cent_total, party = excluded.party, listing_id = excluded.listing_id,
 			ownership_period_id = excluded.ownership_period_id, reservation_id = excluded.reservation_id, trigger_type = excluded.trigger_type`,
 		Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": rows, "lines": lines},
@@ -393,10 +393,10 @@ func LoadHeldLines(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID][
 	}
 
 	rows, err := db.Select[row](ctx, tx, `
-		select h.source_id, '' as name, l.n, l.ledger, l.txn_at, l.currency, l.account_id, l.cent_total, coalesce(l.party, '') as party, l.listing_id,
+		select h.source_id, '' as name, l.position, l.ledger, l.txn_at, l.currency, l.account_id, l.cent_total, coalesce(l.party, '') as party, l.listing_id,
 			l.ownership_period_id, l.reservation_id, l.trigger_type
 		from ledger_held h join ledger_held_line l on l.team_id = h.team_id and l.held_id = h.id
-		where h.team_id = @team and h.source_id = any(@sources) and h.origin_id is null order by h.id, l.n`, db.Args{"team": tx.Team, "sources": sources})
+		where h.team_id = @team and h.source_id = any(@sources) and h.origin_id is null order by h.id, l.position`, db.Args{"team": tx.Team, "sources": sources})
 	if err != nil {
 		return nil, fmt.Errorf("read what is held back of records: %w", err)
 	}

@@ -158,6 +158,17 @@ func (in *intake) row(tx *db.Tx, c *Change, code string, entity *id.ID) issueRow
 		}
 	}
 
+	// What the source says that it is worth.
+	var lines []struct{ Amount int64 }
+	if json.Unmarshal(c.Values["lines"], &lines) == nil {
+		var sum int64
+		for _, l := range lines {
+			sum += l.Amount
+		}
+
+		r.Context["centTotal"], r.Context["currency"] = sum, c.Values["currency"]
+	}
+
 	switch listing, known := in.entities[c.Refs["listingId"]]; {
 	case !slices.Contains(shown, c.Kind):
 	case entity != nil:

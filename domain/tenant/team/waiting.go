@@ -42,7 +42,7 @@ var issueTexts = map[string]string{
 	"syncDelayed":                 "The source cannot be read and is tried again",
 	"syncFailed":                  "The last sync ended before everything was read",
 	"textShortened":               "Texts were longer than their fields hold",
-	"unassignedAccount":           "No account has an assignment that journals need",
+	"unassignedAccount":           "No account takes what journals need",
 }
 
 // Waiting is something that waits for a person until it is settled.
@@ -84,8 +84,7 @@ type waitingInput struct {
 func (h *handler) issueEndpoint() api.Endpoint {
 	return api.Read(api.Endpoint{
 		Method: "GET", Path: "/teams/issues", ID: "listTeamIssues", Tag: "Teams", Summary: "List what waits for a person in the teams of the credential",
-		Doc: "What could not be done, came too late or is refused, by team and in the order in which it came, each until it is settled. Records, listings, " +
-			"connections and teams show it, too.",
+		Doc:    "By team and in the order in which it came, each until it is settled.",
 		Scopes: []string{"team:read"}, Open: []api.Credential{api.PartnerKey, api.User, api.TeamKey}, Selection: api.ManagedTeams, Region: true,
 	}, h.listIssues)
 }
