@@ -42,9 +42,11 @@ create table ledger_held_line (
 create index ledger_held_line_by_period on ledger_held_line (team_id, ownership_period_id, txn_at) where party = 'owners';
 select stayledger_tenant('ledger_held_line');
 
+-- Postings that caught up what a lock held back: they are few.
+create index ledger_entry_catch_up on ledger_entry (team_id, source_id) where txn_code like 'catchUp:%';
 create index ledger_stale_failed on ledger_stale (team_id, source_id) where status = 'failed';
 
 -- +goose Down
-drop index ledger_stale_failed;
+drop index ledger_stale_failed, ledger_entry_catch_up;
 drop table ledger_held_line;
 drop table ledger_held;

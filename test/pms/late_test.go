@@ -209,3 +209,67 @@ func TestLinesWithoutAnAccountBlockPublishing(t *testing.T) {
 		t.Errorf("September is %s", got.Body)
 	}
 }
+
+// When the month is opened again after a catch-up, the books have the record as it is and the posting goes, whether or not anything was held back
+// since. A stay that moves out of a published month leaves it on the first open day and comes on its own.
+func TestACaughtUpMonthIsOpenedAgain(t *testing.T) {
+	t.Parallel()
+	s := newLateScene(t)
+	s.says(35000)
+	s.sync("full")
+	s.Post("/journals/catch-up", object{}).Want(200)
+	s.Outlast(nil)
+
+	s.Put("/statements/"+s.statement.String(), object{"status": "draft"}).Want(200)
+	s.Outlast(nil)
+
+	want := func(when, month string, net int64) {
+		t.Helper()
+
+		if got := s.Get("/statements/" + s.Statement(s.house, month).String()).Want(200); got.Int("financials.netRevenue") != net {
+			t.Errorf("%s: %s has %d, want %d", when, month, got.Int("financials.netRevenue"), net)
+		}
+	}
+
+	want("open again", "2026-03", 35000-7000-5425)
+	want("open again", "2026-04", 0)
+
+	// It moves to May after March was published once more.
+	s.Put("/statements/"+s.Statement(s.house, "2026-03").String(), object{"status": "published"}).Want(200)
+
+	moved := sandbox.Reservation{
+		ID: "r1", ListingID: "L1", Status: "booked", Code: "C-r1", Channel: "airbnb", Guest: sandbox.Guest{Name: "Ada"},
+		CheckIn: "2026-05-10", CheckOut: "2026-05-13", BookedAt: "2026-01-02", Currency: "usd",
+		Lines: []sandbox.Line{{Type: "rent", Amount: "350.00"}, {Type: "hostFee", Amount: "-54.25"}},
+	}
+	s.system.SetReservation(moved)
+	s.sync("full")
+
+	done := s.Post("/journals/catch-up", object{}).Want(200)
+	if done.Int("remaining") != 0 || done.String("data.0.postings.0.date") != "2026-04-01" || done.String("data.0.postings.1.date") != "2026-05-10" {
+		t.Errorf("the catch-up is %s", done.Body)
+	}
+
+	s.Outlast(nil)
+	want("moved", "2026-03", 22575)
+	want("moved", "2026-04", -22575)
+	want("moved", "2026-05", 22575)
+
+	// A dearer stay is held back again, and caught up in its own month.
+	moved.Lines[0].Amount, moved.Lines[1].Amount = "450.00", "-69.75"
+	s.system.SetReservation(moved)
+	s.sync("full")
+
+	if got := s.Get("/journals/held-back").Want(200); got.Int("pagination.total") != 1 || amounts(got, "data.0.amounts") != "guests -8450 manager 2000 owners 6450 " {
+		t.Errorf("after another price there is %s", got.Body)
+	}
+
+	s.Post("/journals/catch-up", object{}).Want(200)
+	s.Outlast(nil)
+	want("dearer", "2026-04", -22575)
+	want("dearer", "2026-05", 29025)
+
+	if got := s.Get("/journals/held-back").Want(200); got.Int("pagination.total") != 0 {
+		t.Errorf("in the end there is %s", got.Body)
+	}
+}

@@ -356,6 +356,9 @@ func showCaughtUp(ctx context.Context, tx *db.Tx, held []heldRow, late *ledger.L
 			c.Outcome = latePosted
 			s.fill(c, postings)
 			noteCaughtUp(tx, r, c)
+
+			// A record that several rows are about is posted once.
+			delete(late.Posted, *r.SourceID)
 		}
 	}
 

@@ -15,6 +15,11 @@ import (
 
 // holdBack keeps what locks hold back of items that they have refused: what the books would have more with each.
 func holdBack(ctx context.Context, tx *db.Tx, from intake.Origin, items []BatchItem, attempts []api.Attempt) error {
+	// What a person asks for outside of a sync is refused, and does not wait.
+	if from.SyncID.IsZero() {
+		return nil
+	}
+
 	var waiting []ledger.Waiting
 
 	for i := range attempts {

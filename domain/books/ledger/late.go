@@ -101,7 +101,7 @@ func Less(lines, other []HeldLine) []HeldLine {
 	return sorted(sums)
 }
 
-// netLines returns lines summed over all days: an entry that only moves to another day is no difference.
+// netLines returns lines summed over all days.
 func netLines(lines []HeldLine) []HeldLine {
 	sums := map[HeldLine]money.Cents{}
 
@@ -112,6 +112,93 @@ func netLines(lines []HeldLine) []HeldLine {
 	}
 
 	return sorted(sums)
+}
+
+// moved returns lines with each on the day that to returns for its own.
+func moved(lines []HeldLine, to func(day.Day) day.Day) []HeldLine {
+	out := slices.Clone(lines)
+	for i := range out {
+		out[i].TxnAt = to(out[i].TxnAt)
+	}
+
+	return out
+}
+
+// stuck are the postings of a source that a lock keeps as they are.
+type stuck struct {
+	// gone are those stored that would go, without those of earlier catch-ups, which are caught; added those that would be in their place.
+	gone, added, caught []Posting
+	// freeGone and freeAdded are the rest, which no lock holds.
+	freeGone, freeAdded []Posting
+}
+
+// divide divides the postings of a source, which a lock holds, that would go and that would be added. A posting that would take the place of
+// one that a lock holds is held with it, whatever its day: the two have one code.
+func (f *facts) divide(gone, added []Posting, l Lenience) *stuck {
+	s, codes := &stuck{}, map[string]bool{}
+	isHeld := func(p *Posting) bool { return CheckLocks(f.closing, f.lockInput(p), l) != nil }
+
+	for i := range gone {
+		switch p := &gone[i]; {
+		case p.isCatchUp():
+			s.caught = append(s.caught, *p)
+		case isHeld(p):
+			s.gone, codes[p.TxnCode] = append(s.gone, *p), true
+		default:
+			s.freeGone = append(s.freeGone, *p)
+		}
+	}
+
+	for i := range added {
+		if p := &added[i]; codes[p.TxnCode] || isHeld(p) {
+			s.added, codes[p.TxnCode] = append(s.added, *p), true
+		} else {
+			s.freeAdded = append(s.freeAdded, *p)
+		}
+	}
+
+	// One that is replaced by a held one stays, too.
+	s.freeGone = slices.DeleteFunc(s.freeGone, func(p Posting) bool {
+		if codes[p.TxnCode] {
+			s.gone = append(s.gone, p)
+		}
+
+		return codes[p.TxnCode]
+	})
+
+	return s
+}
+
+// isCaughtUp reports whether earlier catch-ups have brought everything that the locks hold back.
+func (s *stuck) isCaughtUp() bool {
+	return len(s.caught) > 0 && len(netLines(slices.Concat(sumLines(s.gone, s.added), sumLines(s.caught, nil)))) == 0
+}
+
+// lines returns what the books would have more, with what earlier catch-ups have brought taken off on the day that they are about.
+func (s *stuck) lines() []HeldLine {
+	lines := sumLines(slices.Concat(s.gone, s.freeGone), slices.Concat(s.added, s.freeAdded))
+	first := map[HeldLine]day.Day{}
+
+	for _, l := range lines {
+		at := l.TxnAt
+
+		l.TxnAt, l.CentTotal = day.Day{}, 0
+		if is, known := first[l]; !known || at.Before(is) {
+			first[l] = at
+		}
+	}
+
+	caught := sumLines(s.caught, nil)
+	for i := range caught {
+		key := caught[i]
+
+		key.TxnAt, key.CentTotal = day.Day{}, 0
+		if at, known := first[key]; known {
+			caught[i].TxnAt = at
+		}
+	}
+
+	return Less(slices.Concat(lines, caught), nil)
 }
 
 // bySource returns the postings of some sources by source.
@@ -127,57 +214,73 @@ func bySource(postings []Posting, of map[id.ID]hold) map[id.ID][]Posting {
 	return out
 }
 
-// holdBack decides about sources that locks hold, whose postings present would be replaced: it returns what stays held back of them, and what
-// is posted instead. A source of which everything was caught up is in neither.
-func (f *facts) holdBack(skipped map[id.ID]hold, gone, added []Posting, l Lenience) (held map[id.ID]HeldBack, instead []Posting) {
-	held = make(map[id.ID]HeldBack, len(skipped))
+// decided is what becomes of sources that locks hold: what stays held back of them, and the postings that go and are added nevertheless.
+type decided struct {
+	held        map[id.ID]HeldBack
+	gone, added []Posting
+}
+
+// holdBack decides about sources that locks hold, of which some postings would go and others be added. One whose locked part was caught up
+// follows its record with the rest.
+func (f *facts) holdBack(skipped map[id.ID]hold, gone, added []Posting, l Lenience) decided {
+	out := decided{held: make(map[id.ID]HeldBack, len(skipped))}
 	less, more := bySource(gone, skipped), bySource(added, skipped)
 
 	for _, source := range slices.SortedFunc(maps.Keys(skipped), id.ID.Compare) {
-		lines, before := sumLines(less[source], more[source]), 0
+		s := f.divide(less[source], more[source], l)
 
-		for i := range less[source] {
-			if less[source][i].isCatchUp() {
-				before++
+		var posted []Posting
+
+		isDone := s.isCaughtUp()
+		if late := l.Late; !isDone && late != nil && late.CatchesUp {
+			if posted = f.catchUp(source, s); posted != nil {
+				late.Posted[source], isDone = posted, true
 			}
 		}
 
-		net := netLines(lines)
-		if before > 0 && len(net) == 0 {
+		if isDone {
+			out.gone, out.added = append(out.gone, s.freeGone...), slices.Concat(out.added, s.freeAdded, posted)
 			continue
 		}
 
-		if late := l.Late; late != nil && late.CatchesUp && len(net) > 0 {
-			if posted := f.catchUp(source, before, lines); posted != nil {
-				late.Posted[source] = posted
-				instead = append(instead, posted...)
-
-				continue
-			}
-		}
-
-		held[source] = HeldBack{Lines: lines, lock: skipped[source]}
+		out.held[source] = HeldBack{Lines: s.lines(), lock: skipped[source]}
 		if l.Late != nil {
-			l.Late.Held[source] = held[source]
+			l.Late.Held[source] = out.held[source]
 		}
 	}
 
-	return held, instead
+	return out
 }
 
-// catchUp returns the postings that bring the books to what lines say, on the first day that no lock holds; nil if one holds them on every
-// day, as a bank record does. Before is how many postings have caught up something of the source so far.
-func (f *facts) catchUp(source id.ID, before int, lines []HeldLine) []Posting {
-	at := f.openDay(lines)
+// catchUp returns the postings that bring what locks hold back of a source: on the first day that no lock holds, and what would be posted on a
+// later day on that day. It returns nil if there is nothing, or if a lock holds them on every day, as a bank record does.
+func (f *facts) catchUp(source id.ID, s *stuck) []Posting {
+	wanted, stored, caught := sumLines(nil, s.added), sumLines(s.gone, nil), sumLines(s.caught, nil)
+	if len(wanted)+len(stored) == 0 {
+		return nil
+	}
+
+	first := f.openDay(slices.Concat(wanted, stored))
+	notBefore := func(at day.Day) day.Day { return day.Max(first, at) }
+	lines := slices.Concat(moved(wanted, notBefore), moved(stored, func(day.Day) day.Day { return first }), moved(caught, notBefore))
+
+	sums := map[HeldLine]money.Cents{}
+
+	for _, l := range lines {
+		cents := l.CentTotal
+		l.CentTotal = 0
+		sums[l] += cents
+	}
 
 	var out []Posting
 
-	for _, l := range netLines(lines) {
-		n := slices.IndexFunc(out, func(p Posting) bool { return p.Ledger == l.Ledger && p.Currency == l.Currency })
+	for _, l := range sorted(sums) {
+		n := slices.IndexFunc(out, func(p Posting) bool { return p.Ledger == l.Ledger && p.Currency == l.Currency && p.TxnAt == l.TxnAt })
 		if n < 0 {
 			n = len(out)
 			out = append(out, Posting{
-				SourceID: source, TxnCode: fmt.Sprintf("%s%s:%d", catchUpCode, source, before+n+1), Ledger: l.Ledger, Status: Active, TxnAt: at, Currency: l.Currency,
+				SourceID: source, TxnCode: fmt.Sprintf("%s%s:%d", catchUpCode, source, len(s.caught)+n+1),
+				Ledger: l.Ledger, Status: Active, TxnAt: l.TxnAt, Currency: l.Currency,
 			})
 		}
 

@@ -170,7 +170,7 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 		return Change{}, err
 	}
 
-	held, instead := f.holdBack(skipped, gone, added, l)
+	late := f.holdBack(skipped, gone, added, l)
 
 	// Sources that a lock holds stay as they are, with all their postings.
 	kept := func(postings []Posting) []Posting {
@@ -179,8 +179,8 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 			return stays
 		})
 	}
-	change := Change{Skipped: countOf(held, gone) + countOf(held, added)}
-	gone, added = kept(gone), append(kept(added), instead...)
+	change := Change{Skipped: countOf(late.held, gone) + countOf(late.held, added)}
+	gone, added = append(kept(gone), late.gone...), append(kept(added), late.added...)
 	change.Added, change.Removed = len(added), len(gone)
 
 	// Last, write the rest, and note which journals are current now.
@@ -194,7 +194,7 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 
 			return nil
 		},
-		func(ctx context.Context, tx *db.Tx) error { return settle(ctx, tx, of, held) })
+		func(ctx context.Context, tx *db.Tx) error { return settle(ctx, tx, of, late.held) })
 }
 
 // countOf counts the postings of sources that locks hold.

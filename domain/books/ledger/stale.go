@@ -317,14 +317,20 @@ func retry(ctx context.Context, tx *db.Tx, found []outdatedSource, resources []o
 	return err
 }
 
+// caughtUpSQL selects the sources with postings that have caught up what a lock held back: when a lock goes, what they stand for can be posted
+// as it would have been.
+const caughtUpSQL = `select distinct e.source_id as id, case when exists (select from reservation r where r.team_id = @team and r.id = e.source_id) then 'reservation'
+		when exists (select from journal j where j.team_id = @team and j.id = e.source_id) then 'journal' else 'transaction' end as source
+	from ledger_entry e where e.team_id = @team and e.txn_code like '` + catchUpCode + `%'`
+
 // RetryReleased derives again the journals that statements or bank records held, now that these hold nothing any
 // more. Code that removes such a lock calls it in the same transaction, after having waited for all who share it
 // (shareLocks): a journal that met the lock before is found here, and one that is derived later does not meet it.
 // The operation names the listings.
 func RetryReleased(ctx context.Context, tx *db.Tx, released, listings []id.ID) error {
 	found, err := db.Select[outdatedSource](ctx, tx, `
-		select distinct source_id as id, source from ledger_stale where team_id = @team and status = 'locked' and held_by = any(@released::uuid[])`,
-		db.Args{"team": tx.Team, "released": released})
+		select distinct source_id as id, source from ledger_stale where team_id = @team and status = 'locked' and held_by = any(@released::uuid[])
+		union `+caughtUpSQL, db.Args{"team": tx.Team, "released": released})
 	if err != nil {
 		return fmt.Errorf("find journals that were locked: %w", err)
 	}
@@ -348,7 +354,7 @@ func RetryReopened(ctx context.Context, tx *db.Tx) error {
 	found, err := db.Select[outdatedSource](ctx, tx, `
 		select distinct s.source_id as id, s.source from ledger_stale s
 		where s.team_id = @team and s.status = 'locked' and s.held_at is not null and not `+
-		anyLock(func(r *lockRule) string { return r.onDay("s.held_at") }),
+		anyLock(func(r *lockRule) string { return r.onDay("s.held_at") })+` union `+caughtUpSQL,
 		db.Args{"team": tx.Team, "reader": tx.Actor.User})
 	if err != nil {
 		return fmt.Errorf("find journals that the closed books held: %w", err)

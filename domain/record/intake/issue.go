@@ -268,12 +268,14 @@ func (in *intake) saveIssues(tx *db.Tx) {
 		tx.AtEnd(db.Stmt{
 			SQL: `
 			insert into sync_issue (team_id, id, source_id, kind, external_id, ordinal, code, context, entity_id, at, day)
-			select distinct on (kind, external_id, ordinal, code) @team, id, @source, kind, external_id, ordinal, code, context, entity_id, @now, day
+			select distinct on (kind, external_id, ordinal, code) @team, id, @source, kind, external_id, ordinal, code, context, coalesce(entity_id, (
+				select e.entity_id from external_record e where e.team_id = @team and e.source_id = @source and e.kind = r.kind and e.external_id = r.external_id
+					and e.ordinal = r.ordinal and r.kind = any(@shown))), @now, day
 			from jsonb_to_recordset(@rows) as r (id uuid, kind text, external_id text, ordinal integer, code text, context jsonb, entity_id uuid, day date)
 			order by kind, external_id, ordinal, code
 			on conflict (team_id, source_id, kind, external_id, ordinal, code) do update set context = excluded.context, entity_id = excluded.entity_id,
 				day = excluded.day`,
-			Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "rows": rows, "now": tx.Now},
+			Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "rows": rows, "now": tx.Now, "shown": shown},
 		})
 	}
 }
