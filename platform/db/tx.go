@@ -516,13 +516,23 @@ func (tx *Tx) Try(ctx context.Context, work Work) error {
 // Visit runs work with another team's rows in sight, and none but that team's. The caller has checked that the actor
 // may see them.
 func (tx *Tx) Visit(ctx context.Context, team id.ID, work Work) error {
+	return tx.VisitAll(ctx, []id.ID{team}, work)
+}
+
+// VisitAll is Visit for several teams. Of many teams in sight a few are read faster when no others are.
+func (tx *Tx) VisitAll(ctx context.Context, teams []id.ID, work Work) error {
 	if tx.exchange != nil {
 		return errTogether
 	}
 
 	// The sight is set back afterwards, also if work fails.
 	before := tx.sight
-	if err := tx.see(ctx, sight{teams: "{" + team.String() + "}", across: "off"}); err != nil {
+	names := make([]string, len(teams))
+	for i, team := range teams {
+		names[i] = team.String()
+	}
+
+	if err := tx.see(ctx, sight{teams: "{" + strings.Join(names, ",") + "}", across: "off"}); err != nil {
 		return err
 	}
 

@@ -109,7 +109,7 @@ func readPlace(position string) (p place, err error) {
 }
 
 // firstTeams is how many teams are asked at first for a page. As long as they have too little, four times as many follow.
-const firstTeams = 8
+const firstTeams = 1
 
 // listIssues answers with a page of what waits. It reads teams in the order of their ids, and no more of them than fill the page.
 func (h *handler) listIssues(ctx context.Context, tx *db.Tx, in *waitingInput) (*WaitingList, error) {
@@ -124,12 +124,17 @@ func (h *handler) listIssues(ctx context.Context, tx *db.Tx, in *waitingInput) (
 	for some := firstTeams; len(teams) > 0 && int64(len(out.Data)) <= in.Limit; some *= 4 {
 		n := min(some, len(teams))
 
-		found, err := h.loadIssues(ctx, tx, teams[:n], in, from, in.Limit+1-int64(len(out.Data)))
+		err := tx.VisitAll(ctx, teams[:n], func(ctx context.Context, tx *db.Tx) error {
+			found, err := h.loadIssues(ctx, tx, teams[:n], &stretch{in, from, in.Limit + 1 - int64(len(out.Data))})
+			out.Data = append(out.Data, found...)
+
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
 
-		out.Data, teams = append(out.Data, found...), teams[n:]
+		teams = teams[n:]
 	}
 
 	if int64(len(out.Data)) > in.Limit {
@@ -145,9 +150,17 @@ func (h *handler) listIssues(ctx context.Context, tx *db.Tx, in *waitingInput) (
 	return out, nil
 }
 
-// loadIssues loads at most so many issues of teams, those of the team of a place after the place.
-func (h *handler) loadIssues(ctx context.Context, tx *db.Tx, teams []id.ID, in *waitingInput, from place, most int64) ([]Waiting, error) {
-	args := db.Args{"teams": teams, "team_from": from.team, "after": from.issue, "most": most}
+// stretch is a part of a list: at most so many issues after a place.
+type stretch struct {
+	*waitingInput
+
+	from place
+	most int64
+}
+
+// loadIssues loads issues of teams, of the team of the place those after it.
+func (h *handler) loadIssues(ctx context.Context, tx *db.Tx, teams []id.ID, in *stretch) ([]Waiting, error) {
+	args := db.Args{"teams": teams, "team_from": in.from.team, "after": in.from.issue, "most": in.most}
 	narrowed := ""
 
 	if in.Code != "" {
