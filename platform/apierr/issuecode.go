@@ -65,6 +65,7 @@ var (
 var (
 	IssueContradiction    = issue("contradiction", "Value contradicts another one, or what it is given for")
 	IssueCurrency         = issue("currency", "Value is not the code of an active currency")
+	IssueTimeZone         = issue("timeZone", "Value is not the name of a time zone")
 	IssueCurrencyMismatch = issue("currencyMismatch", "Currency is not that of the records that go together here")
 	IssueDateInPast       = issue("dateInPast", "Date is before today")
 	IssueDateInFuture     = issue("dateInFuture", "Date or month lies in the future")

@@ -25,6 +25,7 @@ import (
 	"stayledger/migrations"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/dbtest"
 	"stayledger/platform/id"
@@ -151,6 +152,7 @@ type Team struct {
 	config    Config
 	reach     []id.ID
 	noLedger  bool
+	zone      day.Zone
 	server    *api.Server
 	endpoints []api.Endpoint
 }
@@ -306,7 +308,7 @@ func (x *Team) Reach(teams ...id.ID) { x.reach = append(x.reach, teams...) }
 
 // Scope returns the scope of the team's caller.
 func (x *Team) Scope() db.Scope {
-	return db.Scope{Team: x.ID, NoLedger: x.noLedger, Actor: db.Actor{User: x.User, Scopes: x.Scopes, Owner: x.Owner, Teams: append([]id.ID{x.ID}, x.reach...)}}
+	return db.Scope{Team: x.ID, NoLedger: x.noLedger, Zone: x.zone, Actor: db.Actor{User: x.User, Scopes: x.Scopes, Owner: x.Owner, Teams: append([]id.ID{x.ID}, x.reach...)}}
 }
 
 // KeepLedger has the team keep a general ledger, as new ones do, or none.
@@ -315,6 +317,14 @@ func (x *Team) KeepLedger(keep bool) {
 	x.Exec(`update team set is_general_ledger = @keep where team_id = @team`, db.Args{"keep": keep})
 
 	x.noLedger = !keep
+}
+
+// SetZone has the days of the team be those of a time zone, in requests and in jobs. They are those of UTC before.
+func (x *Team) SetZone(zone day.Zone) {
+	x.t.Helper()
+	x.Exec(`update team set time_zone = @zone where team_id = @team`, db.Args{"zone": string(zone)})
+
+	x.zone = zone
 }
 
 // Tx runs work in the team's scope and commits it.

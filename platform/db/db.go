@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"stayledger/platform/day"
 	"stayledger/platform/fair"
 	"stayledger/platform/id"
 )
@@ -296,7 +297,7 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 
 	// The transaction begins with its first statement.
 	tx := &Tx{
-		Now: d.Now(), Team: s.Team, Teams: s.teams(), Actor: s.Actor, Action: s.Action, RequestID: s.RequestID, Work: s.Work, Operation: s.Operation,
+		Now: d.Now(), Zone: s.Zone, Team: s.Team, Teams: s.teams(), Actor: s.Actor, Action: s.Action, RequestID: s.RequestID, Work: s.Work, Operation: s.Operation,
 		conn: conn, mode: m, settings: s.settings(d.gateWait, d.rowWait),
 	}
 	tx.sight = sight{teams: tx.settings.teams, across: tx.settings.across}
@@ -409,6 +410,8 @@ type Scope struct {
 	Team id.ID
 	// NoLedger says that the selected team keeps no general ledger; work outside of requests leaves it false.
 	NoLedger bool
+	// Zone is the time zone of the selected team; the days of work without one are those of UTC.
+	Zone day.Zone
 	// Managed are further teams that the transaction may see: the customers of a partner.
 	Managed   []id.ID
 	Actor     Actor

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"stayledger/platform/day"
 	"stayledger/platform/id"
 )
 
@@ -35,6 +36,8 @@ func (m mode) writes() bool { return m > modeReadOne }
 type Tx struct {
 	// Now is the transaction's one instant, in UTC to the millisecond.
 	Now time.Time
+	// Zone is the time zone of the selected team, in which its days are.
+	Zone day.Zone
 	// Team is the selected team; Teams are all that the transaction may see, the selected one first.
 	Team  id.ID
 	Teams []id.ID
@@ -87,6 +90,9 @@ type Stmt struct {
 var errAborted = errors.New("a failed statement has aborted the transaction")
 
 var errSecondTrip = errors.New("a read of one round trip sent more after it")
+
+// Today returns the day that it is for the selected team.
+func (tx *Tx) Today() day.Day { return tx.Zone.Day(tx.Now) }
 
 // NewID returns an id for the transaction's instant.
 func (tx *Tx) NewID() id.ID { return id.New(tx.Now) }

@@ -15,6 +15,7 @@ import (
 	"maps"
 	"time"
 
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -36,6 +37,7 @@ var ErrWorkerDied = errors.New("the worker died during every attempt")
 type Job struct {
 	ID          id.ID
 	TeamID      id.ID
+	Zone        day.Zone
 	Kind        string
 	Args        json.RawMessage
 	ActorID     id.ID
@@ -174,7 +176,7 @@ func LeaseLost(err error) bool { return errors.Is(err, ErrLeaseLost) || db.SQLSt
 // Scope returns the scope in which a job works: the team, user and action that asked for it.
 func (j Job) Scope() db.Scope {
 	return db.Scope{
-		Team: j.TeamID, Actor: db.Actor{User: j.ActorID, Kind: j.ActorType}, Action: j.ActionID, Work: j.Kind, Operation: j.OperationID,
+		Team: j.TeamID, Zone: j.Zone, Actor: db.Actor{User: j.ActorID, Kind: j.ActorType}, Action: j.ActionID, Work: j.Kind, Operation: j.OperationID,
 		Exclusive: j.exclusive, Ungated: j.ungated,
 	}
 }

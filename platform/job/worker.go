@@ -264,9 +264,9 @@ func (w *Worker) claimLoop(ctx, working context.Context, l *lane) {
 
 // Jobs of a kind that this process does not know are left alone (see watchStrays).
 const claimJobs = `
-	select id, team_id, kind, args, actor_id, actor_type, action_id, operation_id, priority, attempt, max_attempts, due_at, created_at,
+	select id, team_id, coalesce((select t.time_zone from team t where t.id = c.team_id), '') as zone, kind, args, actor_id, actor_type, action_id, operation_id, priority, attempt, max_attempts, due_at, created_at,
 		coalesce(clock_timestamp() - tried_at, interval '0') as trying
-	from job_claim(@worker, @lease, @kinds, @only, @after, @places, @busy::uuid[], @held::int[])`
+	from job_claim(@worker, @lease, @kinds, @only, @after, @places, @busy::uuid[], @held::int[]) c`
 
 // claim takes due jobs for the free places of a lane.
 func (w *Worker) claim(ctx context.Context, l *lane) ([]Job, error) {

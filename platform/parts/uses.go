@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -119,7 +118,7 @@ func (u *Usage) load(ctx context.Context, tx *db.Tx, record id.ID, sql string) (
 
 	args := db.Args{"team": tx.Team, "id": record}
 	if strings.Contains(sql, "@today") {
-		args["today"] = day.Of(tx.Now)
+		args["today"] = tx.Today()
 	}
 
 	type row struct {

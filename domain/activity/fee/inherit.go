@@ -144,5 +144,5 @@ func firstDay(at *day.Day, tx *db.Tx) day.Day {
 		return *at
 	}
 
-	return day.Of(tx.Now)
+	return tx.Today()
 }

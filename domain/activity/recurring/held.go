@@ -79,7 +79,7 @@ func tryHeldBack(ctx context.Context, d *db.DB, j job.Job) error {
 				return err
 			}
 
-			templates = append(templates, waiting{v, t.countRuns(day.Of(tx.Now))})
+			templates = append(templates, waiting{v, t.countRuns(tx.Today())})
 		}
 
 		return nil

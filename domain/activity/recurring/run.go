@@ -16,6 +16,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
+	"stayledger/platform/parts"
 )
 
 // addedTogether is how many instances are stored and booked together; it bounds memory.
@@ -75,7 +76,7 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*operation.Answer[R
 	// All that is due may need several tasks; dates that are named must fit into one.
 	args, tasks := in.args(), 1
 	if args.Dates == nil {
-		tasks = t.countRuns(day.Of(tx.Now))
+		tasks = t.countRuns(tx.Today())
 	} else if err := t.checkDates(args.Dates); err != nil {
 		return nil, err
 	}
@@ -148,7 +149,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) (made []transaction.Trans
 	}
 
 	// First find the dates: those that are named, or all that are due.
-	dates, through := t.dueDates(day.Of(tx.Now))
+	dates, through := t.dueDates(tx.Today())
 	if args.Dates != nil {
 		if err = t.checkDates(args.Dates); err != nil {
 			return nil, nil, err
@@ -241,18 +242,26 @@ const dueAtOnce = 500
 // runDue makes the instances that are due, one template in each transaction. Dates that are held back are tried
 // again a day later.
 func runDue(ctx context.Context, d *db.DB) error {
-	type due struct{ TeamID, ID id.ID }
+	type due struct {
+		TeamID, ID id.ID
+		Zone       day.Zone
+	}
 
 	var templates []due
 
 	// First find the templates of all teams, without locking any. Teams that are frozen or inactive are left out.
-	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		args, err := parts.LoadTodays(ctx, tx, db.Args{"now": tx.Now, "limit": dueAtOnce})
+		if err != nil {
+			return err
+		}
+
 		templates, err = db.Select[due](ctx, tx, `
-			select t.team_id, t.id from transaction_template t join team m on m.team_id = t.team_id
+			select t.team_id, m.time_zone as zone, t.id from transaction_template t join team m on m.team_id = t.team_id `+parts.TodaySQL+`
 			where t.status = 'active' and m.status = 'active' and m.freeze_reason is null
-				and (t.next_at <= @today
+				and (t.next_at <= @latest and t.next_at <= z.today
 					or t.held_back <> '[]' and (t.failed_at is null or t.failed_at < @now::timestamptz - interval '1 day'))
-			order by t.next_at, t.id limit @limit`, db.Args{"today": day.Of(tx.Now), "now": tx.Now, "limit": dueAtOnce})
+			order by t.next_at, t.id limit @limit`, args)
 
 		return err
 	})
@@ -264,7 +273,7 @@ func runDue(ctx context.Context, d *db.DB) error {
 	var failures []error
 
 	for _, t := range templates {
-		if err := runByItself(ctx, d, db.Scope{Team: t.TeamID}, t.ID); err != nil {
+		if err := runByItself(ctx, d, db.Scope{Team: t.TeamID, Zone: t.Zone}, t.ID); err != nil {
 			failures = append(failures, err)
 		}
 	}

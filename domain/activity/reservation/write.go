@@ -205,7 +205,7 @@ func (d *draft) settleDefaults(tx *db.Tx) {
 	}
 
 	// An inactive reservation keeps whatever date of cancellation it has.
-	switch today := day.Of(tx.Now); {
+	switch today := tx.Today(); {
 	case d.Status == Canceled && d.CancelledAt == nil:
 		d.CancelledAt, d.CancelledAtIsAssumed = &today, true
 	case d.Status == Booked:

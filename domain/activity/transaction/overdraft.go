@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
@@ -51,7 +50,7 @@ func LoadBorne(ctx context.Context, tx *db.Tx, bills []id.ID) ([]Borne, error) {
 					and o.currency = k.currency and o.month <= @last), 0))::bigint as funds
 			from (select distinct ownership_period_id, currency from bill) k)
 		select b.bill_id, b.ownership_period_id, b.currency, b.cents, c.funds from bill b join chain c using (ownership_period_id, currency)
-		order by 1, 2, 3`, db.Args{"team": tx.Team, "bills": bills, "last": day.Of(tx.Now).LastOfMonth()})
+		order by 1, 2, 3`, db.Args{"team": tx.Team, "bills": bills, "last": tx.Today().LastOfMonth()})
 	if err != nil {
 		return nil, fmt.Errorf("read what owners bear of bills: %w", err)
 	}

@@ -108,7 +108,7 @@ func Show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 	}
 
 	for i := range all {
-		s.fill(&all[i], day.Of(tx.Now))
+		s.fill(&all[i], tx.Today())
 	}
 
 	return nil
@@ -136,7 +136,7 @@ func loadOne(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 		return nil, err
 	}
 
-	s.fill(stored, day.Of(tx.Now))
+	s.fill(stored, tx.Today())
 
 	return stored, nil
 }

@@ -53,7 +53,7 @@ type suggestInput struct {
 // suggest returns a page of open records with their suggestions. It reconciles nothing.
 func suggest(ctx context.Context, tx *db.Tx, in *suggestInput) (*page.Page[Suggestion], error) {
 	// Without a range all records count: a hundred years on either side.
-	today := day.Of(tx.Now)
+	today := tx.Today()
 
 	days := bank.Days{Range: day.Range{From: today.AddYears(-100), To: today.AddYears(100)}, Accounts: in.AccountIDs}
 	if !in.DateRange.IsZero() {

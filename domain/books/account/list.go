@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/page"
 )
@@ -68,7 +67,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Account], e
 	q := ListQuery(tx, &in.Filter)
 
 	// The ending balances of bank accounts are those of today.
-	q.Args["today"] = day.Of(tx.Now)
+	q.Args["today"] = tx.Today()
 
 	return page.List[Account](ctx, tx, q, in.Params, in.Sort)
 }

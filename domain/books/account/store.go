@@ -119,7 +119,7 @@ var sorts = page.Sorts{
 // Get loads an account as the API shows it. It fails with apierr.NotFound.
 func Get(ctx context.Context, tx *db.Tx, account id.ID) (*Account, error) {
 	q := accountQuery(tx)
-	q.And("a.id = @id", db.Args{"id": account, "today": day.Of(tx.Now)})
+	q.And("a.id = @id", db.Args{"id": account, "today": tx.Today()})
 
 	found, err := db.One[Account](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
 	if err != nil {

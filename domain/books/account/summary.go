@@ -99,7 +99,7 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 		account:  a.ID,
 		currency: a.Banking.Currency,
 		opening:  a.Banking.Balance.OpeningDate,
-		to:       day.Of(tx.Now).AddDays(1),
+		to:       tx.Today().AddDays(1),
 	}
 
 	// Without a range everything up to today counts.
@@ -239,7 +239,7 @@ func reconcilingItems(ctx context.Context, tx *db.Tx, in *itemsInput) (*page.Pag
 		return nil, ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
 	}
 
-	date := day.Of(tx.Now)
+	date := tx.Today()
 	if in.Date != nil {
 		date = *in.Date
 	}

@@ -251,7 +251,7 @@ func (b *held) fail(ctx context.Context, tx *db.Tx, cause error) error {
 
 	// Nights that are over need not be notified any more.
 	var tryAt *time.Time
-	if at := tx.Now.Add(retryAfter); code != FaultRefused && !b.EndAt.Before(day.Of(tx.Now)) {
+	if at := tx.Now.Add(retryAfter); code != FaultRefused && !b.EndAt.Before(tx.Today()) {
 		tryAt = &at
 	}
 
@@ -311,13 +311,16 @@ func TellAgain(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
 // retryDue starts the telling of blocks that could not be notified before, by the service itself, each in a transaction of its
 // own: one that fails does not hold up the others.
 func retryDue(ctx context.Context, d *db.DB) error {
-	type due struct{ TeamID, ID id.ID }
+	type due struct {
+		TeamID, ID id.ID
+		Zone       day.Zone
+	}
 
 	var all []due
 
 	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		all, err = db.Select[due](ctx, tx, `
-			select team_id, id from calendar_block where try_at is not null and try_at <= @now order by try_at limit @most`,
+			select b.team_id, b.id, (select m.time_zone from team m where m.id = b.team_id) as zone from calendar_block b where try_at is not null and try_at <= @now order by try_at limit @most`,
 			db.Args{"now": tx.Now, "most": retryAtOnce})
 
 		return err
@@ -329,7 +332,7 @@ func retryDue(ctx context.Context, d *db.DB) error {
 	var failures []error
 
 	for _, v := range all {
-		failures = append(failures, d.Write(ctx, db.Scope{Team: v.TeamID, Actor: db.Service}, func(ctx context.Context, tx *db.Tx) error {
+		failures = append(failures, d.Write(ctx, db.Scope{Team: v.TeamID, Zone: v.Zone, Actor: db.Service}, func(ctx context.Context, tx *db.Tx) error {
 			return retry(ctx, tx, v.ID)
 		}))
 	}

@@ -34,10 +34,11 @@ func ListListings(ctx context.Context, tx *db.Tx, team id.ID) ([]id.ID, []intake
 		UniqueRef       *string          `json:"uniqueRef,omitempty"`
 		Status          string           `json:"status"`
 		DefaultCurrency string           `json:"defaultCurrency"`
+		TimeZone        *string          `json:"timeZone,omitempty"`
 		Address         *contact.Address `json:"address,omitempty"`
 	}
 
-	rows, err := db.Select[row](ctx, tx, `select id, name, unique_ref, status, default_currency, address from listing where team_id = @from order by id`,
+	rows, err := db.Select[row](ctx, tx, `select id, name, unique_ref, status, default_currency, time_zone, address from listing where team_id = @from order by id`,
 		db.Args{"from": team})
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the listings of a legacy team: %w", err)

@@ -9,7 +9,6 @@ import (
 
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 )
 
 // atOnce is how many records of a dump are in memory at a time, and linesAtOnce how many lines of statements.
@@ -112,7 +111,7 @@ func list[T any](name string, save func(r *reader, ctx context.Context, from int
 			}
 
 			var record T
-			if err := form.Decode(raw, day.Of(r.tx.Now), &record); err != nil {
+			if err := form.Decode(raw, r.tx.Today(), &record); err != nil {
 				return under(err, name, from+len(records))
 			}
 

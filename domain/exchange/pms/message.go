@@ -10,6 +10,7 @@ import (
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/provider/pms"
@@ -35,12 +36,21 @@ type messageInput struct {
 	Raw           api.Raw
 }
 
+// holder is the team of a connection.
+type holder struct {
+	TeamID id.ID
+	Zone   day.Zone
+}
+
 // takeMessage keeps what a message of a system names, and starts a sync that looks at it. Nothing else of the message is
 // believed. A message can come twice and late.
 func (s *Systems) takeMessage(ctx context.Context, d *db.DB, scope db.Scope, in *messageInput) (*api.None, error) {
 	// The message names no team, so this one query looks at all teams; what it finds is trusted only with the signature.
-	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
-		scope.Team, err = db.One[id.ID](ctx, tx, errMessage, `select team_id from connection where id = @id`, db.Args{"id": in.ConnectionID})
+	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		found, err := db.One[holder](ctx, tx, errMessage, `
+			select c.team_id, t.time_zone as zone from connection c join team t on t.id = c.team_id where c.id = @id`, db.Args{"id": in.ConnectionID})
+		scope.Team, scope.Zone = found.TeamID, found.Zone
+
 		return err
 	})
 	if err != nil {

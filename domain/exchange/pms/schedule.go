@@ -43,7 +43,7 @@ func startDue(ctx context.Context, d *db.DB) error {
 	var failures []error
 
 	for _, v := range due {
-		err := d.Write(ctx, db.Scope{Team: v.TeamID, Actor: db.Service}, func(ctx context.Context, tx *db.Tx) error { return startScheduled(ctx, tx, v.ID) })
+		err := d.Write(ctx, db.Scope{Team: v.TeamID, Zone: v.Zone, Actor: db.Service}, func(ctx context.Context, tx *db.Tx) error { return startScheduled(ctx, tx, v.ID) })
 		if err != nil {
 			failures = append(failures, err)
 		}

@@ -7,7 +7,6 @@ import (
 	"stayledger/domain/record/export"
 	"stayledger/platform/api"
 	"stayledger/platform/csv"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 )
 
@@ -76,7 +75,7 @@ func contactsCSV() export.Declaration[exportSelection] {
 			// The joins are added here and not in Count, since none of them changes the number of rows.
 			q := ListQuery(tx, &s.Filter)
 			q.From += exportTables
-			q.Args["today_owned"] = day.Of(tx.Now)
+			q.Args["today_owned"] = tx.Today()
 
 			return export.RowList{
 				Columns: export.SelectColumns(exportColumns, s.Columns),

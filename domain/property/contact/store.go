@@ -7,7 +7,6 @@ import (
 
 	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -25,7 +24,7 @@ func loadDetail(ctx context.Context, tx *db.Tx, contact id.ID) (*Detail, error) 
 			from listing_ownership_member m join listing_ownership_period p on p.team_id = m.team_id and p.id = m.period_id
 			where m.team_id = c.team_id and m.contact_id = c.id and daterange(p.start_at, p.end_at) @> @today::date), '[]') as active_ownerships,
 		exists (select from payee_method m where m.team_id = c.team_id and m.contact_id = c.id and m.is_default) as payout_ready
-		from contact c where c.team_id = @team and c.id = @id`, db.Args{"team": tx.Team, "id": contact, "today": day.Of(tx.Now)})
+		from contact c where c.team_id = @team and c.id = @id`, db.Args{"team": tx.Team, "id": contact, "today": tx.Today()})
 	if err != nil {
 		return nil, fmt.Errorf("read contact: %w", err)
 	}

@@ -159,13 +159,13 @@ func saveDrafts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 
 	// Without a currency a listing gets that of the team.
 	saved, err := db.Select[row](ctx, tx, `
-		insert into listing as l (team_id, id, short_ref, name, unique_ref, status, default_currency, address, created_at, updated_at)
+		insert into listing as l (team_id, id, short_ref, name, unique_ref, status, default_currency, time_zone, address, created_at, updated_at)
 		select @team, r.id, r."shortRef", r.name, r."uniqueRef", r.status, coalesce(nullif(r."defaultCurrency", ''), t.default_currency),
-			r.address, @now, @now
-		from jsonb_to_recordset(@rows) as r (id uuid, "shortRef" text, name text, "uniqueRef" text, status text, "defaultCurrency" text, address jsonb)
+			r."timeZone", r.address, @now, @now
+		from jsonb_to_recordset(@rows) as r (id uuid, "shortRef" text, name text, "uniqueRef" text, status text, "defaultCurrency" text, "timeZone" text, address jsonb)
 		join team t on t.id = @team order by r."uniqueRef", r.id
 		on conflict (team_id, id) do update set name = excluded.name, unique_ref = excluded.unique_ref, status = excluded.status,
-			default_currency = excluded.default_currency, address = excluded.address, updated_at = @now
+			default_currency = excluded.default_currency, time_zone = excluded.time_zone, address = excluded.address, updated_at = @now
 		returning l.id, l.default_currency`, db.Args{"team": tx.Team, "now": tx.Now, "rows": rows})
 	if err != nil {
 		return fmt.Errorf("save listings: %w", conflict(err))

@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
+	"stayledger/platform/parts"
 )
 
 // HeldDeactivation says why a listing is active although the ownership period that makes it inactive has ended.
@@ -49,7 +50,7 @@ type endedPeriod struct {
 // that another period owns today stays active. What keeps a listing active is kept at the period, to be tried again the
 // next day. The listings are locked.
 func (h Listings) deactivateEnded(ctx context.Context, tx *db.Tx, listings []id.ID) error {
-	args := db.Args{"team": tx.Team, "ids": listings, "today": day.Of(tx.Now)}
+	args := db.Args{"team": tx.Team, "ids": listings, "today": tx.Today()}
 
 	periods, err := db.Select[endedPeriod](ctx, tx, `
 		select p.id, p.listing_id, l.status = 'active' and not `+ownedToday+` as is_due
@@ -97,7 +98,7 @@ func (h Listings) deactivateEnded(ctx context.Context, tx *db.Tx, listings []id.
 		update listing_ownership_period p set is_deactivation_settled = r.held is null,
 			deactivation_held = case when r.held is not null then jsonb_build_object('lockReasons', r.held, 'triedOn', `+today+`) end
 		from jsonb_to_recordset(@periods) as r (id uuid, held text[])
-		where p.team_id = @team and p.id = r.id`, db.Args{"team": tx.Team, "today": day.Of(tx.Now), "periods": periods})
+		where p.team_id = @team and p.id = r.id`, db.Args{"team": tx.Team, "today": tx.Today(), "periods": periods})
 	if err != nil {
 		return fmt.Errorf("keep what came of ended ownership periods: %w", err)
 	}
@@ -125,17 +126,25 @@ const dueAtOnce = 500
 // deactivateDue makes the listings of all teams inactive that are due, those of one team in a transaction. What was kept
 // active is tried again the next day.
 func (h Listings) deactivateDue(ctx context.Context, d *db.DB) error {
-	type due struct{ TeamID, ListingID id.ID }
+	type due struct {
+		TeamID, ListingID id.ID
+		Zone              day.Zone
+	}
 
 	var found []due
 
 	// First find the listings, without locking any. Teams that are frozen or inactive are left out.
-	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		args, err := parts.LoadTodays(ctx, tx, db.Args{"limit": dueAtOnce})
+		if err != nil {
+			return err
+		}
+
 		found, err = db.Select[due](ctx, tx, `
-			select p.team_id, p.listing_id from listing_ownership_period p join team m on m.team_id = p.team_id
-			where `+hasUnsettledEnd+` and p.end_at <= @today::date and m.status = 'active' and m.freeze_reason is null
-				and (p.deactivation_held is null or (p.deactivation_held ->> 'triedOn')::date < @today::date)
-			order by p.end_at, p.team_id, p.id limit @limit`, db.Args{"today": day.Of(tx.Now), "limit": dueAtOnce})
+			select p.team_id, m.time_zone as zone, p.listing_id from listing_ownership_period p join team m on m.team_id = p.team_id `+parts.TodaySQL+`
+			where `+hasUnsettledEnd+` and p.end_at <= @latest::date and p.end_at <= z.today and m.status = 'active' and m.freeze_reason is null
+				and (p.deactivation_held is null or (p.deactivation_held ->> 'triedOn')::date < z.today)
+			order by p.end_at, p.team_id, p.id limit @limit`, args)
 
 		return err
 	})
@@ -143,9 +152,9 @@ func (h Listings) deactivateDue(ctx context.Context, d *db.DB) error {
 		return fmt.Errorf("find listings to make inactive: %w", err)
 	}
 
-	teams := map[id.ID][]id.ID{}
+	teams, zones := map[id.ID][]id.ID{}, map[id.ID]day.Zone{}
 	for _, f := range found {
-		teams[f.TeamID] = append(teams[f.TeamID], f.ListingID)
+		zones[f.TeamID], teams[f.TeamID] = f.Zone, append(teams[f.TeamID], f.ListingID)
 	}
 
 	// Then settle team by team: one that fails does not hold up the others.
@@ -154,7 +163,7 @@ func (h Listings) deactivateDue(ctx context.Context, d *db.DB) error {
 	for team, listings := range teams {
 		slices.SortFunc(listings, id.ID.Compare)
 
-		err := d.Write(ctx, db.Scope{Team: team}, func(ctx context.Context, tx *db.Tx) error {
+		err := d.Write(ctx, db.Scope{Team: team, Zone: zones[team]}, func(ctx context.Context, tx *db.Tx) error {
 			if _, err := lockAll(ctx, tx, listings); err != nil {
 				return err
 			}

@@ -8,7 +8,6 @@ import (
 	"stayledger/domain/record/export"
 	"stayledger/platform/api"
 	"stayledger/platform/csv"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 )
 
@@ -78,7 +77,7 @@ func listingsCSV() export.Declaration[exportSelection] {
 			// The joins are added here and not in Count, since a listing has at most one ownership period on a day.
 			q := ListQuery(tx, &s.Filter)
 			q.From += exportTables
-			q.Args["today"] = day.Of(tx.Now)
+			q.Args["today"] = tx.Today()
 
 			return export.RowList{
 				Columns: export.SelectColumns(exportColumns, s.Columns),

@@ -208,7 +208,7 @@ func (h Listings) endOwnPeriods(ctx context.Context, tx *db.Tx, listingID id.ID,
 	}
 
 	own := byListing[listingID]
-	covering, inTheWay := splitAt(own, at, day.Of(tx.Now))
+	covering, inTheWay := splitAt(own, at, tx.Today())
 
 	// Fees are ended by their own package, which does so only if none of them is in the way.
 	fees, err := h.endFees(ctx, tx, listingID, at)

@@ -59,10 +59,11 @@ func get(ctx context.Context, tx *db.Tx, in *getInput) (*Listing, error) { retur
 type Common struct {
 	UniqueRef       api.Opt[string]          `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200" doc:"The caller's own reference, unique in the team."`
 	DefaultCurrency *string                  `json:"defaultCurrency,omitempty" minLength:"3" maxLength:"3" doc:"ISO 4217; by default the team's currency."`
+	TimeZone        api.Opt[day.Zone]        `json:"timeZone,omitzero" maxLength:"64" doc:"IANA name; null takes the team's."`
 	Address         api.Opt[contact.Address] `json:"address,omitzero"`
 }
 
-// apply sets the fields of l that the request has. It fails with 400 for an unknown currency.
+// apply sets the fields of l that the request has. It fails with 400 for an unknown currency or time zone.
 func (in *Common) apply(l *Listing) error {
 	if in.DefaultCurrency != nil {
 		currency, err := money.ParseCurrency(*in.DefaultCurrency)
@@ -73,6 +74,11 @@ func (in *Common) apply(l *Listing) error {
 		l.DefaultCurrency = string(currency)
 	}
 
+	if zone := in.TimeZone.Value; zone != nil && !zone.Known() {
+		return apierr.BadRequest.At(apierr.IssueTimeZone.InBody("timeZone"))
+	}
+
+	l.TimeZone = in.TimeZone.Or(l.TimeZone)
 	l.UniqueRef, l.Address = in.UniqueRef.Or(l.UniqueRef), in.Address.Or(l.Address)
 
 	return nil
@@ -101,7 +107,7 @@ func Add(ctx context.Context, tx *db.Tx, c *Create) (*Listing, error) {
 	}
 
 	// Nothing uses a new listing yet, so nothing keeps it active after a first period that has ended.
-	if terms := c.InitialOwnership; terms != nil && terms.hasEnded(day.Of(tx.Now)) {
+	if terms := c.InitialOwnership; terms != nil && terms.hasEnded(tx.Today()) {
 		d.Status = Inactive
 	}
 

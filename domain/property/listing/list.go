@@ -6,7 +6,6 @@ import (
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/record/operation"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
@@ -47,7 +46,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 
 	// Whether a listing has an owner depends on today.
 	if f.ActiveOwnership != nil {
-		q.And(ownedToday+" = @owned", db.Args{"today": day.Of(tx.Now), "owned": *f.ActiveOwnership})
+		q.And(ownedToday+" = @owned", db.Args{"today": tx.Today(), "owned": *f.ActiveOwnership})
 	}
 
 	narrowByFees(&q, tx, f.ActiveRecurringFeePeriods)
@@ -74,7 +73,7 @@ func narrowByFees(q *page.Query, tx *db.Tx, wanted string) {
 
 	// A value that is neither a word nor an id is a type of fees.
 	kind, without := strings.CutPrefix(wanted, "!")
-	args := db.Args{"today": day.Of(tx.Now), "fee": kind}
+	args := db.Args{"today": tx.Today(), "fee": kind}
 
 	fee, err := id.Parse(wanted)
 	switch {
@@ -116,7 +115,7 @@ func narrowByIssue(q *page.Query, tx *db.Tx, wanted Issue) {
 		MissingOwnership: "not " + ownedToday, MissingFees: "not " + chargedToday(""), MissingOpeningBalance: "not " + opened,
 	}
 	all := []string{lacks[MissingOwnership], lacks[MissingFees], lacks[MissingOpeningBalance]}
-	args := db.Args{"today": day.Of(tx.Now)}
+	args := db.Args{"today": tx.Today()}
 
 	var condition string
 

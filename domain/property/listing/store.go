@@ -8,14 +8,13 @@ import (
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
 )
 
 var (
-	listingColumns = `l.id, ` + ofConnection + ` as connection_id, ` + sourceSQL + ` as source, l.short_ref, l.name, l.unique_ref, l.status, l.default_currency, l.address,
+	listingColumns = `l.id, ` + ofConnection + ` as connection_id, ` + sourceSQL + ` as source, l.short_ref, l.name, l.unique_ref, l.status, l.default_currency, l.time_zone, l.address,
 		` + NameRefSQL("g") + ` as parent, l.created_at, l.updated_at`
 	// The connection with a listing of its system that a listing is: the first that is not archived, else the first.
 	ofConnection = `(select c.id` + firstConnection
@@ -107,7 +106,7 @@ type charged struct {
 
 // loadToday loads the ownership periods and recurring fees of today for all listings of a page at once.
 func loadToday(ctx context.Context, tx *db.Tx, listings []id.ID) (b todays, err error) {
-	args := db.Args{"team": tx.Team, "ids": listings, "today": day.Of(tx.Now)}
+	args := db.Args{"team": tx.Team, "ids": listings, "today": tx.Today()}
 
 	// Independent reads share a round trip.
 	err = tx.Together(ctx, db.LoadBy(&b.issues, intake.LoadIssues, listings), func(ctx context.Context, tx *db.Tx) (err error) {

@@ -331,7 +331,7 @@ func (p *Declaration[S]) renderFile(
 func (p *Declaration[S]) newFile(kept file.Stored, tx *db.Tx) file.New {
 	return file.New{
 		Stored: kept, Kind: file.Export, ContentType: p.Format.contentType(), PurgeAt: tx.Now.Add(file.KeepExports),
-		Filename: p.Name + "-" + day.Of(tx.Now).String() + "." + string(p.Format),
+		Filename: p.Name + "-" + tx.Today().String() + "." + string(p.Format),
 	}
 }
 

@@ -63,7 +63,7 @@ func readableSQL(tx *db.Tx, args db.Args) string {
 		return ""
 	}
 
-	args["owner"], args["last_day"] = *tx.Actor.Owner, day.Of(tx.Now).LastOfMonth()
+	args["owner"], args["last_day"] = *tx.Actor.Owner, tx.Today().LastOfMonth()
 
 	return ofOwner
 }

@@ -329,7 +329,7 @@ func (d *Door[T]) Write(ctx context.Context, tx *db.Tx, from Origin, writes []Wr
 		}
 
 		var item T
-		if err := d.Form.Decode(text, day.Of(tx.Now), &item); err != nil {
+		if err := d.Form.Decode(text, tx.Today(), &item); err != nil {
 			saved[i].Refusal = apierr.From(err)
 			continue
 		}

@@ -98,7 +98,7 @@ func countSyncs(ctx context.Context, tx *db.Tx, in *syncInput) (*SyncRows, error
 
 	within := in.DateRange.Range(in.IsDateRangeEndInclusive)
 	if in.DateRange.IsZero() {
-		within = lastMonths(day.Of(tx.Now))
+		within = lastMonths(tx.Today())
 	}
 
 	type row struct {

@@ -271,7 +271,7 @@ func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 		return nil, err
 	}
 
-	last := day.Of(tx.Now).Month()
+	last := tx.Today().Month()
 
 	// All months in one query, because each needs the balances before it.
 	sums, err := report.Balances(ctx, tx, r.filter(nil, last.Last()), report.Grouping{Month: true})

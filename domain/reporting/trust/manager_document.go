@@ -175,7 +175,7 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 	}
 
 	// The document is dated by its newest month. Without months it takes the end of the year asked for, or today.
-	last := day.Of(tx.Now)
+	last := tx.Today()
 	if s.Year != nil {
 		last = day.Month{Year: int(*s.Year), Month: time.December}.Last()
 	}

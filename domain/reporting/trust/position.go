@@ -253,7 +253,7 @@ type GuestFigure struct {
 // dateOrToday returns the given day, or today.
 func dateOrToday(tx *db.Tx, given *day.Day) day.Day {
 	if given == nil {
-		return day.Of(tx.Now)
+		return tx.Today()
 	}
 
 	return *given

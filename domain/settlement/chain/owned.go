@@ -308,7 +308,7 @@ func loadStayDebts(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]mo
 		select e.reservation_id, e.currency, sum(e.cent_total)::bigint as cents from ledger_entry e
 		where e.team_id = @team and e.reservation_id = any(array(select id from stay)) and e.account_id = any(`+guestsOwe+`)
 			and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at <= @today
-		group by 1, 2 having sum(e.cent_total) > 0`, db.Args{"team": tx.Team, "periods": periods, "today": day.Of(tx.Now)})
+		group by 1, 2 having sum(e.cent_total) > 0`, db.Args{"team": tx.Team, "periods": periods, "today": tx.Today()})
 	if err != nil {
 		return nil, fmt.Errorf("read what guests owe: %w", err)
 	}

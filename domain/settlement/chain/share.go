@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -100,7 +99,7 @@ func CurrentShares(ctx context.Context, tx *db.Tx, periods []id.ID, currency str
 
 	out := make(map[id.ID][]money.Cents, len(periods))
 	for _, period := range periods {
-		out[period] = all.Chain(Chain{period, currency}).divide(held[period], day.Of(tx.Now).LastOfMonth(), false)
+		out[period] = all.Chain(Chain{period, currency}).divide(held[period], tx.Today().LastOfMonth(), false)
 	}
 
 	return out, nil
@@ -122,7 +121,7 @@ func loadCurrentBalances(
 	rows, err := db.Select[sum](ctx, tx, `
 		select e.ownership_period_id as period, -sum(e.cents)::bigint as total from ledger_owner e
 		where e.team_id = @team and e.ownership_period_id = any(@periods) and e.currency = @currency and e.month <= @last group by 1`,
-		db.Args{"team": tx.Team, "periods": periods, "currency": currency, "last": day.Of(tx.Now)})
+		db.Args{"team": tx.Team, "periods": periods, "currency": currency, "last": tx.Today()})
 	if err != nil {
 		return nil, fmt.Errorf("read current balances: %w", err)
 	}

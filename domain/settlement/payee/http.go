@@ -7,7 +7,6 @@ import (
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
@@ -131,7 +130,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Method], er
 
 	// Issues depend on today and on the apps of the team, so they are not stored.
 	for i := range methods.Data {
-		methods.Data[i].findIssues(day.Of(tx.Now))
+		methods.Data[i].findIssues(tx.Today())
 	}
 
 	return methods, nil

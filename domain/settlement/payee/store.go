@@ -7,7 +7,6 @@ import (
 
 	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
@@ -70,7 +69,7 @@ func loadMethod(ctx context.Context, tx *db.Tx, contact, method id.ID, locked ..
 		return nil, fmt.Errorf("read payment method: %w", err)
 	}
 
-	m.findIssues(day.Of(tx.Now))
+	m.findIssues(tx.Today())
 
 	return &m, nil
 }

@@ -200,7 +200,7 @@ func approve(ctx context.Context, tx *db.Tx, in *getInput) (*Approval, error) {
 		return nil, err
 	}
 
-	today := day.Of(tx.Now)
+	today := tx.Today()
 
 	// Then release the payments. A date that has passed becomes today, and today's limit counts them.
 	released, err := db.Select[changedPayment](ctx, tx, `

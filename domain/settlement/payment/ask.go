@@ -9,6 +9,7 @@ import (
 
 	"stayledger/domain/record/operation"
 	"stayledger/domain/tenant/connection"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
@@ -50,6 +51,7 @@ func deleteOldCallbacks(ctx context.Context, d *db.DB) error {
 // due is a payment to ask the provider for.
 type due struct {
 	TeamID       id.ID
+	Zone         day.Zone
 	ConnectionID id.ID
 	ID           id.ID
 }
@@ -75,7 +77,7 @@ func (s *Gateway) Ask(ctx context.Context, d *db.DB) error {
 		var order []due
 
 		for _, f := range found {
-			g := due{TeamID: f.TeamID, ConnectionID: f.ConnectionID}
+			g := due{TeamID: f.TeamID, Zone: f.Zone, ConnectionID: f.ConnectionID}
 			if groups[g] == nil {
 				order = append(order, g)
 			}
@@ -109,7 +111,7 @@ func claimDue(ctx context.Context, d *db.DB) ([]due, error) {
 				when p.status <> 'paid' then @now::timestamptz + greatest(interval '1 minute', least(interval '1 hour', (@now::timestamptz - p.sent_at) / 4))
 				when p.sent_at > @now::timestamptz - interval '70 days' then @now::timestamptz + interval '1 day' end
 			from due where p.team_id = due.team_id and p.id = due.id
-			returning p.team_id, p.connection_id, p.id`, db.Args{"now": tx.Now, "limit": askAtOnce})
+			returning p.team_id, (select m.time_zone from team m where m.id = p.team_id) as zone, p.connection_id, p.id`, db.Args{"now": tx.Now, "limit": askAtOnce})
 
 		return err
 	})
@@ -122,7 +124,7 @@ func claimDue(ctx context.Context, d *db.DB) ([]due, error) {
 
 // askConnection asks for payments over one connection. It saves the news even if the provider stops answering.
 func (s *Gateway) askConnection(ctx context.Context, d *db.DB, g due, payments []id.ID) error {
-	scope := db.Scope{Team: g.TeamID}
+	scope := db.Scope{Team: g.TeamID, Zone: g.Zone}
 
 	var p pay.Provider
 

@@ -260,7 +260,7 @@ func (b *batch) updateIdentity(ctx context.Context, tx *db.Tx, operation id.ID, 
 
 	// A repeated attempt keeps the number and the time, so that the same batch gives the same file.
 	if b.Sequence == nil {
-		today, at := day.Of(tx.Now), day.At(tx.Now)
+		today, at := tx.Today(), day.At(tx.Now)
 
 		n, err := db.Get[int](ctx, tx, `
 			insert into payment_batch_counter as c (team_id, connection_id, day, next) values (@team, @connection, @day, 1)

@@ -8,6 +8,7 @@ import (
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/provider/pay"
@@ -25,7 +26,7 @@ type callbackInput struct {
 // unknown connection and for a wrong signature. News can come before our own note of the submission has committed:
 // they name our key, which has.
 func (s *Gateway) callback(ctx context.Context, d *db.DB, scope db.Scope, in *callbackInput) (*api.None, error) {
-	c, team, err := s.findCalledConnection(ctx, d, in.ConnectionID)
+	c, of, err := s.findCalledConnection(ctx, d, in.ConnectionID)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (s *Gateway) callback(ctx context.Context, d *db.DB, scope db.Scope, in *ca
 	}
 
 	// From here on work for the team of the connection.
-	scope.Team = team
+	scope.Team, scope.Zone = of.Team, of.Zone
 
 	err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		return applyCallback(ctx, tx, c.ID, message)
@@ -67,22 +68,31 @@ func (s *Gateway) findCalledConnection(
 	ctx context.Context,
 	d *db.DB,
 	one id.ID,
-) (c *connection.Connection, team id.ID, err error) {
-	err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
-		team, err = db.One[id.ID](ctx, tx, errCallback, `select team_id from connection where id = @id and credentials is not null limit 1`, db.Args{"id": one})
+) (c *connection.Connection, of db.Scope, err error) {
+	type holder struct {
+		TeamID id.ID
+		Zone   day.Zone
+	}
+
+	err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		found, err := db.One[holder](ctx, tx, errCallback, `
+			select c.team_id, t.time_zone as zone from connection c join team t on t.id = c.team_id where c.id = @id and c.credentials is not null limit 1`,
+			db.Args{"id": one})
+		of = db.Scope{Team: found.TeamID, Zone: found.Zone}
+
 		return err
 	})
 	if err != nil {
-		return nil, id.Zero, fmt.Errorf("find the team of a connection: %w", err)
+		return nil, of, fmt.Errorf("find the team of a connection: %w", err)
 	}
 
 	// Then read it as the team itself would.
-	err = d.Read(ctx, db.Scope{Team: team}, func(ctx context.Context, tx *db.Tx) (err error) {
+	err = d.Read(ctx, of, func(ctx context.Context, tx *db.Tx) (err error) {
 		c, err = connection.Get(ctx, tx, one)
 		return err
 	})
 
-	return c, team, err
+	return c, of, err
 }
 
 // applyCallback applies the news of a callback once. It fails with apierr.NotFound for a message about a payment of

@@ -134,7 +134,7 @@ type funds struct {
 // loadFunds loads the funds of today. Amounts that the books have taken already for the claims themselves are added
 // back.
 func loadFunds(ctx context.Context, tx *db.Tx, claims []Claim) (*funds, error) {
-	today := day.Of(tx.Now)
+	today := tx.Today()
 	f := &funds{
 		held:                map[pool]money.Cents{},
 		claimedFromOwners:   map[chain.Chain]money.Cents{},

@@ -164,7 +164,7 @@ func (l *CurrentLimits) check(ctx context.Context, tx *db.Tx, claims []Claim, to
 	asked, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce(sum(amount), 0)::bigint from payment
 		where team_id = @team and limit_day = @today and status not in ('failed', 'canceled') and currency = @currency and id <> all(@but)`,
-		db.Args{"team": tx.Team, "today": day.Of(tx.Now), "currency": l.Currency, "but": claimedPayments(claims)})
+		db.Args{"team": tx.Team, "today": tx.Today(), "currency": l.Currency, "but": claimedPayments(claims)})
 	if err != nil {
 		return fmt.Errorf("add up the payments of a day: %w", err)
 	}

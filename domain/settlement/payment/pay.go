@@ -213,7 +213,7 @@ func (b *Pay) request(ctx context.Context, tx *db.Tx, t *transaction.Transaction
 	}
 
 	// The checks run in the order that the documentation of the endpoint gives.
-	at := day.Of(tx.Now)
+	at := tx.Today()
 	if b.Date.Value != nil {
 		at = *b.Date.Value
 	}
@@ -281,7 +281,7 @@ const maxAhead = 60
 
 // CheckDate refuses a date in the past and one too far ahead, for money that is still to leave.
 func CheckDate(tx *db.Tx, at day.Day) error {
-	switch today := day.Of(tx.Now); {
+	switch today := tx.Today(); {
 	case at.Before(today):
 		return apierr.BadRequest.At(apierr.IssueDateInPast.InBody("date"))
 	case at.After(today.AddDays(maxAhead)):

@@ -476,7 +476,7 @@ func (d *Payer) insertPayments(ctx context.Context, tx *db.Tx, batches []id.ID, 
 				"connection": d.Connection.ID,
 				"funding":    d.FundingAccountID,
 				"now":        tx.Now,
-				"today":      day.Of(tx.Now),
+				"today":      tx.Today(),
 				"rows":       rows,
 			},
 		})

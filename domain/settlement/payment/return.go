@@ -127,7 +127,7 @@ func (h *lockedPayment) bookReturn(ctx context.Context, tx *db.Tx) error {
 
 	// The return belongs to today if the books are open.
 	_, err = bookOnOpenDay(ctx, tx,
-		day.Of(tx.Now),
+		tx.Today(),
 		func(ctx context.Context, tx *db.Tx, at day.Day) (*transaction.Transaction, error) {
 			create := counterInputFor(original, -amount, at, new("Returned payment"))
 			return addCounterPayout(ctx, tx, original, create, link{"return", &h.ID})
@@ -358,7 +358,7 @@ func (in *counterInput) book(
 	if in.Body.Date.Value != nil {
 		made, err = add(ctx, tx, *in.Body.Date.Value)
 	} else {
-		made, err = bookOnOpenDay(ctx, tx, day.Of(tx.Now), add)
+		made, err = bookOnOpenDay(ctx, tx, tx.Today(), add)
 	}
 
 	return transaction.ShowOne(ctx, tx, made, err)

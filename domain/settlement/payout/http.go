@@ -10,7 +10,6 @@ import (
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 )
 
@@ -157,7 +156,7 @@ var (
 // setDate sets the date of a request to today if it has none, because the request is carried out later.
 func (r *Request) setDate(tx *db.Tx) {
 	if r.Date == nil {
-		today := day.Of(tx.Now)
+		today := tx.Today()
 		r.Date = &today
 	}
 }

@@ -46,7 +46,7 @@ type drawInput struct{ Body Draw }
 func addDraw(ctx context.Context, tx *db.Tx, in *drawInput) (*Drawn, error) {
 	d := &in.Body
 
-	date := day.Of(tx.Now)
+	date := tx.Today()
 	if d.Date != nil {
 		date = *d.Date
 	}

@@ -43,7 +43,7 @@ func (r *Request) day(tx *db.Tx) day.Day {
 		return *r.Date
 	}
 
-	return day.Of(tx.Now)
+	return tx.Today()
 }
 
 // Resolve refuses statements that are named twice and amounts that belong to none of them.

@@ -209,7 +209,7 @@ func listQuery(tx *db.Tx, k *keyFilter) page.Query {
 	}
 
 	args["team"] = tx.Team
-	args["this_month"] = day.Of(tx.Now).FirstOfMonth()
+	args["this_month"] = tx.Today().FirstOfMonth()
 	args["first_month"] = k.first
 	args["last_month"] = k.last
 	q := page.Query{

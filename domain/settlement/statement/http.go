@@ -257,7 +257,7 @@ func checkMonth(ctx context.Context, tx *db.Tx, month day.Month) error {
 		return errBefore.With(map[string]any{"statementStartAt": *start})
 	}
 
-	if month.Compare(day.Of(tx.Now).Month()) > 0 {
+	if month.Compare(tx.Today().Month()) > 0 {
 		return apierr.BadRequest.At(apierr.IssueDateInFuture.InBody("month"))
 	}
 

@@ -149,7 +149,7 @@ func loadUncollected(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]mone
 		}
 	}
 
-	held, err := chain.LoadHeld(ctx, tx, chains, day.Of(tx.Now))
+	held, err := chain.LoadHeld(ctx, tx, chains, tx.Today())
 
 	out := make(map[id.ID]money.Cents, len(ids))
 	for i := range held {

@@ -99,7 +99,7 @@ func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operat
 	}
 
 	// Absent fields get a year of eight listings.
-	d := Data{Months: 12, Listings: 8, Seed: in.Body.Seed, Today: day.Of(tx.Now)}
+	d := Data{Months: 12, Listings: 8, Seed: in.Body.Seed, Today: tx.Today()}
 	if in.Body.Months != nil {
 		d.Months = *in.Body.Months
 	}

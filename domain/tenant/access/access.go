@@ -18,6 +18,7 @@ import (
 
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -92,6 +93,7 @@ type membership struct {
 	Region    Region
 	PartnerID id.ID
 	NoLedger  bool
+	Zone      day.Zone
 	Freeze    *string
 	Scopes    []string // of a person in this team
 	ContactID *id.ID   // of an owner in this team
@@ -152,7 +154,7 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 
 	// The scopes of a person are those in the team, and a person can be an owner there.
 	if team != nil {
-		scope.Team, scope.NoLedger = team.ID, team.NoLedger
+		scope.Team, scope.NoLedger, scope.Zone = team.ID, team.NoLedger, team.Zone
 		if c.Kind == api.User {
 			scope.Actor.Scopes = team.Scopes
 		}

@@ -282,9 +282,10 @@ func (g *Gate) sessionHolder(ctx context.Context, tx *db.Tx, hash []byte) (*cred
 		Region    Region
 		PartnerID id.ID
 		NoLedger  bool
+		Zone      day.Zone
 		Freeze    *string
 	}](ctx, tx, apierr.Unauthorized, `
-		select x.link_id, x.expires_at, l.contact_id, t.id, t.type, t.status, t.region, t.partner_id, not t.is_general_ledger as no_ledger, t.freeze_reason as freeze
+		select x.link_id, x.expires_at, l.contact_id, t.id, t.type, t.status, t.region, t.partner_id, not t.is_general_ledger as no_ledger, t.time_zone as zone, t.freeze_reason as freeze
 		from `+linked+` join access_owner_session x on x.team_id = l.team_id and x.link_id = l.id
 		where x.hash = @hash and x.expires_at > @now and `+opens, db.Args{"hash": hash, "now": tx.Now})
 	if err != nil {
@@ -304,6 +305,7 @@ func (g *Gate) sessionHolder(ctx context.Context, tx *db.Tx, hash []byte) (*cred
 			Region:    s.Region,
 			PartnerID: s.PartnerID,
 			NoLedger:  s.NoLedger,
+			Zone:      s.Zone,
 			Freeze:    s.Freeze,
 			ContactID: s.ContactID,
 		}},

@@ -43,7 +43,7 @@ func (g *Gate) keyHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credenti
 	}
 
 	c.Teams, err = db.Select[membership](ctx, tx, `
-		select id, type, status, region, partner_id, not is_general_ledger as no_ledger, freeze_reason as freeze, '{}'::text[] as scopes, null::uuid as contact_id
+		select id, type, status, region, partner_id, not is_general_ledger as no_ledger, time_zone as zone, freeze_reason as freeze, '{}'::text[] as scopes, null::uuid as contact_id
 		from team where `+condition+` order by id`, args)
 
 	return c, err
@@ -63,7 +63,7 @@ func (g *Gate) tokenHolder(ctx context.Context, tx *db.Tx, hash []byte) (*creden
 
 	c := &credential{Kind: api.User, User: t.UserID, Expires: t.ExpiresAt}
 	c.Teams, err = db.Select[membership](ctx, tx, `
-		select t.id, t.type, t.status, t.region, t.partner_id, not t.is_general_ledger as no_ledger, t.freeze_reason as freeze, m.scopes, m.contact_id
+		select t.id, t.type, t.status, t.region, t.partner_id, not t.is_general_ledger as no_ledger, t.time_zone as zone, t.freeze_reason as freeze, m.scopes, m.contact_id
 		from access_member m join team t on t.id = m.team_id where m.user_id = @user order by t.id`, db.Args{"user": t.UserID})
 
 	return c, err

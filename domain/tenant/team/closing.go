@@ -139,7 +139,7 @@ func (h handler) closeBooks(ctx context.Context, tx *db.Tx, in *closeInput) (*Cl
 		return nil, fmt.Errorf("read how far the books are closed: %w", err)
 	}
 
-	to, err := in.Body.apply(from, day.Of(tx.Now).AddDays(1))
+	to, err := in.Body.apply(from, tx.Today().AddDays(1))
 	if err != nil {
 		return nil, err
 	}

@@ -91,12 +91,12 @@ func CopyShell(ctx context.Context, tx *db.Tx, from id.ID, name string, partner 
 	_, err = tx.Exec(ctx, `
 		insert into team (id, type, name, company_name, email, support_email, phone, tax_id, region, partner_id, default_currency,
 			default_revenue_recognition, long_term_stay_nights, statement_address, billing_address, owner_portal_show_draft_statements, payout_basis,
-			funds_before_stay, funds_deposits_after_stay, destination_guard, destination_hold_days, owner_overdraft,
+			funds_before_stay, funds_deposits_after_stay, destination_guard, destination_hold_days, owner_overdraft, time_zone,
 			migrated_from_tenant_id, freeze_reason, created_at, updated_at)
 		select @id, t.type, @name, t.company_name, t.email, t.support_email, t.phone, t.tax_id, t.region,
 			coalesce(nullif(@partner::uuid, '00000000-0000-0000-0000-000000000000'), t.partner_id), t.default_currency, t.default_revenue_recognition,
 			t.long_term_stay_nights, t.statement_address, t.billing_address, t.owner_portal_show_draft_statements, t.payout_basis,
-			t.funds_before_stay, t.funds_deposits_after_stay, t.destination_guard, t.destination_hold_days, t.owner_overdraft, @from, null, @now, @now
+			t.funds_before_stay, t.funds_deposits_after_stay, t.destination_guard, t.destination_hold_days, t.owner_overdraft, t.time_zone, @from, null, @now, @now
 		from jsonb_populate_record(null::team, @row::jsonb) t`,
 		db.Args{"id": tx.Team, "name": name, "partner": partner, "from": from, "row": string(found.Row), "now": tx.Now})
 	if err != nil {

@@ -23,6 +23,7 @@ type Change struct {
 	TaxID                          api.Opt[string]   `json:"taxId,omitzero" minLength:"1" maxLength:"50"`
 	DefaultRevenueRecognition      *Recognition      `json:"defaultRevenueRecognition,omitempty"`
 	LongTermStayNights             api.Opt[int64]    `json:"longTermStayNights,omitzero" minimum:"1" maximum:"3650"`
+	TimeZone                       *day.Zone         `json:"timeZone,omitempty" maxLength:"64" doc:"As shown. Days that are written stay as they are."`
 	StatementStartAt               api.Opt[day.Day]  `json:"statementStartAt,omitzero"`
 	StatementAddress               api.Opt[Address]  `json:"statementAddress,omitzero"`
 	BillingAddress                 api.Opt[Address]  `json:"billingAddress,omitzero"`
@@ -41,6 +42,15 @@ type FundsChange struct {
 }
 
 type updateInput struct{ Body Change }
+
+// Resolve refuses a name of no time zone.
+func (in *updateInput) Resolve() []apierr.Issue {
+	if in.Body.TimeZone == nil || in.Body.TimeZone.Known() {
+		return nil
+	}
+
+	return []apierr.Issue{apierr.IssueTimeZone.InBody("timeZone")}
+}
 
 // money applies the settings of money that leaves. It fails with MissingScope if the guard of destinations is changed
 // without the scope for it, and reports whether the guard is weaker than before.
@@ -106,6 +116,7 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 	}
 
 	set(&t.PayoutBasis, c.PayoutBasis)
+	set(&t.TimeZone, c.TimeZone)
 
 	weaker, err := c.money(tx, t)
 	if err != nil {
@@ -115,7 +126,7 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 	// Save all of them in one statement.
 	_, err = tx.Exec(ctx, `
 		update team set name = @name, company_name = @company, email = @email, support_email = @support, phone = @phone, tax_id = @tax,
-			default_revenue_recognition = @recognition, long_term_stay_nights = @nights, statement_start_at = @start,
+			default_revenue_recognition = @recognition, long_term_stay_nights = @nights, statement_start_at = @start, time_zone = @zone,
 			statement_address = @statement_address, billing_address = @billing_address, owner_portal_show_draft_statements = @drafts, payout_basis = @basis,
 			funds_before_stay = @before_stay, funds_deposits_after_stay = @after_stay, destination_guard = @guard, destination_hold_days = @hold_days,
 			destination_guard_by = case when @weaker::boolean then @user else destination_guard_by end, owner_overdraft = @overdraft,
@@ -130,6 +141,7 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 		"recognition":       string(t.DefaultRevenueRecognition),
 		"nights":            t.LongTermStayNights,
 		"start":             start,
+		"zone":              string(t.TimeZone),
 		"statement_address": c.StatementAddress.Or(t.StatementAddress),
 		"billing_address":   c.BillingAddress.Or(t.BillingAddress),
 		"drafts":            t.OwnerPortalShowDraftStatements,
@@ -164,6 +176,11 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 	}
 
 	audit.Note(tx, audit.Updated, audit.Team, tx.Team, before, changed)
+
+	// Requests that are let in from now on have their days in the new zone.
+	if c.TimeZone != nil {
+		return changed, Announce(ctx, tx)
+	}
 
 	return changed, nil
 }

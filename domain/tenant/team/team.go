@@ -128,6 +128,7 @@ type Team struct {
 	Logo                           *string           `json:"logo" doc:"Where the logo is read, or null."`
 	DataRegion                     string            `json:"dataRegion"`
 	DefaultCurrency                string            `json:"defaultCurrency"`
+	TimeZone                       day.Zone          `json:"timeZone" doc:"IANA name. Today and the days of what happens are days there."`
 	DefaultRevenueRecognition      Recognition       `json:"defaultRevenueRecognition"`
 	LongTermStayNights             *int64            `json:"longTermStayNights" doc:"Stays longer than this are recognised per night."`
 	IsGeneralLedger                bool              `json:"isGeneralLedger"`
@@ -158,7 +159,7 @@ type Team struct {
 
 const columns = `t.id, t.type, t.status, t.name, t.company_name, t.email, t.support_email, t.phone, t.tax_id,
 	case when exists (select from team_logo g where g.team_id = t.id) then '/team/logo' end as logo, t.region as data_region,
-	t.default_currency, t.default_revenue_recognition, t.long_term_stay_nights, t.is_general_ledger, t.books_closed_at, t.soft_closed_at, t.soft_close_posters, t.statement_start_at,
+	t.default_currency, t.time_zone, t.default_revenue_recognition, t.long_term_stay_nights, t.is_general_ledger, t.books_closed_at, t.soft_closed_at, t.soft_close_posters, t.statement_start_at,
 	t.statement_start_at as effective_statement_start_at, t.statement_address, t.billing_address, t.owner_portal_show_draft_statements, t.payout_basis,
 	jsonb_build_object('beforeStay', t.funds_before_stay, 'depositsAfterStay', t.funds_deposits_after_stay) as funds_release,
 	t.destination_guard, t.destination_hold_days, t.owner_overdraft,
@@ -222,6 +223,24 @@ type New struct {
 	Legacy bool
 }
 
+// defaultZone returns the time zone of a new team of a data region.
+func defaultZone(region string) day.Zone {
+	switch region {
+	case "us":
+		return "America/New_York"
+	case "ca":
+		return "America/Toronto"
+	case "eu":
+		return "Europe/Berlin"
+	case "ap":
+		return "Australia/Sydney"
+	case "sa":
+		return "America/Sao_Paulo"
+	}
+
+	return day.UTC
+}
+
 // Create inserts a team in a transaction that works across teams. It fails for a first day of statements that no
 // request may name.
 func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
@@ -239,8 +258,8 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 
 	// A new team has no settings and no accounts yet: Install adds them.
 	_, err := tx.Exec(ctx, `
-		insert into team (id, type, name, region, partner_id, default_currency, statement_start_at, is_general_ledger, created_at, updated_at)
-		values (@id, @type, @name, @region, @partner, @currency, @start, not @legacy::boolean, @now, @now)`,
+		insert into team (id, type, name, region, partner_id, default_currency, time_zone, statement_start_at, is_general_ledger, created_at, updated_at)
+		values (@id, @type, @name, @region, @partner, @currency, @zone, @start, not @legacy::boolean, @now, @now)`,
 		db.Args{
 			"id":       team,
 			"type":     string(n.Type),
@@ -248,6 +267,7 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 			"region":   n.Region,
 			"partner":  n.PartnerID,
 			"currency": n.Currency,
+			"zone":     string(defaultZone(n.Region)),
 			"start":    n.StatementStartAt,
 			"legacy":   n.Legacy,
 			"now":      tx.Now,
@@ -262,6 +282,7 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 		"region":           n.Region,
 		"partnerId":        n.PartnerID,
 		"defaultCurrency":  n.Currency,
+		"timeZone":         defaultZone(n.Region),
 		"statementStartAt": n.StatementStartAt,
 	})
 
