@@ -120,6 +120,7 @@ type Listing struct {
 	// Address is nil when the system has none.
 	Address  *Address
 	Currency string // an ISO code in lower case, empty if the system does not say
+	TimeZone string // an IANA name, empty if the system does not say
 	// ParentID is the listing that this one is a unit of, and Unit the name of the unit; empty for none.
 	ParentID, Unit string
 	Archived       bool
@@ -165,9 +166,9 @@ type Reservation struct {
 	Guests   *int64
 	CheckIn  day.Day
 	CheckOut day.Day
-	BookedAt *day.Day
-	// CanceledAt is nil unless it is canceled and the system says when.
-	CanceledAt *day.Day
+	BookedAt When
+	// CanceledAt is zero unless it is canceled and the system says when.
+	CanceledAt When
 	Currency   string // an ISO code in lower case
 	// Total is what the system says that the guest pays; nil if it does not say. The lines should add up to it.
 	Total *money.Cents
@@ -177,6 +178,24 @@ type Reservation struct {
 	ChannelFee, ProcessingFee *money.Cents
 	// ChangedAt is the system's own stamp of the last change; zero if it has none.
 	ChangedAt time.Time
+}
+
+// When is what a system says of a day: the day, or an instant, whose day depends on the time zone. The zero value says
+// nothing.
+type When struct {
+	Day *day.Day
+	At  time.Time
+}
+
+// In returns the day in a time zone, nil for none.
+func (w When) In(zone day.Zone) *day.Day {
+	if w.At.IsZero() {
+		return w.Day
+	}
+
+	d := zone.Day(w.At)
+
+	return &d
 }
 
 // Guest is who stays.

@@ -23,12 +23,12 @@ func TestHostawayIsReadIntoTheBooks(t *testing.T) {
 		server.Close()
 	})
 
-	system.SetListing(hostaway.Object{"id": 40160, "name": "Charming", "internalListingName": "House 1", "currencyCode": "USD"})
+	system.SetListing(hostaway.Object{"id": 40160, "name": "Charming", "internalListingName": "House 1", "currencyCode": "USD", "timeZoneName": "America/Chicago"})
 
 	for i, status := range []string{"new", "ownerStay", "awaitingPayment"} {
 		system.SetReservation(hostaway.Object{
 			"id": i + 1, "listingMapId": 40160, "channelId": 2018, "status": status, "confirmationCode": "H-" + status, "currency": "USD",
-			"arrivalDate": "2026-01-10", "departureDate": "2026-01-13", "reservationDate": "2026-01-02 10:00:00", "totalPrice": "450.50000",
+			"arrivalDate": "2026-01-10", "departureDate": "2026-01-13", "reservationDate": "2026-01-02 02:30:00", "totalPrice": "450.50000",
 			"financeField": []hostaway.Object{
 				hostaway.Field("accommodation", "baseRate", 410.5), hostaway.Field("discount", "couponDiscount", 10),
 				hostaway.Field("fee", "cleaningFee", "50"), hostaway.Field("totals", "totalPriceFromChannel", 450.5),
@@ -54,7 +54,7 @@ func TestHostawayIsReadIntoTheBooks(t *testing.T) {
 	}
 
 	one := s.stay("H-new")
-	if one.Int("financials.total") != 45_050 || one.String("bookingPlatform") != "airbnb" || one.Len("lines") != 3 {
+	if one.Int("financials.total") != 45_050 || one.String("bookingPlatform") != "airbnb" || one.Len("lines") != 3 || one.String("bookedAt") != "2026-01-01" {
 		t.Errorf("the stay is %s", one.Body)
 	}
 
@@ -64,7 +64,7 @@ func TestHostawayIsReadIntoTheBooks(t *testing.T) {
 
 	// It is canceled, and a part of the money is kept.
 	err = system.ChangeReservation("1", func(o hostaway.Object) {
-		o["status"] = "cancelled"
+		o["status"], o["cancellationDate"] = "cancelled", "2026-11-01 02:30:00"
 		o["financeField"] = []hostaway.Object{hostaway.Field("totals", "cancellationPayout", 100)}
 	})
 	if err != nil {
@@ -73,7 +73,7 @@ func TestHostawayIsReadIntoTheBooks(t *testing.T) {
 
 	s.sync("incremental")
 
-	if one = s.stay("H-new"); one.String("status") != "canceled" || one.Int("lines.0.amount") != 10_000 {
+	if one = s.stay("H-new"); one.String("status") != "canceled" || one.Int("lines.0.amount") != 10_000 || one.String("cancelledAt") != "2026-10-31" {
 		t.Errorf("the canceled stay is %s", one.Body)
 	}
 }

@@ -88,6 +88,70 @@ func TestOwnerRezIsReadIntoTheBooks(t *testing.T) {
 	}
 }
 
+// OwnerRez gives instants. Their days are those of the listing's zone, or else of the team's.
+func TestAnInstantOfASystemIsADayOfTheListing(t *testing.T) {
+	t.Parallel()
+
+	system, err := ownerrez.New(ownerrez.Config{Email: "ada@example.com", Token: "pt_ours", AccountID: "77"})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	server := httptest.NewServer(system)
+
+	t.Cleanup(func() {
+		system.Close()
+		server.Close()
+	})
+
+	for i, name := range []string{"chicago", "tokyo"} {
+		system.SetProperty(ownerrez.Object{"id": 40001 + i, "name": name, "active": true, "currency_code": "USD"})
+		system.SetBooking(ownerrez.Object{
+			"id": 1 + i, "property_id": 40001 + i, "type": "booking", "is_block": false, "status": "active", "platform_reservation_number": name,
+			"currency_code": "USD", "arrival": "2026-12-10", "departure": "2026-12-13", "booked_utc": "2026-07-01T04:30:00Z", "total_amount": 0,
+		})
+	}
+
+	s := &scene{World: world.New(t)}
+	s.SetZone("America/Chicago")
+	s.connection = s.Post("/connections", object{
+		"appId": "ownerrez", "name": "Rentals", "settings": object{"baseUrl": server.URL + "/v2"},
+		"credentials": object{"email": "ada@example.com", "token": "pt_ours"},
+	}).Want(202).ID("resource.id")
+	s.Outlast(nil)
+	s.sync("incremental")
+
+	// Both are booked on the evening of 30 June in Chicago. From now on the second listing has its own zone.
+	for _, name := range []string{"chicago", "tokyo"} {
+		if got := s.stay(name).String("bookedAt"); got != "2026-06-30" {
+			t.Errorf("%s is booked on %s", name, got)
+		}
+	}
+
+	tokyo := "/listings/" + s.stay("tokyo").String("listing.id")
+	if got := s.Put(tokyo, object{"timeZone": "Asia/Tokyo"}).Want(200); got.String("timeZone") != "Asia/Tokyo" {
+		t.Errorf("the listing is %s", got.Body)
+	}
+
+	// Canceled on 31 October at 21:30 in Chicago, which is 11:30 on 1 November in Tokyo.
+	for _, stay := range []string{"1", "2"} {
+		err := system.ChangeBooking(stay, func(o ownerrez.Object) { o["status"], o["canceled_utc"] = "canceled", "2026-11-01T02:30:00Z" })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	s.sync("incremental")
+
+	for name, want := range map[string]string{"chicago": "2026-10-31 2026-06-30", "tokyo": "2026-11-01 2026-07-01"} {
+		if got := s.stay(name); got.String("status") != "canceled" || got.String("cancelledAt")+" "+got.String("bookedAt") != want {
+			t.Errorf("%s: %s", name, got.Body)
+		}
+	}
+
+	s.Put(tokyo, object{"timeZone": "Tokyo"}).WantError("BAD_REQUEST", "").WantIssue("timeZone", "timeZone")
+}
+
 // OwnerRez gives addresses one by one, so its listings come 20 at a time, on pages that overlap.
 func TestManyListingsOfOwnerRezAreConnected(t *testing.T) {
 	t.Parallel()

@@ -312,6 +312,8 @@ type namedListing struct {
 	listing.Ref
 
 	DefaultCurrency string
+	// Zone is the time zone of the listing, or else of the team.
+	Zone day.Zone
 	// MergedIntoID is the listing that this one has gone into, nil for none and for one that was made active again.
 	MergedIntoID *id.ID
 }
@@ -332,8 +334,8 @@ func (k *saveContext) followMerged(drafts []*draft) (found bool) {
 // listing that the team does not have is absent.
 func lockListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedListing, error) {
 	rows, err := db.Select[namedListing](ctx, tx, `
-		select id, name, unique_ref, short_ref, default_currency, case when status = 'inactive' then merged_into_id end as merged_into_id from listing where team_id = @team and id = any(@ids) order by id for key share`,
-		db.Args{"team": tx.Team, "ids": ids})
+		select id, name, unique_ref, short_ref, default_currency, coalesce(time_zone, @zone) as zone, case when status = 'inactive' then merged_into_id end as merged_into_id from listing where team_id = @team and id = any(@ids) order by id for key share`,
+		db.Args{"team": tx.Team, "ids": ids, "zone": string(tx.Zone)})
 	if err != nil {
 		return nil, fmt.Errorf("read the listings of reservations: %w", err)
 	}

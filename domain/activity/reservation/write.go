@@ -90,6 +90,8 @@ type draft struct {
 	before *Reservation
 	// relined replaces the stored lines by those in memory.
 	relined bool
+	// canceledToday says that the reservation is canceled now, by a caller who names no day.
+	canceledToday bool
 	// index is the place in a batch.
 	index int
 	// issues were found before the draft is checked.
@@ -207,7 +209,7 @@ func (d *draft) settleDefaults(tx *db.Tx) {
 	// An inactive reservation keeps whatever date of cancellation it has.
 	switch today := tx.Today(); {
 	case d.Status == Canceled && d.CancelledAt == nil:
-		d.CancelledAt, d.CancelledAtIsAssumed = &today, true
+		d.CancelledAt, d.CancelledAtIsAssumed, d.canceledToday = &today, true, true
 	case d.Status == Booked:
 		d.CancelledAt, d.CancelledAtIsAssumed = nil, false
 	}
@@ -383,6 +385,12 @@ func (k *saveContext) fillDraft(tx *db.Tx, d *draft) {
 	}
 
 	d.Listing = k.listings[d.ListingID].Ref
+
+	// Today is a day of the listing.
+	if d.canceledToday {
+		d.CancelledAt = new(k.listings[d.ListingID].Zone.Day(tx.Now))
+	}
+
 	if !d.relined {
 		return
 	}

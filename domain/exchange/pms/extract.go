@@ -29,7 +29,7 @@ type extractor struct {
 	columns []csv.Column
 	// listing or reservation writes the rows of a record; the other one is nil.
 	listing     func(w *csv.Writer, l *pms.Listing) error
-	reservation func(w *csv.Writer, r *pms.Reservation) error
+	reservation func(w *csv.Writer, r *pms.Reservation, zone day.Zone) error
 }
 
 // What Extractor.DateRange says.
@@ -87,14 +87,14 @@ var extractors = []extractor{
 			{Name: "channelFee", Kind: csv.Amount},
 			{Name: "processingFee", Kind: csv.Amount},
 		},
-		reservation: func(w *csv.Writer, r *pms.Reservation) error {
+		reservation: func(w *csv.Writer, r *pms.Reservation, zone day.Zone) error {
 			var sum money.Cents
 			for _, l := range r.Lines {
 				sum += l.Amount
 			}
 
 			return w.Row(r.ID, r.ListingID, string(r.Status), stayType(r), orNull(r.Code), orNull(r.Channel), orNull(r.Guest.Name), orNull(r.Guest.Email),
-				orNull(r.Guest.Phone), r.Guests, r.CheckIn, r.CheckOut, r.BookedAt, r.CanceledAt, r.Currency, r.Total, sum, r.ChannelFee, r.ProcessingFee)
+				orNull(r.Guest.Phone), r.Guests, r.CheckIn, r.CheckOut, r.BookedAt.In(zone), r.CanceledAt.In(zone), r.Currency, r.Total, sum, r.ChannelFee, r.ProcessingFee)
 		},
 	},
 	{
@@ -110,7 +110,7 @@ var extractors = []extractor{
 			{Name: "currency", Kind: csv.Currency},
 			{Name: "amount", Kind: csv.Amount},
 		},
-		reservation: func(w *csv.Writer, r *pms.Reservation) error {
+		reservation: func(w *csv.Writer, r *pms.Reservation, _ day.Zone) error {
 			for _, l := range r.Lines {
 				if err := w.Row(r.ID, r.ListingID, string(r.Status), r.CheckIn, r.CheckOut, l.Type, orNull(l.Description), r.Currency, l.Amount); err != nil {
 					return err
@@ -218,7 +218,12 @@ func (s *Systems) Extracts(store blob.Store) intake.MakeFile {
 			return nil, err
 		}
 
-		e := &extraction{extractor: x, client: client, from: sync.RangeStart, to: sync.RangeEnd}
+		held, err := readZones(ctx, d, scope, sync.SourceID)
+		if err != nil {
+			return nil, err
+		}
+
+		e := &extraction{extractor: x, client: client, zones: held, from: sync.RangeStart, to: sync.RangeEnd}
 
 		kept, err := file.Keep(ctx, d, scope, store, func(w io.Writer) error { return e.write(ctx, w) })
 		if err != nil {
@@ -230,7 +235,7 @@ func (s *Systems) Extracts(store blob.Store) intake.MakeFile {
 		return &intake.Extracted{
 			File: file.New{
 				Stored: kept, Kind: file.Export, ContentType: "text/csv; charset=utf-8", PurgeAt: now.Add(file.KeepExports),
-				Filename: string(c.AppID) + "-" + x.ID + "-" + day.Of(now).String() + ".csv",
+				Filename: string(c.AppID) + "-" + x.ID + "-" + scope.Zone.Day(now).String() + ".csv",
 			},
 			Counts: intake.Counts{x.kind(): e.counts()},
 		}, nil
@@ -242,6 +247,7 @@ type extraction struct {
 	*extractor
 
 	client   pms.Client
+	zones    zones
 	from, to *day.Day // nights, nil for no bound
 
 	// seen are the records that are in the file: pages can have one twice.
@@ -333,7 +339,7 @@ func (e *extraction) page(ctx context.Context, w *csv.Writer, page string) (next
 			case r.Currency == "":
 				unreadable = append(unreadable, r.ID) // its amounts mean nothing
 			case e.isNew(r.ID):
-				err = e.reservation(w, r)
+				err = e.reservation(w, r, e.zones.at(r.ListingID))
 			}
 		}
 	}

@@ -299,7 +299,12 @@ func (s *Systems) Open(ctx context.Context, d *db.DB, scope db.Scope, connection
 		return nil, err
 	}
 
-	return &source{client: client, app: string(c.AppID)}, nil
+	held, err := readZones(ctx, d, scope, connectionID)
+	if err != nil {
+		return nil, err
+	}
+
+	return &source{client: client, app: string(c.AppID), zones: held}, nil
 }
 
 // openActive opens the client of an active connection. It fails with intake.ErrRefused for one that cannot be read.

@@ -9,6 +9,8 @@ import (
 
 	"stayledger/domain/record/intake"
 	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/provider/pms"
 )
@@ -23,6 +25,68 @@ const (
 type source struct {
 	client pms.Client
 	app    string
+	zones  zones
+}
+
+// zones are the time zones of the listings of a system, by their ids there. A listing without one has that of the team.
+type zones struct {
+	team     day.Zone
+	listings map[string]day.Zone
+}
+
+// at returns the time zone of a listing.
+func (z zones) at(listing string) day.Zone {
+	if own, has := z.listings[listing]; has {
+		return own
+	}
+
+	return z.team
+}
+
+// add takes the time zone of a listing that has just been read, and is not here with one yet.
+func (z *zones) add(l *pms.Listing) {
+	zone := day.Zone(l.TimeZone)
+	if _, has := z.listings[l.ID]; has || !zone.Known() {
+		return
+	}
+
+	if z.listings == nil {
+		z.listings = map[string]day.Zone{}
+	}
+
+	z.listings[l.ID] = zone
+}
+
+// readZones reads the time zones of the listings here that a system has, in a transaction of its own.
+func readZones(ctx context.Context, d *db.DB, scope db.Scope, connection id.ID) (out zones, err error) {
+	err = d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		out, err = loadZones(ctx, tx, connection)
+		return err
+	})
+
+	return out, err
+}
+
+// loadZones loads the time zones of the listings here that a system has.
+func loadZones(ctx context.Context, tx *db.Tx, connection id.ID) (zones, error) {
+	type row struct {
+		ExternalID string
+		Zone       day.Zone
+	}
+
+	rows, err := db.Select[row](ctx, tx, `
+		select r.external_id, l.time_zone as zone from listing_connection r join listing l on l.team_id = @team and l.id = r.listing_id
+		where r.team_id = @team and r.connection_id = @connection and l.time_zone is not null`, db.Args{"team": tx.Team, "connection": connection})
+	if err != nil {
+		return zones{}, fmt.Errorf("read the time zones of listings: %w", err)
+	}
+
+	out := zones{team: tx.Zone, listings: make(map[string]day.Zone, len(rows))}
+	for _, r := range rows {
+		out.listings[r.ExternalID] = r.Zone
+	}
+
+	return out, nil
 }
 
 // Kinds lists the kinds, listings first: reservations name them.
@@ -65,6 +129,7 @@ func (s *source) pullListings(ctx context.Context, page string) (*intake.Page, e
 	out := &intake.Page{Next: got.Next, Complete: true}
 
 	for i := range got.Listings {
+		s.zones.add(&got.Listings[i])
 		out.Changes = append(out.Changes, listingChange(&got.Listings[i]))
 	}
 
@@ -155,6 +220,11 @@ func listingChange(l *pms.Listing) intake.Change {
 		values["defaultCurrency"] = text(l.Currency)
 	}
 
+	// A zone that is not known here is none: the listing is worth more than it.
+	if zone := day.Zone(l.TimeZone); zone.Known() {
+		values["timeZone"] = text(l.TimeZone)
+	}
+
 	if a := l.Address; a != nil {
 		values["address"] = encode(listingAddress(a))
 	}
@@ -189,12 +259,14 @@ func (s *source) reservation(r *pms.Reservation) intake.Change {
 		return c
 	}
 
+	zone := s.zones.at(r.ListingID)
+
 	c.At = &r.CheckIn
 	c.Refs = map[string]intake.Reference{"listingId": {Kind: listingKind, ExternalID: r.ListingID}}
 	c.Values = intake.Values{
 		"appId": text(s.app), "sourceId": text(r.ID), "type": text("guest"), "guestName": textOrNull(r.Guest.Name), "guests": encode(r.Guests),
 		"confirmationCode": textOrNull(r.Code), "pmsReferenceCode": text(r.ID), "checkIn": text(r.CheckIn.String()), "checkOut": text(r.CheckOut.String()),
-		"bookedAt": dayOrNull(r.BookedAt), "bookingPlatform": textOrNull(r.Channel), "status": text("booked"), "cancelledAt": dayOrNull(nil),
+		"bookedAt": dayOrNull(r.BookedAt.In(zone)), "bookingPlatform": textOrNull(r.Channel), "status": text("booked"), "cancelledAt": dayOrNull(nil),
 		"lines": encode(lines(r)),
 	}
 
@@ -212,7 +284,7 @@ func (s *source) reservation(r *pms.Reservation) intake.Change {
 	case r.Status == pms.Pending:
 		c.Skip = intake.Pending
 	case r.Status == pms.Canceled:
-		c.Values["status"], c.Values["cancelledAt"] = text("canceled"), dayOrNull(r.CanceledAt)
+		c.Values["status"], c.Values["cancelledAt"] = text("canceled"), dayOrNull(r.CanceledAt.In(zone))
 	}
 
 	return c

@@ -30,6 +30,7 @@ type wireListing struct {
 	PostalCode    text   `json:"zipcode"`
 	Country       text   `json:"countryCode"`
 	Currency      text   `json:"currencyCode"`
+	TimeZone      text   `json:"timeZoneName"`
 	SpecialStatus text   `json:"specialStatus"`
 	Units         []unit `json:"listingUnits"`
 }
@@ -94,6 +95,7 @@ func readListing(id string, content json.RawMessage) ([]pms.Listing, error) {
 		ID:       id,
 		Name:     cmp.Or(w.InternalName.Clean(), w.Name.Clean()),
 		Address:  w.address(),
+		TimeZone: w.TimeZone.Clean(),
 		Archived: strings.EqualFold(string(w.SpecialStatus), "archived"),
 	}
 

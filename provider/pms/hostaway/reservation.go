@@ -27,13 +27,13 @@ type wireReservation struct {
 	Phone     text   `json:"phone"`
 	Guests    number `json:"numberOfGuests"`
 
-	Arrival            date `json:"arrivalDate"`
-	Departure          date `json:"departureDate"`
-	IsDatesUnspecified flag `json:"isDatesUnspecified"`
-	BookedAt           date `json:"reservationDate"`
-	CanceledAt         date `json:"cancellationDate"`
-	UpdatedOn          text `json:"updatedOn"`
-	LatestActivityOn   text `json:"latestActivityOn"`
+	Arrival            date   `json:"arrivalDate"`
+	Departure          date   `json:"departureDate"`
+	IsDatesUnspecified flag   `json:"isDatesUnspecified"`
+	BookedAt           moment `json:"reservationDate"`
+	CanceledAt         moment `json:"cancellationDate"`
+	UpdatedOn          text   `json:"updatedOn"`
+	LatestActivityOn   text   `json:"latestActivityOn"`
 
 	Currency          text         `json:"currency"`
 	TotalPrice        number       `json:"totalPrice"`
@@ -110,7 +110,7 @@ func readReservation(id string, content json.RawMessage) (pms.Reservation, error
 		Guest:     pms.Guest{Name: name, Email: w.Email.Clean(), Phone: w.Phone.Clean()},
 		CheckIn:   *w.Arrival.Day,
 		CheckOut:  *w.Departure.Day,
-		BookedAt:  w.BookedAt.Day,
+		BookedAt:  w.BookedAt.When,
 		ChangedAt: instant(cmp.Or(w.UpdatedOn, w.LatestActivityOn)),
 	}
 
@@ -119,7 +119,7 @@ func readReservation(id string, content json.RawMessage) (pms.Reservation, error
 	}
 
 	if out.Status == pms.Canceled {
-		out.CanceledAt = w.CanceledAt.Day
+		out.CanceledAt = w.CanceledAt.When
 	}
 
 	// Days that are filler are no days: the stay waits until it has some. Once it is over there will be none.

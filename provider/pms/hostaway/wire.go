@@ -62,6 +62,29 @@ func (d *date) UnmarshalJSON(content []byte) error {
 	return nil
 }
 
+// moment is a day, or an instant in UTC when a time follows; zero for none.
+type moment struct{ pms.When }
+
+// UnmarshalJSON reads what date reads, and the time behind it.
+func (m *moment) UnmarshalJSON(content []byte) error {
+	var (
+		s string
+		d date
+	)
+
+	if err := d.UnmarshalJSON(content); err != nil {
+		return err
+	}
+
+	// A time of only zeros is filler.
+	m.Day = d.Day
+	if json.Unmarshal(content, &s) == nil && d.Day != nil && !strings.HasSuffix(s, " 00:00:00") {
+		m.At = instant(text(s))
+	}
+
+	return nil
+}
+
 // instant returns the time that a text without a zone has in UTC, zero for none.
 func instant(t text) time.Time {
 	out, err := time.Parse(time.DateTime, string(t))

@@ -100,10 +100,10 @@ func readBooking(id string, content json.RawMessage) (pms.Reservation, error) {
 	out.Channel = strings.ToLower(w.ListingSite.Clean())
 	out.Guest = w.guest()
 	out.Guests = w.guests()
-	out.BookedAt = dayPart(cmp.Or(w.Booked, w.Created))
+	out.BookedAt = pms.When{At: instant(cmp.Or(w.Booked, w.Created))}
 
 	if out.Status == pms.Canceled {
-		out.CanceledAt = dayPart(w.Canceled)
+		out.CanceledAt = pms.When{At: instant(w.Canceled)}
 	}
 
 	if err := w.readMoney(&out); err != nil {
@@ -175,18 +175,6 @@ func (w *wireBooking) guests() *int64 {
 	}
 
 	return &sum
-}
-
-// dayPart returns the day of an instant in UTC, nil for none.
-func dayPart(t text) *day.Day {
-	at := instant(t)
-	if at.IsZero() {
-		return nil
-	}
-
-	d := day.Of(at)
-
-	return &d
 }
 
 // readMoney fills in what has an amount. An owner stay has nothing. It fails if an amount is none.

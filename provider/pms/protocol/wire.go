@@ -329,8 +329,8 @@ func (w *wireReservation) reservation() (pms.Reservation, error) {
 		Guests:     w.Guests,
 		CheckIn:    w.CheckIn,
 		CheckOut:   w.CheckOut,
-		BookedAt:   w.BookedAt,
-		CanceledAt: w.CanceledAt,
+		BookedAt:   pms.When{Day: w.BookedAt},
+		CanceledAt: pms.When{Day: w.CanceledAt},
 		Currency:   string(currency),
 		ChangedAt:  w.ChangedAt,
 	}

@@ -37,7 +37,7 @@ func TestAReservationIsReadWithEverything(t *testing.T) {
 		{
 			ID: "r1", ListingID: "l1", Status: pms.Canceled, Code: "HM1", Channel: "airbnb",
 			Guest: pms.Guest{Name: "Anna  Albers", Email: "a@example.com", Phone: "+1"}, Guests: &guests,
-			CheckIn: date("2026-03-01"), CheckOut: date("2026-03-04"), BookedAt: &booked, CanceledAt: &canceled,
+			CheckIn: date("2026-03-01"), CheckOut: date("2026-03-04"), BookedAt: pms.When{Day: &booked}, CanceledAt: pms.When{Day: &canceled},
 			Currency: "usd", Total: &total, ChannelFee: &fee,
 			Lines:     []pms.Line{{Type: pms.Rent, Description: "Nights", Amount: 13600}, {Type: pms.Other, Amount: -1250}},
 			ChangedAt: time.Date(2026, 2, 1, 10, 0, 0, 0, time.UTC),
