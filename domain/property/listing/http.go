@@ -59,7 +59,7 @@ func get(ctx context.Context, tx *db.Tx, in *getInput) (*Listing, error) { retur
 type Common struct {
 	UniqueRef       api.Opt[string]          `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200" doc:"The caller's own reference, unique in the team."`
 	DefaultCurrency *string                  `json:"defaultCurrency,omitempty" minLength:"3" maxLength:"3" doc:"ISO 4217; by default the team's currency."`
-	TimeZone        api.Opt[day.Zone]        `json:"timeZone,omitzero" maxLength:"64" doc:"IANA name; null takes the team's."`
+	TimeZone        api.Opt[day.Zone]        `json:"timeZone,omitzero" maxLength:"64" doc:"As shown."`
 	Address         api.Opt[contact.Address] `json:"address,omitzero"`
 }
 

@@ -57,7 +57,7 @@ type Listing struct {
 	Source                    *contact.Source   `json:"source" doc:"The listing at the system: its id there, and the status of the connection."`
 	Status                    Status            `json:"status"`
 	DefaultCurrency           string            `json:"defaultCurrency" doc:"ISO 4217 code in lower case."`
-	TimeZone                  *day.Zone         `json:"timeZone" doc:"IANA name; null takes the team's. The days of its stays are days there."`
+	TimeZone                  *day.Zone         `json:"timeZone" doc:"IANA name of the time zone of its days; null takes the team's."`
 	Address                   *contact.Address  `json:"address"`
 	Parent                    *NameRef          `json:"parent"`
 	ActiveOwnership           *Period           `json:"activeOwnership" db:"-" doc:"The ownership period that covers today, or null."`

@@ -23,7 +23,7 @@ type Change struct {
 	TaxID                          api.Opt[string]   `json:"taxId,omitzero" minLength:"1" maxLength:"50"`
 	DefaultRevenueRecognition      *Recognition      `json:"defaultRevenueRecognition,omitempty"`
 	LongTermStayNights             api.Opt[int64]    `json:"longTermStayNights,omitzero" minimum:"1" maximum:"3650"`
-	TimeZone                       *day.Zone         `json:"timeZone,omitempty" maxLength:"64" doc:"As shown. Days that are written stay as they are."`
+	TimeZone                       *day.Zone         `json:"timeZone,omitempty" maxLength:"64" doc:"As shown."`
 	StatementStartAt               api.Opt[day.Day]  `json:"statementStartAt,omitzero"`
 	StatementAddress               api.Opt[Address]  `json:"statementAddress,omitzero"`
 	BillingAddress                 api.Opt[Address]  `json:"billingAddress,omitzero"`

@@ -128,7 +128,7 @@ type Team struct {
 	Logo                           *string           `json:"logo" doc:"Where the logo is read, or null."`
 	DataRegion                     string            `json:"dataRegion"`
 	DefaultCurrency                string            `json:"defaultCurrency"`
-	TimeZone                       day.Zone          `json:"timeZone" doc:"IANA name. Today and the days of what happens are days there."`
+	TimeZone                       day.Zone          `json:"timeZone" doc:"IANA name of the time zone of its days."`
 	DefaultRevenueRecognition      Recognition       `json:"defaultRevenueRecognition"`
 	LongTermStayNights             *int64            `json:"longTermStayNights" doc:"Stays longer than this are recognised per night."`
 	IsGeneralLedger                bool              `json:"isGeneralLedger"`
