@@ -80,7 +80,7 @@ func New(description []byte) (*Site, error) {
 		"sample":  sample,
 		"about":   AboutReason,
 		"faults":  apierr.IssueCodes,
-		"raises":  func(reason string) []*Operation { return s.raises[reason] },
+		"raises":  s.raisedBy,
 		"callers": callers,
 		"lower":   strings.ToLower,
 	}).ParseFS(templates, "page.html", "chapters/*.html")
@@ -203,6 +203,15 @@ func slug(name string) string { return strings.ReplaceAll(strings.ToLower(name),
 type Span struct {
 	Text, Link string
 	Code       bool
+}
+
+// raisedBy returns the operations that name a reason, nil when most of them do: an answer that they share says nothing of one.
+func (s *Site) raisedBy(reason string) []*Operation {
+	if found := s.raises[reason]; 2*len(found) <= len(s.Operations()) {
+		return found
+	}
+
+	return nil
 }
 
 // prose splits a text of the description: text between backticks is code, and names of operations and reasons

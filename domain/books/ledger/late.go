@@ -169,9 +169,42 @@ func (f *facts) divide(gone, added []Posting, l Lenience) *stuck {
 	return s
 }
 
-// isCaughtUp reports whether earlier catch-ups have brought everything that the locks hold back.
+// isCaughtUp reports whether locks hold postings, and earlier catch-ups have brought everything that they hold back.
 func (s *stuck) isCaughtUp() bool {
-	return len(s.caught) > 0 && len(netLines(slices.Concat(sumLines(s.gone, s.added), sumLines(s.caught, nil)))) == 0
+	return len(s.caught) > 0 && len(s.gone)+len(s.added) > 0 && len(netLines(slices.Concat(sumLines(s.gone, s.added), sumLines(s.caught, nil)))) == 0
+}
+
+// withoutCaughtUp returns the postings that would go and be added without those whose difference earlier catch-ups have brought: they stay as
+// they are for as long as a lock holds them.
+func (f *facts) withoutCaughtUp(gone, added []Posting, l Lenience) (less, more []Posting) {
+	caught := map[id.ID]hold{}
+
+	for i := range gone {
+		if gone[i].isCatchUp() {
+			caught[gone[i].SourceID] = hold{}
+		}
+	}
+
+	if len(caught) == 0 {
+		return gone, added
+	}
+
+	from, to := bySource(gone, caught), bySource(added, caught)
+	isCaught := func(p Posting) bool {
+		_, is := caught[p.SourceID]
+		return is
+	}
+	less, more = slices.DeleteFunc(slices.Clone(gone), isCaught), slices.DeleteFunc(slices.Clone(added), isCaught)
+
+	for _, source := range slices.SortedFunc(maps.Keys(caught), id.ID.Compare) {
+		if s := f.divide(from[source], to[source], l); s.isCaughtUp() {
+			less, more = append(less, s.freeGone...), append(more, s.freeAdded...)
+		} else {
+			less, more = append(less, from[source]...), append(more, to[source]...)
+		}
+	}
+
+	return less, more
 }
 
 // lines returns what the books would have more, with what earlier catch-ups have brought taken off on the day that they are about.
@@ -220,7 +253,7 @@ type decided struct {
 	gone, added []Posting
 }
 
-// holdBack decides about sources that locks hold, of which some postings would go and others be added. One whose locked part was caught up
+// holdBack decides about sources that locks hold, of which some postings would go and others be added. One whose locked part is caught up
 // follows its record with the rest.
 func (f *facts) holdBack(skipped map[id.ID]hold, gone, added []Posting, l Lenience) decided {
 	out := decided{held: make(map[id.ID]HeldBack, len(skipped))}
@@ -229,18 +262,13 @@ func (f *facts) holdBack(skipped map[id.ID]hold, gone, added []Posting, l Lenien
 	for _, source := range slices.SortedFunc(maps.Keys(skipped), id.ID.Compare) {
 		s := f.divide(less[source], more[source], l)
 
-		var posted []Posting
+		if late := l.Late; late != nil && late.CatchesUp {
+			if posted := f.catchUp(source, s); posted != nil {
+				late.Posted[source] = posted
+				out.gone, out.added = append(out.gone, s.freeGone...), slices.Concat(out.added, s.freeAdded, posted)
 
-		isDone := s.isCaughtUp()
-		if late := l.Late; !isDone && late != nil && late.CatchesUp {
-			if posted = f.catchUp(source, s); posted != nil {
-				late.Posted[source], isDone = posted, true
+				continue
 			}
-		}
-
-		if isDone {
-			out.gone, out.added = append(out.gone, s.freeGone...), slices.Concat(out.added, s.freeAdded, posted)
-			continue
 		}
 
 		out.held[source] = HeldBack{Lines: s.lines(), lock: skipped[source]}

@@ -165,6 +165,8 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 		return Change{}, err
 	}
 
+	gone, added = f.withoutCaughtUp(gone, added, l)
+
 	skipped, err := f.checkPostings(gone, added, l)
 	if err != nil {
 		return Change{}, err
