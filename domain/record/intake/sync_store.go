@@ -240,7 +240,8 @@ func saveCounts(tx *db.Tx, s *Sync, items int64, added Counts) []db.Stmt {
 	}
 
 	stmts := []db.Stmt{{
-		SQL: `update sync set progress = @progress, counts = @counts, items = @items, error = null where team_id = @team and id = @id`,
+		SQL: `update sync set progress = @progress, counts = @counts, items = @items, error = case when finished_at is not null then error end
+			where team_id = @team and id = @id`,
 		Args: db.Args{
 			"team": tx.Team, "id": s.ID, "progress": s.Progress, "counts": s.Counts, "items": s.Items + items,
 		},
