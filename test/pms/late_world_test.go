@@ -276,7 +276,9 @@ func (h *lateHistory) check() {
 			// A catch-up has taken in what the system said before.
 		case waits && (p.said != total || p.booked != 0 || p.held != 0 || len(p.codes) != 1):
 			h.T.Errorf("%s of %d waits, and is %+v", s.name, total, *p)
-		case !waits && p.booked+p.held+p.unassigned != total:
+		case !waits && !isHere && p.said != total:
+			h.T.Errorf("%s of %d waits for a lock, and is %+v", s.name, total, *p)
+		case !waits && isHere && p.booked+p.held+p.unassigned != total:
 			h.T.Errorf("%s of %d is %+v", s.name, total, *p)
 		case !waits && len(p.codes) > 2:
 			h.T.Errorf("%s is in several lists: %v", s.name, p.codes)

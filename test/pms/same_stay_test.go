@@ -319,7 +319,7 @@ func TestStaysOfOneCodeInOneAccountAreSeveral(t *testing.T) {
 	}
 }
 
-// Stays that were entered by hand and could be several are a question that is seen at the connection, until somebody has
+// Stays that were entered by hand and could be several are a question that is seen at the listing, until somebody has
 // answered it.
 func TestSeveralStaysAreAQuestion(t *testing.T) {
 	t.Parallel()
@@ -331,8 +331,9 @@ func TestSeveralStaysAreAQuestion(t *testing.T) {
 	s.Put(s.path("/listing-mappings"), object{"data": array{}}).Want(200)
 	s.sync("full")
 
-	if got := s.Get(s.path("")).Want(200); got.String("issues.0.code") != "ambiguous" || got.String("issues.0.context.externalId") != "1" || s.counting() != 2 {
-		t.Errorf("the connection is %s", got.Body)
+	if got := s.Get("/listings/" + s.home.ID.String()).Want(200); got.String("issues.0.code") != "ambiguous" || got.String("issues.0.context.externalId") != "1" ||
+		s.counting() != 2 {
+		t.Errorf("the listing is %s", got.Body)
 	}
 
 	s.Put("/reservations/"+two, object{"confirmationCode": "h1"}).Want(200)

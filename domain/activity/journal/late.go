@@ -73,7 +73,7 @@ type HeldBack struct {
 	ExternalID   *string      `json:"externalId" doc:"Of a record that is not here yet."`
 	Since        day.Instant  `json:"since"`
 	Lock         LateLock     `json:"lock"`
-	Amounts      []LateAmount `json:"amounts"`
+	Amounts      []LateAmount `json:"amounts" doc:"By party."`
 	Entries      []LateEntry  `json:"entries" doc:"That the books would have more."`
 	StatementIDs []id.ID      `json:"statementIds" doc:"Saved statements whose months it changes."`
 }
@@ -136,8 +136,8 @@ type catchUpInput struct {
 // LateOutcome says how a change ended that was held back.
 type LateOutcome string
 
-// The outcomes: it is posted on the first open day, it was nothing any more, or it stays held back since what is needed is another change:
-// of a matched bank record, or of a conflict with the system.
+// The outcomes: it is posted on the first open day, it was nothing any more, or it stays held back: a bank record is matched, or the system
+// and a person disagree.
 const (
 	latePosted  LateOutcome = "posted"
 	lateSettled LateOutcome = "settled"
@@ -205,7 +205,7 @@ type heldRow struct {
 	Name     string
 }
 
-// loadHeld loads what is to be caught up: some ids, or the oldest of all. It fails with an issue for each id that is not held back.
+// loadHeld loads the changes to catch up: some ids, or the oldest of all. It fails with an issue for each id that is not held back.
 func loadHeld(ctx context.Context, tx *db.Tx, ids []id.ID) ([]heldRow, error) {
 	found, err := db.Select[heldRow](ctx, tx, `
 		select h.id, h.source, h.source_id, h.origin_id, h.name from ledger_held h where h.team_id = @team and (@ids::uuid[] is null or h.id = any(@ids))
@@ -262,7 +262,7 @@ func catchUp(ctx context.Context, tx *db.Tx, in *catchUpInput) (*AllCaughtUp, er
 	return showCaughtUp(ctx, tx, held, late)
 }
 
-// takeWaiting takes in the records of systems among what is held back, and sets what they are here.
+// takeWaiting takes in the records of systems among the changes, and sets their ids here.
 func takeWaiting(ctx context.Context, tx *db.Tx, held []heldRow) error {
 	names := map[id.ID][]string{}
 

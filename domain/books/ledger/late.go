@@ -15,17 +15,17 @@ import (
 
 // Late collects what locks hold back of sources, and how it is caught up, for a caller that passes it in a Lenience.
 type Late struct {
-	// CatchesUp says that what is held back is posted on the first open day.
+	// CatchesUp says that the difference is posted on the first open day.
 	CatchesUp bool
 	// Held has what stays held back, by source; Posted what was posted instead.
 	Held   map[id.ID]HeldBack
 	Posted map[id.ID][]Posting
 }
 
-// Collecting returns a Late that collects what is held back.
+// Collecting returns a Late that collects differences.
 func Collecting() *Late { return &Late{Held: map[id.ID]HeldBack{}, Posted: map[id.ID][]Posting{}} }
 
-// HeldBack is what a lock holds back of a source: the entries that the books would have more, and with the opposite sign those that they
+// HeldBack is the difference that a lock holds back of a source: the entries that the books would have more, and with the opposite sign those that they
 // would not have.
 type HeldBack struct {
 	Lines []HeldLine
@@ -174,8 +174,8 @@ func (s *stuck) isCaughtUp() bool {
 	return len(s.caught) > 0 && len(s.gone)+len(s.added) > 0 && len(netLines(slices.Concat(sumLines(s.gone, s.added), sumLines(s.caught, nil)))) == 0
 }
 
-// withoutCaughtUp returns the postings that would go and be added without those whose difference earlier catch-ups have brought: they stay as
-// they are for as long as a lock holds them.
+// withoutCaughtUp returns the postings that would go and be added, less those that earlier catch-ups have made up for: they stay as they are
+// for as long as a lock holds them.
 func (f *facts) withoutCaughtUp(gone, added []Posting, l Lenience) (less, more []Posting) {
 	caught := map[id.ID]hold{}
 
@@ -247,7 +247,7 @@ func bySource(postings []Posting, of map[id.ID]hold) map[id.ID][]Posting {
 	return out
 }
 
-// decided is what becomes of sources that locks hold: what stays held back of them, and the postings that go and are added nevertheless.
+// decided has the differences that stay held back, and the postings that go and are added nevertheless.
 type decided struct {
 	held        map[id.ID]HeldBack
 	gone, added []Posting
@@ -418,7 +418,7 @@ func lineRows(name string, lines []HeldLine) []heldLineRow {
 	return out
 }
 
-// saveHeld returns the statement that saves what is held back, in place of what was held back of the same records.
+// saveHeld returns the statement that saves differences in place of earlier ones of the same records.
 func saveHeld(tx *db.Tx, rows []heldRow, lines []heldLineRow) db.Stmt {
 	return db.Stmt{
 		SQL: `
@@ -460,7 +460,7 @@ type Waiting struct {
 	Origin   id.ID
 	SourceID id.ID
 	Name     string
-	// HeldBack is what the books would have more with it.
+	// HeldBack is the difference that it makes.
 	HeldBack
 }
 
@@ -473,7 +473,7 @@ func (w *Waiting) name() string {
 	return w.SourceID.String()
 }
 
-// HoldWaiting saves what is held back of records of systems.
+// HoldWaiting saves the differences that records of systems make.
 func HoldWaiting(ctx context.Context, tx *db.Tx, waiting []Waiting) error {
 	var (
 		rows  []heldRow
@@ -498,7 +498,7 @@ func HoldWaiting(ctx context.Context, tx *db.Tx, waiting []Waiting) error {
 	return nil
 }
 
-// row returns what is held back by the lock.
+// row returns a row for a difference that the lock holds back.
 func (h *hold) row(tx *db.Tx, source Noun, sourceID, origin *id.ID, name string) heldRow {
 	return heldRow{
 		ID: tx.NewID(), Source: source, SourceID: sourceID, OriginID: origin, Name: name, Reason: h.reason, HeldAt: h.at, HeldBy: orNull(h.by),

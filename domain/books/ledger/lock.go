@@ -17,7 +17,7 @@ type Lenience struct {
 	IgnoreBooksClosed bool
 	// SkipLocked leaves every posting of a source as it is when a lock holds one of them, instead of failing.
 	SkipLocked bool
-	// Late collects what is held back of sources that are skipped; nil for nothing.
+	// Late collects the differences of sources that are skipped; nil for nothing.
 	Late *Late
 }
 

@@ -317,8 +317,7 @@ func retry(ctx context.Context, tx *db.Tx, found []outdatedSource, resources []o
 	return err
 }
 
-// caughtUpSQL selects the sources with postings that have caught up what a lock held back: when a lock goes, what they stand for can be posted
-// as it would have been.
+// caughtUpSQL selects the sources with postings that have caught up a difference: when a lock goes, their journals can be derived as a whole.
 const caughtUpSQL = `select distinct e.source_id as id, case when exists (select from reservation r where r.team_id = @team and r.id = e.source_id) then 'reservation'
 		when exists (select from journal j where j.team_id = @team and j.id = e.source_id) then 'journal' else 'transaction' end as source
 	from ledger_entry e where e.team_id = @team and e.txn_code like '` + catchUpCode + `%'`

@@ -122,7 +122,7 @@ type Kind struct {
 	Withhold func(ctx context.Context, tx *db.Tx, from Origin, changes []*Change, entities []*id.ID) ([]Withheld, error)
 	// Join joins new records of a source with those here that are the same in the world. Nil: nothing is joined.
 	Join *Join
-	// Freed is told of records that were looked at and that no lock holds: their external ids, and their ids here. Nil: nothing is done.
+	// Freed gets the external ids and the ids here of records that were looked at and that no lock holds. Nil: nothing is done.
 	Freed func(ctx context.Context, tx *db.Tx, from Origin, names []string) error
 	// Remove makes records inactive that the source has no more. Nil: nothing is done about them.
 	Remove func(ctx context.Context, tx *db.Tx, from Origin, ids []id.ID) ([]Saved, error)

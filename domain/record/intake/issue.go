@@ -47,7 +47,7 @@ const issueSQL = `jsonb_build_object('code', i.code, 'severity', ` + severitySQL
 const conflictIssue = `'` + recordConflict + `' as code, c.at, jsonb_build_object('kind', c.kind, 'externalId', c.external_id, 'conflictId', c.id,
 	'fields', jsonb_build_array(c.field)) as context`
 
-// shown are the kinds whose records here show what is to be looked at about them. That of other kinds is shown at the connection.
+// shown are the kinds of records that show their issues themselves. Those of other kinds are shown at the connection.
 var shown = []string{"listing", "reservation"}
 
 // SourceIssuesSQL selects what is to be looked at about a source and is not shown at a record here: the oldest of it, as
@@ -65,7 +65,7 @@ func SourceIssuesSQL(team, source string) string {
 		order by i.at limit 50) v)`
 }
 
-// LoadIssues returns what is to be looked at about records here that sources have brought, or about those that were to come to them.
+// LoadIssues returns the issues of records here, and of records of sources that were to come to them.
 func LoadIssues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]finding.Finding, error) {
 	type row struct {
 		EntityID id.ID
@@ -194,7 +194,7 @@ func (it *item) issueCode() string {
 	return ""
 }
 
-// saveIssues saves, with the commit, what is to be looked at about the records of a page: it replaces what there was about each of them.
+// saveIssues saves, with the commit, the issues of the records of a page in place of those that each of them had.
 // A record that says what it said before, or less, leaves what there is.
 func (in *intake) saveIssues(tx *db.Tx) {
 	var (

@@ -199,7 +199,7 @@ func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 	return in.free(ctx, tx)
 }
 
-// free tells the kinds of records that no lock holds any more.
+// free has the kinds forget that locks held records.
 func (in *intake) free(ctx context.Context, tx *db.Tx) error {
 	names := map[string][]string{}
 

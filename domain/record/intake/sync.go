@@ -311,7 +311,7 @@ func finish(ctx context.Context, tx *db.Tx, s *Sync, to Status, code *FaultCode)
 }
 
 // settleFaults makes an issue of the fault that has ended a sync, and ends those of earlier ones when it has read the source. A reading that
-// lacked records has an issue of its own, and a connection whose credentials are refused is one itself.
+// lacked records has an issue of its own, and so has a connection with credentials that are refused.
 func (s *Sync) settleFaults(ctx context.Context, tx *db.Tx) error {
 	over := []string{syncDelayed}
 	if s.Status == Completed && s.reads() {
