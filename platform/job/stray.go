@@ -77,7 +77,8 @@ func (w *Worker) strays(ctx context.Context) (more bool, err error) {
 				order by due_at, id limit @some for update skip locked)
 			update job j set worker_id = @worker, due_at = clock_timestamp() + @lease::interval, attempt = least(j.attempt + 1, 32767)
 			from stray where j.id = stray.id
-			returning j.id, team_id, kind, args, actor_id, actor_type, action_id, operation_id, priority, attempt, max_attempts, due_at, created_at, interval '0' as trying`,
+			returning j.id, team_id, coalesce((select t.time_zone from team t where t.id = j.team_id), '') as zone, kind, args, actor_id, actor_type, action_id,
+				operation_id, priority, attempt, max_attempts, due_at, created_at, interval '0' as trying`,
 			db.Args{"known": known, "only": w.Only, "worker": w.id, "lease": Lease, "patience": strayPatience, "some": strayBatch})
 
 		return err
