@@ -74,7 +74,7 @@ func endpoints() []api.Endpoint {
 			Scopes: post,
 			DryRun: true,
 			Doc: "Fields that are present change, null clears; `lines` replaces all lines. Of a reversed journal " +
-				"(409) and of a reversal (400) only the date and the texts change. " + failures,
+				"(409) and of a reversal (400) only the date and the texts change. Fails as createJournal does.",
 		}, update),
 		api.Write(api.Endpoint{
 			Method: http.MethodDelete, Path: onePath, ID: "deleteJournal", Tag: tag, Summary: "Delete a manual journal",
@@ -100,7 +100,7 @@ func endpoints() []api.Endpoint {
 			DryRun: true,
 			Status: http.StatusCreated,
 			Doc: "Posts the opposite of every line on a date of its own and links both journals; the original stays " +
-				"as it is, whatever locks it. 409 when it is reversed already. " + failures,
+				"as it is, whatever locks it. 409 when it is reversed already. Fails as createJournal does.",
 		}, reverse),
 	}, append(historicalEndpoints(), lateEndpoints()...)...)
 }

@@ -152,7 +152,7 @@ func (LateOutcome) Enum() []string {
 // LatePosting is a posting that catches up what a lock held back.
 type LatePosting struct {
 	TxnCode string      `json:"txnCode" doc:"Entries of the books with this code are of the posting."`
-	Date    day.Day     `json:"date" doc:"The first day that no lock holds."`
+	Date    day.Day     `json:"date" doc:"The first day that no lock holds, or its own if that is later."`
 	Entries []LateEntry `json:"entries"`
 }
 

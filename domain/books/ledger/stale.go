@@ -329,7 +329,9 @@ const caughtUpSQL = `select distinct e.source_id as id, case when exists (select
 func RetryReleased(ctx context.Context, tx *db.Tx, released, listings []id.ID) error {
 	found, err := db.Select[outdatedSource](ctx, tx, `
 		select distinct source_id as id, source from ledger_stale where team_id = @team and status = 'locked' and held_by = any(@released::uuid[])
-		union `+caughtUpSQL, db.Args{"team": tx.Team, "released": released})
+		union `+caughtUpSQL+` and e.listing_id in (
+			select l.id from listing l where l.team_id = @team and (l.id = any(@listings::uuid[]) or l.parent_id = any(@listings::uuid[])))`,
+		db.Args{"team": tx.Team, "released": released, "listings": listings})
 	if err != nil {
 		return fmt.Errorf("find journals that were locked: %w", err)
 	}

@@ -62,7 +62,7 @@ type Listing struct {
 	Parent                    *NameRef          `json:"parent"`
 	ActiveOwnership           *Period           `json:"activeOwnership" db:"-" doc:"The ownership period that covers today, or null."`
 	ActiveRecurringFeePeriods []FeePeriod       `json:"activeRecurringFeePeriods" db:"-" doc:"Recurring fees charged today."`
-	Issues                    []finding.Finding `json:"issues" db:"-" doc:"What a sync could not do about the listing and about stays of it that are not here."`
+	Issues                    []finding.Finding `json:"issues" doc:"What a sync could not do about the listing and about stays of it that are not here."`
 	CreatedAt                 day.Instant       `json:"createdAt"`
 	UpdatedAt                 day.Instant       `json:"updatedAt"`
 

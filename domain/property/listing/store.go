@@ -9,13 +9,12 @@ import (
 	"stayledger/domain/record/intake"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
-	"stayledger/platform/finding"
 	"stayledger/platform/id"
 )
 
 var (
 	listingColumns = `l.id, ` + ofConnection + ` as connection_id, ` + sourceSQL + ` as source, l.short_ref, l.name, l.unique_ref, l.status, l.default_currency, l.time_zone, l.address,
-		` + NameRefSQL("g") + ` as parent, l.created_at, l.updated_at`
+		` + NameRefSQL("g") + ` as parent, ` + intake.RecordIssuesSQL("@team", "l.id") + ` as issues, l.created_at, l.updated_at`
 	// The connection with a listing of its system that a listing is: the first that is not archived, else the first.
 	ofConnection = `(select c.id` + firstConnection
 	sourceSQL    = `(select jsonb_build_object('id', r.external_id, 'type', 'integration', 'status', c.status, 'appId', c.app_id)` + firstConnection
@@ -84,12 +83,11 @@ func complete(ctx context.Context, tx *db.Tx, listings []Listing) error {
 	return err
 }
 
-// todays has what listings show besides their own rows: the ownership periods that cover today, with their locks, the fees that are
-// charged today, and what is to be looked at.
+// todays has what listings show besides their own rows: the ownership periods that cover today, with their locks, and
+// the fees that are charged today.
 type todays struct {
-	owned  []owned
-	fees   []charged
-	issues map[id.ID][]finding.Finding
+	owned []owned
+	fees  []charged
 }
 
 // owned is the ownership period of today for a listing: its own, or that of its group.
@@ -108,8 +106,8 @@ type charged struct {
 func loadToday(ctx context.Context, tx *db.Tx, listings []id.ID) (b todays, err error) {
 	args := db.Args{"team": tx.Team, "ids": listings, "today": tx.Today()}
 
-	// Independent reads share a round trip.
-	err = tx.Together(ctx, db.LoadBy(&b.issues, intake.LoadIssues, listings), func(ctx context.Context, tx *db.Tx) (err error) {
+	// Two independent reads share a round trip.
+	err = tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		b.owned, err = db.Select[owned](ctx, tx, `
 			select `+periodColumns+`, l.id as for_listing from listing l cross join lateral (`+ownerSource+`) h
 				join listing_ownership_period p on `+coversToday+` and p.listing_id = h.id
@@ -160,7 +158,6 @@ func (b *todays) fill(listings []Listing) {
 	for i := range listings {
 		at[listings[i].ID] = &listings[i]
 		listings[i].ActiveRecurringFeePeriods = []FeePeriod{}
-		listings[i].Issues = append([]finding.Finding{}, b.issues[listings[i].ID]...)
 	}
 
 	for i := range b.owned {

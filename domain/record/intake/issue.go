@@ -65,29 +65,36 @@ func SourceIssuesSQL(team, source string) string {
 		order by i.at limit 50) v)`
 }
 
-// LoadIssues returns the issues of records here, and of records of sources that were to come to them.
+// RecordIssuesSQL selects, as a list of findings, the issues of a record here, and of records of sources that were to come to it. The team and
+// the record are SQL expressions.
+func RecordIssuesSQL(team, record string) string {
+	return `(select coalesce(jsonb_agg(` + issueSQL + ` order by i.code, i.context ->> 'externalId', i.context ->> 'fields'), '[]') from (
+		select i.code, i.context from sync_issue i where i.team_id = ` + team + ` and i.entity_id = ` + record + `
+		union all
+		select code, context from (select ` + conflictIssue + ` from external_record r
+			join sync_conflict c on (c.team_id, c.source_id, c.kind, c.external_id, c.ordinal) = (r.team_id, r.source_id, r.kind, r.external_id, r.ordinal)
+			where r.team_id = ` + team + ` and r.entity_id = ` + record + `) c` + db.Fence + `) i)`
+}
+
+// LoadIssues returns the issues of some records, as RecordIssuesSQL does. A record without any is absent.
 func LoadIssues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]finding.Finding, error) {
 	type row struct {
 		EntityID id.ID
 		Issues   []finding.Finding
 	}
 
-	found, err := db.Select[row](ctx, tx, `
-		select g.id as entity_id, i.issues from unnest(@ids::uuid[]) g (id)
-		cross join lateral (
-			select jsonb_agg(`+issueSQL+` order by i.code, i.context ->> 'externalId', i.context ->> 'fields') as issues from (
-				select i.code, i.context from sync_issue i where i.team_id = @team and i.entity_id = g.id
-				union all
-				select code, context from (select `+conflictIssue+` from external_record r
-					join sync_conflict c on (c.team_id, c.source_id, c.kind, c.external_id, c.ordinal) = (r.team_id, r.source_id, r.kind, r.external_id, r.ordinal)
-					where r.team_id = @team and r.entity_id = g.id) c`+db.Fence+`) i) i where i.issues is not null`, db.Args{"team": tx.Team, "ids": ids})
+	found, err := db.Select[row](ctx, tx, `select g.id as entity_id, `+RecordIssuesSQL("@team", "g.id")+` as issues from unnest(@ids::uuid[]) g (id)`,
+		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read what is to be looked at about records: %w", err)
 	}
 
-	out := make(map[id.ID][]finding.Finding, len(found))
+	out := map[id.ID][]finding.Finding{}
+
 	for _, r := range found {
-		out[r.EntityID] = r.Issues
+		if len(r.Issues) > 0 {
+			out[r.EntityID] = r.Issues
+		}
 	}
 
 	return out, nil

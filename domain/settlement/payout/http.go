@@ -29,8 +29,7 @@ const (
 		"account holds, is made with the issue insufficientOwnerFunds. "
 	leaving = "With connectionId, payments of more than what is available to the owners, or than what the funding " +
 		"account holds, are refused unless allowOverdraft: 409 CONFLICT with context.reason insufficientFunds " +
-		"(requested, available, collected, fundingBalance); those beyond the team's limits: paymentLimitExceeded. A " +
-		"preview shows both as issues of severity error. "
+		"(requested, available, collected, fundingBalance); those beyond the team's limits: paymentLimitExceeded. "
 )
 
 // endpoints returns the routes of payouts and of their results.
@@ -51,8 +50,8 @@ func endpoints() []api.Endpoint {
 			Status:     http.StatusAccepted,
 			Scopes:     []string{"statements:read", "statements:pay"},
 			Doc: "Starts an operation that computes what would be paid on each statement; nothing is recorded. " +
-				"Statements that cannot be paid are skipped with a message. " +
-				suggesting + warning + leaving + mistakes + "409 JOURNAL_RECALCULATION_PENDING.",
+				"Statements that cannot be paid are skipped with a message, and what payStatements would refuse is an issue of severity " +
+				"error. " + mistakes + "409 JOURNAL_RECALCULATION_PENDING.",
 		}, preview),
 		api.Queue(api.Endpoint{
 			Method:     http.MethodPost,
@@ -73,8 +72,8 @@ func endpoints() []api.Endpoint {
 			Status: http.StatusAccepted,
 			Scopes: paying,
 			DryRun: true,
-			Doc: "Starts an operation that records payouts as transactions; no provider moves money. " +
-				suggesting + warning + mistakes + refusing +
+			Doc: "Starts an operation that records payouts as transactions; no provider moves money. Amounts are those of payStatements. " +
+				mistakes + refusing +
 				"What the books refuse (closed books, a month under a published statement) fails its statement " +
 				"alone, with the cause in the result; a dry run is refused for it.",
 		}, record, recordDry),
