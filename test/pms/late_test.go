@@ -2,6 +2,7 @@ package pms_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"stayledger/platform/apierr"
@@ -284,4 +285,88 @@ func TestACaughtUpMonthIsOpenedAgain(t *testing.T) {
 	want("open in the end", "2026-03", 0)
 	want("open in the end", "2026-04", 0)
 	want("open in the end", "2026-05", 29025)
+}
+
+// What a system says of a stay that is here is an issue at the stay, and ends when the system takes it back. A late booking that the system drops
+// waits no more, what a person may not settle under a lock does not wait, and a stay that two changes hold back is posted once.
+func TestLateChangesOfOneStay(t *testing.T) {
+	t.Parallel()
+	s := newLateScene(t)
+	id := s.stay("C-r1").String("id")
+
+	held := func(when string, want int64) {
+		t.Helper()
+
+		if got := s.Get("/journals/held-back").Want(200); got.Int("pagination.total") != want {
+			t.Errorf("%s: %d changes are held back, want %d: %s", when, got.Int("pagination.total"), want, got.Body)
+		}
+	}
+
+	// Days that are none.
+	bad := booked("r1", "L1", "2026-03-10", "2026-03-10")
+	s.system.SetReservation(bad)
+	s.sync("full")
+	s.wantWaiting("with bad days", map[string]int{"recordFailed": 1})
+
+	if got := codes(s.stay("C-r1")); len(got) != 1 || got[0] != "recordFailed" {
+		t.Errorf("the issues of the stay are %v", got)
+	}
+
+	s.says(45000)
+	s.sync("full")
+	s.wantWaiting("with the days of before", map[string]int{})
+
+	// A booking in a published month, and its end.
+	s.system.SetReservation(booked("r2", "L1", "2026-03-20", "2026-03-22"))
+	s.sync("full")
+	s.wantWaiting("with a late booking", map[string]int{"recordLocked": 1})
+	held("with a late booking", 1)
+
+	if err := s.system.DeleteReservation("r2"); err != nil {
+		t.Fatal(err)
+	}
+
+	s.sync("full")
+	s.wantWaiting("after it is gone", map[string]int{})
+	held("after it is gone", 0)
+
+	// A fee and the system change the stay.
+	fee := s.Get("/recurring-fees").Want(200).String("data.0.id")
+	s.Put("/recurring-fees/"+fee, object{"defaultRate": 30000}).Want(200)
+	s.Outlast(nil)
+	s.says(35000)
+	s.sync("full")
+	held("after two changes", 2)
+
+	done := s.Post("/journals/catch-up", object{}).Want(200)
+	if got := done.String("data.0.outcome") + " " + done.String("data.1.outcome"); got != "posted settled" || done.Int("remaining") != 0 {
+		t.Errorf("the catch-up is %s", done.Body)
+	}
+
+	// Of 100.00 less and 10 % more commission of 350.00: 350.00 - 105.00 - 54.25 less 290.25.
+	if got := amounts(done, "data.0.amounts"); !strings.Contains(got, "owners -9950 ") || !strings.Contains(got, "manager 1500 ") {
+		t.Errorf("%q is posted", got)
+	}
+
+	s.Outlast(nil)
+	held("in the end", 0)
+
+	// Both have changed the rent: the system's word is refused in a published month, and nothing of it waits.
+	s.Put("/statements/"+s.statement.String(), object{"status": "draft"}).Want(200)
+	s.Outlast(nil)
+	s.Put("/reservations/"+id, object{"lines": array{object{"type": "rent", "amount": 40000}, object{"type": "hostFee", "amount": -5425}}}).Want(200)
+	s.says(30000)
+	s.sync("full")
+	s.Put("/statements/"+s.Statement(s.house, "2026-03").String(), object{"status": "published"}).Want(200)
+
+	conflicts := s.Get("/sync-conflicts").Want(200)
+	if conflicts.Len("data") == 0 {
+		t.Error("the system and the person do not disagree")
+	}
+
+	for i := range conflicts.Len("data") {
+		s.Post("/sync-conflicts/settle", object{"data": array{object{"id": conflicts.String(fmt.Sprintf("data.%d.id", i)), "take": "theirs"}}}).Want(200)
+	}
+
+	held("after a refused word", 0)
 }
