@@ -52,7 +52,7 @@ func (z Zone) Day(t time.Time) Day {
 	}
 
 	if known, ok := locations.Load(z); ok {
-		return Of(t.In(known.(*time.Location))) //nolint:forcetypeassert // Nothing else is kept there.
+		return Of(t.In(known.(*time.Location))) //nolint:errcheck,forcetypeassert // Nothing else is kept there.
 	}
 
 	if !z.Known() {

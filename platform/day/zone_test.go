@@ -51,7 +51,8 @@ func TestNamesOfZones(t *testing.T) {
 		"UTC": true, "America/New_York": true, "America/Argentina/Buenos_Aires": true, "Etc/GMT+5": true,
 		"": false, "Local": false, "local": false, "EST": false, "Chicago": false, "America/Nowhere": false, "america/chicago": false,
 		"posix/America/Chicago": false, "right/UTC": false, "../etc/passwd": false, "America/../UTC": false, "/etc/localtime": false,
-		"America/Chicago ": false, "America": false, "America/": false,
+		"America": false, "America/": false,
+		"America/Chicago ": false, //nolint:gocritic // The space is what is wrong.
 	} {
 		got, err := day.ParseZone(name)
 		if (err == nil) != want || err != nil && !errors.Is(err, day.ErrZone) || want && string(got) != name {

@@ -533,6 +533,7 @@ func (tx *Tx) VisitAll(ctx context.Context, teams []id.ID, work Work) error {
 
 	// The sight is set back afterwards, also if work fails.
 	before := tx.sight
+
 	names := make([]string, len(teams))
 	for i, team := range teams {
 		names[i] = team.String()

@@ -217,8 +217,8 @@ func (q *Query) Whether(condition string, wanted *bool) {
 }
 
 // Parts returns the ids that rows must have one of, and those that they must not have.
-func (l IDs) Parts() (only, but []id.ID) {
-	for _, p := range l {
+func (f IDs) Parts() (only, but []id.ID) {
+	for _, p := range f {
 		if p.Out {
 			but = append(but, p.ID)
 		} else {

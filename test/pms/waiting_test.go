@@ -21,7 +21,7 @@ func (s *scene) waiting() map[string]int {
 		got := s.Get("/teams/issues?limit=3" + cursor).Want(200)
 		for i := range got.Len("data") {
 			at := fmt.Sprintf("data.%d.", i)
-			if name := got.String(at + "id"); seen[name] || got.String(at+"message") == "" || got.ID(at+"teamId") != s.Team.ID {
+			if name := got.String(at + "id"); seen[name] || got.String(at+"message") == "" || got.ID(at+"teamId") != s.ID {
 				s.T.Errorf("the issue %s is %s", name, got.Body)
 			} else {
 				seen[name] = true
@@ -66,7 +66,7 @@ func codes(got *apitest.Response) (out []string) {
 // What a sync could not do waits in the list of issues, at the record, its listing or the connection, and at the team, each until it is
 // settled and no longer: ten stays that fail, three of a listing that no one has mapped, two that were changed under a published statement.
 //
-// Proves: PAG-04
+// Proves: PAG-04.
 func TestWhatASyncCouldNotDoWaits(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)

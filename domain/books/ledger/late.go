@@ -265,6 +265,7 @@ func (f *facts) holdBack(skipped map[id.ID]hold, gone, added []Posting, l Lenien
 		if late := l.Late; late != nil && late.CatchesUp {
 			if posted := f.catchUp(source, s); posted != nil {
 				late.Posted[source] = posted
+
 				out.gone, out.added = append(out.gone, s.freeGone...), slices.Concat(out.added, s.freeAdded, posted)
 
 				continue

@@ -19,19 +19,19 @@ import (
 
 // The codes of what a person should look at about a source.
 const (
-	// textShortened: texts were longer than their fields hold.
+	// Texts were longer than their fields hold.
 	textShortened = "textShortened"
-	// ambiguous: a record could be several here and was not taken in.
+	// A record could be several here and was not taken in.
 	ambiguous = "ambiguous"
-	// recordFailed: a record was refused; recordLocked: a lock holds it; recordUnmapped: it names another one that is not known here.
+	// A record was refused; a lock holds it; it names another one that is not known here.
 	recordFailed   = "recordFailed"
 	recordLocked   = "recordLocked"
 	recordUnmapped = "recordUnmapped"
-	// recordConflict: a field was changed here and at the source. These are rows of sync_conflict.
+	// A field was changed here and at the source. These are rows of sync_conflict.
 	recordConflict = "recordConflict"
-	// incompleteRead: a reading lacked so many records that nothing was removed.
+	// A reading lacked so many records that nothing was removed.
 	incompleteRead = "incompleteRead"
-	// syncFailed: the last sync ended before it had read everything; syncDelayed: the source cannot be read, and is tried again.
+	// The last sync ended before it had read everything; the source cannot be read, and is tried again.
 	syncFailed  = "syncFailed"
 	syncDelayed = "syncDelayed"
 )
@@ -251,8 +251,6 @@ func (in *intake) saveIssues(tx *db.Tx) {
 		return
 	}
 
-	rows, listings := withoutListings(rows, in.items)
-
 	// What there was goes, so that its time stays only where it is there again.
 	tx.AtEnd(db.Stmt{
 		SQL: `
@@ -262,14 +260,6 @@ func (in *intake) saveIssues(tx *db.Tx) {
 				where r.kind = i.kind and r.external_id = i.external_id and r.ordinal = i.ordinal and r.code = i.code)`,
 		Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "kinds": kinds, "ids": ids, "ordinals": ordinals, "rows": rows},
 	})
-
-	if len(listings) > 0 {
-		tx.AtEnd(db.Stmt{
-			SQL: `delete from sync_issue where team_id = @team and source_id = @source and kind = 'listing' and external_id = any(@ids) and ordinal = 0
-				and code = '` + recordUnmapped + `'`,
-			Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "ids": listings},
-		})
-	}
 
 	if len(rows) > 0 {
 		tx.AtEnd(db.Stmt{
@@ -285,22 +275,28 @@ func (in *intake) saveIssues(tx *db.Tx) {
 			Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "rows": rows, "now": tx.Now, "shown": shown},
 		})
 	}
+
+	// Each stay that waits for a listing is an issue, and one thing is not two.
+	if listings := in.waitedFor(); len(listings) > 0 {
+		tx.AtEnd(db.Stmt{
+			SQL: `delete from sync_issue where team_id = @team and source_id = @source and kind = 'listing' and external_id = any(@ids) and ordinal = 0
+				and code = '` + recordUnmapped + `'`,
+			Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "ids": listings},
+		})
+	}
 }
 
-// withoutListings returns issues without those of unmapped listings that stays wait for, and the external ids of these listings: each stay
-// is an issue then, and one thing is not two.
-func withoutListings(rows []issueRow, items []item) (others []issueRow, listings []string) {
-	for i := range items {
-		if it := &items[i]; it.issueCode() == recordUnmapped {
+// waitedFor returns the external ids of the listings that stays wait for.
+func (in *intake) waitedFor() (listings []string) {
+	for i := range in.items {
+		if it := &in.items[i]; it.issueCode() == recordUnmapped {
 			if r, refers := it.change.Refs["listingId"]; refers {
 				listings = append(listings, r.ExternalID)
 			}
 		}
 	}
 
-	return slices.DeleteFunc(slices.Clone(rows), func(r issueRow) bool {
-		return r.Kind == "listing" && r.Code == recordUnmapped && slices.Contains(listings, r.ExternalID)
-	}), listings
+	return listings
 }
 
 // noteFault saves that a source cannot be read: for now (syncDelayed), or that the sync has ended by it (syncFailed).
