@@ -78,6 +78,7 @@ func sections() []section {
 		{"intake", func(sizes) *seed { return intakeSeed() }, intakes},
 		{"sync", func(sizes) *seed { return syncSeed() }, syncs},
 		{"cutover", func(s sizes) *seed { return cutoverSeed(s.synced, s.synced, 10*s.synced) }, cutovers},
+		{"waiting", func(s sizes) *seed { return waitingSeed(s.entries) }, waits},
 		{"migration", func(sizes) *seed { return migrationSeed() }, legacyMoves},
 	}, dailySections())
 }

@@ -27,8 +27,8 @@ type Client interface {
 	// Reservations gives a page of reservations.
 	Reservations(ctx context.Context, q *Query) (*ReservationPage, error)
 	// Lookup gives reservations by their ids as they are now. One that the system does not have any more is given with
-	// Gone; one that is not of the protocol is left out.
-	Lookup(ctx context.Context, ids []string) ([]Reservation, error)
+	// Gone; one that is not of the protocol is among the unreadable ones.
+	Lookup(ctx context.Context, ids []string) ([]Reservation, []Unreadable, error)
 }
 
 // Hooks is a client of a system that sends messages about what has changed.
@@ -92,8 +92,8 @@ type Query struct {
 // ListingPage is a page of listings.
 type ListingPage struct {
 	Listings []Listing
-	// Unreadable are ids of listings that are not of the protocol.
-	Unreadable []string
+	// Unreadable are listings that are not of the protocol.
+	Unreadable []Unreadable
 	// Next continues; empty after the last page.
 	Next string
 }
@@ -101,8 +101,8 @@ type ListingPage struct {
 // ReservationPage is a page of reservations.
 type ReservationPage struct {
 	Reservations []Reservation
-	// Unreadable are ids of reservations that are not of the protocol. Each fails alone.
-	Unreadable []string
+	// Unreadable are reservations that are not of the protocol. Each fails alone.
+	Unreadable []Unreadable
 	// Next continues; empty after the last page.
 	Next string
 	// Mark is the Since of the next reading: the clock of the system when this one began, less an overlap. Only the
@@ -170,12 +170,15 @@ type Reservation struct {
 	// CanceledAt is zero unless it is canceled and the system says when.
 	CanceledAt When
 	Currency   string // an ISO code in lower case
-	// Total is what the system says that the guest pays; nil if it does not say. The lines should add up to it.
+	// Total is what the system says that the guest pays; nil if it does not say. The lines without taxes that the channel pays should add up
+	// to it.
 	Total *money.Cents
 	Lines []Line
 	// ChannelFee is the commission that the channel keeps, and ProcessingFee what the payment costs; nil if the system
 	// does not say. Neither is paid by the guest.
 	ChannelFee, ProcessingFee *money.Cents
+	// Payout is what the system says that the channel pays out for the stay; nil if it does not say. It is the total less the channel's fee.
+	Payout *money.Cents
 	// ChangedAt is the system's own stamp of the last change; zero if it has none.
 	ChangedAt time.Time
 }
@@ -214,9 +217,16 @@ const (
 	ChannelTax LineType = "channelTax"
 	Discount   LineType = "discount"
 	Damage     LineType = "damage"
-	// Retained is what is kept of a stay that was canceled.
-	Retained LineType = "retained"
-	Other    LineType = "other"
+	// SecurityDeposit is held for the guest and given back.
+	SecurityDeposit LineType = "securityDeposit"
+	// Resolution is what guest and host have settled at the channel after the booking.
+	Resolution LineType = "resolution"
+	// Retained is what is kept of a stay that was canceled, RetainedTax the tax on it, and RetainedDeposit a deposit that is not given back yet.
+	Retained        LineType = "retained"
+	RetainedTax     LineType = "retainedTax"
+	RetainedDeposit LineType = "retainedDeposit"
+	// Difference is what the lines lack of the stated total: nobody has said what it is.
+	Difference LineType = "difference"
 )
 
 // Line is something that the guest pays for, in the smallest unit of the reservation's currency. A discount is negative.

@@ -10,8 +10,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// standard returns where the standard chart posts the types of lines, by the code of the account. Tax is no party's revenue, and what
-// a channel collects and remits itself is excluded: it has no account.
+// standard returns where the standard chart posts the types of lines, by the code of the account. Tax and deposits are no party's revenue, and
+// what a channel collects and remits itself is excluded: it has no account. A difference to a stated total is mapped to nothing: a person
+// says what it is.
 func standard() []struct {
 	lineType, code string
 	party          ledger.Party
@@ -28,6 +29,10 @@ func standard() []struct {
 		{"other", "4020", ledger.Owners},
 		{"tax", "2100", ledger.NoParty},
 		{"cancellation", "4090", ledger.Owners},
+		{RetainedTax, "2100", ledger.NoParty},
+		{"securityDeposit", "2300", ledger.NoParty},
+		{RetainedDeposit, "2300", ledger.NoParty},
+		{"resolution", "4020", ledger.Owners},
 		{"channelTax", "", ledger.NoParty},
 	}
 }

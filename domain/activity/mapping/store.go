@@ -183,7 +183,7 @@ func loadReservations(ctx context.Context, tx *db.Tx, m *Mapping) ([]id.ID, erro
 	// Only booked reservations post their lines, and canceled ones those that are kept.
 	return db.Select[id.ID](ctx, tx, `
 		select r.id from reservation r
-		where r.team_id = @team and (r.status = 'booked' or r.status = 'canceled' and @line_type = 'retained') and r.general_ledger_status = 'active'
+		where r.team_id = @team and `+CountsSQL("r.status", "@line_type")+` and r.general_ledger_status = 'active'
 			and (@app_id::text is null or r.app_id = @app_id) and (@channel::text is null or r.booking_platform collate "case_insensitive" = @channel)
 			and exists (select from reservation_line l where l.team_id = r.team_id and l.reservation_id = r.id and l.type = @line_type)
 		order by r.id`, db.Args{"team": tx.Team, "app_id": m.AppID, "channel": m.Channel, "line_type": m.LineType})

@@ -102,6 +102,9 @@ type Reservation struct {
 
 	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 
+	// Expected is shown with the financials.
+	Expected `json:"-"`
+
 	// CancelledAtIsAssumed says that the day of the cancellation was filled in because none was given.
 	CancelledAtIsAssumed bool `json:"-"`
 
@@ -165,9 +168,9 @@ type Line struct {
 	Classification account.Classification `json:"-"`
 }
 
-// Retained is the type of lines that are kept of a reservation which is canceled: they count then, too. Without an
-// account of their own or of a mapping they go to the account assigned to cancellationRevenue.
-const Retained = "retained"
+// Retained is the type of lines that are kept of a reservation which is canceled. Without an account of their own or of a mapping they go
+// to the account assigned to cancellationRevenue.
+const Retained = mapping.Retained
 
 // inactive returns the reason why a line of some type does not count, empty if it does. The mapping is that of the type,
 // nil for none.
@@ -175,7 +178,7 @@ func (r *Reservation) inactive(lineType string, m *mapping.Mapping) InactiveReas
 	switch {
 	case r.Status == Inactive:
 		return ReservationInactive
-	case r.Status == Canceled && lineType != Retained:
+	case r.Status == Canceled && !mapping.IsKept(lineType):
 		return ReservationCancelled
 	case m != nil && m.Status == mapping.Excluded:
 		return LineTypeExcluded
@@ -191,6 +194,14 @@ type Financials struct {
 	Adjustments money.Cents `json:"adjustments" doc:"The part of total that financial adjustments make."`
 	Paid        money.Cents `json:"paid"`
 	Balance     money.Cents `json:"balance" doc:"total - paid: positive is still owed, negative is owed back."`
+	Expected
+}
+
+// Expected is what a system says that comes of a reservation. It is compared with payouts and posted by nothing.
+type Expected struct {
+	ExpectedPayout        *money.Cents `json:"expectedPayout" doc:"What the channel should pay out. Null when the system does not say."`
+	ExpectedChannelFee    *money.Cents `json:"expectedChannelFee" doc:"What the channel should keep."`
+	ExpectedProcessingFee *money.Cents `json:"expectedProcessingFee" doc:"What the guest's payment should cost."`
 }
 
 // PaymentStatus compares the received sum with the expected one.
@@ -250,7 +261,7 @@ func (r *Reservation) settle(mappings mapping.Set, paid money.Cents) {
 	}
 
 	total += adjusted
-	r.Financials = Financials{Total: total, Adjustments: adjusted, Paid: paid, Balance: total - paid}
+	r.Financials = Financials{Total: total, Adjustments: adjusted, Paid: paid, Balance: total - paid, Expected: r.Expected}
 	r.Payment = Payment{Status: paymentStatus(total, paid), Expected: total, Received: paid}
 }
 
@@ -301,22 +312,41 @@ func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 	// Each type is reported once, however many lines it has.
 	seen := map[string]bool{}
 
+	var differs money.Cents
+
 	for i := range r.Lines {
 		l := &r.Lines[i]
-		if l.Type == Retained || mappings.Find(r.AppID, r.BookingPlatform, l.Type) != nil || l.AccountID != nil || seen[l.Type] {
+		if l.Type == Retained || mappings.Find(r.AppID, r.BookingPlatform, l.Type) != nil || l.AccountID != nil {
 			continue
 		}
 
-		seen[l.Type] = true
+		if l.Type == mapping.Difference {
+			differs += l.Amount
+			continue
+		}
+
+		if !seen[l.Type] {
+			seen[l.Type] = true
+			out = append(out, finding.Finding{
+				Code:     "unassignedAccount",
+				Severity: finding.Error,
+				Context:  map[string]any{"lineType": l.Type},
+			})
+		}
+	}
+
+	if differs != 0 {
 		out = append(out, finding.Finding{
-			Code:     "unassignedAccount",
-			Severity: finding.Error,
-			Context:  map[string]any{"lineType": l.Type},
+			Code: totalDeviation, Severity: finding.Error, Context: map[string]any{"centTotal": differs, "currency": r.Currency},
 		})
 	}
 
 	return out
 }
+
+// totalDeviation is the code for a stay whose lines do not explain the total that its system states. The difference is a line that no
+// account takes until a person has said what it is.
+const totalDeviation = "totalDeviation"
 
 var (
 	errDuplicateUniqueRef = apierr.New(

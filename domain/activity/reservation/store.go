@@ -21,7 +21,7 @@ import (
 
 var columns = `r.id, r.short_ref, r.unique_ref, r.app_id, r.source_id, r.connection_id, r.listing_id, r.type, r.status, r.general_ledger_status, r.guest_name, r.booker_name, r.guests,
 	r.confirmation_code, r.pms_reference_code, r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.cancelled_at_is_assumed, r.booking_platform,
-	r.general_ledger_posting_at, r.currency, r.userdata, r.metadata, r.created_at, r.updated_at,
+	r.general_ledger_posting_at, r.currency, r.expected_payout, r.expected_channel_fee, r.expected_processing_fee, r.userdata, r.metadata, r.created_at, r.updated_at,
 	` + listing.RefSQL("l") + ` as listing`
 
 const tables = `reservation r join listing l on l.team_id = r.team_id and l.id = r.listing_id`
@@ -227,7 +227,7 @@ var moneyTables = `
 			sum(l.amount) filter (where l.type = 'discount') as discount,
 			sum(l.amount) filter (where l.type not in ('rent', 'cleaningFee', 'guestFee', 'tax', 'discount')) as other
 		from reservation_line l join reservation s on s.team_id = l.team_id and s.id = l.reservation_id
-			and (s.status = 'booked' or s.status = 'canceled' and l.type = '` + Retained + `')
+			and ` + mapping.CountsSQL("s.status", "l.type") + `
 		where l.team_id = @team and not (
 			(select exists (select from reservation_line_mapping x where x.team_id = @team and x.status = 'excluded')) and coalesce((
 				select m.status = 'excluded' from reservation_line_mapping m
@@ -385,18 +385,20 @@ func loadCurrencyConflicts(ctx context.Context, tx *db.Tx, ids []id.ID, currenci
 const upsert = `
 	insert into reservation (team_id, id, short_ref, unique_ref, app_id, source_id, connection_id, listing_id, type, status, general_ledger_status, guest_name, booker_name,
 		guests, confirmation_code, pms_reference_code, check_in, check_out, booked_at, cancelled_at, cancelled_at_is_assumed, booking_platform, general_ledger_posting_at, currency,
-		userdata, metadata, created_at, updated_at)
+		expected_payout, expected_channel_fee, expected_processing_fee, userdata, metadata, created_at, updated_at)
 	select @team, r.* from unnest(@ids::uuid[], @short_refs::text[], @unique_refs::text[], @app_ids::text[], @source_ids::text[], @connections::uuid[], @listings::uuid[],
 		@types::text[], @statuses::text[], @general_ledger_statuses::text[], @guest_names::text[], @booker_names::text[], @guests::int[],
 		@confirmation_codes::text[], @pms_reference_codes::text[], @check_ins::date[], @check_outs::date[], @booked_ats::date[], @cancelled_ats::date[], @assumed::boolean[],
-		@booking_platforms::text[], @general_ledger_posting_ats::date[], @currencies::text[], @userdatas::jsonb[], @metadatas::jsonb[],
+		@booking_platforms::text[], @general_ledger_posting_ats::date[], @currencies::text[],
+		@expected_payouts::bigint[], @expected_channel_fees::bigint[], @expected_processing_fees::bigint[], @userdatas::jsonb[], @metadatas::jsonb[],
 		@created_ats::timestamptz[], @updated_ats::timestamptz[]) r
 	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, app_id = excluded.app_id, source_id = excluded.source_id, connection_id = excluded.connection_id,
 		listing_id = excluded.listing_id, type = excluded.type, status = excluded.status, general_ledger_status = excluded.general_ledger_status,
 		guest_name = excluded.guest_name, booker_name = excluded.booker_name, guests = excluded.guests, confirmation_code = excluded.confirmation_code,
 		pms_reference_code = excluded.pms_reference_code, check_in = excluded.check_in, check_out = excluded.check_out, booked_at = excluded.booked_at,
 		cancelled_at = excluded.cancelled_at, cancelled_at_is_assumed = excluded.cancelled_at_is_assumed, booking_platform = excluded.booking_platform, general_ledger_posting_at = excluded.general_ledger_posting_at,
-		currency = excluded.currency, userdata = excluded.userdata, metadata = excluded.metadata, updated_at = excluded.updated_at,
+		currency = excluded.currency, expected_payout = excluded.expected_payout, expected_channel_fee = excluded.expected_channel_fee,
+		expected_processing_fee = excluded.expected_processing_fee, userdata = excluded.userdata, metadata = excluded.metadata, updated_at = excluded.updated_at,
 		retired_status = case when excluded.status = 'inactive' then reservation.retired_status end`
 
 // column returns one field of each draft, as a column for unnest.
@@ -439,6 +441,9 @@ func upsertStatement(tx *db.Tx, drafts []*draft) db.Stmt {
 		"booking_platforms":          column(drafts, func(r *Reservation) *string { return r.BookingPlatform }),
 		"general_ledger_posting_ats": column(drafts, func(r *Reservation) *day.Day { return r.GeneralLedgerPostingAt }),
 		"currencies":                 column(drafts, func(r *Reservation) string { return r.Currency }),
+		"expected_payouts":           column(drafts, func(r *Reservation) *money.Cents { return r.ExpectedPayout }),
+		"expected_channel_fees":      column(drafts, func(r *Reservation) *money.Cents { return r.ExpectedChannelFee }),
+		"expected_processing_fees":   column(drafts, func(r *Reservation) *money.Cents { return r.ExpectedProcessingFee }),
 		"userdatas":                  column(drafts, func(r *Reservation) map[string]any { return r.Userdata }),
 		"metadatas":                  column(drafts, func(r *Reservation) map[string]any { return r.Metadata }),
 		"created_ats":                column(drafts, func(r *Reservation) day.Instant { return r.CreatedAt }),

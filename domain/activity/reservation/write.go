@@ -47,6 +47,9 @@ type Create struct {
 	BookingPlatform        *string        `json:"bookingPlatform,omitempty" nullable:"true" maxLength:"100"`
 	GeneralLedgerPostingAt *day.Day       `json:"generalLedgerPostingAt,omitempty" nullable:"true"`
 	Currency               string         `json:"currency,omitempty" minLength:"3" maxLength:"3" doc:"Absent: the listing's."`
+	ExpectedPayout         *money.Cents   `json:"expectedPayout,omitempty" nullable:"true" minimum:"-9007199254740991" maximum:"9007199254740991"`
+	ExpectedChannelFee     *money.Cents   `json:"expectedChannelFee,omitempty" nullable:"true" minimum:"0" maximum:"9007199254740991"`
+	ExpectedProcessingFee  *money.Cents   `json:"expectedProcessingFee,omitempty" nullable:"true" minimum:"0" maximum:"9007199254740991"`
 	Userdata               map[string]any `json:"userdata,omitempty"`
 	Metadata               map[string]any `json:"metadata,omitempty"`
 	Lines                  []LineInput    `json:"lines,omitempty" maxItems:"500"`
@@ -60,27 +63,30 @@ type Update struct {
 
 // Fields are the fields of a reservation that can be changed, except its status.
 type Fields struct {
-	ListingID              *id.ID           `json:"listingId,omitempty"`
-	UniqueRef              api.Opt[string]  `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
-	AppID                  api.Opt[string]  `json:"appId,omitzero" minLength:"1" maxLength:"100"`
-	SourceID               api.Opt[string]  `json:"sourceId,omitzero" minLength:"1" maxLength:"200"`
-	Type                   *Type            `json:"type,omitempty"`
-	GeneralLedgerStatus    *LedgerStatus    `json:"generalLedgerStatus,omitempty"`
-	GuestName              api.Opt[string]  `json:"guestName,omitzero" maxLength:"200"`
-	BookerName             api.Opt[string]  `json:"bookerName,omitzero" maxLength:"200"`
-	Guests                 api.Opt[int64]   `json:"guests,omitzero" minimum:"0" maximum:"10000"`
-	ConfirmationCode       api.Opt[string]  `json:"confirmationCode,omitzero" maxLength:"200"`
-	PMSReferenceCode       api.Opt[string]  `json:"pmsReferenceCode,omitzero" maxLength:"200"`
-	CheckIn                *day.Day         `json:"checkIn,omitempty"`
-	CheckOut               *day.Day         `json:"checkOut,omitempty"`
-	BookedAt               api.Opt[day.Day] `json:"bookedAt,omitzero"`
-	CancelledAt            api.Opt[day.Day] `json:"cancelledAt,omitzero"`
-	BookingPlatform        api.Opt[string]  `json:"bookingPlatform,omitzero" maxLength:"100"`
-	GeneralLedgerPostingAt api.Opt[day.Day] `json:"generalLedgerPostingAt,omitzero"`
-	Currency               *string          `json:"currency,omitempty" minLength:"3" maxLength:"3"`
-	Userdata               map[string]any   `json:"userdata,omitempty"`
-	Metadata               map[string]any   `json:"metadata,omitempty"`
-	Lines                  *[]LineInput     `json:"lines,omitempty" maxItems:"500" doc:"Replaces all lines."`
+	ListingID              *id.ID               `json:"listingId,omitempty"`
+	UniqueRef              api.Opt[string]      `json:"uniqueRef,omitzero" minLength:"1" maxLength:"200"`
+	AppID                  api.Opt[string]      `json:"appId,omitzero" minLength:"1" maxLength:"100"`
+	SourceID               api.Opt[string]      `json:"sourceId,omitzero" minLength:"1" maxLength:"200"`
+	Type                   *Type                `json:"type,omitempty"`
+	GeneralLedgerStatus    *LedgerStatus        `json:"generalLedgerStatus,omitempty"`
+	GuestName              api.Opt[string]      `json:"guestName,omitzero" maxLength:"200"`
+	BookerName             api.Opt[string]      `json:"bookerName,omitzero" maxLength:"200"`
+	Guests                 api.Opt[int64]       `json:"guests,omitzero" minimum:"0" maximum:"10000"`
+	ConfirmationCode       api.Opt[string]      `json:"confirmationCode,omitzero" maxLength:"200"`
+	PMSReferenceCode       api.Opt[string]      `json:"pmsReferenceCode,omitzero" maxLength:"200"`
+	CheckIn                *day.Day             `json:"checkIn,omitempty"`
+	CheckOut               *day.Day             `json:"checkOut,omitempty"`
+	BookedAt               api.Opt[day.Day]     `json:"bookedAt,omitzero"`
+	CancelledAt            api.Opt[day.Day]     `json:"cancelledAt,omitzero"`
+	BookingPlatform        api.Opt[string]      `json:"bookingPlatform,omitzero" maxLength:"100"`
+	GeneralLedgerPostingAt api.Opt[day.Day]     `json:"generalLedgerPostingAt,omitzero"`
+	Currency               *string              `json:"currency,omitempty" minLength:"3" maxLength:"3"`
+	ExpectedPayout         api.Opt[money.Cents] `json:"expectedPayout,omitzero" minimum:"-9007199254740991" maximum:"9007199254740991"`
+	ExpectedChannelFee     api.Opt[money.Cents] `json:"expectedChannelFee,omitzero" minimum:"0" maximum:"9007199254740991"`
+	ExpectedProcessingFee  api.Opt[money.Cents] `json:"expectedProcessingFee,omitzero" minimum:"0" maximum:"9007199254740991"`
+	Userdata               map[string]any       `json:"userdata,omitempty"`
+	Metadata               map[string]any       `json:"metadata,omitempty"`
+	Lines                  *[]LineInput         `json:"lines,omitempty" maxItems:"500" doc:"Replaces all lines."`
 }
 
 // draft is a reservation as it is going to be stored.
@@ -125,6 +131,7 @@ func newDraft(tx *db.Tx, b *Create) *draft {
 		BookingPlatform:        b.BookingPlatform,
 		GeneralLedgerPostingAt: b.GeneralLedgerPostingAt,
 		Currency:               b.Currency,
+		Expected:               Expected{b.ExpectedPayout, b.ExpectedChannelFee, b.ExpectedProcessingFee},
 		Userdata:               b.Userdata,
 		Metadata:               b.Metadata,
 		CreatedAt:              day.At(tx.Now),
@@ -170,6 +177,9 @@ func (d *draft) change(b *Update) {
 	d.PMSReferenceCode = b.PMSReferenceCode.Or(d.PMSReferenceCode)
 	d.BookingPlatform = b.BookingPlatform.Or(d.BookingPlatform)
 	d.BookedAt = b.BookedAt.Or(d.BookedAt)
+	d.ExpectedPayout = b.ExpectedPayout.Or(d.ExpectedPayout)
+	d.ExpectedChannelFee = b.ExpectedChannelFee.Or(d.ExpectedChannelFee)
+	d.ExpectedProcessingFee = b.ExpectedProcessingFee.Or(d.ExpectedProcessingFee)
 
 	// A day that is given back as it was read is still one that was filled in.
 	if at := b.CancelledAt.Or(d.CancelledAt); !ptr.Equal(at, d.CancelledAt) {
@@ -410,6 +420,7 @@ func (k *saveContext) fillDraft(tx *db.Tx, d *draft) {
 // view is a reservation as audit events show it: without the fields that are computed from other records.
 type view struct {
 	*Reservation
+	Expected
 	Lines       []LineInput `json:"lines"`
 	Source      *struct{}   `json:"source,omitempty"`
 	Listing     *struct{}   `json:"listing,omitempty"`
@@ -425,7 +436,7 @@ func auditView(r *Reservation) any {
 		return nil
 	}
 
-	v := view{Reservation: r}
+	v := view{Reservation: r, Expected: r.Expected}
 	for i := range r.Lines {
 		l := &r.Lines[i]
 

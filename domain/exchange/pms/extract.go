@@ -18,7 +18,6 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/money"
 	"stayledger/provider/pms"
 )
 
@@ -86,15 +85,11 @@ var extractors = []extractor{
 			{Name: "lineTotal", Kind: csv.Amount},
 			{Name: "channelFee", Kind: csv.Amount},
 			{Name: "processingFee", Kind: csv.Amount},
+			{Name: "payout", Kind: csv.Amount},
 		},
 		reservation: func(w *csv.Writer, r *pms.Reservation, zone day.Zone) error {
-			var sum money.Cents
-			for _, l := range r.Lines {
-				sum += l.Amount
-			}
-
 			return w.Row(r.ID, r.ListingID, string(r.Status), stayType(r), orNull(r.Code), orNull(r.Channel), orNull(r.Guest.Name), orNull(r.Guest.Email),
-				orNull(r.Guest.Phone), r.Guests, r.CheckIn, r.CheckOut, r.BookedAt.In(zone), r.CanceledAt.In(zone), r.Currency, r.Total, sum, r.ChannelFee, r.ProcessingFee)
+				orNull(r.Guest.Phone), r.Guests, r.CheckIn, r.CheckOut, r.BookedAt.In(zone), r.CanceledAt.In(zone), r.Currency, r.Total, r.Owed(), r.ChannelFee, r.ProcessingFee, r.Payout)
 		},
 	},
 	{
@@ -308,7 +303,7 @@ func waitShortly(ctx context.Context, err error) bool {
 
 // page reads a page and writes its rows. It returns the next page, empty after the last one.
 func (e *extraction) page(ctx context.Context, w *csv.Writer, page string) (next string, err error) {
-	var unreadable []string
+	var unreadable []pms.Unreadable
 
 	if e.listing != nil {
 		var got *pms.ListingPage
@@ -337,15 +332,15 @@ func (e *extraction) page(ctx context.Context, w *csv.Writer, page string) (next
 			switch {
 			case err != nil || !e.isAsked(r):
 			case r.Currency == "":
-				unreadable = append(unreadable, r.ID) // its amounts mean nothing
+				unreadable = append(unreadable, pms.NewUnreadable(r.ID, nil)) // its amounts mean nothing
 			case e.isNew(r.ID):
 				err = e.reservation(w, r, e.zones.at(r.ListingID))
 			}
 		}
 	}
 
-	for _, name := range unreadable {
-		e.unreadable[name] = true
+	for i := range unreadable {
+		e.unreadable[unreadable[i].ID] = true
 	}
 
 	return next, err

@@ -22,6 +22,7 @@ var known = []app{
 			Flows:        everyFlow,
 			Settings: []connection.Field{
 				{Name: "baseUrl", Required: true, Min: 1, Max: 500, Address: true},
+				onDifferenceSetting,
 			},
 			Credentials: []connection.Field{
 				{Name: "token", Required: true, Min: 1, Max: 500, Check: connection.Token},
@@ -41,6 +42,7 @@ var known = []app{
 			Flows:        everyFlow,
 			Settings: []connection.Field{
 				{Name: "baseUrl", Fallback: hostaway.PublicURL, Min: 1, Max: 500, Address: true},
+				onDifferenceSetting,
 			},
 			Credentials: []connection.Field{
 				{Name: "accountId", Required: true, Min: 1, Max: 50, Check: connection.Token},
@@ -61,6 +63,7 @@ var known = []app{
 			Flows:        everyFlow,
 			Settings: []connection.Field{
 				{Name: "baseUrl", Fallback: ownerrez.PublicURL, Min: 1, Max: 500, Address: true},
+				onDifferenceSetting,
 			},
 			Credentials: []connection.Field{
 				{Name: "email", Required: true, Min: 3, Max: 200, Check: connection.Token},

@@ -304,7 +304,7 @@ func (s *Systems) Open(ctx context.Context, d *db.DB, scope db.Scope, connection
 		return nil, err
 	}
 
-	return &source{client: client, app: string(c.AppID), zones: held}, nil
+	return &source{client: client, app: string(c.AppID), zones: held, onDifference: readOnDifference(c.Settings)}, nil
 }
 
 // openActive opens the client of an active connection. It fails with intake.ErrRefused for one that cannot be read.

@@ -1,6 +1,7 @@
 package pms
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"stayledger/domain/record/intake"
+	"stayledger/domain/tenant/connection"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -26,6 +28,33 @@ type source struct {
 	client pms.Client
 	app    string
 	zones  zones
+	// onDifference is what becomes of what the lines of a stay lack of its stated total.
+	onDifference onDifference
+}
+
+// onDifference is a setting of connections to systems: what becomes of what the lines of a stay lack of its stated total, or have beyond it.
+type onDifference string
+
+// The choices: a line that no account takes until a person has said what it is, a fee of the guest, or the stay is refused.
+const (
+	differenceIssue onDifference = "issue"
+	differenceFee   onDifference = "fee"
+	differenceFails onDifference = "fail"
+)
+
+// onDifferenceSetting is the setting as apps have it.
+var onDifferenceSetting = connection.Field{
+	Name: "onTotalDifference", Fallback: string(differenceIssue), Min: 1, Max: 10,
+	Check: connection.OneOf(string(differenceIssue), string(differenceFee), string(differenceFails)),
+}
+
+// readOnDifference reads the setting of a connection.
+func readOnDifference(settings json.RawMessage) onDifference {
+	var has map[string]string
+
+	_ = json.Unmarshal(settings, &has) // They were checked when they were saved.
+
+	return onDifference(cmp.Or(has[onDifferenceSetting.Name], onDifferenceSetting.Fallback))
 }
 
 // zones are the time zones of the listings of a system, by their ids there. A listing without one has that of the team.
@@ -112,8 +141,8 @@ func (s *source) Pull(ctx context.Context, r intake.Request) (*intake.Page, erro
 		out.Changes = append(out.Changes, s.reservation(&got.Reservations[i]))
 	}
 
-	for _, name := range got.Unreadable {
-		out.Changes = append(out.Changes, unreadable(reservationKind, name))
+	for i := range got.Unreadable {
+		out.Changes = append(out.Changes, unreadable(reservationKind, &got.Unreadable[i]))
 	}
 
 	return out, nil
@@ -133,8 +162,8 @@ func (s *source) pullListings(ctx context.Context, page string) (*intake.Page, e
 		out.Changes = append(out.Changes, listingChange(&got.Listings[i]))
 	}
 
-	for _, name := range got.Unreadable {
-		out.Changes = append(out.Changes, unreadable(listingKind, name))
+	for i := range got.Unreadable {
+		out.Changes = append(out.Changes, unreadable(listingKind, &got.Unreadable[i]))
 	}
 
 	return out, nil
@@ -146,14 +175,18 @@ func (s *source) Lookup(ctx context.Context, kind string, externalIDs []string) 
 		return s.lookUpListings(ctx, externalIDs)
 	}
 
-	got, err := s.client.Lookup(ctx, externalIDs)
+	got, wrong, err := s.client.Lookup(ctx, externalIDs)
 	if err != nil {
 		return nil, sourceError(err)
 	}
 
-	out := make([]intake.Change, len(got))
+	out := make([]intake.Change, 0, len(got)+len(wrong))
 	for i := range got {
-		out[i] = s.reservation(&got[i])
+		out = append(out, s.reservation(&got[i]))
+	}
+
+	for i := range wrong {
+		out = append(out, unreadable(kind, &wrong[i]))
 	}
 
 	return out, nil
@@ -207,9 +240,9 @@ func sourceError(err error) error {
 	return fmt.Errorf("read a property-management system: %w", err)
 }
 
-// unreadable is the change of a record that is not of the protocol: it fails alone, since nothing decodes as its value.
-func unreadable(kind, name string) intake.Change {
-	return intake.Change{Kind: kind, ExternalID: name, Values: intake.Values{"": json.RawMessage(`{`)}}
+// unreadable is the change of a record that is not of the form that its system describes: it fails alone.
+func unreadable(kind string, u *pms.Unreadable) intake.Change {
+	return intake.Change{Kind: kind, ExternalID: u.ID, Refused: &intake.Refusal{Reason: intake.Malformed, Field: u.Field, Fault: string(u.Fault)}}
 }
 
 // listingChange returns what a system says of a listing.
@@ -267,7 +300,18 @@ func (s *source) reservation(r *pms.Reservation) intake.Change {
 		"appId": text(s.app), "sourceId": text(r.ID), "type": text("guest"), "guestName": textOrNull(r.Guest.Name), "guests": encode(r.Guests),
 		"confirmationCode": textOrNull(r.Code), "pmsReferenceCode": text(r.ID), "checkIn": text(r.CheckIn.String()), "checkOut": text(r.CheckOut.String()),
 		"bookedAt": dayOrNull(r.BookedAt.In(zone)), "bookingPlatform": textOrNull(r.Channel), "status": text("booked"), "cancelledAt": dayOrNull(nil),
-		"lines": encode(lines(r)),
+		"lines": encode(s.lines(r)), "expectedPayout": encode(r.Payout), "expectedChannelFee": encode(r.ChannelFee),
+		"expectedProcessingFee": encode(r.ProcessingFee),
+	}
+
+	if off := r.PayoutDeviation(); off != 0 {
+		c.Notes = []intake.Note{{Code: intake.PayoutDeviation, Context: map[string]any{
+			"centTotal": off, "currency": r.Currency, "expectedPayout": *r.Payout, "expectedChannelFee": r.ChannelFee,
+		}}}
+	}
+
+	if s.onDifference == differenceFails && r.Unexplained() != 0 {
+		c.Refused = &intake.Refusal{Reason: totalDeviation, Field: "total", Fault: "differs"}
 	}
 
 	if r.Currency != "" {
@@ -297,26 +341,35 @@ type line struct {
 	Type        pms.LineType `json:"type"`
 }
 
+// totalDeviation is the reason of a stay that is refused because its lines do not add up to its total.
+const totalDeviation intake.Reason = "totalDeviation"
+
 // lines returns the lines of a reservation in the form of the API. An owner stay has none that the guest pays. What the
 // lines lack of the stated total, or have beyond it, is a line of its own.
-func lines(r *pms.Reservation) []line {
+func (s *source) lines(r *pms.Reservation) []line {
 	out := make([]line, 0, len(r.Lines)+1)
 	if r.OwnerStay || r.Block {
 		return out
 	}
 
-	var sum money.Cents
-
 	for _, l := range r.Lines {
-		sum += l.Amount
-		out = append(out, line{Amount: l.Amount, Description: l.Description, Type: l.Type})
+		out = append(out, line{Amount: l.Amount, Description: l.Description, Type: s.lineType(l.Type)})
 	}
 
-	if r.Total != nil && *r.Total != sum {
-		out = append(out, line{Amount: *r.Total - sum, Description: "Difference to the stated total", Type: pms.Other})
+	if off := r.Difference(); off != 0 {
+		out = append(out, line{Amount: off, Description: "Difference to the stated total", Type: s.lineType(pms.Difference)})
 	}
 
 	return out
+}
+
+// lineType returns the type that a line gets here: what is not explained can be a fee of the guest.
+func (s *source) lineType(t pms.LineType) pms.LineType {
+	if t == pms.Difference && s.onDifference == differenceFee {
+		return pms.GuestFee
+	}
+
+	return t
 }
 
 // textOrNull returns a text as JSON, null for an empty one.

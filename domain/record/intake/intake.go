@@ -50,11 +50,28 @@ type Change struct {
 	// Skip says why the record is left out, such as pending; empty takes it in. SkipNew is the same for one that was never
 	// taken in.
 	Skip, SkipNew Reason
+	// Refused says why the record cannot be taken in, nil for one that can.
+	Refused *Refusal
+	// Notes are what a person should look at in what the source says of the record.
+	Notes []Note
 
 	// sum is the hash of what it says.
 	sum []byte
 	// asks says that each field which it changes is a conflict.
 	asks bool
+}
+
+// Refusal says why a record of a source cannot be taken in: the reason, the field as the source calls it, and what is wrong with it. The last
+// two can be empty.
+type Refusal struct {
+	Reason       Reason
+	Field, Fault string
+}
+
+// Note is an issue about a record of a source, with what the record shows of it.
+type Note struct {
+	Code    string
+	Context map[string]any
 }
 
 // Reference names a record of the source.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ const (
 	textShortened = "textShortened"
 	// A record could be several here and was not taken in.
 	ambiguous = "ambiguous"
+	// PayoutDeviation is the code of a note: what the channel should pay out for a stay is not its lines less the channel's fee.
+	PayoutDeviation = "payoutDeviation"
 	// A record was refused; a lock holds it; it names another one that is not known here.
 	recordFailed   = "recordFailed"
 	recordLocked   = "recordLocked"
@@ -37,7 +40,7 @@ const (
 )
 
 // severitySQL is the severity of an issue i.
-const severitySQL = `case when i.code in ('` + textShortened + `', '` + recordLocked + `', '` + recordConflict + `', '` + syncDelayed + `') then '` +
+const severitySQL = `case when i.code in ('` + PayoutDeviation + `', '` + textShortened + `', '` + recordLocked + `', '` + recordConflict + `', '` + syncDelayed + `') then '` +
 	string(finding.Warning) + `' else '` + string(finding.Error) + `' end`
 
 // issueSQL is an issue i as a finding.
@@ -128,14 +131,15 @@ func waits() []parts.Wait {
 type issue struct {
 	*pending
 
-	change *Change
-	code   string
-	fields []string
+	change  *Change
+	code    string
+	fields  []string
+	context map[string]any // besides the names of the record
 }
 
 // ask adds an issue about a change.
 func (in *intake) ask(c *Change, p *pending, code string, fields []string) {
-	in.issues = append(in.issues, issue{p, c, code, fields})
+	in.issues = append(in.issues, issue{p, c, code, fields, nil})
 }
 
 // issueRow is an issue about a record as it is written.
@@ -227,6 +231,10 @@ func (in *intake) saveIssues(tx *db.Tx) {
 				r.Context["field"] = it.field
 			}
 
+			if it.fault != "" {
+				r.Context["fault"] = it.fault
+			}
+
 			rows = append(rows, r)
 		}
 	}
@@ -243,6 +251,8 @@ func (in *intake) saveIssues(tx *db.Tx) {
 		if v.fields != nil {
 			r.Context["fields"] = v.fields
 		}
+
+		maps.Copy(r.Context, v.context)
 
 		rows = append(rows, r)
 	}

@@ -67,8 +67,8 @@ type item struct {
 	entityID *id.ID
 	outcome  Outcome
 	reason   Reason
-	// field is the one that a refusal names, empty for none.
-	field string
+	// field is the one that a refusal names, and fault what is wrong with it; empty for none.
+	field, fault string
 	// isSame says that the source said nothing new, so that the record was not looked at.
 	isSame bool
 }
@@ -161,6 +161,8 @@ func (in *intake) take(ctx context.Context, tx *db.Tx, changes []Change) error {
 		was := known[c.key()]
 
 		switch skip := c.skipped(was, same[c.key()]); {
+		case c.Refused != nil:
+			in.refuse(c, was.entity())
 		case skip != "":
 			in.note(c, was.entity(), Skipped, skip)
 			in.items[len(in.items)-1].isSame = skip == Unchanged || skip == Older
@@ -232,7 +234,7 @@ func (in *intake) flush(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// check returns the changes that can be stored at all; the others are noted as malformed.
+// check returns the changes of records that can be named; the others are noted as malformed. Those that cannot be taken in are refused.
 func (in *intake) check(changes []Change) []Change {
 	var h hasher
 
@@ -249,8 +251,18 @@ func (in *intake) check(changes []Change) []Change {
 			c.sum, err = h.sum(c)
 		}
 
-		if err == nil && in.kinds[c.Kind] != nil && isName(c.ExternalID) {
+		if in.kinds[c.Kind] != nil && isName(c.ExternalID) {
+			if err != nil && c.Refused == nil {
+				c.Refused = &Refusal{Reason: Malformed}
+			}
+
+			// What cannot be taken in is there all the same: the source has it.
+			if c.Refused != nil {
+				c.Values, c.Refs, c.sum = nil, nil, []byte{}
+			}
+
 			out = append(out, *c)
+
 			continue
 		}
 
@@ -348,6 +360,14 @@ func (m *memory) open() []openConflict {
 // note adds what became of a change.
 func (in *intake) note(c *Change, entity *id.ID, o Outcome, why Reason) {
 	in.items = append(in.items, item{change: c, entityID: entity, outcome: o, reason: why})
+}
+
+// refuse adds a change that cannot be taken in.
+func (in *intake) refuse(c *Change, entity *id.ID) {
+	in.note(c, entity, Rejected, c.Refused.Reason)
+
+	it := &in.items[len(in.items)-1]
+	it.field, it.fault = c.Refused.Field, c.Refused.Fault
 }
 
 // reject adds the refusal of a change.
@@ -507,6 +527,10 @@ func (in *intake) identify(
 
 		if p.values, p.cut = k.shorten(p.values); p.cut != nil {
 			in.ask(c, p, textShortened, p.cut)
+		}
+
+		for _, n := range c.Notes {
+			in.issues = append(in.issues, issue{p, c, n.Code, nil, n.Context})
 		}
 
 		if p.write.ID == nil && k.Match != nil {

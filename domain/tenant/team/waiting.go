@@ -33,6 +33,7 @@ var issueTexts = map[string]string{
 	"journalHeldBack":             "A lock holds back what the books do not have of the record",
 	"listingDeactivationHeld":     "Listings that should be inactive cannot be",
 	"ownershipPeriodMissing":      "Amounts of owners are on days without an ownership period",
+	"payoutDeviation":             "What the channel should pay out is not the lines less its fee",
 	"recordConflict":              "A field was changed here and at the source",
 	"recordFailed":                "The record of the source was refused",
 	"recordLocked":                "A lock holds the record, which is taken in when it goes",
@@ -42,6 +43,7 @@ var issueTexts = map[string]string{
 	"syncDelayed":                 "The source cannot be read and is tried again",
 	"syncFailed":                  "The last sync ended before everything was read",
 	"textShortened":               "Texts were longer than their fields hold",
+	"totalDeviation":              "The lines of the stay do not explain the total that its system states",
 	"unassignedAccount":           "No account takes what journals need",
 }
 

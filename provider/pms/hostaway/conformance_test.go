@@ -297,8 +297,8 @@ func TestReservationsAreLookedUp(t *testing.T) {
 	w.SetReservation(stay(5, nil))
 	w.SetReservation(stay(6, sandbox.Object{"status": "unheardOf"}))
 
-	got, err := w.client.Lookup(t.Context(), []string{"5", "6", "7", "5"})
-	if err != nil || len(got) != 2 || got[0].ID != "5" || got[0].Gone || got[1].ID != "7" || !got[1].Gone {
+	got, unreadable, err := w.client.Lookup(t.Context(), []string{"5", "6", "7", "5"})
+	if err != nil || len(unreadable) != 1 || unreadable[0] != (pms.Unreadable{ID: "6", FormError: pms.FormError{Field: "status", Fault: pms.Unknown}}) || len(got) != 2 || got[0].ID != "5" || got[0].Gone || got[1].ID != "7" || !got[1].Gone {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

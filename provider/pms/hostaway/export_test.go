@@ -11,7 +11,7 @@ import (
 func (c *Client) Settle(d time.Duration) { c.settle = d }
 
 // Read reads the answer to a page of reservations, as the client does.
-func Read(body []byte) ([]pms.Reservation, []string, error) {
+func Read(body []byte) ([]pms.Reservation, []pms.Unreadable, error) {
 	var e envelope
 	if err := json.Unmarshal(body, &e); err != nil {
 		return nil, nil, err
@@ -22,5 +22,12 @@ func Read(body []byte) ([]pms.Reservation, []string, error) {
 		return nil, nil, err
 	}
 
-	return readRows(list, readReservation)
+	stays, unreadable, err := pms.ReadRows(list, rowID, readReservation)
+
+	rows := make([]pms.Reservation, len(stays))
+	for i := range stays {
+		rows[i] = stays[i].Reservation
+	}
+
+	return rows, unreadable, err
 }

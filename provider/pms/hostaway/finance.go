@@ -2,6 +2,8 @@ package hostaway
 
 import (
 	"cmp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"stayledger/platform/money"
@@ -29,30 +31,32 @@ type sort int
 const (
 	passed      sort = iota // nothing of ours
 	paidByGuest             // a line
+	deposit                 // a line, if the total has it
+	resolution              // a line beyond the total
 	channelCut
 	processingCut
-	// The rest are totals that say what became of a stay that was canceled, and what the channel charges.
+	// The rest are totals that say what is paid out, what became of a stay that was canceled, and what the channel charges.
 	channelTotal
-	payout
+	payoutSum
+	cancellationPayout
 	paid
 	refund
+	penalty
 )
 
 // names say what fields are whose type alone does not, in lower case. Types of some have changed over the years.
 var names = map[string]sort{
 	"totalpricefromchannel": channelTotal,
 	"totalpaid":             paid,
-	"airbnbpayoutsum":       passed,
-	"cancellationpayout":    payout,
+	"airbnbpayoutsum":       payoutSum,
+	"cancellationpayout":    cancellationPayout,
 
 	"refundsum":                  refund,
-	"airbnbclosedresolutionssum": passed,
-	// A deposit is given back, so it is no revenue.
-	"damagedeposit": passed,
+	"airbnbclosedresolutionssum": resolution,
+	"hostcancellationpenalty":    penalty,
 
 	"hostchannelfee":              channelCut,
 	"cancellationhostfee":         channelCut,
-	"hostcancellationpenalty":     channelCut,
 	"otapaymentprocessingfee":     processingCut,
 	"paymentserviceprocessingfee": processingCut,
 	// The guest pays these to the channel, beside the total.
@@ -60,25 +64,32 @@ var names = map[string]sort{
 	"bookingcomcancellationguestfee": passed,
 }
 
-// channelTaxes are the taxes that the channel pays to the authority, in lower case.
-var channelTaxes = map[string]bool{"airbnbtransientoccupancytax": true, "airbnbpassthroughtax": true}
+// channelTax is the tax that the channel pays to the authority. What it pays out to the host, such as airbnbPassThroughTax, the host owes.
+const channelTax = "airbnbtransientoccupancytax"
 
 // finance is what the fields of a reservation add up to.
 type finance struct {
-	lines                     []pms.Line
-	channelFee, processingFee *money.Cents
-	// apart are the lines that the total price does not have, and taxes those of them that the channel pays.
-	apart, taxes money.Cents
-	// hasTotal says that the total price is the one that the channel says.
-	hasTotal             bool
-	payout, paid, refund money.Cents
+	lines []financeLine
+	// beyond are lines that no total has.
+	beyond                                    []pms.Line
+	channelFee, processingFee                 *money.Cents
+	hasTotal                                  bool // the total price is the one that the channel says
+	payout, canceled, paid, refund, penalties money.Cents
+	hasPaid                                   bool
+}
+
+// financeLine is a line, and whether the field says that the total price has it.
+type financeLine struct {
+	pms.Line
+
+	isIncluded bool
 }
 
 // readFinance reads the fields of a reservation: each by its type, never by whether it is said to be in the total, which
-// totals are, too. It fails if an amount is none.
+// totals are, too. It fails with a FormError if an amount is none.
 func readFinance(fields []wireAmount, currency money.Currency) (*finance, error) {
 	if len(fields) > maxFields {
-		return nil, errForm
+		return nil, pms.Wrong("financeField", pms.TooMany)
 	}
 
 	var out finance
@@ -90,7 +101,7 @@ func readFinance(fields []wireAmount, currency money.Currency) (*finance, error)
 
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, pms.Wrong("financeField."+strconv.Itoa(i)+".total", pms.NotAmount)
 		case bool(w.IsDeleted) || amount == nil || *amount == 0:
 		default:
 			out.add(w, *amount)
@@ -108,30 +119,43 @@ func (f *finance) add(w *wireAmount, amount money.Cents) {
 		f.channelFee = plus(f.channelFee, absolute(amount))
 	case processingCut:
 		f.processingFee = plus(f.processingFee, absolute(amount))
+	case penalty:
+		f.penalties += absolute(amount)
 	case channelTotal:
 		f.hasTotal = f.hasTotal || bool(w.IsIncludedInTotalPrice)
-	case payout:
+	case payoutSum:
 		f.payout += amount
+	case cancellationPayout:
+		f.canceled += amount
 	case paid:
-		f.paid += amount
+		f.paid, f.hasPaid = f.paid+amount, true
 	case refund:
 		f.refund += amount
+	case deposit:
+		// One that the total has not is held on a card, and nothing is paid.
+		if w.IsIncludedInTotalPrice {
+			f.lines = append(f.lines, financeLine{w.line(pms.SecurityDeposit, amount), true})
+		}
+	case resolution:
+		f.beyond = append(f.beyond, w.line(pms.Resolution, amount))
 	case paidByGuest:
-		line := pms.Line{Type: w.lineType(), Description: cmp.Or(w.Alias.Clean(), w.Title.Clean(), w.Name.Clean()), Amount: amount}
+		line := w.line(w.lineType(), amount)
 		if line.Type == pms.Discount {
 			line.Amount = -absolute(amount)
 		}
 
-		f.lines = append(f.lines, line)
-
-		if !w.IsIncludedInTotalPrice {
-			f.apart += line.Amount
-
-			if line.Type == pms.ChannelTax {
-				f.taxes += line.Amount
-			}
+		// What is of a type that is not described, and not in the total, comes to it.
+		if !w.isDescribed() && !bool(w.IsIncludedInTotalPrice) {
+			f.beyond = append(f.beyond, line)
+		} else {
+			f.lines = append(f.lines, financeLine{line, bool(w.IsIncludedInTotalPrice)})
 		}
 	}
+}
+
+// line returns the line that a field is.
+func (w *wireAmount) line(kind pms.LineType, amount money.Cents) pms.Line {
+	return pms.Line{Type: kind, Description: cmp.Or(w.Alias.Clean(), w.Title.Clean(), w.Name.Clean()), Amount: amount}
 }
 
 // kind returns what a field is: by its name if that says it, or else by its type.
@@ -141,20 +165,26 @@ func (w *wireAmount) kind() sort {
 	}
 
 	switch kind := strings.ToLower(string(w.Type)); {
-	case isRent(kind), kind == "fee", kind == "discount", kind == "tax":
-		return paidByGuest
+	case w.isDeposit():
+		return deposit
 	case kind == "commissions":
 		return channelCut
 	case kind == "totals":
 		return passed
 	default:
-		// What is not known is of the guest's if the total has it.
-		if w.IsIncludedInTotalPrice {
-			return paidByGuest
-		}
-
-		return passed
+		return paidByGuest
 	}
+}
+
+// isDeposit reports whether a field is a deposit that is given back. It is one by its name, of whatever type, and not a waiver of it.
+func (w *wireAmount) isDeposit() bool {
+	for _, t := range []text{w.Name, w.Alias, w.Title} {
+		if pms.IsDeposit(string(t)) {
+			return true
+		}
+	}
+
+	return false
 }
 
 // isRent reports whether a type is that of the nights: each of its names occurs, one of them misspelt.
@@ -162,16 +192,24 @@ func isRent(kind string) bool {
 	return kind == "accommodation" || kind == "accomodation" || kind == "price" //nolint:misspell // As the system writes it.
 }
 
-// lineType returns the type of the line that a field is.
+// isDescribed reports whether the type of a line is one that the system describes.
+func (w *wireAmount) isDescribed() bool {
+	kind := strings.ToLower(string(w.Type))
+	return isRent(kind) || kind == "fee" || kind == "discount" || kind == "tax"
+}
+
+// lineType returns the type of the line that a field is. What is of no described type has its own, and none at all is a difference.
 func (w *wireAmount) lineType() pms.LineType {
 	name := strings.ToLower(string(w.Name))
 
 	switch kind := strings.ToLower(string(w.Type)); {
-	case channelTaxes[name]:
+	case strings.HasPrefix(name, channelTax):
 		return pms.ChannelTax
+	case strings.HasPrefix(name, "airbnbpassthroughtax"):
+		return pms.Tax
 	case isRent(kind):
 		return pms.Rent
-	case kind == "fee" && strings.HasPrefix(name, "cleaningfee"):
+	case kind == "fee" && strings.Contains(name, "cleaningfee"):
 		return pms.CleaningFee
 	case kind == "fee":
 		return pms.GuestFee
@@ -179,20 +217,117 @@ func (w *wireAmount) lineType() pms.LineType {
 		return pms.Discount
 	case kind == "tax":
 		return pms.Tax
+	case kind == "other" || kind == "":
+		return pms.Difference
 	default:
-		return cmp.Or(w.Type.Clean(), pms.Other)
+		return w.Type.Clean()
 	}
 }
 
-// beyond returns what the guest pays beyond the total price. A total that the channel says is without the taxes that it
-// pays itself, and other fields are parts of it, whatever they say.
-func (f *finance) beyond() money.Cents {
-	if f.hasTotal {
-		return f.taxes
+// settle returns the lines and what they should add up to, of a stay for which the system states a total. Whether a field is in the total
+// the fields do not say reliably, so the total itself decides: it has all of them, or those that say so.
+func (f *finance) settle(total money.Cents) ([]pms.Line, money.Cents) {
+	var lines []pms.Line
+
+	var all, included, taxes money.Cents
+
+	for _, l := range f.lines {
+		lines = append(lines, l.Line)
+
+		switch {
+		case !l.IsOwed():
+			taxes += l.Amount
+		case l.isIncluded:
+			all, included = all+l.Amount, included+l.Amount
+		default:
+			all += l.Amount
+		}
 	}
 
-	return f.apart
+	switch {
+	case total == all, total == all+taxes:
+	case f.hasTotal && total == included:
+		// What a total of the channel has not it does not pay out either: taxes it remits, and the rest the guest pays besides.
+		for i := range lines {
+			switch l := &lines[i]; {
+			case f.lines[i].isIncluded || !l.IsOwed():
+			case l.Type == pms.Tax:
+				l.Type = pms.ChannelTax
+			default:
+				total += l.Amount
+			}
+		}
+	case !f.hasTotal:
+		total += all - included
+	}
+
+	for _, l := range f.beyond {
+		lines, total = append(lines, l), total+l.Amount
+	}
+
+	return lines, total
 }
+
+// fact is an amount that a reservation says beside its fields.
+type fact struct {
+	kind   pms.LineType
+	label  string
+	amount money.Cents
+}
+
+// explain returns the facts that are the difference of a stay: some of those whose type no line has, that add up to it. Of a stay without
+// any line all count that are within it.
+func explain(difference money.Cents, lines []pms.Line, facts []fact) []pms.Line {
+	has := map[pms.LineType]bool{}
+	for _, l := range lines {
+		has[l.Type] = true
+	}
+
+	facts = slices.DeleteFunc(facts, func(f fact) bool { return f.amount <= 0 || has[f.kind] })
+
+	for some := 1; some < 1<<len(facts); some++ {
+		if chosen, sum := choose(facts, some); sum == difference && chosen != nil {
+			return chosen
+		}
+	}
+
+	if len(lines) > 0 {
+		return nil
+	}
+
+	var (
+		out []pms.Line
+		sum money.Cents
+	)
+
+	for _, f := range facts {
+		if !has[f.kind] && sum+f.amount <= difference {
+			has[f.kind], sum, out = true, sum+f.amount, append(out, f.line())
+		}
+	}
+
+	return out
+}
+
+// choose returns the facts of a set of bits and their sum, nil for two of one type.
+func choose(facts []fact, some int) (out []pms.Line, sum money.Cents) {
+	for i, f := range facts {
+		if some>>i&1 == 0 {
+			continue
+		}
+
+		if slices.ContainsFunc(out, func(l pms.Line) bool { return l.Type == f.kind }) {
+			return nil, 0
+		}
+
+		out, sum = append(out, f.line()), sum+f.amount
+	}
+
+	return out, sum
+}
+
+// line returns the line that a fact is.
+func (f fact) line() pms.Line { return pms.Line{Type: f.kind, Description: f.label, Amount: f.amount} }
 
 // plus adds to an amount that can be absent.
 func plus(sum *money.Cents, more money.Cents) *money.Cents {

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"stayledger/platform/money"
 	"stayledger/platform/outbound"
 	"stayledger/provider/pms"
 )
@@ -68,7 +67,7 @@ func (c *Client) Listings(ctx context.Context, page string) (*pms.ListingPage, e
 		return nil, err
 	}
 
-	rows, unreadable, err := readRows(list, readListing)
+	rows, unreadable, err := pms.ReadRows(list, rowID, readListing)
 	if err != nil {
 		return nil, err
 	}
@@ -84,11 +83,11 @@ func (c *Client) Listings(ctx context.Context, page string) (*pms.ListingPage, e
 	return out, nil
 }
 
-// readListing reads a listing, and returns it and its units. It fails if it is not of the form.
+// readListing reads a listing, and returns it and its units. It fails with a FormError.
 func readListing(id string, content json.RawMessage) ([]pms.Listing, error) {
 	var w wireListing
-	if err := pms.Unmarshal(content, &w); err != nil {
-		return nil, errForm
+	if err := pms.ReadForm(content, &w); err != nil {
+		return nil, err
 	}
 
 	l := pms.Listing{
@@ -100,13 +99,13 @@ func readListing(id string, content json.RawMessage) ([]pms.Listing, error) {
 	}
 
 	if l.Name == "" {
-		return nil, errForm
+		return nil, pms.Wrong("name", pms.Missing)
 	}
 
 	if w.Currency != "" {
-		currency, err := money.ParseCurrency(strings.ToLower(string(w.Currency)))
+		currency, err := pms.ReadCurrency("currencyCode", string(w.Currency))
 		if err != nil {
-			return nil, errForm
+			return nil, err
 		}
 
 		l.Currency = string(currency)
@@ -114,9 +113,9 @@ func readListing(id string, content json.RawMessage) ([]pms.Listing, error) {
 
 	out := []pms.Listing{l}
 
-	for _, u := range w.Units {
+	for i, u := range w.Units {
 		if !outbound.Printable(string(u.ID), maxID/2) {
-			return nil, errForm
+			return nil, pms.Wrong("listingUnits."+strconv.Itoa(i)+".id", pms.BadForm)
 		}
 
 		// Units have the address and the currency of the listing.

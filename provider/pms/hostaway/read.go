@@ -70,13 +70,18 @@ func (c *Client) Reservations(ctx context.Context, q *pms.Query) (*pms.Reservati
 		return nil, err
 	}
 
-	rows, unreadable, err := readRows(list, readReservation)
+	stays, unreadable, err := pms.ReadRows(list, rowID, readReservation)
+	if err != nil {
+		return nil, err
+	}
+
+	rows, unread, err := c.complete(ctx, stays)
 	if err != nil {
 		return nil, err
 	}
 
 	// What has changed is never everything.
-	out := &pms.ReservationPage{Reservations: rows, Unreadable: unreadable, Complete: q.Since == ""}
+	out := &pms.ReservationPage{Reservations: rows, Unreadable: append(unreadable, unread...), Complete: q.Since == ""}
 
 	if q.Page == "" {
 		out.Mark = mark(header)
@@ -161,9 +166,12 @@ func mark(h http.Header) string {
 }
 
 // Lookup gives reservations by their ids as they are now, one call for each. It fails with a pms.Error.
-func (c *Client) Lookup(ctx context.Context, ids []string) ([]pms.Reservation, error) {
-	out := make([]pms.Reservation, 0, len(ids))
-	asked := make(map[string]bool, len(ids))
+func (c *Client) Lookup(ctx context.Context, ids []string) ([]pms.Reservation, []pms.Unreadable, error) {
+	var (
+		stays      []stay
+		unreadable []pms.Unreadable
+		asked      = make(map[string]bool, len(ids))
+	)
 
 	for _, id := range ids {
 		if asked[id] {
@@ -172,33 +180,36 @@ func (c *Client) Lookup(ctx context.Context, ids []string) ([]pms.Reservation, e
 
 		asked[id] = true
 
-		r, err := c.lookUp(ctx, id)
+		s, err := c.lookUp(ctx, id)
 
-		switch {
-		case errors.Is(err, errForm):
+		switch _, isForm := errors.AsType[*pms.FormError](err); {
+		case isForm:
+			unreadable = append(unreadable, pms.NewUnreadable(id, err))
 		case err != nil:
-			return nil, err
+			return nil, nil, err
 		default:
-			out = append(out, r)
+			stays = append(stays, s)
 		}
 	}
 
-	return out, nil
+	rows, unread, err := c.complete(ctx, stays)
+
+	return rows, append(unreadable, unread...), err
 }
 
-// lookUp gives a reservation. It fails with a pms.Error, and with errForm for one that is not of the form.
-func (c *Client) lookUp(ctx context.Context, id string) (pms.Reservation, error) {
+// lookUp gives a reservation. It fails with a pms.Error, and with a FormError for one that is not of the form.
+func (c *Client) lookUp(ctx context.Context, id string) (stay, error) {
 	answer, _, err := c.call(ctx, http.MethodGet, "/reservations/"+url.PathEscape(id)+"?includeResources=1", nil)
 	if isAbsent(err) {
-		return pms.Reservation{ID: id, Gone: true}, nil
+		return stay{Reservation: pms.Reservation{ID: id, Gone: true}}, nil
 	}
 
 	if err != nil {
-		return pms.Reservation{}, err
+		return stay{}, err
 	}
 
 	if got, err := rowID(answer.Result); err != nil || got != id {
-		return pms.Reservation{}, pms.BadAnswer("is about another reservation")
+		return stay{}, pms.BadAnswer("is about another reservation")
 	}
 
 	return readReservation(id, answer.Result)

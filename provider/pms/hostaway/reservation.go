@@ -3,6 +3,7 @@ package hostaway
 import (
 	"cmp"
 	"encoding/json"
+	"strings"
 
 	"stayledger/platform/day"
 	"stayledger/platform/money"
@@ -36,10 +37,19 @@ type wireReservation struct {
 	LatestActivityOn   text   `json:"latestActivityOn"`
 
 	Currency          text         `json:"currency"`
+	PaymentStatus     text         `json:"paymentStatus"`
 	TotalPrice        number       `json:"totalPrice"`
 	ChannelCommission number       `json:"channelCommissionAmount"`
-	AirbnbPayout      number       `json:"airbnbListingCancellationPayout"`
+	ExpectedPayout    number       `json:"airbnbExpectedPayoutAmount"`
+	CancellationPaid  number       `json:"airbnbListingCancellationPayout"`
 	Finance           []wireAmount `json:"financeField"`
+	// These say again what fields of the finances say, and count where there is none.
+	TaxAmount       number `json:"taxAmount"`
+	HostTax         number `json:"airbnbOccupancyTaxAmountPaidToHost"`
+	SecurityDeposit number `json:"securityDepositFee"`
+	BasePrice       number `json:"airbnbListingBasePrice"`
+	AirbnbCleaning  number `json:"airbnbListingCleaningFee"`
+	CleaningFee     number `json:"cleaningFee"`
 
 	Units []struct {
 		ListingUnitID text `json:"listingUnitId"`
@@ -91,16 +101,20 @@ var channels = map[text]string{
 // maxGuests is how many people stay at most.
 const maxGuests = 10_000
 
-// readReservation reads a reservation. It fails if it is not of the form.
-func readReservation(id string, content json.RawMessage) (pms.Reservation, error) {
+// readReservation reads a reservation. It fails with a FormError.
+func readReservation(id string, content json.RawMessage) (stay, error) {
 	var w wireReservation
-	if err := pms.Unmarshal(content, &w); err != nil || !w.isSound() {
-		return pms.Reservation{}, errForm
+	if err := pms.ReadForm(content, &w); err != nil {
+		return stay{}, err
+	}
+
+	if err := w.check(); err != nil {
+		return stay{}, err
 	}
 
 	name := cmp.Or(w.GuestName.Clean(), pms.Text(string(w.FirstName+" "+w.LastName)))
 
-	out := pms.Reservation{
+	out := stay{Reservation: pms.Reservation{
 		ID:        id,
 		ListingID: w.listing(),
 		Status:    statuses[w.Status],
@@ -112,7 +126,7 @@ func readReservation(id string, content json.RawMessage) (pms.Reservation, error
 		CheckOut:  *w.Departure.Day,
 		BookedAt:  w.BookedAt.When,
 		ChangedAt: instant(cmp.Or(w.UpdatedOn, w.LatestActivityOn)),
-	}
+	}}
 
 	if guests, ok := w.Guests.Whole(); ok && guests >= 0 && guests <= maxGuests {
 		out.Guests = &guests
@@ -122,29 +136,61 @@ func readReservation(id string, content json.RawMessage) (pms.Reservation, error
 		out.CanceledAt = w.CanceledAt.When
 	}
 
-	// Days that are filler are no days: the stay waits until it has some. Once it is over there will be none.
+	// Days that are filler are no days: the stay waits until it has some, and has no night. Once it is over it is nothing.
 	if w.IsDatesUnspecified {
 		if out.Status == pms.Canceled || out.Status == pms.Inactive {
-			return pms.Reservation{}, errForm
+			out.Status = pms.Inactive
+		} else {
+			out.Status = pms.Pending
 		}
 
-		out.Status = pms.Pending
+		if !out.CheckOut.After(out.CheckIn) {
+			out.CheckOut = out.CheckIn.AddDays(1)
+		}
+
+		return out, nil
 	}
 
 	if err := w.readMoney(&out); err != nil {
-		return pms.Reservation{}, err
+		return stay{}, err
 	}
 
 	return out, nil
 }
 
-// isSound reports whether everything but the money is of the form.
-func (w *wireReservation) isSound() bool {
-	if _, known := statuses[w.Status]; !known || !isIn(w.Arrival.Day) || !isIn(w.Departure.Day) {
-		return false
+// stay is a reservation as the system gives it.
+type stay struct {
+	pms.Reservation
+
+	// lacksPayments says that what is kept of a stay that was canceled is to be asked for: its payments. refunded is what the guest got back
+	// of them, and charged the lines that there were.
+	lacksPayments bool
+	refunded      money.Cents
+	charged       []pms.Line
+}
+
+// check fails with a FormError unless everything but the money is of the form.
+func (w *wireReservation) check() error {
+	_, known := statuses[w.Status]
+
+	switch {
+	case !known && w.Status == "":
+		return pms.Wrong("status", pms.Missing)
+	case !known:
+		return pms.Wrong("status", pms.Unknown)
+	case !isIn(w.Arrival.Day):
+		return pms.Wrong("arrivalDate", pms.Missing)
+	case !isIn(w.Departure.Day):
+		return pms.Wrong("departureDate", pms.Missing)
+	case w.ListingID == "":
+		return pms.Wrong("listingMapId", pms.Missing)
+	case !outbound.Printable(string(w.ListingID), maxID/2):
+		return pms.Wrong("listingMapId", pms.BadForm)
+	case !bool(w.IsDatesUnspecified) && !w.Departure.After(*w.Arrival.Day):
+		return pms.Wrong("departureDate", pms.NoNight)
 	}
 
-	return outbound.Printable(string(w.ListingID), maxID/2) && w.Departure.After(*w.Arrival.Day)
+	return nil
 }
 
 // isIn reports whether there is a day that is a day of the calendar.
@@ -161,15 +207,15 @@ func (w *wireReservation) listing() string {
 	return id
 }
 
-// readMoney fills in what has an amount. An owner stay has nothing. It fails if an amount is none.
-func (w *wireReservation) readMoney(out *pms.Reservation) error {
+// readMoney fills in what has an amount. An owner stay has nothing. It fails with a FormError.
+func (w *wireReservation) readMoney(out *stay) error {
 	if out.OwnerStay && w.Currency == "" {
 		return nil
 	}
 
-	currency, err := money.ParseCurrency(string(w.Currency))
+	currency, err := pms.ReadCurrency("currency", string(w.Currency))
 	if err != nil {
-		return errForm
+		return err
 	}
 
 	out.Currency = string(currency)
@@ -183,68 +229,149 @@ func (w *wireReservation) readMoney(out *pms.Reservation) error {
 		return err
 	}
 
+	a, err := w.amounts(currency)
+	if err != nil {
+		return err
+	}
+
 	if out.Status == pms.Canceled {
-		return w.readRetained(out, f, currency)
+		a.retain(out, f)
+	} else {
+		a.charge(out, f)
 	}
 
-	total, err := w.TotalPrice.Cents(currency)
-	if err != nil {
-		return err
+	return out.CheckAmounts()
+}
+
+// amounts are those that a reservation says beside the fields of its finances; nil for what it does not say.
+type amounts struct {
+	total, commission, payout, cancellation *money.Cents
+	facts                                   []fact
+	isUnpaid                                bool
+}
+
+// amounts reads them. It fails with a FormError.
+func (w *wireReservation) amounts(currency money.Currency) (out amounts, err error) {
+	read := func(name string, n number) *money.Cents {
+		cents, wrong := n.Cents(currency)
+		if wrong != nil {
+			err = pms.Wrong(name, pms.NotAmount)
+		}
+
+		return cents
 	}
 
-	if total != nil {
-		all := *total + f.beyond()
-		out.Total = &all
+	out = amounts{
+		total: read("totalPrice", w.TotalPrice), commission: read("channelCommissionAmount", w.ChannelCommission),
+		payout: read("airbnbExpectedPayoutAmount", w.ExpectedPayout), cancellation: read("airbnbListingCancellationPayout", w.CancellationPaid),
+		isUnpaid: strings.EqualFold(string(w.PaymentStatus), "unpaid"),
 	}
 
-	commission, err := w.ChannelCommission.Cents(currency)
-	if err != nil {
-		return err
-	}
-
-	out.Lines, out.ChannelFee, out.ProcessingFee = f.lines, f.channelFee, f.processingFee
-	if out.ChannelFee == nil && commission != nil && *commission != 0 {
-		fee := absolute(*commission)
-		out.ChannelFee = &fee
-	}
-
-	// Amounts that are right each can have a sum that is not.
-	for _, c := range []*money.Cents{out.Total, out.ChannelFee, out.ProcessingFee} {
-		if c != nil && !c.Valid() {
-			return errForm
+	for _, f := range []struct {
+		kind  pms.LineType
+		name  string
+		label string
+		text  number
+	}{
+		{pms.Rent, "airbnbListingBasePrice", "Base price", w.BasePrice},
+		{pms.CleaningFee, "airbnbListingCleaningFee", "Cleaning fee", w.AirbnbCleaning},
+		{pms.CleaningFee, "cleaningFee", "Cleaning fee", w.CleaningFee},
+		{pms.Tax, "taxAmount", "Tax", w.TaxAmount},
+		{pms.Tax, "airbnbOccupancyTaxAmountPaidToHost", "Occupancy tax paid to the host", w.HostTax},
+		{pms.SecurityDeposit, "securityDepositFee", "Security deposit", w.SecurityDeposit},
+	} {
+		if cents := read(f.name, f.text); cents != nil {
+			out.facts = append(out.facts, fact{f.kind, f.label, *cents})
 		}
 	}
 
-	return nil
+	return out, err
 }
 
-// readRetained fills in what is kept of a stay that was canceled: what the channel pays out for it, or else what the
-// guest has paid and did not get back. The lines of the stay say what it would have cost, so none of them stays. It fails
-// if an amount is none.
-func (w *wireReservation) readRetained(out *pms.Reservation, f *finance, currency money.Currency) error {
-	payout, err := w.AirbnbPayout.Cents(currency)
-	if err != nil {
-		return err
+// charge fills in the lines of a stay, what they should add up to, and what the channel keeps and pays out.
+func (a *amounts) charge(out *stay, f *finance) {
+	out.ChannelFee, out.ProcessingFee = f.channelFee, f.processingFee
+	if out.ChannelFee == nil && a.commission != nil && *a.commission != 0 {
+		fee := absolute(*a.commission)
+		out.ChannelFee = &fee
 	}
 
-	var kept money.Cents
+	if f.penalties != 0 {
+		out.ChannelFee = plus(out.ChannelFee, f.penalties)
+	}
 
 	switch {
 	case f.payout != 0:
-		kept = f.payout
-	case payout != nil && *payout != 0:
-		kept = *payout
-	default:
+		out.Payout = &f.payout
+	case a.payout != nil && *a.payout != 0:
+		out.Payout = a.payout
+	}
+
+	if a.total == nil {
+		for _, l := range f.lines {
+			out.Lines = append(out.Lines, l.Line)
+		}
+
+		out.Lines = append(out.Lines, f.beyond...)
+
+		return
+	}
+
+	lines, total := f.settle(*a.total)
+	out.Lines, out.Total = lines, &total
+	out.Lines = append(out.Lines, explain(out.Difference(), lines, a.facts)...)
+}
+
+// retain fills in what is kept of a stay that was canceled: what the channel pays out for it, or else what the guest has paid and did not
+// get back. The lines of the stay say what it would have cost, so none of them counts, unless the guest has paid just that. A penalty for
+// the cancellation is kept by the channel.
+func (a *amounts) retain(out *stay, f *finance) {
+	var kept money.Cents
+
+	switch {
+	case f.canceled != 0:
+		kept = f.canceled
+	case a.cancellation != nil && *a.cancellation != 0:
+		kept = *a.cancellation
+	case f.hasPaid:
 		kept = max(f.paid-absolute(f.refund), 0)
+	default:
+		out.lacksPayments = isDirect[out.Channel] && !a.isUnpaid
 	}
 
-	if !kept.Valid() {
-		return errForm
+	for _, l := range f.beyond {
+		if l.Type == pms.Resolution {
+			kept += l.Amount
+		}
 	}
 
-	if kept != 0 {
-		out.Lines = []pms.Line{{Type: pms.Retained, Description: "Kept of the canceled stay", Amount: kept}}
+	a.charge(out, f)
+	out.charged, out.refunded = out.Lines, absolute(f.refund)
+	out.ChannelFee, out.ProcessingFee, out.Total, out.Payout = nil, nil, nil, nil
+
+	if f.penalties != 0 {
+		payout := kept - f.penalties
+		out.ChannelFee, out.Payout = &f.penalties, &payout
 	}
 
-	return nil
+	out.keep(kept)
+}
+
+// isDirect are the channels whose guests pay to the host.
+var isDirect = map[string]bool{"direct": true, "bookingEngine": true, "wordpress": true}
+
+// keep sets the lines of a stay that was canceled to an amount that is kept of it.
+func (s *stay) keep(kept money.Cents) {
+	lines := s.charged
+	s.Lines = nil
+
+	if kept == 0 {
+		return
+	}
+
+	if s.Lines = lines; s.Owed() != kept {
+		s.Lines = []pms.Line{{Type: pms.Retained, Amount: kept}}
+	}
+
+	s.Retain()
 }

@@ -49,9 +49,11 @@ func TestStatuses(t *testing.T) {
 func TestDaysThatAreFillerAreNoDays(t *testing.T) {
 	t.Parallel()
 
-	for status, want := range map[string]pms.Status{"new": pms.Pending, "inquiry": pms.Pending, "cancelled": "", "expired": ""} {
-		got, readable := parse(t, stay(5, sandbox.Object{"status": status, "isDatesUnspecified": 1}))
-		if got.Status != want || readable != (want != "") {
+	for status, want := range map[string]pms.Status{"new": pms.Pending, "inquiry": pms.Pending, "cancelled": pms.Inactive, "expired": pms.Inactive} {
+		got, readable := parse(t, stay(5, sandbox.Object{
+			"status": status, "isDatesUnspecified": 1, "arrivalDate": "2026-03-01", "departureDate": "2026-03-01", "financeField": nil, "totalPrice": nil,
+		}))
+		if got.Status != want || !readable {
 			t.Errorf("%s: got %q, want %q", status, got.Status, want)
 		}
 	}
@@ -113,10 +115,10 @@ func TestFinanceFieldsToLines(t *testing.T) {
 		},
 		"a tax that the channel pays, beside the total": {
 			fields: []sandbox.Object{apart(field("tax", "airbnbTransientOccupancyTax", 10))},
-			want:   sums{line(pms.ChannelTax, "airbnbTransientOccupancyTax", 1000), 11000, 0, 0},
+			want:   sums{line(pms.ChannelTax, "airbnbTransientOccupancyTax", 1000), 10000, 0, 0},
 		},
-		"a tax that the channel pays, as a fee of before": {
-			fields: []sandbox.Object{field("fee", "airbnbPassThroughTax", 10)}, want: sums{line(pms.ChannelTax, "airbnbPassThroughTax", 1000), 10000, 0, 0},
+		"a tax that the channel pays out to the host, as a fee of before": {
+			fields: []sandbox.Object{field("fee", "airbnbPassThroughTax", 10)}, want: sums{line(pms.Tax, "airbnbPassThroughTax", 1000), 10000, 0, 0},
 		},
 		"a total of the channel is no line, though it is said to be included": {
 			fields: []sandbox.Object{field("price", "totalPriceFromChannel", 100), apart(field("accommodation", "baseRate", 100))},
@@ -133,11 +135,11 @@ func TestFinanceFieldsToLines(t *testing.T) {
 		"what the guest pays to the channel": {fields: []sandbox.Object{field("fee", "guestChannelFee", 14)}, want: sums{nil, 10000, 0, 0}},
 		"a commission of the reservation":    {changes: sandbox.Object{"channelCommissionAmount": "15.5"}, want: sums{nil, 10000, 1550, 0}},
 		"a deposit, a refund and a resolution": {
-			fields: []sandbox.Object{field("other", "damageDeposit", 500), field("fee", "refundSum", 20), field("other", "airbnbClosedResolutionsSum", 30)},
-			want:   sums{nil, 10000, 0, 0},
+			fields: []sandbox.Object{apart(field("other", "damageDeposit", 500)), field("fee", "refundSum", 20), apart(field("other", "airbnbClosedResolutionsSum", -30))},
+			want:   sums{line(pms.Resolution, "airbnbClosedResolutionsSum", -3000), 7000, 0, 0},
 		},
 		"a type that is not known, in the total": {fields: []sandbox.Object{field("parking", "garage", 5)}, want: sums{line("parking", "garage", 500), 10000, 0, 0}},
-		"a type that is not known, beside it":    {fields: []sandbox.Object{apart(field("parking", "garage", 5))}, want: sums{nil, 10000, 0, 0}},
+		"a type that is not known, beside it":    {fields: []sandbox.Object{apart(field("parking", "garage", 5))}, want: sums{line("parking", "garage", 500), 10500, 0, 0}},
 		"deleted":                                {fields: []sandbox.Object{sandbox.With(field("fee", "petFee", 5), "isDeleted", "1")}, want: sums{nil, 10000, 0, 0}},
 		"nothing":                                {fields: []sandbox.Object{field("fee", "petFee", nil), field("fee", "petFee", 0)}, want: sums{nil, 10000, 0, 0}},
 		"five decimals, half away from zero": {

@@ -2,8 +2,6 @@ package hostaway
 
 import (
 	"encoding/json"
-	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,8 +10,6 @@ import (
 	"stayledger/provider/pms"
 	"stayledger/provider/pms/wire"
 )
-
-var errForm = errors.New("not of the form that the system describes")
 
 // Numbers and texts as the system writes them.
 type (
@@ -32,7 +28,7 @@ func (f *flag) UnmarshalJSON(content []byte) error {
 	case "0", "false", "null", "":
 		*f = false
 	default:
-		return errForm
+		return pms.Wrong("", pms.BadForm)
 	}
 
 	return nil
@@ -45,7 +41,7 @@ type date struct{ *day.Day }
 func (d *date) UnmarshalJSON(content []byte) error {
 	var s string
 	if err := json.Unmarshal(content, &s); err != nil {
-		return errForm
+		return pms.Wrong("", pms.BadForm)
 	}
 
 	if s == "" || strings.HasPrefix(s, "0000-00-00") {
@@ -54,7 +50,7 @@ func (d *date) UnmarshalJSON(content []byte) error {
 
 	parsed, err := day.Parse(s[:min(len(s), len("2006-01-02"))])
 	if err != nil {
-		return errForm
+		return pms.Wrong("", pms.BadForm)
 	}
 
 	d.Day = &parsed
@@ -120,41 +116,4 @@ func rowID(content json.RawMessage) (string, error) {
 	}
 
 	return string(key.ID), nil
-}
-
-// readRows reads the rows of a page, and returns the ids of those that cannot be read. Of rows with the same id the last
-// counts. It fails with a pms.Error.
-func readRows[Row any](list []json.RawMessage, read func(id string, content json.RawMessage) (Row, error)) ([]Row, []string, error) {
-	var (
-		rows       = make([]Row, 0, len(list))
-		unreadable []string
-		seen       = make(map[string]bool, len(list))
-	)
-
-	// From the end, so that the last row of an id is met first.
-	for _, content := range slices.Backward(list) {
-		id, err := rowID(content)
-		if err != nil {
-			return nil, nil, err
-		}
-
-		if seen[id] {
-			continue
-		}
-
-		seen[id] = true
-
-		row, err := read(id, content)
-		if err != nil {
-			unreadable = append(unreadable, id)
-			continue
-		}
-
-		rows = append(rows, row)
-	}
-
-	slices.Reverse(rows)
-	slices.Reverse(unreadable)
-
-	return rows, unreadable, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -55,7 +56,7 @@ func (c *Client) Block(ctx context.Context, b *pms.Block) (string, error) {
 		"title": "Blocked", "notes": b.MarkedNote(),
 	})
 	if err != nil {
-		return "", errForm
+		return "", fmt.Errorf("request to the system: %w", err)
 	}
 
 	var made wireBlock

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"stayledger/platform/day"
-	"stayledger/platform/money"
 	"stayledger/provider/pms"
 )
 
@@ -67,11 +66,15 @@ var statuses = map[string]pms.Status{
 // maxGuests is how many people stay at most.
 const maxGuests = 10_000
 
-// readBooking reads a booking. It fails if it is not of the form.
+// readBooking reads a booking. It fails with a FormError.
 func readBooking(id string, content json.RawMessage) (pms.Reservation, error) {
 	var w wireBooking
-	if err := pms.Unmarshal(content, &w); err != nil || !w.isSound() {
-		return pms.Reservation{}, errForm
+	if err := pms.ReadForm(content, &w); err != nil {
+		return pms.Reservation{}, err
+	}
+
+	if err := w.check(); err != nil {
+		return pms.Reservation{}, err
 	}
 
 	kind := w.kind()
@@ -113,14 +116,31 @@ func readBooking(id string, content json.RawMessage) (pms.Reservation, error) {
 	return out, nil
 }
 
-// isSound reports whether everything but the money is of the form.
-func (w *wireBooking) isSound() bool {
+// check fails with a FormError unless everything but the money is of the form.
+func (w *wireBooking) check() error {
 	kind := w.kind()
-	if _, known := statuses[word(w.Status)]; !known || (kind != guestStay && kind != ownerStay && !blocks[kind]) {
-		return false
+	_, known := statuses[word(w.Status)]
+
+	switch {
+	case w.Status == "":
+		return pms.Wrong("status", pms.Missing)
+	case !known:
+		return pms.Wrong("status", pms.Unknown)
+	case kind != guestStay && kind != ownerStay && !blocks[kind]:
+		return pms.Wrong("type", pms.Unknown)
+	case w.PropertyID == "":
+		return pms.Wrong("property_id", pms.Missing)
+	case !isID(string(w.PropertyID)):
+		return pms.Wrong("property_id", pms.BadForm)
+	case !isIn(w.Arrival.Day):
+		return pms.Wrong("arrival", pms.Missing)
+	case !isIn(w.Departure.Day):
+		return pms.Wrong("departure", pms.Missing)
+	case !w.Departure.After(*w.Arrival.Day):
+		return pms.Wrong("departure", pms.NoNight)
 	}
 
-	return isID(string(w.PropertyID)) && isIn(w.Arrival.Day) && isIn(w.Departure.Day) && w.Departure.After(*w.Arrival.Day)
+	return nil
 }
 
 // isIn reports whether there is a day that is a day of the calendar.
@@ -177,15 +197,15 @@ func (w *wireBooking) guests() *int64 {
 	return &sum
 }
 
-// readMoney fills in what has an amount. An owner stay has nothing. It fails if an amount is none.
+// readMoney fills in what has an amount. An owner stay has nothing. It fails with a FormError.
 func (w *wireBooking) readMoney(out *pms.Reservation) error {
 	if out.OwnerStay && w.Currency == "" {
 		return nil
 	}
 
-	currency, err := money.ParseCurrency(strings.ToLower(string(w.Currency)))
+	currency, err := pms.ReadCurrency("currency_code", string(w.Currency))
 	if err != nil {
-		return errForm
+		return err
 	}
 
 	out.Currency = string(currency)
@@ -194,19 +214,17 @@ func (w *wireBooking) readMoney(out *pms.Reservation) error {
 		return nil
 	}
 
-	lines, err := readCharges(w.Charges, currency)
-	if err != nil {
+	if out.Lines, err = readCharges(w.Charges, currency); err != nil {
 		return err
 	}
 
-	total, err := w.Total.Cents(currency)
-	if err != nil {
-		return err
+	if out.Total, err = w.Total.Cents(currency); err != nil {
+		return pms.Wrong("total_amount", pms.NotAmount)
 	}
 
 	fees, err := w.HostFees.Cents(currency)
 	if err != nil {
-		return err
+		return pms.Wrong("total_host_fees", pms.NotAmount)
 	}
 
 	// What the channel keeps is positive here.
@@ -216,10 +234,24 @@ func (w *wireBooking) readMoney(out *pms.Reservation) error {
 	}
 
 	if out.Status == pms.Canceled {
-		return retain(out, lines, total)
+		retain(out)
 	}
 
-	out.Lines, out.Total = lines, total
+	return out.CheckAmounts()
+}
 
-	return state(out)
+// retain makes the charges of a booking what is kept of it. The total says how much that is: charges that do not add up to it say what the
+// stay would have cost.
+func retain(out *pms.Reservation) {
+	if out.Difference() != 0 {
+		kept := *out.Total
+		out.Lines = nil
+
+		if kept != 0 {
+			out.Lines = []pms.Line{{Type: pms.Retained, Amount: kept}}
+		}
+	}
+
+	out.Total = nil
+	out.Retain()
 }

@@ -135,7 +135,7 @@ func TestChargesToLines(t *testing.T) {
 			charges: []sandbox.Object{charge("rent", "Rent", 100), remitted(10)},
 			want: sums{[]pms.Line{
 				{Type: pms.Rent, Description: "Rent", Amount: 10000}, {Type: pms.ChannelTax, Description: "State", Amount: 1000},
-			}, 11000, 0},
+			}, 10000, 0},
 		},
 		"a total with the tax that the channel pays": {
 			charges: []sandbox.Object{charge("rent", "Rent", 90), remitted(10)},
@@ -143,9 +143,22 @@ func TestChargesToLines(t *testing.T) {
 				{Type: pms.Rent, Description: "Rent", Amount: 9000}, {Type: pms.ChannelTax, Description: "State", Amount: 1000},
 			}, 10000, 0},
 		},
-		"a variant": {charges: []sandbox.Object{charge("other_surcharge", "Cleaning", 5)}, want: sums{line(pms.Other, "Cleaning", 500), 10000, 0}},
-		"other":     {charges: []sandbox.Object{charge("other", "Damage", 5)}, want: sums{line(pms.Other, "Damage", 500), 10000, 0}},
-		"nothing":   {charges: []sandbox.Object{charge("surcharge", "Pets", 0), charge("tax", "City", nil)}, want: sums{nil, 10000, 0}},
+		"a surcharge that was typed in": {charges: []sandbox.Object{charge("surcharge_other", "Cleaning", 5)}, want: sums{line(pms.CleaningFee, "Cleaning", 500), 10000, 0}},
+		"a tax that was typed in":       {charges: []sandbox.Object{charge("tax_other", "City", 5)}, want: sums{line(pms.Tax, "City", 500), 10000, 0}},
+		"a type that is not described":  {charges: []sandbox.Object{charge("other", "Damage", 5)}, want: sums{line(pms.Difference, "Damage", 500), 10000, 0}},
+		"a category says more than the name": {
+			charges: []sandbox.Object{sandbox.With(charge("surcharge", "Turnover", 50), "category", "cleaning"), sandbox.With(charge("surcharge", "Pet cleaning", 30), "category", "pet")},
+			want: sums{[]pms.Line{
+				{Type: pms.CleaningFee, Description: "Turnover", Amount: 5000}, {Type: pms.GuestFee, Description: "Pet cleaning", Amount: 3000},
+			}, 10000, 0},
+		},
+		"a deposit that is given back": {
+			charges: []sandbox.Object{charge("surcharge", "Refundable Damage Deposit", 500)}, want: sums{line(pms.SecurityDeposit, "Refundable Damage Deposit", 50000), 10000, 0},
+		},
+		"a waiver of a deposit": {
+			charges: []sandbox.Object{charge("surcharge", "Damage deposit waiver", 49)}, want: sums{line(pms.GuestFee, "Damage deposit waiver", 4900), 10000, 0},
+		},
+		"nothing": {charges: []sandbox.Object{charge("surcharge", "Pets", 0), charge("tax", "City", nil)}, want: sums{nil, 10000, 0}},
 		"the split between owner and manager is not read": {
 			charges: []sandbox.Object{sandbox.With(sandbox.With(charge("rent", "Rent", 100), "owner_amount", 80), "commission_amount", 20)},
 			want:    sums{line(pms.Rent, "Rent", 10000), 10000, 0},
@@ -170,6 +183,18 @@ func TestChargesToLines(t *testing.T) {
 			changes: sandbox.Object{"status": "canceled", "total_amount": 48.5, "total_host_fees": 3},
 			charges: []sandbox.Object{charge("rent", "Rent", 100)},
 			want:    sums{line(pms.Retained, "Kept of the canceled stay", 4850), 0, 300},
+		},
+		"canceled, with a tax on what is kept": {
+			changes: sandbox.Object{"status": "canceled", "total_amount": 380},
+			charges: []sandbox.Object{charge("rent", "Rent", 350), charge("tax", "City", 30)},
+			want: sums{[]pms.Line{
+				{Type: pms.Retained, Description: "Kept of the canceled stay", Amount: 35000}, {Type: pms.RetainedTax, Description: "City", Amount: 3000},
+			}, 0, 0},
+		},
+		"canceled, with a tax that the channel pays": {
+			changes: sandbox.Object{"status": "canceled", "total_amount": 380},
+			charges: []sandbox.Object{charge("rent", "Rent", 350), remitted(30)},
+			want:    sums{line(pms.Retained, "Kept of the canceled stay", 35000), 0, 0},
 		},
 		"canceled, with charges left and no total": {
 			changes: sandbox.Object{"status": "canceled", "total_amount": nil},

@@ -2,6 +2,7 @@ package ownerrez
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 
 	"stayledger/platform/money"
@@ -11,6 +12,7 @@ import (
 // wireCharge is something that the guest pays for. Its split between owner and manager is not read: our own fees decide it.
 type wireCharge struct {
 	Type             text   `json:"type"`
+	Category         text   `json:"category"`
 	Amount           number `json:"amount"`
 	Description      text   `json:"description"`
 	IsChannelManaged bool   `json:"is_channel_managed"`
@@ -22,10 +24,10 @@ type wireCharge struct {
 // maxCharges is how many charges a booking has at most.
 const maxCharges = 500
 
-// readCharges returns the charges of a booking as lines. It fails if an amount is none.
+// readCharges returns the charges of a booking as lines. It fails with a FormError.
 func readCharges(charges []wireCharge, currency money.Currency) ([]pms.Line, error) {
 	if len(charges) > maxCharges {
-		return nil, errForm
+		return nil, pms.Wrong("charges", pms.TooMany)
 	}
 
 	var lines []pms.Line
@@ -37,7 +39,7 @@ func readCharges(charges []wireCharge, currency money.Currency) ([]pms.Line, err
 
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, pms.Wrong("charges."+strconv.Itoa(i)+".amount", pms.NotAmount)
 		case amount == nil || *amount == 0:
 		default:
 			lines = append(lines, pms.Line{Type: w.lineType(*amount), Description: w.name(), Amount: *amount})
@@ -50,81 +52,44 @@ func readCharges(charges []wireCharge, currency money.Currency) ([]pms.Line, err
 // name returns what a charge is called.
 func (w *wireCharge) name() string { return cmp.Or(w.Description.Clean(), w.Surcharge.Name.Clean()) }
 
-// lineType returns the type of the line that a charge is. Discounts come as rent or surcharges below zero.
+// lineType returns the type of the line that a charge is. The system has a second type of taxes and of surcharges, for those that are typed
+// in. Discounts come as rent or surcharges below zero. A charge of a type that is not described is a difference.
 func (w *wireCharge) lineType(amount money.Cents) pms.LineType {
-	kind := word(w.Type)
-	isFee := kind == "surcharge"
-
-	switch {
-	case (kind == "rent" || isFee) && amount < 0:
+	switch kind := word(w.Type); {
+	case (kind == "tax" || kind == "taxother") && w.IsChannelManaged:
+		return pms.ChannelTax
+	case kind == "tax" || kind == "taxother":
+		return pms.Tax
+	case kind == "rent" && amount < 0:
 		return pms.Discount
 	case kind == "rent":
 		return pms.Rent
-	case isFee && w.isCleaning():
-		return pms.CleaningFee
-	case isFee:
-		return pms.GuestFee
-	case kind == "tax" && w.IsChannelManaged:
-		return pms.ChannelTax
-	case kind == "tax":
-		return pms.Tax
+	case kind == "surcharge" || kind == "surchargeother":
+		return w.surchargeType(amount)
 	default:
-		return pms.Other
+		return pms.Difference
 	}
 }
 
-// isCleaning reports whether the name of a charge says that it is for cleaning.
-func (w *wireCharge) isCleaning() bool {
-	return strings.Contains(strings.ToLower(string(w.Surcharge.Name+" "+w.Description)), "cleaning")
-}
+// surchargeType returns the type of the line that a surcharge is. Its category says more than its name, which counts without one.
+func (w *wireCharge) surchargeType(amount money.Cents) pms.LineType {
+	category := word(w.Category)
+	name := string(w.Surcharge.Name + " " + w.Description)
 
-// add returns the sum of lines, and that of the taxes among them that the channel pays. It fails if one is out of range.
-func add(lines []pms.Line) (all, channel money.Cents, err error) {
-	for _, l := range lines {
-		all += l.Amount
-
-		if l.Type == pms.ChannelTax {
-			channel += l.Amount
-		}
+	switch {
+	case strings.Contains(category, "deposit"), pms.IsDeposit(name):
+		return pms.SecurityDeposit
+	case category == "tax" && w.IsChannelManaged:
+		return pms.ChannelTax
+	case category == "tax":
+		return pms.Tax
+	case amount < 0:
+		return pms.Discount
+	case category == "rent":
+		return pms.Rent
+	case category == "cleaning", category == "" && strings.Contains(strings.ToLower(name), "cleaning"):
+		return pms.CleaningFee
+	default:
+		return pms.GuestFee
 	}
-
-	if !all.Valid() || !channel.Valid() {
-		return 0, 0, errForm
-	}
-
-	return all, channel, nil
-}
-
-// state checks the total of a stay. If it lacks just the taxes that the channel pays, they are added to it: whether they
-// are in it is not described, and they are no difference. It fails if an amount is out of range.
-func state(out *pms.Reservation) error {
-	all, channel, err := add(out.Lines)
-	if err != nil {
-		return err
-	}
-
-	if out.Total != nil && channel != 0 && *out.Total == all-channel {
-		out.Total = &all
-	}
-
-	return nil
-}
-
-// retain fills in what is kept of a stay that was canceled: the total that is left of it, or else the charges that are.
-// It fails if an amount is out of range.
-func retain(out *pms.Reservation, lines []pms.Line, total *money.Cents) error {
-	all, _, err := add(lines)
-	if err != nil {
-		return err
-	}
-
-	if total != nil {
-		all = *total
-	}
-
-	if all != 0 {
-		out.Lines = []pms.Line{{Type: pms.Retained, Description: "Kept of the canceled stay", Amount: all}}
-	}
-
-	return nil
 }

@@ -7,11 +7,11 @@ import (
 )
 
 // Read reads the answer to a page of bookings, as the client does.
-func Read(body []byte) ([]pms.Reservation, []string, error) {
+func Read(body []byte) ([]pms.Reservation, []pms.Unreadable, error) {
 	var l list
 	if err := json.Unmarshal(body, &l); err != nil {
 		return nil, nil, err
 	}
 
-	return readRows(l.Items, readBooking)
+	return pms.ReadRows(l.Items, rowID, readBooking)
 }

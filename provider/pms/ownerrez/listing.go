@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"stayledger/platform/money"
 	"stayledger/provider/pms"
 )
 
@@ -24,6 +23,7 @@ type wireListing struct {
 	Name     text          `json:"name"`
 	Active   *bool         `json:"active"`
 	Currency text          `json:"currency_code"`
+	TimeZone text          `json:"time_zone"`
 	Address  *wireAddress  `json:"address"`
 	All      []wireAddress `json:"addresses"`
 }
@@ -62,12 +62,12 @@ func (c *Client) Listings(ctx context.Context, page string) (*pms.ListingPage, e
 		return nil, err
 	}
 
-	rows, unreadable, err := readRows(got.Items, readListing)
+	rows, unreadable, err := pms.ReadRows(got.Items, rowID, readListing)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := c.fillAddresses(ctx, rows); err != nil {
+	if err := c.fillDetails(ctx, rows); err != nil {
 		return nil, err
 	}
 
@@ -83,40 +83,43 @@ func (c *Client) Listings(ctx context.Context, page string) (*pms.ListingPage, e
 	return out, nil
 }
 
-// fillAddresses asks for the addresses of listings, which lists are without. It fails with a pms.Error.
-func (c *Client) fillAddresses(ctx context.Context, rows []pms.Listing) error {
+// fillDetails asks for the addresses and time zones of listings, which lists can be without. It fails with a pms.Error.
+func (c *Client) fillDetails(ctx context.Context, rows []pms.Listing) error {
 	for i := range rows {
-		if rows[i].Address != nil {
+		l := &rows[i]
+		if l.Address != nil {
 			continue
 		}
 
-		address, err := c.readAddress(ctx, rows[i].ID)
+		details, err := c.readDetails(ctx, l.ID)
 		if err != nil {
 			return err
 		}
 
-		rows[i].Address = address
+		l.Address, l.TimeZone = details.address(), cmp.Or(l.TimeZone, details.TimeZone.Clean())
 	}
 
 	return nil
 }
 
-// readListing reads a listing. It fails if it is not of the form.
+// readListing reads a listing. It fails with a FormError.
 func readListing(id string, content json.RawMessage) (pms.Listing, error) {
 	var w wireListing
-	if err := pms.Unmarshal(content, &w); err != nil {
-		return pms.Listing{}, errForm
+	if err := pms.ReadForm(content, &w); err != nil {
+		return pms.Listing{}, err
 	}
 
-	out := pms.Listing{ID: id, Name: w.Name.Clean(), Address: w.address(), Archived: w.Active != nil && !*w.Active}
+	out := pms.Listing{
+		ID: id, Name: w.Name.Clean(), Address: w.address(), TimeZone: w.TimeZone.Clean(), Archived: w.Active != nil && !*w.Active,
+	}
 	if out.Name == "" {
-		return pms.Listing{}, errForm
+		return pms.Listing{}, pms.Wrong("name", pms.Missing)
 	}
 
 	if w.Currency != "" {
-		currency, err := money.ParseCurrency(strings.ToLower(string(w.Currency)))
+		currency, err := pms.ReadCurrency("currency_code", string(w.Currency))
 		if err != nil {
-			return pms.Listing{}, errForm
+			return pms.Listing{}, err
 		}
 
 		out.Currency = string(currency)
@@ -125,30 +128,27 @@ func readListing(id string, content json.RawMessage) (pms.Listing, error) {
 	return out, nil
 }
 
-// readAddress asks for the address of a listing, nil for none. An address that cannot be read is none: the listing is
-// worth more than it. It fails with a pms.Error.
-func (c *Client) readAddress(ctx context.Context, id string) (*pms.Address, error) {
+// readDetails asks for a listing. What cannot be read of it is absent: the listing is worth more than that. It fails with a pms.Error.
+func (c *Client) readDetails(ctx context.Context, id string) (w wireListing, err error) {
 	var content json.RawMessage
 
-	_, err := c.get(ctx, propertiesPath+"/"+url.PathEscape(id), nil, &content)
+	_, err = c.get(ctx, propertiesPath+"/"+url.PathEscape(id), nil, &content)
 
 	switch {
 	// It was deleted since the list was read.
 	case isAbsent(err):
-		return nil, nil //nolint:nilnil // It has no address.
+		return w, nil
 	case err != nil:
-		return nil, err
+		return w, err
 	}
 
 	if got, err := rowID(content); err != nil || got != id {
-		return nil, pms.BadAnswer("is about another listing")
+		return w, pms.BadAnswer("is about another listing")
 	}
-
-	var w wireListing
 
 	_ = json.Unmarshal(content, &w) // What cannot be read is absent.
 
-	return w.address(), nil
+	return w, nil
 }
 
 // address returns the address, nil if the listing has none.

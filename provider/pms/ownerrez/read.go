@@ -156,7 +156,7 @@ func (c *Client) readBookings(ctx context.Context, filters url.Values, at place)
 		return nil, nil, err
 	}
 
-	rows, unreadable, err := readRows(got.Items, readBooking)
+	rows, unreadable, err := pms.ReadRows(got.Items, rowID, readBooking)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -176,9 +176,12 @@ func mark(h http.Header) string {
 }
 
 // Lookup gives reservations by their ids as they are now, one call for each. It fails with a pms.Error.
-func (c *Client) Lookup(ctx context.Context, ids []string) ([]pms.Reservation, error) {
-	out := make([]pms.Reservation, 0, len(ids))
-	asked := make(map[string]bool, len(ids))
+func (c *Client) Lookup(ctx context.Context, ids []string) ([]pms.Reservation, []pms.Unreadable, error) {
+	var (
+		out        = make([]pms.Reservation, 0, len(ids))
+		unreadable []pms.Unreadable
+		asked      = make(map[string]bool, len(ids))
+	)
 
 	for _, id := range ids {
 		if asked[id] {
@@ -189,19 +192,20 @@ func (c *Client) Lookup(ctx context.Context, ids []string) ([]pms.Reservation, e
 
 		r, err := c.lookUp(ctx, id)
 
-		switch {
-		case errors.Is(err, errForm):
+		switch _, isForm := errors.AsType[*pms.FormError](err); {
+		case isForm:
+			unreadable = append(unreadable, pms.NewUnreadable(id, err))
 		case err != nil:
-			return nil, err
+			return nil, nil, err
 		default:
 			out = append(out, r)
 		}
 	}
 
-	return out, nil
+	return out, unreadable, nil
 }
 
-// lookUp gives a reservation. It fails with a pms.Error, and with errForm for one that is not of the form.
+// lookUp gives a reservation. It fails with a pms.Error, and with a FormError for one that is not of the form.
 func (c *Client) lookUp(ctx context.Context, id string) (pms.Reservation, error) {
 	var content json.RawMessage
 

@@ -103,7 +103,9 @@ func (w *world) read(q pms.Query) (reading, error) {
 		}
 
 		out.pages++
-		out.unreadable = append(out.unreadable, p.Unreadable...)
+		for i := range p.Unreadable {
+			out.unreadable = append(out.unreadable, p.Unreadable[i].ID)
+		}
 		out.complete = p.Complete
 
 		for _, r := range p.Reservations {

@@ -83,7 +83,9 @@ func (w *world) read(q pms.Query) (reading, error) {
 		}
 
 		out.rows = append(out.rows, p.Reservations...)
-		out.unreadable = append(out.unreadable, p.Unreadable...)
+		for i := range p.Unreadable {
+			out.unreadable = append(out.unreadable, p.Unreadable[i].ID)
+		}
 		out.complete = p.Complete
 
 		if out.mark == "" {

@@ -41,7 +41,7 @@ var calls = []struct {
 		return err
 	}},
 	{sandbox.OnLookup, false, func(ctx context.Context, c *protocol.Client) error {
-		_, err := c.Lookup(ctx, []string{"res_1"})
+		_, _, err := c.Lookup(ctx, []string{"res_1"})
 		return err
 	}},
 	{sandbox.OnSubscription, true, func(ctx context.Context, c *protocol.Client) error {
@@ -386,9 +386,13 @@ func TestLookup(t *testing.T) {
 	all := w.mustRead(pms.Query{})
 	asked := append(ids(all.rows), "res_never", "res_broken", all.rows[0].ID)
 
-	got, err := w.client.Lookup(t.Context(), asked)
+	got, unreadable, err := w.client.Lookup(t.Context(), asked)
 	if err != nil || w.Counts().Calls[sandbox.OnLookup] != 3 {
 		t.Fatalf("%v after %d calls", err, w.Counts().Calls[sandbox.OnLookup])
+	}
+
+	if len(unreadable) != 1 || unreadable[0] != (pms.Unreadable{ID: "res_broken", FormError: pms.FormError{Field: "total", Fault: pms.NotAmount}}) {
+		t.Errorf("unreadable are %+v", unreadable)
 	}
 
 	// 250 that there are, one that is gone, none for the broken one, and the first again in another slice.
@@ -399,11 +403,11 @@ func TestLookup(t *testing.T) {
 	// An id of which the system says nothing is gone, too.
 	w.Break(sandbox.Fault{Mode: sandbox.Lacking, On: sandbox.OnLookup, Times: 1})
 
-	if got, err := w.client.Lookup(t.Context(), ids(all.rows)[:2]); err != nil || len(got) != 2 || got[0].Gone || !got[1].Gone {
+	if got, _, err := w.client.Lookup(t.Context(), ids(all.rows)[:2]); err != nil || len(got) != 2 || got[0].Gone || !got[1].Gone {
 		t.Errorf("%+v, %v", got, err)
 	}
 
-	if got, err := w.client.Lookup(t.Context(), nil); err != nil || len(got) != 0 {
+	if got, _, err := w.client.Lookup(t.Context(), nil); err != nil || len(got) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

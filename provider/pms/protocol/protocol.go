@@ -150,57 +150,59 @@ func (c *Client) Reservations(ctx context.Context, q *pms.Query) (*pms.Reservati
 }
 
 // Lookup gives reservations by their ids, asked for in slices of MaxLookup. One that the system does not have any more,
-// or says nothing about, is given with Gone; one that is not of the protocol is left out. It fails with a pms.Error.
-func (c *Client) Lookup(ctx context.Context, ids []string) ([]pms.Reservation, error) {
-	out := make([]pms.Reservation, 0, len(ids))
-
+// or says nothing about, is given with Gone. It fails with a pms.Error.
+func (c *Client) Lookup(ctx context.Context, ids []string) (out []pms.Reservation, unreadable []pms.Unreadable, err error) {
 	for len(ids) > 0 {
 		asked := ids[:min(len(ids), MaxLookup)]
 		ids = ids[len(asked):]
 
 		var w wireReservations
 		if err := c.call(ctx, http.MethodPost, "/reservations/lookup", map[string]any{"ids": asked}, &w); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 
-		rows, unreadable, err := w.read()
+		rows, wrong, err := w.read()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 
-		out = append(out, found(asked, rows, unreadable)...)
+		found, unread := answered(asked, rows, wrong)
+		out, unreadable = append(out, found...), append(unreadable, unread...)
 	}
 
-	return out, nil
+	return out, unreadable, nil
 }
 
-// found returns what an answer says about the ids that were asked for, each once.
-func found(asked []string, rows []pms.Reservation, unreadable []string) []pms.Reservation {
-	known := make(map[string]*pms.Reservation, len(rows)+len(unreadable))
+// answered returns what an answer says about the ids that were asked for, each once. One that cannot be read is there, so it is not gone.
+func answered(asked []string, rows []pms.Reservation, unreadable []pms.Unreadable) (found []pms.Reservation, unread []pms.Unreadable) {
+	known := make(map[string]*pms.Reservation, len(rows))
 	for i := range rows {
 		known[rows[i].ID] = &rows[i]
 	}
 
-	// It is there, so it is not gone; what it is cannot be told.
-	for _, id := range unreadable {
-		known[id] = nil
+	wrong := make(map[string]*pms.Unreadable, len(unreadable))
+	for i := range unreadable {
+		wrong[unreadable[i].ID] = &unreadable[i]
 	}
 
-	out := make([]pms.Reservation, 0, len(asked))
+	done := make(map[string]bool, len(asked))
 
 	for _, id := range asked {
-		row, has := known[id]
-		switch {
-		case !has:
-			out = append(out, pms.Reservation{ID: id, Gone: true})
-		case row != nil:
-			out = append(out, *row)
-		}
+		isTwice := done[id]
+		done[id] = true
 
-		known[id] = nil // an id that is asked for twice
+		switch row, broken := known[id], wrong[id]; {
+		case isTwice:
+		case broken != nil:
+			unread = append(unread, *broken)
+		case row != nil:
+			found = append(found, *row)
+		default:
+			found = append(found, pms.Reservation{ID: id, Gone: true})
+		}
 	}
 
-	return out
+	return found, unread
 }
 
 // Subscribe has messages sent to an address. It fails with a pms.Error.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -33,6 +34,7 @@ type wireListing struct {
 	Name     string       `json:"name"`
 	Address  *wireAddress `json:"address"`
 	Currency string       `json:"currency"`
+	TimeZone string       `json:"timeZone"`
 	ParentID string       `json:"parentId"`
 	Unit     string       `json:"unit"`
 	Archived bool         `json:"archived"`
@@ -72,6 +74,7 @@ type wireReservation struct {
 	Lines         []wireLine `json:"lines"`
 	ChannelFee    wireAmount `json:"channelFee"`
 	ProcessingFee wireAmount `json:"processingFee"`
+	Payout        wireAmount `json:"payout"`
 	ChangedAt     time.Time  `json:"changedAt"`
 }
 
@@ -84,8 +87,6 @@ type wireLine struct {
 // wireAmount is a decimal as text, empty for none.
 type wireAmount string
 
-var errForm = errors.New("not of the protocol")
-
 // UnmarshalJSON reads a text, a number or null. It fails for everything else.
 func (a *wireAmount) UnmarshalJSON(content []byte) error {
 	switch first := content[0]; {
@@ -94,28 +95,28 @@ func (a *wireAmount) UnmarshalJSON(content []byte) error {
 	case first == '"':
 		text, err := jsontext.AppendUnquote(make([]byte, 0, 24), content)
 		if err != nil || len(text) == 0 {
-			return errForm
+			return pms.Wrong("", pms.BadForm)
 		}
 
 		*a = wireAmount(text)
 	case first == '-' || first >= '0' && first <= '9':
 		*a = wireAmount(content)
 	default:
-		return errForm
+		return pms.Wrong("", pms.BadForm)
 	}
 
 	return nil
 }
 
-// cents returns the amount in the smallest unit of a currency, nil for none. It fails for texts that are no amount.
-func (a wireAmount) cents(currency money.Currency) (*money.Cents, error) {
+// cents returns the amount of a field in the smallest unit of a currency, nil for none. It fails with a FormError.
+func (a wireAmount) cents(field string, currency money.Currency) (*money.Cents, error) {
 	if a == "" {
 		return nil, nil //nolint:nilnil // None is an amount that the system does not say.
 	}
 
 	cents, _, err := money.ParseDecimal(string(a), currency)
 	if err != nil {
-		return nil, errForm
+		return nil, pms.Wrong(field, pms.NotAmount)
 	}
 
 	return &cents, nil
@@ -174,14 +175,12 @@ func checkNext(next, asked string) error {
 }
 
 // read returns the rows and the ids of those that are not of the protocol. It fails with a pms.Error.
-func (w *wireReservations) read() ([]pms.Reservation, []string, error) {
+func (w *wireReservations) read() ([]pms.Reservation, []pms.Unreadable, error) {
 	return readRows(w.Reservations, readReservation)
 }
 
-// readRows reads rows, and returns the ids of those that cannot be read; read returns the id of a row in any case. Of
-// rows with the same id the last counts. It fails with a pms.Error if there is no list, or a row without an id: what it
-// is about cannot be told.
-func readRows[Row any](list *[]json.RawMessage, read func(json.RawMessage) (Row, string, error)) ([]Row, []string, error) {
+// readRows reads rows, and returns those that cannot be read. It fails with a pms.Error if there is no list, or a row without an id.
+func readRows[Row any](list *[]json.RawMessage, read func(id string, content json.RawMessage) (Row, error)) ([]Row, []pms.Unreadable, error) {
 	if list == nil {
 		return nil, nil, pms.BadAnswer("has no list")
 	}
@@ -190,73 +189,43 @@ func readRows[Row any](list *[]json.RawMessage, read func(json.RawMessage) (Row,
 		return nil, nil, pms.BadAnswer("has too many rows")
 	}
 
-	var (
-		rows       = make([]Row, 0, len(*list))
-		unreadable []string
-		seen       = make(map[string]bool, len(*list))
-	)
-
-	// From the end, so that the last row of an id is met first.
-	for _, content := range slices.Backward(*list) {
-		row, id, err := read(content)
-
-		switch {
-		case !outbound.Printable(id, maxID):
-			return nil, nil, pms.BadAnswer("has a row without an id")
-		case seen[id]:
-		case err != nil:
-			unreadable = append(unreadable, id)
-		default:
-			rows = append(rows, row)
-		}
-
-		seen[id] = true
-	}
-
-	slices.Reverse(rows)
-	slices.Reverse(unreadable)
-
-	return rows, unreadable, nil
+	return pms.ReadRows(*list, rowID, read)
 }
 
-// readID returns the id of a row that is not of the protocol otherwise; empty if it has none.
-func readID(content json.RawMessage) string {
+// rowID returns the id of a row. It fails with a pms.Error if it has none: what it is about cannot be known.
+func rowID(content json.RawMessage) (string, error) {
 	var key struct {
 		ID string `json:"id"`
 	}
-	if json.Unmarshal(content, &key) != nil {
-		return ""
+	if pms.Unmarshal(content, &key) != nil || !outbound.Printable(key.ID, maxID) {
+		return "", pms.BadAnswer("has a row without an id")
 	}
 
-	return key.ID
+	return key.ID, nil
 }
 
-// readListing reads a listing, and returns its id in any case. It fails if it is not of the protocol.
-func readListing(content json.RawMessage) (pms.Listing, string, error) {
+// readListing reads a listing. It fails with a FormError.
+func readListing(_ string, content json.RawMessage) (pms.Listing, error) {
 	var w wireListing
-	if err := pms.Unmarshal(content, &w); err != nil {
-		return pms.Listing{}, readID(content), errForm
+	if err := pms.ReadForm(content, &w); err != nil {
+		return pms.Listing{}, err
 	}
 
-	l, err := w.listing()
-
-	return l, w.ID, err
-}
-
-// listing returns the listing. It fails if it is not of the protocol.
-func (w *wireListing) listing() (pms.Listing, error) {
 	l := pms.Listing{
-		ID: w.ID, Name: pms.Text(w.Name), ParentID: w.ParentID, Unit: pms.Text(w.Unit), Archived: w.Archived,
+		ID: w.ID, Name: pms.Text(w.Name), TimeZone: pms.Text(w.TimeZone), ParentID: w.ParentID, Unit: pms.Text(w.Unit), Archived: w.Archived,
 	}
 
-	if l.Name == "" || (l.ParentID != "" && !outbound.Printable(l.ParentID, maxID)) {
-		return pms.Listing{}, errForm
+	switch {
+	case l.Name == "":
+		return pms.Listing{}, pms.Wrong("name", pms.Missing)
+	case l.ParentID != "" && !outbound.Printable(l.ParentID, maxID):
+		return pms.Listing{}, pms.Wrong("parentId", pms.BadForm)
 	}
 
 	if w.Currency != "" {
-		currency, err := money.ParseCurrency(w.Currency)
+		currency, err := readCurrency(w.Currency)
 		if err != nil {
-			return pms.Listing{}, errForm
+			return pms.Listing{}, err
 		}
 
 		l.Currency = string(currency)
@@ -275,26 +244,19 @@ func (w *wireListing) listing() (pms.Listing, error) {
 	return l, nil
 }
 
-// readReservation reads a reservation, and returns its id in any case. It fails if it is not of the protocol.
-func readReservation(content json.RawMessage) (pms.Reservation, string, error) {
-	var w wireReservation
-
-	err := pms.Unmarshal(content, &w)
-	if err != nil {
-		w = wireReservation{ID: readID(content), Gone: isGone(content)}
-	}
-
+// readReservation reads a reservation. It fails with a FormError.
+func readReservation(id string, content json.RawMessage) (pms.Reservation, error) {
 	// A reservation that is gone has nothing else.
-	switch {
-	case w.Gone:
-		return pms.Reservation{ID: w.ID, Gone: true}, w.ID, nil
-	case err != nil:
-		return pms.Reservation{}, w.ID, errForm
+	if isGone(content) {
+		return pms.Reservation{ID: id, Gone: true}, nil
 	}
 
-	r, err := w.reservation()
+	var w wireReservation
+	if err := pms.ReadForm(content, &w); err != nil {
+		return pms.Reservation{}, err
+	}
 
-	return r, w.ID, err
+	return w.reservation()
 }
 
 // isGone reports whether a row says that it is gone, whatever else it has.
@@ -306,15 +268,10 @@ func isGone(content json.RawMessage) bool {
 	return json.Unmarshal(content, &key) == nil && key.Gone
 }
 
-// reservation returns the reservation. It fails if it is not of the protocol.
+// reservation returns the reservation. It fails with a FormError.
 func (w *wireReservation) reservation() (pms.Reservation, error) {
-	if !w.isSound() {
-		return pms.Reservation{}, errForm
-	}
-
-	currency, err := money.ParseCurrency(w.Currency)
-	if err != nil {
-		return pms.Reservation{}, errForm
+	if err := w.check(); err != nil {
+		return pms.Reservation{}, err
 	}
 
 	out := pms.Reservation{
@@ -331,27 +288,64 @@ func (w *wireReservation) reservation() (pms.Reservation, error) {
 		CheckOut:   w.CheckOut,
 		BookedAt:   pms.When{Day: w.BookedAt},
 		CanceledAt: pms.When{Day: w.CanceledAt},
-		Currency:   string(currency),
 		ChangedAt:  w.ChangedAt,
 	}
 
-	if err := w.readMoney(&out, currency); err != nil {
+	// Nights without a guest have no money, and need no currency.
+	if (out.Block || out.OwnerStay) && w.Currency == "" {
+		return out, nil
+	}
+
+	currency, err := readCurrency(w.Currency)
+	if err != nil {
 		return pms.Reservation{}, err
+	}
+
+	out.Currency = string(currency)
+
+	return out, w.readMoney(&out, currency)
+}
+
+// readCurrency reads a currency, which is in lower case. It fails with a FormError.
+func readCurrency(code string) (money.Currency, error) {
+	if code == "" {
+		return "", pms.Wrong("currency", pms.Missing)
+	}
+
+	out, err := money.ParseCurrency(code)
+	if err != nil {
+		return "", pms.Wrong("currency", pms.Unknown)
 	}
 
 	return out, nil
 }
 
-// isSound reports whether everything but the money is of the protocol.
-func (w *wireReservation) isSound() bool {
+// check fails with a FormError unless everything but the money is of the protocol.
+func (w *wireReservation) check() error {
 	switch w.Status {
 	case pms.Booked, pms.Canceled, pms.Inactive, pms.Inquiry, pms.Pending:
+	case "":
+		return pms.Wrong("status", pms.Missing)
 	default:
-		return false
+		return pms.Wrong("status", pms.Unknown)
 	}
 
-	return outbound.Printable(w.ListingID, maxID) && !w.CheckIn.IsZero() && !w.CheckOut.IsZero() &&
-		w.CheckOut.After(w.CheckIn) && (w.Guests == nil || *w.Guests >= 0 && *w.Guests <= maxGuests)
+	switch {
+	case w.ListingID == "":
+		return pms.Wrong("listingId", pms.Missing)
+	case !outbound.Printable(w.ListingID, maxID):
+		return pms.Wrong("listingId", pms.BadForm)
+	case w.CheckIn.IsZero():
+		return pms.Wrong("checkIn", pms.Missing)
+	case w.CheckOut.IsZero():
+		return pms.Wrong("checkOut", pms.Missing)
+	case !w.CheckOut.After(w.CheckIn):
+		return pms.Wrong("checkOut", pms.NoNight)
+	case w.Guests != nil && (*w.Guests < 0 || *w.Guests > maxGuests):
+		return pms.Wrong("guests", pms.OutOfRange)
+	}
+
+	return nil
 }
 
 // maxGuests is how many people stay at most.
@@ -360,38 +354,86 @@ const maxGuests = 10_000
 // maxLines is how many lines a reservation has at most.
 const maxLines = 500
 
-// readMoney fills in what has an amount. It fails if an amount is none, or a line has none.
+// readMoney fills in what has an amount. It fails with a FormError.
 func (w *wireReservation) readMoney(out *pms.Reservation, currency money.Currency) error {
-	for into, amount := range map[**money.Cents]wireAmount{
-		&out.Total: w.Total, &out.ChannelFee: w.ChannelFee, &out.ProcessingFee: w.ProcessingFee,
+	for _, f := range []struct {
+		name       string
+		text       wireAmount
+		into       **money.Cents
+		isPositive bool
+	}{
+		{"total", w.Total, &out.Total, false}, {"payout", w.Payout, &out.Payout, false},
+		{"channelFee", w.ChannelFee, &out.ChannelFee, true}, {"processingFee", w.ProcessingFee, &out.ProcessingFee, true},
 	} {
-		cents, err := amount.cents(currency)
+		cents, err := f.text.cents(f.name, currency)
 		if err != nil {
 			return err
 		}
 
-		*into = cents
+		if f.isPositive && cents != nil && *cents < 0 {
+			return pms.Wrong(f.name, pms.WrongSign)
+		}
+
+		*f.into = cents
 	}
 
 	if len(w.Lines) > maxLines {
-		return errForm
+		return pms.Wrong("lines", pms.TooMany)
 	}
 
 	out.Lines = make([]pms.Line, 0, len(w.Lines))
 
 	for i := range w.Lines {
-		cents, err := w.Lines[i].Amount.cents(currency)
-		if err != nil || cents == nil {
-			return errForm
-		}
-
-		line := pms.Line{Type: pms.Text(w.Lines[i].Type), Description: pms.Text(w.Lines[i].Description), Amount: *cents}
-		if line.Type == "" {
-			line.Type = pms.Other
+		line, err := w.Lines[i].read(currency)
+		if e, is := errors.AsType[*pms.FormError](err); is {
+			return pms.Wrong("lines."+strconv.Itoa(i)+"."+e.Field, e.Fault)
 		}
 
 		out.Lines = append(out.Lines, line)
 	}
 
-	return nil
+	if out.Status == pms.Canceled {
+		retain(out)
+	}
+
+	return out.CheckAmounts()
+}
+
+// retain makes the lines of a canceled stay what is kept of it. Lines that say so themselves count whatever its total is; of others a total
+// of nothing says that they do not.
+func retain(out *pms.Reservation) {
+	says := func(l pms.Line) bool { return l.Type == pms.Retained || l.Type == pms.RetainedTax || l.Type == pms.RetainedDeposit }
+
+	switch {
+	case slices.ContainsFunc(out.Lines, says):
+		out.Lines = slices.DeleteFunc(out.Lines, func(l pms.Line) bool { return !says(l) })
+		out.Total = nil
+	case out.Total != nil && *out.Total == 0:
+		out.Lines = nil
+	}
+
+	out.Retain()
+}
+
+// read returns the line. It fails with a FormError.
+func (w *wireLine) read(currency money.Currency) (pms.Line, error) {
+	line := pms.Line{Type: pms.Text(w.Type), Description: pms.Text(w.Description)}
+	if line.Type == "" {
+		return line, pms.Wrong("type", pms.Missing)
+	}
+
+	cents, err := w.Amount.cents("amount", currency)
+
+	switch {
+	case err != nil:
+		return line, err
+	case cents == nil:
+		return line, pms.Wrong("amount", pms.Missing)
+	case line.Type == pms.Discount && *cents > 0:
+		return line, pms.Wrong("amount", pms.WrongSign)
+	}
+
+	line.Amount = *cents
+
+	return line, nil
 }

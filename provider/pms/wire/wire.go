@@ -2,7 +2,6 @@
 package wire
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 
@@ -11,8 +10,6 @@ import (
 	"stayledger/platform/money"
 	"stayledger/provider/pms"
 )
-
-var errForm = errors.New("not of the form that the system describes")
 
 // Number is a number as the text of its digits, empty for none. Systems write numbers as texts in places, so both
 // are read, and null and an empty text are none. Money never becomes a float.
@@ -28,12 +25,12 @@ func (n *Number) UnmarshalJSON(content []byte) error {
 	case strings.HasPrefix(text, `"`):
 		unquoted, err := jsontext.AppendUnquote(nil, content)
 		if err != nil {
-			return errForm
+			return pms.Wrong("", pms.BadForm)
 		}
 
 		text = strings.TrimSpace(string(unquoted))
 	case text[0] != '-' && (text[0] < '0' || text[0] > '9'):
-		return errForm
+		return pms.Wrong("", pms.BadForm)
 	}
 
 	*n = Number(text)
@@ -56,7 +53,7 @@ func (n Number) Cents(currency money.Currency) (*money.Cents, error) {
 
 	cents, _, err := money.ParseDecimal(string(n), currency)
 	if err != nil {
-		return nil, errForm
+		return nil, pms.Wrong("", pms.NotAmount)
 	}
 
 	return &cents, nil
@@ -70,7 +67,7 @@ func (t *Text) UnmarshalJSON(content []byte) error {
 	if strings.HasPrefix(string(content), `"`) {
 		unquoted, err := jsontext.AppendUnquote(nil, content)
 		if err != nil {
-			return errForm
+			return pms.Wrong("", pms.BadForm)
 		}
 
 		*t = Text(unquoted)

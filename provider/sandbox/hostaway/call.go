@@ -64,6 +64,7 @@ func (s *Server) routes() {
 	s.handle("GET /v1/reservations", OnReservations, s.getReservations)
 	s.handle("GET /v1/reservations/{id}", OnReservation, s.getReservation)
 	s.handle("GET /v1/financeField/{id}", OnFinance, s.getFinance)
+	s.handle("GET /v1/guestPayments/charges", OnCharges, s.listCharges)
 	s.handle("GET /v1/listings/{id}/calendar", OnCalendar, s.getCalendar)
 	s.handle("PUT /v1/listings/{id}/calendar", OnCalendar, s.putCalendar)
 	s.handle("GET /v1/webhooks/unifiedWebhooks", OnWebhooks, s.getHooks)

@@ -38,6 +38,7 @@ const (
 	OnReservations On = "reservations"
 	OnReservation  On = "reservation"
 	OnFinance      On = "finance"
+	OnCharges      On = "charges"
 	OnCalendar     On = "calendar"
 	OnWebhooks     On = "webhooks"
 	OnMessage      On = "message"
@@ -68,6 +69,7 @@ type Server struct {
 	listings     []Object
 	reservations []*row // in ascending order of their changes
 	byID         map[string]*row
+	charges      map[string][]Object // payments of guests by reservation
 	calendar     map[string]map[string]Day // days by listing that are not as they are by themselves
 	hooks        []Hook
 	messages     []Message
@@ -106,6 +108,7 @@ func New(c Config) (*Server, error) {
 		settings: Settings{PageSize: &c.PageSize},
 		tokens:   map[string]time.Time{},
 		byID:     map[string]*row{},
+		charges:  map[string][]Object{},
 		calendar: map[string]map[string]Day{},
 		calls:    map[On]int{},
 	}

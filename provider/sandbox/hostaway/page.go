@@ -117,6 +117,14 @@ func (s *Server) getReservation(x *exchange) (Object, *Failure) {
 	return success(r.wire(x.r.URL.Query())), nil
 }
 
+// listCharges answers with the payments of the guest of a reservation.
+func (s *Server) listCharges(x *exchange) (Object, *Failure) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	return success(append([]Object{}, s.charges[x.r.URL.Query().Get("reservationId")]...)), nil
+}
+
 // getFinance answers with the finances of a reservation.
 func (s *Server) getFinance(x *exchange) (Object, *Failure) {
 	s.mu.Lock()

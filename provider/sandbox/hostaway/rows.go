@@ -141,6 +141,14 @@ func (s *Server) SetReservation(r Object) {
 	s.announce(event, r.id())
 }
 
+// SetCharges sets the payments of the guest of a reservation.
+func (s *Server) SetCharges(reservation string, charges ...Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+
+	s.charges[reservation] = charges
+}
+
 // put adds or replaces a reservation, which goes behind those that changed before. The caller has the lock.
 func (s *Server) put(r Object) {
 	r = maps.Clone(r)

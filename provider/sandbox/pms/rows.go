@@ -30,6 +30,7 @@ type Listing struct {
 	Name     string   `json:"name"`
 	Address  *Address `json:"address"`
 	Currency string   `json:"currency"`
+	TimeZone string   `json:"timeZone,omitempty"`
 	ParentID string   `json:"parentId,omitempty"`
 	Unit     string   `json:"unit,omitempty"`
 	Archived bool     `json:"archived"`
@@ -65,6 +66,7 @@ type Reservation struct {
 	Lines         []Line   `json:"lines"`
 	ChannelFee    Optional `json:"channelFee"`
 	ProcessingFee Optional `json:"processingFee"`
+	Payout        Optional `json:"payout"`
 	// ChangedAt orders the rows. SetReservation takes the time by the clock if it is zero; one before the mark of a
 	// reading makes a late row, which no reading since that mark shows.
 	ChangedAt time.Time `json:"changedAt"`

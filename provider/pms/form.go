@@ -1,0 +1,134 @@
+package pms
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"stayledger/platform/money"
+)
+
+// Fault is what can be wrong with a field of a record.
+type Fault string
+
+// The faults.
+const (
+	Missing    Fault = "missing"
+	Unknown    Fault = "unknown"    // such as a status that the description does not have
+	BadForm    Fault = "form"       // not of the type that the description has
+	NotAmount  Fault = "notAmount"  // no decimal
+	OutOfRange Fault = "outOfRange" // an amount or a sum that no ledger holds
+	NoNight    Fault = "noNight"    // the check-out is not after the check-in
+	TooMany    Fault = "tooMany"
+	TooLong    Fault = "tooLong"
+	WrongSign  Fault = "wrongSign" // a discount above zero, or a fee below
+)
+
+// FormError says which field of a record is not of the form that the system describes, and what is wrong with it. Members of lists have a
+// number, as in lines.0.amount; a record that is no record at all has no field.
+type FormError struct {
+	Field string
+	Fault Fault
+}
+
+// Error returns the field and the fault.
+func (e *FormError) Error() string {
+	return strings.TrimSpace(e.Field+" "+string(e.Fault)) + ": not of the form that the system describes"
+}
+
+// Wrong returns a FormError.
+func Wrong(field string, fault Fault) error { return &FormError{field, fault} }
+
+// Unreadable is a record that is not of the form that the system describes.
+type Unreadable struct {
+	ID string
+	FormError
+}
+
+// NewUnreadable returns the record that an error is about.
+func NewUnreadable(id string, err error) Unreadable {
+	out := Unreadable{ID: id, FormError: FormError{Fault: BadForm}}
+	if e, is := errors.AsType[*FormError](err); is {
+		out.FormError = *e
+	}
+
+	return out
+}
+
+// ReadForm reads a record by the rules of encoding/json. It fails with a FormError.
+func ReadForm(content json.RawMessage, into any) error {
+	err := jsonv2.Unmarshal(content, into, jsonv1.DefaultOptionsV1(), jsonv1.ReportErrorsWithLegacySemantics(false))
+	if err == nil {
+		return nil
+	}
+
+	out := &FormError{Fault: BadForm}
+	if e, is := errors.AsType[*jsonv2.SemanticError](err); is {
+		out.Field = strings.Join(slices.Collect(e.JSONPointer.Tokens()), ".")
+	}
+
+	if e, is := errors.AsType[*FormError](err); is {
+		out.Fault = e.Fault
+	}
+
+	return out
+}
+
+// ReadRows reads the rows of a page, and returns those that cannot be read. Of rows with the same id the last counts. It fails with a
+// BadAnswer if id does: what a row without an id is about cannot be told.
+func ReadRows[Row any](
+	list []json.RawMessage,
+	id func(content json.RawMessage) (string, error),
+	read func(id string, content json.RawMessage) (Row, error),
+) ([]Row, []Unreadable, error) {
+	var (
+		rows       = make([]Row, 0, len(list))
+		unreadable []Unreadable
+		seen       = make(map[string]bool, len(list))
+	)
+
+	// From the end, so that the last row of an id is met first.
+	for _, content := range slices.Backward(list) {
+		name, err := id(content)
+		if err != nil {
+			return nil, nil, err
+		}
+
+		if seen[name] {
+			continue
+		}
+
+		seen[name] = true
+
+		row, err := read(name, content)
+		if err != nil {
+			unreadable = append(unreadable, NewUnreadable(name, err))
+			continue
+		}
+
+		rows = append(rows, row)
+	}
+
+	slices.Reverse(rows)
+	slices.Reverse(unreadable)
+
+	return rows, unreadable, nil
+}
+
+// ReadCurrency reads the currency of a record, which the system has in a field. Case does not matter. It fails with a FormError.
+func ReadCurrency(field, code string) (money.Currency, error) {
+	if code == "" {
+		return "", Wrong(field, Missing)
+	}
+
+	out, err := money.ParseCurrency(strings.ToLower(code))
+	if err != nil {
+		return "", Wrong(field, Unknown)
+	}
+
+	return out, nil
+}
