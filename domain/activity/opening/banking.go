@@ -20,7 +20,7 @@ import (
 // BankingInit is the body of an initialization of a bank account's books.
 type BankingInit struct {
 	StartingBalanceDate   *day.Day     `json:"startingBalanceDate,omitempty" doc:"First day that is reconciled. Absent: as it is, at first the team's statement start date."`
-	StartingBalanceAmount *money.Cents `json:"startingBalanceAmount,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"Cents that the bank held at the start of that day, with what it had not paid yet and without what it had not received. Absent: as it is, at first the balance that the bank stated last before it, else 0."`
+	StartingBalanceAmount *money.Cents `json:"startingBalanceAmount,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"What the bank held at the start of that day. Absent: as it is, at first the balance that the bank stated last before it, else 0."`
 }
 
 // BankingStarted is a bank account with the beginning of its books.

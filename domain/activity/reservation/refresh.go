@@ -11,7 +11,7 @@ import (
 // RefreshRequest selects the journals to derive.
 type RefreshRequest struct {
 	ledger.RefreshRequest
-	Mode Mode `json:"mode,omitempty" doc:"What is replaced: full (default) all; recurringFeesOnly the charges of recurring fees; arOnly revenue and financial adjustments; decoupledAdjustmentsOnly the adjustments. What is not replaced stays as it is stored."`
+	Mode Mode `json:"mode,omitempty" doc:"What is replaced: full (default) all; recurringFeesOnly charges of recurring fees; arOnly revenue and financial adjustments; decoupledAdjustmentsOnly adjustments."`
 }
 
 type refreshInput struct {

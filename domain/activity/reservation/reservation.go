@@ -75,7 +75,7 @@ type Reservation struct {
 	Type                   Type                 `json:"type" doc:"ownerStay is a stay of the owner; recurring fees say whether they apply to it."`
 	Status                 Status               `json:"status" doc:"booked counts in full; canceled keeps its adjustments alone; inactive counts for nothing."`
 	GeneralLedgerStatus    LedgerStatus         `json:"generalLedgerStatus" doc:"inactive also while nothing is posted for the reason of generalLedgerInactiveReason."`
-	LedgerInactiveReason   *InactiveReason      `json:"generalLedgerInactiveReason" db:"-" enum:"beforeStatementStartDate,outsideAccountingWindow,generalLedgerDisabled" doc:"Why nothing of a reservation is posted that is not kept out of the books by hand: all of it is before the first day of the books, or outside the accounting window of its connection, or the team has no books. Null otherwise."`
+	LedgerInactiveReason   *InactiveReason      `json:"generalLedgerInactiveReason" db:"-" enum:"beforeStatementStartDate,outsideAccountingWindow,generalLedgerDisabled" doc:"Why the service posts nothing of it; null otherwise."`
 	GuestName              *string              `json:"guestName"`
 	BookerName             *string              `json:"bookerName"`
 	Guests                 *int64               `json:"guests"`
@@ -199,9 +199,9 @@ type Financials struct {
 
 // Expected is what a system says that comes of a reservation. It is compared with payouts and posted by nothing.
 type Expected struct {
-	ExpectedPayout        *money.Cents `json:"expectedPayout" doc:"What the channel should pay out. Null when the system does not say."`
-	ExpectedChannelFee    *money.Cents `json:"expectedChannelFee" doc:"What the channel should keep."`
-	ExpectedProcessingFee *money.Cents `json:"expectedProcessingFee" doc:"What the guest's payment should cost."`
+	ExpectedPayout        *money.Cents `json:"expectedPayout"`
+	ExpectedChannelFee    *money.Cents `json:"expectedChannelFee"`
+	ExpectedProcessingFee *money.Cents `json:"expectedProcessingFee"`
 }
 
 // PaymentStatus compares the received sum with the expected one.

@@ -47,9 +47,6 @@ type Create struct {
 	BookingPlatform        *string        `json:"bookingPlatform,omitempty" nullable:"true" maxLength:"100"`
 	GeneralLedgerPostingAt *day.Day       `json:"generalLedgerPostingAt,omitempty" nullable:"true"`
 	Currency               string         `json:"currency,omitempty" minLength:"3" maxLength:"3" doc:"Absent: the listing's."`
-	ExpectedPayout         *money.Cents   `json:"expectedPayout,omitempty" nullable:"true" minimum:"-9007199254740991" maximum:"9007199254740991"`
-	ExpectedChannelFee     *money.Cents   `json:"expectedChannelFee,omitempty" nullable:"true" minimum:"0" maximum:"9007199254740991"`
-	ExpectedProcessingFee  *money.Cents   `json:"expectedProcessingFee,omitempty" nullable:"true" minimum:"0" maximum:"9007199254740991"`
 	Userdata               map[string]any `json:"userdata,omitempty"`
 	Metadata               map[string]any `json:"metadata,omitempty"`
 	Lines                  []LineInput    `json:"lines,omitempty" maxItems:"500"`
@@ -131,7 +128,6 @@ func newDraft(tx *db.Tx, b *Create) *draft {
 		BookingPlatform:        b.BookingPlatform,
 		GeneralLedgerPostingAt: b.GeneralLedgerPostingAt,
 		Currency:               b.Currency,
-		Expected:               Expected{b.ExpectedPayout, b.ExpectedChannelFee, b.ExpectedProcessingFee},
 		Userdata:               b.Userdata,
 		Metadata:               b.Metadata,
 		CreatedAt:              day.At(tx.Now),

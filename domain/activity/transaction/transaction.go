@@ -103,7 +103,7 @@ type Transaction struct {
 	ContactID        *id.ID       `json:"contactId"`
 	Contact          *contact.Ref `json:"contact" doc:"Vendor or owner."`
 	Payment          *Payment     `json:"payment" doc:"When and from where a bill was paid; null for a bill that is open or was paid at once."`
-	PaidStatus       PaidStatus   `json:"paidStatus" doc:"unpaid for a bill without a payment, and for a bill or payout when a payment provider did not move the money, gave it back or does not answer for it; underpaid for a payout when a part came back. A payment pays a bill in full."`
+	PaidStatus       PaidStatus   `json:"paidStatus" doc:"unpaid without a payment, and when a provider did not move the money, gave it back or does not answer; underpaid when a part of a payout came back."`
 	Total            money.Cents  `json:"total" doc:"Cents that move through the account: into it for a deposit, out of it otherwise."`
 	AttachmentIDs    []id.ID      `json:"attachmentIds"`
 	ConnectionID     *id.ID       `json:"connectionId" doc:"The connection that it came over; null for none."`
@@ -126,7 +126,7 @@ type Transaction struct {
 // Issue is something about a transaction that a person should look at: money that did not arrive, or a date that
 // may be a slip.
 type Issue struct {
-	Code     string           `json:"code" enum:"paymentFailed,paymentCanceled,paymentReturned,paymentUnknown,paymentGivenUp,paymentAwaitingApproval,dateFarAhead,insufficientOwnerFunds" doc:"insufficientOwnerFunds: in the answer to a bill paid by hand, its owners had less than they bear. dateFarAhead: money moves or is booked more than a year from today. paymentAwaitingApproval: a second person has to approve it. paymentUnknown: the provider has not answered for it; it is asked, and the payment is sent again under its key, for a day. paymentGivenUp: not any more, a person decides."`
+	Code     string           `json:"code" enum:"paymentFailed,paymentCanceled,paymentReturned,paymentUnknown,paymentGivenUp,paymentAwaitingApproval,dateFarAhead,insufficientOwnerFunds" doc:"insufficientOwnerFunds: owners had less than they bear of a bill paid by hand. dateFarAhead: more than a year from today. paymentAwaitingApproval: a second person has to approve it. paymentUnknown: the provider has not answered; it is asked for a day. paymentGivenUp: a person decides."`
 	Severity finding.Severity `json:"severity"`
 	Context  IssueContext     `json:"context"`
 }

@@ -15,7 +15,7 @@ import (
 // Suggestion is an open record with sets of transactions that add up to it.
 type Suggestion struct {
 	BankRecord SuggestedRecord `json:"bankRecord" doc:"The open record."`
-	Result     match.Result    `json:"result" doc:"unique: there is one explanation, and no other record wants any of it; ambiguous: there are several, or one that is wanted elsewhere; none: there is none within the bounds; unknown: the search was cut before it could tell."`
+	Result     match.Result    `json:"result" doc:"unique: one explanation, wanted nowhere else; ambiguous: several, or one that is wanted elsewhere; none within the bounds; unknown: the search was cut."`
 	Reason     *match.Reason   `json:"reason" doc:"What the sets rest on: key: the bank printed references or confirmation codes; oneToOne: a transaction of the amount; set: several of one channel. Null without sets."`
 	Sets       []SuggestedSet  `json:"sets" doc:"The one of a unique result, else the first five: the nearest in time first."`
 	Contested  bool            `json:"contested" doc:"Whether another open record wants a transaction of the sets, too."`

@@ -44,7 +44,7 @@ func (RunOutcome) Enum() []string {
 // RunItem is the outcome of a run, or of a dry run, for one record.
 type RunItem struct {
 	BankRecordID  id.ID      `json:"bankRecordId"`
-	Outcome       RunOutcome `json:"outcome" doc:"applied: a transaction was booked and reconciled with the record; failed: nothing was, for the reason; skipped: it is left to a person, because transactions match it (transactionMatches) or it can be there twice (openDuplicate); undone: it was taken back."`
+	Outcome       RunOutcome `json:"outcome" doc:"applied: a transaction was booked and reconciled; failed: nothing was, for the reason; skipped: left to a person (transactionMatches, openDuplicate); undone: taken back."`
 	Reason        *string    `json:"reason" doc:"Why nothing was booked, or why it could not be undone; null when there is no reason."`
 	TransactionID *id.ID     `json:"transactionId" doc:"Null when there is none."`
 	Version       int        `json:"version" doc:"The version of the rule that decided."`

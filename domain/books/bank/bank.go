@@ -122,6 +122,6 @@ type Record struct {
 	UpdatedAt         day.Instant     `json:"updatedAt"`
 
 	MatchingTransactions []Transaction `json:"matchingTransactions,omitzero" db:"-" doc:"Transactions that would make up what is open of the record, the nearest in time first, at most 25. In lists only on request."`
-	Duplicates           []Duplicate   `json:"duplicates,omitzero" db:"-" doc:"Movements of the account with the amount that are perhaps the same one: from another source and at most 3 days away, or from the same source in another request, word for word and without a reference. None once one of the two is excluded, or both are reconciled. Bank rules leave such records to a person. In lists only on request."`
+	Duplicates           []Duplicate   `json:"duplicates,omitzero" db:"-" doc:"Movements that are perhaps the same one: of the amount, from another source at most 3 days away, or from the same source word for word in another request. None once one is excluded or both are reconciled. In lists only on request."`
 	MatchingRules        []RuleRef     `json:"matchingRules,omitzero" db:"-" doc:"Active bank rules that the record meets. In lists only on request."`
 }

@@ -123,7 +123,7 @@ type ImpactedReservations struct {
 	SourceCount         int64 `json:"sourceCount" doc:"Reservations of the source, or that were entered here and that the target has, on or after the day, which become inactive."`
 	TargetCount         int64 `json:"targetCount" doc:"Reservations of the target on or after the day."`
 	JournalRefreshCount int64 `json:"journalRefreshCount" doc:"Reservations whose journals are derived again."`
-	LockedCount         int64 `json:"lockedCount" doc:"Reservations that would leave the books, or come to other dates that change an entry, although a statement or closed books hold their entries or these dates, a pair once; 0 or the cutover is refused."`
+	LockedCount         int64 `json:"lockedCount" doc:"Reservations that would leave the books or change entries although a lock holds them, a pair once; 0 or the cutover is refused."`
 }
 
 // ListingContinuity counts what becomes of the listings of the target.
@@ -180,7 +180,7 @@ type Impact struct {
 	ImpactedReservations  ImpactedReservations `json:"impactedReservations" doc:"Reservations that leave the books or come into them."`
 	ListingContinuity     ListingContinuity    `json:"listingContinuity" doc:"What becomes of the listings of the target."`
 	UnmatchedReservations []Unmatched          `json:"unmatchedReservations" doc:"Lines that name them are detached."`
-	ReservationPairs      []ReservationPair    `json:"reservationPairs" doc:"Stays that both systems have with other days, statuses, amounts or accounting dates, and those that were entered here and that the target has: that of the target gives its days to both, unless people have said other ones."`
+	ReservationPairs      []ReservationPair    `json:"reservationPairs" doc:"Stays of both systems that differ in days, status, amounts or accounting dates, and those entered here that the target has. The target's gives its days to both, unless people have said other ones."`
 }
 
 // Preview says how a cutover would change the team.

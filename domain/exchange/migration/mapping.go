@@ -72,7 +72,7 @@ type SkippedStatement struct {
 	EndAt      day.Day    `json:"endAt"`
 	BalanceEnd int64      `json:"balanceEnd" doc:"Cents."`
 	Currency   string     `json:"currency"`
-	Reason     SkipReason `json:"reason" doc:"noOwnershipPeriod: no ownership period has all of its days; noMembers: it has payouts and nobody owns the listing; payeeNotMember: a payout went to somebody who is no owner then; overlap: another statement of the listing has days of it."`
+	Reason     SkipReason `json:"reason" doc:"noOwnershipPeriod: none has all of its days; noMembers: it has payouts and no owner; payeeNotMember: a payout went to no owner of then; overlap: another statement has days of it."`
 }
 
 // SkipReason says why a statement is left out.

@@ -32,7 +32,7 @@ type HistoricalImport struct {
 	SourceTenantID  id.ID            `json:"sourceTenantId"`
 	TargetTenantID  id.ID            `json:"targetTenantId"`
 	AccountMappings []AccountMapping `json:"accountMappings,omitempty" maxItems:"5000" doc:"Accounts other than those of the last import or those that are suggested."`
-	OpeningBalances bool             `json:"openingBalances,omitempty" doc:"Also gives each listing without an opening balance the last imported balance as such, in each currency and for each member, so that its first live statement goes on from it. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch)."`
+	OpeningBalances bool             `json:"openingBalances,omitempty" doc:"Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch)."`
 }
 
 // AccountMapping says which account the lines of a legacy account go to.

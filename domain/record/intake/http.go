@@ -31,7 +31,7 @@ func endpoints() []api.Endpoint {
 		}, get),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/syncs/{id}/items", ID: "listSyncItems", Tag: tag, Summary: "List what became of the records of a sync",
-			Doc:    "One row for each record that the sync has seen and that had changed, in the order in which they came; counts has the others, too. Rows are kept for twelve months.",
+			Doc:    "One row for each record that had changed, in the order in which they came; counts has the others, too. Rows are kept for twelve months.",
 			Scopes: []string{"connections:read"},
 		}, listItems),
 		api.Write(api.Endpoint{

@@ -63,7 +63,7 @@ type Email struct {
 	ContactID id.ID        `json:"contactId"`
 	To        *string      `json:"to" doc:"The address that it goes to; fixed when it is queued. Null of one that is notSent."`
 	Status    Status       `json:"status"`
-	Failure   *Failure     `json:"failure" doc:"refused: the mail server does not take it; undeliverable: not reached for a day; withdrawn: the owner may not open the statement any more; emailMissing: the owner had no address. Null unless failed or notSent."`
+	Failure   *Failure     `json:"failure" doc:"refused by the mail server; undeliverable for a day; withdrawn: the owner may not open it any more; emailMissing: there was no address. Null unless failed or notSent."`
 	CreatedAt day.Instant  `json:"createdAt"`
 	SentAt    *day.Instant `json:"sentAt"`
 }

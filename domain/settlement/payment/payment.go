@@ -68,7 +68,7 @@ type Payment struct {
 	Issues                 []Issue          `json:"issues"`
 	CreatedAt              day.Instant      `json:"createdAt"`
 	SentAt                 *day.Instant     `json:"sentAt" doc:"When it was first about to be sent."`
-	UnknownSince           *day.Instant     `json:"unknownSince" doc:"Since when an attempt has ended without the provider's word on it, or the provider does not know what it took; null while its state is known. The service goes on asking, and sends it again under its key, for a day."`
+	UnknownSince           *day.Instant     `json:"unknownSince" doc:"Since when the provider's word is missing; null while the state is known. It is asked, and the payment sent again under its key, for a day."`
 	SettledAt              *day.Instant     `json:"settledAt" doc:"When it last became paid, failed, canceled or returned."`
 	RecoveredAt            *day.Instant     `json:"recoveredAt" doc:"When it was put away, so that its transaction can be paid again."`
 	UpdatedAt              day.Instant      `json:"updatedAt"`

@@ -177,7 +177,7 @@ func (PaymentStatus) Enum() []string {
 // currency add up to the amount that is open in all.
 type Payment struct {
 	Expected       money.Cents   `json:"expected" doc:"The available balance; negative when the owners owe it. With payouts in it that did not arrive."`
-	Received       money.Cents   `json:"received" doc:"What payouts after the end of the statement have brought of it, the oldest balance first, whatever statement they name. Without payouts that a provider refused, gave back or does not answer for: those are issues, and can be paid again once they were put away."`
+	Received       money.Cents   `json:"received" doc:"What payouts after the end of the statement have brought of it, the oldest balance first. Without those that a provider refused, gave back or does not answer for: they are issues."`
 	Offset         money.Cents   `json:"offset" doc:"What later published statements have set off against it: a loss, or income against what was owed."`
 	BroughtForward money.Cents   `json:"broughtForward" doc:"What of it is still open on earlier statements, and is shown there."`
 	Open           money.Cents   `json:"open" doc:"The unpaid part of the amount that this statement added: expected less received, offset and brought forward. Over the statements of an ownership period and currency it adds up to all that is open."`
