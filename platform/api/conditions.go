@@ -175,48 +175,6 @@ func conditionsName(status int, conditions []*apierr.Error) string {
 	return name
 }
 
-// conditionsOrder returns the order in which conditions of several statuses are checked. Conditions of one status are
-// listed with its answer in their order, so they are named here only if the status occurs several times.
-func conditionsOrder(conditions []*apierr.Error) string {
-	type run struct {
-		status int
-		labels []string
-	}
-
-	var runs []run
-
-	times := map[int]int{}
-
-	// Join neighbours of the same status.
-	for _, c := range conditions {
-		status := conditionStatus(c)
-		if len(runs) == 0 || runs[len(runs)-1].status != status {
-			runs = append(runs, run{status: status})
-			times[status]++
-		}
-
-		last := &runs[len(runs)-1]
-		if label := "`" + conditionLabel(c) + "`"; !slices.Contains(last.labels, label) {
-			last.labels = append(last.labels, label)
-		}
-	}
-
-	if len(runs) < 2 {
-		return ""
-	}
-
-	// A status that occurs more than once needs its labels, to say which is checked when.
-	parts := make([]string, len(runs))
-	for i, r := range runs {
-		parts[i] = strconv.Itoa(r.status)
-		if times[r.status] > 1 {
-			parts[i] += " (" + strings.Join(r.labels, ", ") + ")"
-		}
-	}
-
-	return "Order of failures: " + strings.Join(parts, ", ") + "."
-}
-
 var (
 	requestIDHeader = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString}, Description: "Names the request in the service's log: the header of the same name of the request, or a new identifier."}
 	allowHeader     = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString}, Description: "The methods of the path, separated by commas."}
@@ -274,10 +232,5 @@ func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma
 
 		r.Extensions = map[string]any{namedBy: name}
 		op.Responses[strconv.Itoa(status)] = r
-	}
-
-	// Descriptions with a list of failures of their own have their order already.
-	if !strings.Contains(op.Description, "Failures in order") {
-		op.Description = strings.TrimSpace(op.Description + " " + conditionsOrder(e.Errors.Conditions()))
 	}
 }

@@ -326,51 +326,33 @@ func TestNullIn30StandsWithItsType(t *testing.T) {
 	}
 }
 
-// An operation gives the order of its failures where their answers do not: the answer of a status lists its failures
-// in their order.
-func TestOrderOfFailures(t *testing.T) {
+// An answer lists the conditions of its status in the order in which they are checked.
+func TestAnswersListTheirConditions(t *testing.T) {
 	t.Parallel()
 
-	broken, gone := apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountInUse, "It is in use"), apierr.New(apierr.CodeConflict, "", "It is gone")
-	late := apierr.New(apierr.CodeBadRequest, apierr.ReasonAlreadyPaid, "It is late")
-
+	broken, late := apierr.New(apierr.CodeBadRequest, apierr.ReasonAccountInUse, "It is in use"), apierr.New(apierr.CodeBadRequest, apierr.ReasonAlreadyPaid, "It is late")
 	answer := func(context.Context, *db.DB, db.Scope, *api.None) (*api.None, error) { return &api.None{}, nil }
-	for _, c := range []struct {
-		doc    string
-		errors apierr.List
-		want   string
-	}{
-		{"Does it.", nil, "Does it."},
-		{"Does it.", apierr.List{broken, late}, "Does it."},
-		{"Does it.", apierr.List{gone, broken, late}, "Does it. Order of failures: 409, 400."},
-		{"", apierr.List{broken, gone, late}, "Order of failures: 400 (`accountInUse`), 409, 400 (`alreadyPaid`)."},
-		{"Failures in order: 409; 400.", apierr.List{gone, broken}, "Failures in order: 409; 400."},
-	} {
-		d, err := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler)}, []api.Endpoint{
-			api.External(api.Endpoint{Method: http.MethodPost, Path: "/one", ID: "one", Public: true, Doc: c.doc, Errors: c.errors}, answer),
-		}).OpenAPI()
-		if err != nil {
-			t.Fatal(err)
-		}
 
-		var root struct {
-			Paths map[string]map[string]struct {
-				Description string
-				Responses   map[string]struct{ Description string }
-			}
-		}
-		if err := json.Unmarshal(d.JSON, &root); err != nil {
-			t.Fatal(err)
-		}
+	d, err := api.NewServer(api.Config{Log: slog.New(slog.DiscardHandler)}, []api.Endpoint{
+		api.External(api.Endpoint{Method: http.MethodPost, Path: "/one", ID: "one", Public: true, Doc: "Does it.", Errors: apierr.List{broken, late}}, answer),
+	}).OpenAPI()
+	if err != nil {
+		t.Fatal(err)
+	}
 
-		one := root.Paths["/one"]["post"]
-		if one.Description != c.want {
-			t.Errorf("%q, want %q", one.Description, c.want)
+	var root struct {
+		Paths map[string]map[string]struct {
+			Description string
+			Responses   map[string]struct{ Description string }
 		}
+	}
+	if err := json.Unmarshal(d.JSON, &root); err != nil {
+		t.Fatal(err)
+	}
 
-		if told := one.Responses["400"].Description; slices.Contains(c.errors, apierr.Listed(late)) && !strings.Contains(told, "`accountInUse`: It is in use. `alreadyPaid`: It is late.") {
-			t.Errorf("%q: 400 says %q", c.want, told)
-		}
+	one := root.Paths["/one"]["post"]
+	if says := one.Responses["400"].Description; one.Description != "Does it." || !strings.Contains(says, "`accountInUse`: It is in use. `alreadyPaid`: It is late.") {
+		t.Errorf("it is described as %q, 400 says %q", one.Description, says)
 	}
 }
 
