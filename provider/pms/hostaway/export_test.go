@@ -31,3 +31,6 @@ func Read(body []byte) ([]pms.Reservation, []pms.Unreadable, error) {
 
 	return rows, unreadable, err
 }
+
+// Records are the types that records are decoded into, by what the guide calls them.
+var Records = map[string]any{"listing": wireListing{}, "reservation": wireReservation{}, "charge": wireCharge{}}

@@ -15,3 +15,6 @@ func Read(body []byte) ([]pms.Reservation, []pms.Unreadable, error) {
 
 	return pms.ReadRows(l.Items, rowID, readBooking)
 }
+
+// Records are the types that records are decoded into, by what the guide calls them.
+var Records = map[string]any{"property": wireListing{}, "booking": wireBooking{}}

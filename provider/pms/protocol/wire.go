@@ -402,7 +402,9 @@ func (w *wireReservation) readMoney(out *pms.Reservation, currency money.Currenc
 // retain makes the lines of a canceled stay what is kept of it. Lines that say so themselves count whatever its total is; of others a total
 // of nothing says that they do not.
 func retain(out *pms.Reservation) {
-	says := func(l pms.Line) bool { return l.Type == pms.Retained || l.Type == pms.RetainedTax || l.Type == pms.RetainedDeposit }
+	says := func(l pms.Line) bool {
+		return l.Type == pms.Retained || l.Type == pms.RetainedTax || l.Type == pms.RetainedDeposit
+	}
 
 	switch {
 	case slices.ContainsFunc(out.Lines, says):

@@ -69,7 +69,7 @@ type Server struct {
 	listings     []Object
 	reservations []*row // in ascending order of their changes
 	byID         map[string]*row
-	charges      map[string][]Object // payments of guests by reservation
+	charges      map[string][]Object       // payments of guests by reservation
 	calendar     map[string]map[string]Day // days by listing that are not as they are by themselves
 	hooks        []Hook
 	messages     []Message
