@@ -42,6 +42,7 @@ type Config struct {
 	ProviderTimeout time.Duration     `name:"provider-timeout" env:"STAYLEDGER_PROVIDER_TIMEOUT" default:"25s" help:"How long a payment provider may take to answer, at most 25s."`
 	OAuthClients    map[string]string `name:"oauth-clients" env:"STAYLEDGER_OAUTH_CLIENTS" help:"Own registrations at apps to which account holders give access, as app=id:secret, such as ownerrez=c_1:s_2."`
 	OAuthAddresses  map[string]string `name:"oauth-addresses" env:"STAYLEDGER_OAUTH_ADDRESSES" help:"Where such an app is when it is not the vendor itself, as app=https://address."`
+	AppMessages     map[string]string `name:"app-messages" env:"STAYLEDGER_APP_MESSAGES" help:"Name and password with which an app sends the messages of all its accounts to /pms-messages/apps/{app}, as app=name:password."`
 	SMTPURL         string            `name:"smtp-url" env:"STAYLEDGER_SMTP_URL" help:"Mail server, such as smtp://user:password@mail.example.com:587; messages become files in the data folder when empty."`
 	MailFrom        string            `name:"mail-from" env:"STAYLEDGER_MAIL_FROM" help:"Address that messages come from, such as statements@example.com."`
 	OTLPEndpoint    string            `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" help:"Collector of OpenTelemetry traces, such as http://127.0.0.1:4318; v1/traces is added. None when empty."`

@@ -37,5 +37,12 @@ func (c *Config) openSystems(box *seal.Box) (*pms.Systems, error) {
 		}
 	}
 
+	for _, name := range slices.Sorted(maps.Keys(c.AppMessages)) {
+		user, password, _ := strings.Cut(c.AppMessages[name], ":")
+		if err := systems.TakeMessages(connection.AppID(name), user, password); err != nil {
+			return nil, fmt.Errorf("--app-messages: %w", err)
+		}
+	}
+
 	return systems, nil
 }

@@ -27,16 +27,16 @@ func (r *Reservation) channelTaxes() (sum money.Cents) {
 	return sum
 }
 
-// Difference returns what the lines lack of the stated total; 0 without one. Systems differ in whether a total has the taxes that the channel
-// pays, so it may have them.
+// Difference returns what the lines lack of the stated total; 0 without one. Where it is not known whether the total has the taxes that the
+// channel pays, the smaller difference counts.
 func (r *Reservation) Difference() money.Cents {
 	if r.Total == nil {
 		return 0
 	}
 
 	out := *r.Total - r.Owed()
-	if out == r.channelTaxes() {
-		return 0
+	if less := out - r.channelTaxes(); !r.IsTotalOwed && max(less, -less) < max(out, -out) {
+		return less
 	}
 
 	return out

@@ -173,7 +173,9 @@ type Reservation struct {
 	// Total is what the system says that the guest pays; nil if it does not say. The lines without taxes that the channel pays should add up
 	// to it.
 	Total *money.Cents
-	Lines []Line
+	// IsTotalOwed says that the total is known to be without these taxes.
+	IsTotalOwed bool
+	Lines       []Line
 	// ChannelFee is the commission that the channel keeps, and ProcessingFee what the payment costs; nil if the system
 	// does not say. Neither is paid by the guest.
 	ChannelFee, ProcessingFee *money.Cents
@@ -238,6 +240,8 @@ type Line struct {
 
 // Event is what a message of a system names: records to look at. The content of messages is not believed.
 type Event struct {
+	// AccountID is the account that it is about, of a message that an app gets for all of its accounts; empty otherwise.
+	AccountID string
 	// ReservationIDs are reservations that have changed.
 	ReservationIDs []string
 	// Listings says that some listing has changed.

@@ -113,6 +113,8 @@ func startCrossing(t *testing.T) *crossing {
 
 	c := &crossing{rental: newRental(t, &hostawaySystem, rentalSize{listings: lighthouse - 1, stays: lighthouseStay - 1, owned: 3}), paid: map[int]int64{}, ids: map[string]int{}}
 	c.step("team")
+	c.post("/reservations/line-mappings", object{"lineType": "difference", "accountId": c.accounts["4020"], "party": "owners"}).want(201)
+	c.isExplained = true
 	c.connect()
 	c.sync("full")
 

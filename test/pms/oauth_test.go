@@ -55,6 +55,10 @@ func newConsent(t *testing.T) *consent {
 		if err := o.Systems.Register("ownerrez", pms.Registration{ID: "c_ours", Secret: "s_ours", Address: server.URL}); err != nil {
 			t.Fatal(err)
 		}
+
+		if err := o.Systems.TakeMessages("ownerrez", "ours", appPassword); err != nil {
+			t.Fatal(err)
+		}
 	})
 
 	return c

@@ -79,7 +79,8 @@ var known = []app{
 		register: func(r Registration, o Options) (pms.Grants, error) {
 			return ownerrez.NewApp(r.ID, r.Secret, r.Address, o.client())
 		},
-		message: ownerrez.ReadMessage,
+		message:    ownerrez.ReadMessage,
+		appMessage: ownerrez.ReadAppMessage,
 	},
 }
 

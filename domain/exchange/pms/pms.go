@@ -54,6 +54,9 @@ type app struct {
 	register func(r Registration, o Options) (pms.Grants, error)
 	// message reads a message of the system that is signed with a secret; nil for a system that sends none.
 	message func(secret string, h http.Header, body []byte, now time.Time) (*pms.Event, error)
+	// appMessage reads a message that comes for all accounts that have given access to us, with a name and a password that the operator has
+	// set at the system; nil for a system without such messages.
+	appMessage func(name, password string, h http.Header, body []byte) (*pms.Event, error)
 }
 
 // find returns a system, nil for an app that is none.
@@ -74,11 +77,13 @@ type Systems struct {
 	box        *seal.Box
 	options    Options
 	registered map[connection.AppID]pms.Grants
+	// messages are the names and passwords of messages that come for all accounts of an app.
+	messages map[connection.AppID]login
 }
 
 // New returns the systems, with credentials that the box has sealed.
 func New(box *seal.Box, o Options) *Systems {
-	return &Systems{box: box, options: o, registered: map[connection.AppID]pms.Grants{}}
+	return &Systems{box: box, options: o, registered: map[connection.AppID]pms.Grants{}, messages: map[connection.AppID]login{}}
 }
 
 // Register lets account holders at a system give access to us. It fails for a system where they cannot, and for a

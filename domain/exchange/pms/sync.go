@@ -63,6 +63,13 @@ func (s *Systems) Part() parts.Part {
 					"A message is a hint only: what it names is read from the system. Fails with 401 for an unknown connection and for a message that is " +
 					"not to be believed.",
 			}, s.takeMessage),
+			api.External(api.Endpoint{
+				Method: http.MethodPost, Path: messagePath + "apps/{appId}", ID: "takePMSAppMessage", Tag: tag,
+				Summary: "Take a message of a property-management system about one of its accounts",
+				Errors:  apierr.List{errMessage}, Public: true, Selection: api.NoTeam, Status: http.StatusNoContent,
+				Also: map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Envelope]()},
+				Doc:  "For systems that send the messages of all accounts to one address, with the name and password that the operator has set there.",
+			}, s.takeAppMessage),
 		},
 		Tables: parts.Owns("listing_connection", "connection_token"), Every: periodicTasks(),
 	}

@@ -81,7 +81,7 @@ const (
 		listApps listConnections createConnection finishConnectionAuthorization extractFromConnection
 		completeConnectionAuthorization startConnectionAuthorization applyCutover getCutoverMappings previewCutover
 		deleteConnection getConnection updateConnection connectConnection getListingMappings setListingMappings
-		syncConnection takePMSMessage
+		syncConnection takePMSAppMessage takePMSMessage
 		listContacts createContact batchContacts exportContactsCSV queueContactsCSV deleteContact getContact
 		updateContact mergeContact listPaymentMethods addAchPaymentMethod deletePaymentMethod getPaymentMethod
 		updatePaymentMethod releasePaymentMethod listPaymentMethodChanges

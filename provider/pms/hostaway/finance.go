@@ -224,17 +224,19 @@ func (w *wireAmount) lineType() pms.LineType {
 	}
 }
 
-// settle returns the lines and what they should add up to, of a stay for which the system states a total. Whether a field is in the total
+// settle returns the lines and what they should add up to without taxes that the channel pays, of a stay for which the system states a total. Whether a field is in the total
 // the fields do not say reliably, so the total itself decides: it has all of them, or those that say so.
 func (f *finance) settle(total money.Cents) ([]pms.Line, money.Cents) {
 	var lines []pms.Line
 
-	var all, included, taxes money.Cents
+	var all, included, taxes, includedTaxes money.Cents
 
 	for _, l := range f.lines {
 		lines = append(lines, l.Line)
 
 		switch {
+		case !l.IsOwed() && l.isIncluded:
+			taxes, includedTaxes = taxes+l.Amount, includedTaxes+l.Amount
 		case !l.IsOwed():
 			taxes += l.Amount
 		case l.isIncluded:
@@ -245,7 +247,9 @@ func (f *finance) settle(total money.Cents) ([]pms.Line, money.Cents) {
 	}
 
 	switch {
-	case total == all, total == all+taxes:
+	case total == all:
+	case total == all+taxes:
+		total = all
 	case f.hasTotal && total == included:
 		// What a total of the channel has not it does not pay out either: taxes it remits, and the rest the guest pays besides.
 		for i := range lines {
@@ -257,8 +261,10 @@ func (f *finance) settle(total money.Cents) ([]pms.Line, money.Cents) {
 				total += l.Amount
 			}
 		}
-	case !f.hasTotal:
-		total += all - included
+	case f.hasTotal:
+		total -= includedTaxes
+	default:
+		total += all - included - includedTaxes
 	}
 
 	for _, l := range f.beyond {

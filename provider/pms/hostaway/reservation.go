@@ -318,7 +318,7 @@ func (a *amounts) charge(out *stay, f *finance) {
 	}
 
 	lines, total := f.settle(*a.total)
-	out.Lines, out.Total = lines, &total
+	out.Lines, out.Total, out.IsTotalOwed = lines, &total, true
 	out.Lines = append(out.Lines, explain(out.Difference(), lines, a.facts)...)
 }
 

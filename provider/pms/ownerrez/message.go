@@ -25,15 +25,32 @@ func ReadMessage(secret string, h http.Header, body []byte, _ time.Time) (*pms.E
 		return nil, &pms.SettingsError{Field: "secret", Problem: "has fewer than 16 bytes"}
 	}
 
+	return readMessage(secret, secret, h, body)
+}
+
+// ReadAppMessage reads a message that an app gets for all accounts that have given access to it, with the name and password that the app
+// has set at the system. The event has the account. It fails with ErrMessage.
+func ReadAppMessage(name, password string, h http.Header, body []byte) (*pms.Event, error) {
+	out, err := readMessage(name, password, h, body)
+	if err == nil && out.AccountID == "" {
+		return nil, ErrMessage
+	}
+
+	return out, err
+}
+
+// readMessage reads a message with a name and a password.
+func readMessage(user, secret string, h http.Header, body []byte) (*pms.Event, error) {
 	// First the password: nothing of the message is read before it is known to be right.
 	r := http.Request{Header: h}
 
 	name, password, has := r.BasicAuth()
-	if !has || !isEqual(name, secret) || !isEqual(password, secret) {
+	if !has || !isEqual(name, user) || !isEqual(password, secret) {
 		return nil, ErrMessage
 	}
 
 	var w struct {
+		UserID     text `json:"user_id"`
 		Action     text `json:"action"`
 		EntityType text `json:"entity_type"`
 		EntityID   text `json:"entity_id"`
@@ -42,19 +59,22 @@ func ReadMessage(secret string, h http.Header, body []byte, _ time.Time) (*pms.E
 		return nil, ErrMessage
 	}
 
+	out := &pms.Event{AccountID: string(w.UserID)}
+
 	switch {
 	case word(w.Action) == "applicationauthorizationrevoked":
-		return &pms.Event{Revoked: true}, nil
+		out.Revoked = true
 	case word(w.EntityType) == "property":
-		return &pms.Event{Listings: true}, nil
+		out.Listings = true
 	case word(w.EntityType) != "booking":
 		// Others, such as those of guests and tests, say nothing that is read here.
-		return &pms.Event{}, nil
 	case !isID(string(w.EntityID)):
 		return nil, ErrMessage
+	default:
+		out.ReservationIDs = []string{string(w.EntityID)}
 	}
 
-	return &pms.Event{ReservationIDs: []string{string(w.EntityID)}}, nil
+	return out, nil
 }
 
 // isEqual compares texts in a time that does not depend on where they differ, nor on their lengths.

@@ -35,7 +35,7 @@ func TestMessagesAreHintsWithAPassword(t *testing.T) {
 
 	w.AddHook(sandbox.Hook{URL: receiver.URL, User: secret, Password: secret})
 
-	booking := &pms.Event{ReservationIDs: []string{"5"}}
+	booking := &pms.Event{AccountID: "77", ReservationIDs: []string{"5"}}
 	set := func() { w.SetBooking(stay(5, nil)) }
 
 	// One after the other, each with its own fault.
@@ -49,10 +49,10 @@ func TestMessagesAreHintsWithAPassword(t *testing.T) {
 		"another password":        {do: set, fault: sandbox.Forged},
 		"no password":             {do: set, fault: sandbox.Unsigned},
 		"a booking is deleted":    {do: func() { w.Fire("entity_delete", "booking", "5") }, want: booking},
-		"a listing changes":       {do: func() { w.Fire("entity_update", "property", "40001") }, want: &pms.Event{Listings: true}},
-		"a guest changes":         {do: func() { w.Fire("entity_create", "guest", "9") }, want: &pms.Event{}},
-		"a test":                  {do: func() { w.Fire("webhook_test", "", "") }, want: &pms.Event{}},
-		"access is taken back":    {do: func() { w.Fire("application_authorization_revoked", "", "") }, want: &pms.Event{Revoked: true}},
+		"a listing changes":       {do: func() { w.Fire("entity_update", "property", "40001") }, want: &pms.Event{AccountID: "77", Listings: true}},
+		"a guest changes":         {do: func() { w.Fire("entity_create", "guest", "9") }, want: &pms.Event{AccountID: "77"}},
+		"a test":                  {do: func() { w.Fire("webhook_test", "", "") }, want: &pms.Event{AccountID: "77"}},
+		"access is taken back":    {do: func() { w.Fire("application_authorization_revoked", "", "") }, want: &pms.Event{AccountID: "77", Revoked: true}},
 	} {
 		if c.fault != "" {
 			w.Break(sandbox.Fault{Mode: c.fault, On: sandbox.OnMessage, Times: 1})
