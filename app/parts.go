@@ -12,6 +12,7 @@ import (
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/banking/accountconnection"
+	"stayledger/domain/banking/channelpayout"
 	"stayledger/domain/banking/reconciliation"
 	"stayledger/domain/banking/rule"
 	"stayledger/domain/books/account"
@@ -107,7 +108,7 @@ func Parts(o External, c Config) parts.Part {
 		operation.Part(c.KeepOperations),
 		intake.Part(intake.Config{
 			Open: o.Sources, Refused: connection.RequireReconnect, MakeFile: o.Systems.Extracts(o.Store),
-			Kinds: []intake.Kind{pms.Listings(&listingDoor), contact.Intake(o.Box), stayDoor, bank.Intake(rule.OfBank)},
+			Kinds: []intake.Kind{pms.Listings(&listingDoor), contact.Intake(o.Box), stayDoor, bank.Intake(rule.OfBank), channelpayout.Intake()},
 		}),
 		account.Part(journals),
 		contact.Part(o.Box),
@@ -138,6 +139,7 @@ func Parts(o External, c Config) parts.Part {
 		bank.Part(rule.OfBank),
 		rule.Part(),
 		accountconnection.Part(),
+		channelpayout.Part(),
 		reconciliation.Part(),
 		layout.Part(),
 		statement.Part(links),

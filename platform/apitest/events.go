@@ -32,6 +32,8 @@ var records = map[string]record{
 	"account_category":          {entity: "category", id: "id"},
 	"account_connection":        {entity: "account-connection", id: "id"},
 	"account_excluded_record":   {entity: "bank-record", id: "bank_record_id"},
+	"channel_payout":            {entity: "channel-payout", id: "id"},
+	"channel_payout_member":     {entity: "channel-payout", id: "payout_id"},
 	"bank_reconciliation":       {entity: "bank-record", id: "bank_record_id"},
 	"bank_record":               {entity: "bank-record", id: "id", unshown: "made"}, // added up from its reconciliation, which has events
 	"bank_rule":                 {entity: "bank-rule", id: "id"},

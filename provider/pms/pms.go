@@ -31,6 +31,12 @@ type Client interface {
 	Lookup(ctx context.Context, ids []string) ([]Reservation, []Unreadable, error)
 }
 
+// Payer is a client of a system that knows what channels have paid out.
+type Payer interface {
+	// Payouts gives a page of payouts; the bounds of the query are those of their days. A system that has none gives an empty page.
+	Payouts(ctx context.Context, q *Query) (*PayoutPage, error)
+}
+
 // Hooks is a client of a system that sends messages about what has changed.
 type Hooks interface {
 	// Subscribe has messages sent to an address, signed with the secret. It replaces what was subscribed before.
@@ -110,6 +116,38 @@ type ReservationPage struct {
 	Mark string
 	// Complete says that the pages of this reading have every reservation with a night within the bounds of the query.
 	Complete bool
+}
+
+// PayoutPage is a page of payouts.
+type PayoutPage struct {
+	Payouts    []Payout
+	Unreadable []Unreadable
+	// Next continues; empty after the last page.
+	Next string
+	// Mark is the Since of the next reading, as of reservations.
+	Mark string
+	// Complete says that the pages of this reading have every payout.
+	Complete bool
+}
+
+// Payout is a sum that a channel has paid out. Everything but ID is zero for one that is Gone.
+type Payout struct {
+	ID        string
+	Gone      bool
+	Channel   string
+	Reference string // by which the bank shows it
+	Day       day.Day
+	Currency  string
+	Amount    money.Cents
+	Members   []PayoutMember
+	ChangedAt time.Time
+}
+
+// PayoutMember is a part of a payout: gross less fees. Taxes are the part of gross that the host has to remit.
+type PayoutMember struct {
+	// ReservationID is the stay at the system, empty for none; Code is that of the channel.
+	ReservationID, Code, Description string
+	Gross, Fees, Taxes               money.Cents
 }
 
 // Listing is a place that is let.

@@ -34,6 +34,7 @@ var known = []app{
 			return client, fieldError(err)
 		},
 		message: protocol.ReadMessage,
+		pays:    true,
 	},
 	{
 		App: connection.App{

@@ -50,6 +50,8 @@ type app struct {
 	// open makes a client. It fails with a connection.FieldError for settings that the client does not take.
 	// The registration is nil if there is none.
 	open func(a connection.Access, o Options, tokens pms.Tokens, registered pms.Grants) (pms.Client, error)
+	// pays says that its client is a pms.Payer.
+	pays bool
 	// register makes our registration at the system; nil for a system where account holders cannot give access.
 	register func(r Registration, o Options) (pms.Grants, error)
 	// message reads a message of the system that is signed with a secret; nil for a system that sends none.
@@ -131,7 +133,7 @@ func (s *Systems) Apps() connection.Apps {
 			return err
 		}
 		out[i].OAuth = s.oauth(k.ID)
-		out[i].Kinds = (*source)(nil).Kinds()
+		out[i].Kinds = kinds(k.pays)
 		out[i].Extractors = infos()
 		out[i].Check = s.check
 		out[i].Connected = s.readListings

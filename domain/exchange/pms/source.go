@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"stayledger/domain/banking/channelpayout"
 	"stayledger/domain/record/intake"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/day"
@@ -21,6 +22,7 @@ import (
 const (
 	listingKind     = "listing"
 	reservationKind = "reservation"
+	payoutKind      = channelpayout.KindName
 )
 
 // source gives the records of a system to syncs.
@@ -119,12 +121,28 @@ func loadZones(ctx context.Context, tx *db.Tx, connection id.ID) (zones, error) 
 }
 
 // Kinds lists the kinds, listings first: reservations name them.
-func (*source) Kinds() []string { return []string{listingKind, reservationKind} }
+func (s *source) Kinds() []string {
+	_, pays := s.client.(pms.Payer)
+	return kinds(pays)
+}
+
+// kinds lists the kinds of records of a system, which may know what channels have paid out.
+func kinds(pays bool) []string {
+	out := []string{listingKind, reservationKind}
+	if pays {
+		out = append(out, payoutKind)
+	}
+
+	return out
+}
 
 // Pull gives the next page of a kind.
 func (s *source) Pull(ctx context.Context, r intake.Request) (*intake.Page, error) {
-	if r.Kind == listingKind {
+	switch r.Kind {
+	case listingKind:
 		return s.pullListings(ctx, r.Page)
+	case payoutKind:
+		return s.pullPayouts(ctx, r)
 	}
 
 	got, err := s.client.Reservations(ctx, &pms.Query{Since: r.Since, Page: r.Page, From: r.From, To: r.To})
@@ -167,6 +185,58 @@ func (s *source) pullListings(ctx context.Context, page string) (*intake.Page, e
 	}
 
 	return out, nil
+}
+
+// pullPayouts gives a page of what channels have paid out.
+func (s *source) pullPayouts(ctx context.Context, r intake.Request) (*intake.Page, error) {
+	payer, is := s.client.(pms.Payer)
+	if !is {
+		return nil, fmt.Errorf("%w: the system knows no payouts", intake.ErrRefused)
+	}
+
+	got, err := payer.Payouts(ctx, &pms.Query{Since: r.Since, Page: r.Page, From: r.From, To: r.To})
+	if err != nil {
+		return nil, sourceError(err)
+	}
+
+	out := &intake.Page{Next: got.Next, Watermark: got.Mark, Complete: got.Complete}
+	if out.Complete && (r.From != nil || r.To != nil) {
+		out.Window = &intake.Window{From: r.From, To: r.To}
+	}
+
+	for i := range got.Payouts {
+		out.Changes = append(out.Changes, payoutChange(&got.Payouts[i]))
+	}
+
+	for i := range got.Unreadable {
+		out.Changes = append(out.Changes, unreadable(payoutKind, &got.Unreadable[i]))
+	}
+
+	return out, nil
+}
+
+// payoutChange returns what a system says of a payout.
+func payoutChange(p *pms.Payout) intake.Change {
+	c := intake.Change{Kind: payoutKind, ExternalID: p.ID, Gone: p.Gone, ChangedAt: p.ChangedAt}
+	if p.Gone {
+		return c
+	}
+
+	members := make([]channelpayout.ItemMember, len(p.Members))
+	for i, m := range p.Members {
+		members[i] = channelpayout.ItemMember{
+			SourceID: orNull(m.ReservationID), ConfirmationCode: orNull(m.Code), Description: orNull(m.Description), Gross: m.Gross, Fees: m.Fees,
+			Taxes: m.Taxes,
+		}
+	}
+
+	c.At = &p.Day
+	c.Values = intake.Values{
+		"channel": textOrNull(p.Channel), "reference": textOrNull(p.Reference), "date": text(p.Day.String()), "currency": text(p.Currency),
+		"amount": encode(p.Amount), "members": encode(members),
+	}
+
+	return c
 }
 
 // Lookup gives reservations as they are now. Listings are looked up by reading all of them.

@@ -124,7 +124,7 @@ func startSync(ctx context.Context, tx *db.Tx, in *syncInput) (*operation.Acknow
 	}
 
 	for i, kind := range n.Kinds {
-		if !slices.Contains((*source)(nil).Kinds(), kind) {
+		if !slices.Contains(kinds(find(c.AppID).pays), kind) {
 			return nil, apierr.BadRequest.At(apierr.IssueEnum.InBody("kinds", i))
 		}
 	}

@@ -43,6 +43,7 @@ const (
 	BankRule          Entity = "bank-rule"
 	CalendarBlock     Entity = "calendar-block"
 	Category          Entity = "category"
+	ChannelPayout     Entity = "channel-payout"
 	Connection        Entity = "connection"
 	Contact           Entity = "contact"
 	File              Entity = "file"

@@ -149,6 +149,35 @@ func (c *Client) Reservations(ctx context.Context, q *pms.Query) (*pms.Reservati
 	return w.page(q)
 }
 
+// Payouts gives a page of what channels have paid out. A system without payouts, which answers 404, 405 or 501, gives an empty page. It
+// fails with a pms.Error.
+func (c *Client) Payouts(ctx context.Context, q *pms.Query) (*pms.PayoutPage, error) {
+	var from, to string
+	if q.From != nil {
+		from = q.From.String()
+	}
+
+	if q.To != nil {
+		to = q.To.String()
+	}
+
+	var w wirePayouts
+
+	err := c.call(ctx, http.MethodGet, "/payouts"+query("since", q.Since, "page", q.Page, "from", from, "to", to), nil, &w)
+	if e, is := errors.AsType[*pms.Error](err); is && q.Page == "" && slices.Contains(notOffered, e.Status) {
+		return &pms.PayoutPage{}, nil
+	}
+
+	if err != nil {
+		return nil, err
+	}
+
+	return w.page(q)
+}
+
+// notOffered are the statuses of a system that does not have a request.
+var notOffered = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
+
 // Lookup gives reservations by their ids, asked for in slices of MaxLookup. One that the system does not have any more,
 // or says nothing about, is given with Gone. It fails with a pms.Error.
 func (c *Client) Lookup(ctx context.Context, ids []string) (out []pms.Reservation, unreadable []pms.Unreadable, err error) {

@@ -138,12 +138,8 @@ func (w *wireListings) page(asked string) (*pms.ListingPage, error) {
 
 // page returns the page, which was asked for by a query. It fails with a pms.Error.
 func (w *wireReservations) page(q *pms.Query) (*pms.ReservationPage, error) {
-	if err := checkNext(w.Next, q.Page); err != nil {
+	if err := checkPlace(w.Next, w.Mark, q.Page); err != nil {
 		return nil, err
-	}
-
-	if w.Mark != "" && !outbound.Printable(w.Mark, maxCursor) {
-		return nil, pms.BadAnswer("has a mark that is none")
 	}
 
 	rows, unreadable, err := w.read()
@@ -157,6 +153,15 @@ func (w *wireReservations) page(q *pms.Query) (*pms.ReservationPage, error) {
 	return &pms.ReservationPage{
 		Reservations: rows, Unreadable: unreadable, Next: w.Next, Mark: w.Mark, Complete: complete,
 	}, nil
+}
+
+// checkPlace fails with a pms.Error unless a page says where the reading goes on and how the next one begins.
+func checkPlace(next, mark, asked string) error {
+	if mark != "" && !outbound.Printable(mark, maxCursor) {
+		return pms.BadAnswer("has a mark that is none")
+	}
+
+	return checkNext(next, asked)
 }
 
 // checkNext fails with a pms.Error if the next page is none, or is the page that was asked for: whoever follows that

@@ -58,6 +58,7 @@ func (s *Server) routes() {
 	s.handle("GET /account", OnAccount, s.getAccount)
 	s.handle("GET /listings", OnListings, s.getListings)
 	s.handle("GET /reservations", OnReservations, s.getReservations)
+	s.handle("GET /payouts", OnPayouts, s.getPayouts)
 	s.handle("POST /reservations/lookup", OnLookup, s.lookUp)
 	s.handle("PUT /webhook", OnSubscription, s.subscribe)
 	s.handle("DELETE /webhook", OnSubscription, s.unsubscribe)

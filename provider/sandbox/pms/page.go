@@ -257,6 +257,8 @@ func rowID(r any) string {
 		return r.ID
 	case *Listing:
 		return r.ID
+	case Payout:
+		return r.ID
 	case map[string]any:
 		id, _ := r["id"].(string)
 		return id

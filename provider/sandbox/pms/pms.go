@@ -41,6 +41,7 @@ const (
 	OnAccount      On = "account"
 	OnListings     On = "listings"
 	OnReservations On = "reservations"
+	OnPayouts      On = "payouts"
 	OnLookup       On = "lookup"
 	OnSubscription On = "subscription"
 	OnBlocks       On = "blocks"
@@ -68,6 +69,7 @@ type Server struct {
 	settings     Settings
 	epoch        int // marks and pages of older ones are not known any more
 	listings     []*Listing
+	payouts      []Payout
 	reservations rows
 	blocks       map[string]Block
 	subscribed   Subscription

@@ -1,0 +1,230 @@
+package channelpayout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"stayledger/domain/record/audit"
+	"stayledger/domain/record/intake"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+)
+
+// KindName is what sources call the payouts of channels.
+const KindName = "payout"
+
+// Item is what a source says of a payout.
+type Item struct {
+	Status    *Status         `json:"status,omitempty"`
+	Channel   api.Opt[string] `json:"channel,omitzero" maxLength:"100"`
+	Reference api.Opt[string] `json:"reference,omitzero" maxLength:"500"`
+	Date      *day.Day        `json:"date,omitempty"`
+	Currency  *string         `json:"currency,omitempty" minLength:"3" maxLength:"3"`
+	Amount    *money.Cents    `json:"amount,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991"`
+	Members   *[]ItemMember   `json:"members,omitempty" maxItems:"1000"`
+
+	of         *id.ID
+	connection *id.ID
+	externalID string
+}
+
+// ItemMember is what a source says of a part of a payout.
+type ItemMember struct {
+	SourceID         *string     `json:"sourceId,omitempty" nullable:"true" maxLength:"500"`
+	ConfirmationCode *string     `json:"confirmationCode,omitempty" nullable:"true" maxLength:"500"`
+	Description      *string     `json:"description,omitempty" nullable:"true" maxLength:"500"`
+	Gross            money.Cents `json:"gross" minimum:"-9007199254740991" maximum:"9007199254740991"`
+	Fees             money.Cents `json:"fees" minimum:"-9007199254740991" maximum:"9007199254740991"`
+	Taxes            money.Cents `json:"taxes" minimum:"-9007199254740991" maximum:"9007199254740991"`
+}
+
+// Intake says how payouts of channels are taken in. Nobody edits them here, so what a source says counts.
+func Intake() intake.Kind {
+	door := &intake.Door[Item]{
+		Form: api.NewForm[Item](),
+		Name: func(item *Item, of *id.ID) { item.of = of },
+		From: func(item *Item, from intake.Origin, externalID string) {
+			item.connection, item.externalID = from.ConnectionID, externalID
+		},
+		Save: save,
+	}
+
+	return intake.Kind{
+		Name: KindName, Entity: audit.ChannelPayout, Current: loadValues, Show: loadValues, Save: door.Write,
+		Present: intake.Values{"status": json.RawMessage(`"active"`)}, Remove: door.Deactivate, Lengths: door.Form.Lengths(),
+	}
+}
+
+// stored is a payout as it is saved, in the words of Item.
+type stored struct {
+	ID           id.ID        `json:"id"`
+	ConnectionID id.ID        `json:"connectionId"`
+	SourceID     string       `json:"sourceId"`
+	Status       Status       `json:"status"`
+	Channel      *string      `json:"channel"`
+	Reference    *string      `json:"reference"`
+	Date         day.Day      `json:"date"`
+	Currency     string       `json:"currency"`
+	Amount       money.Cents  `json:"amount"`
+	Members      []ItemMember `json:"members"`
+}
+
+// load loads payouts as they are saved, by id.
+func load(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]stored, error) {
+	rows, err := db.Select[stored](ctx, tx, `
+		select p.id, p.connection_id, p.source_id, p.status, p.channel, p.reference, p.paid_on as date, p.currency, p.amount, (
+			select coalesce(jsonb_agg(jsonb_build_object('sourceId', m.source_id, 'confirmationCode', m.confirmation_code, 'description', m.description,
+				'gross', m.gross, 'fees', m.fees, 'taxes', m.taxes) order by m.position), '[]')
+			from channel_payout_member m where m.team_id = p.team_id and m.payout_id = p.id) as members
+		from channel_payout p where p.team_id = @team and p.id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read payouts of channels: %w", err)
+	}
+
+	out := make(map[id.ID]stored, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r
+	}
+
+	return out, nil
+}
+
+// loadValues returns the values of payouts.
+func loadValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Values, error) {
+	found, err := load(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+
+	out := make(map[id.ID]intake.Values, len(found))
+	for v, p := range found {
+		if out[v], err = intake.Encode(p); err != nil {
+			return nil, err
+		}
+	}
+
+	return out, nil
+}
+
+// save creates and changes payouts, all in one statement each for the payouts and their members.
+func save(ctx context.Context, tx *db.Tx, _ intake.Origin, items []Item) ([]api.Attempt, error) {
+	var ids []id.ID
+
+	for i := range items {
+		if items[i].of != nil {
+			ids = append(ids, *items[i].of)
+		}
+	}
+
+	before, err := load(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+
+	var rows []stored
+
+	out := make([]api.Attempt, len(items))
+
+	for i := range items {
+		was, refusal := items[i].payout(tx, before)
+		if refusal != nil {
+			out[i].Refusal = apierr.From(refusal)
+			continue
+		}
+
+		row, what := was, audit.Updated
+		if items[i].of == nil {
+			what = audit.Created
+		}
+
+		items[i].change(&row)
+
+		rows, out[i].ID = append(rows, row), row.ID
+		note(tx, what, &was, &row)
+	}
+
+	if len(rows) == 0 {
+		return out, nil
+	}
+
+	args := db.Args{"team": tx.Team, "rows": rows, "now": tx.Now}
+
+	if err := tx.Pipeline(ctx,
+		db.Stmt{SQL: `
+			insert into channel_payout (team_id, id, connection_id, source_id, status, channel, reference, paid_on, currency, amount, created_at, updated_at)
+			select @team, r.id, r."connectionId", r."sourceId", r.status, r.channel, r.reference, r.date, r.currency, r.amount, @now, @now
+			from jsonb_to_recordset(@rows) as r (id uuid, "connectionId" uuid, "sourceId" text, status text, channel text, reference text, date date,
+				currency text, amount bigint)
+			on conflict (team_id, id) do update set status = excluded.status, channel = excluded.channel, reference = excluded.reference,
+				paid_on = excluded.paid_on, currency = excluded.currency, amount = excluded.amount, updated_at = excluded.updated_at`, Args: args},
+		db.Stmt{SQL: `
+			delete from channel_payout_member m using jsonb_to_recordset(@rows) as r (id uuid) where m.team_id = @team and m.payout_id = r.id`,
+			Args: db.Args{"team": tx.Team, "rows": rows}},
+		db.Stmt{SQL: `
+			insert into channel_payout_member (team_id, payout_id, position, source_id, confirmation_code, description, gross, fees, taxes)
+			select @team, r.id, m.n - 1, m.value ->> 'sourceId', m.value ->> 'confirmationCode', m.value ->> 'description', (m.value ->> 'gross')::bigint,
+				(m.value ->> 'fees')::bigint, (m.value ->> 'taxes')::bigint
+			from jsonb_to_recordset(@rows) as r (id uuid, members jsonb) cross join lateral jsonb_array_elements(r.members) with ordinality m (value, n)`,
+			Args: db.Args{"team": tx.Team, "rows": rows}},
+	); err != nil {
+		return nil, fmt.Errorf("save payouts of channels: %w", err)
+	}
+
+	return out, nil
+}
+
+// payout returns the payout that an item changes, or a new one. It fails for a new one that lacks a field.
+func (item *Item) payout(tx *db.Tx, before map[id.ID]stored) (stored, error) {
+	if item.of != nil {
+		was, has := before[*item.of]
+		if !has {
+			return was, apierr.NotFound
+		}
+
+		return was, nil
+	}
+
+	switch {
+	case item.connection == nil:
+		return stored{}, apierr.BadRequest.At(apierr.IssueRequired.InBody("connectionId"))
+	case item.Date == nil:
+		return stored{}, apierr.BadRequest.At(apierr.IssueRequired.InBody("date"))
+	case item.Currency == nil:
+		return stored{}, apierr.BadRequest.At(apierr.IssueRequired.InBody("currency"))
+	case item.Amount == nil:
+		return stored{}, apierr.BadRequest.At(apierr.IssueRequired.InBody("amount"))
+	}
+
+	return stored{ID: tx.NewID(), ConnectionID: *item.connection, SourceID: item.externalID, Status: Active, Members: []ItemMember{}}, nil
+}
+
+// change applies an item to a payout.
+func (item *Item) change(p *stored) {
+	set(&p.Status, item.Status)
+	set(&p.Date, item.Date)
+	set(&p.Currency, item.Currency)
+	set(&p.Amount, item.Amount)
+	set(&p.Members, item.Members)
+	p.Channel, p.Reference = item.Channel.Or(p.Channel), item.Reference.Or(p.Reference)
+}
+
+// set sets a value if a new one is given.
+func set[T any](to, given *T) {
+	if given != nil {
+		*to = *given
+	}
+}
+
+// note writes the audit event of a payout.
+func note(tx *db.Tx, what audit.Type, before, after *stored) {
+	if what == audit.Created {
+		before = nil
+	}
+
+	audit.Note(tx, what, audit.ChannelPayout, after.ID, before, after)
+}
