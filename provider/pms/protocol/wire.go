@@ -5,7 +5,10 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -142,8 +145,8 @@ func (w *wireReservations) page(q *pms.Query) (*pms.ReservationPage, error) {
 		return nil, err
 	}
 
-	if w.Mark != "" && !outbound.Printable(w.Mark, maxCursor) {
-		return nil, pms.BadAnswer("has a mark that is none")
+	if w.Mark != "" && !isCursor(w.Mark) {
+		return nil, ErrMark
 	}
 
 	rows, unreadable, err := w.read()
@@ -165,13 +168,21 @@ func checkNext(next, asked string) error {
 	switch {
 	case next == "":
 		return nil
-	case !outbound.Printable(next, maxCursor):
-		return pms.BadAnswer("has a next page that is none")
+	case !isCursor(next):
+		return ErrNext
 	case next == asked:
-		return pms.BadAnswer("has itself as the next page")
+		return ErrOwnNext
 	default:
 		return nil
 	}
+}
+
+// isCursor reports whether a text can be a page or a mark: some text without control characters, blanks included. It goes back to the system
+// in a query, so it is kept as it came.
+func isCursor(s string) bool {
+	return s != "" && len(s) <= maxCursor && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) || r == unicode.ReplacementChar
+	})
 }
 
 // read returns the rows and the ids of those that are not of the protocol. It fails with a pms.Error.
@@ -182,11 +193,11 @@ func (w *wireReservations) read() ([]pms.Reservation, []pms.Unreadable, error) {
 // readRows reads rows, and returns those that cannot be read. It fails with a pms.Error if there is no list, or a row without an id.
 func readRows[Row any](list *[]json.RawMessage, read func(id string, content json.RawMessage) (Row, error)) ([]Row, []pms.Unreadable, error) {
 	if list == nil {
-		return nil, nil, pms.BadAnswer("has no list")
+		return nil, nil, ErrNoList
 	}
 
 	if len(*list) > maxRows {
-		return nil, nil, pms.BadAnswer("has too many rows")
+		return nil, nil, ErrTooManyRows
 	}
 
 	return pms.ReadRows(*list, rowID, read)
@@ -198,7 +209,7 @@ func rowID(content json.RawMessage) (string, error) {
 		ID string `json:"id"`
 	}
 	if pms.Unmarshal(content, &key) != nil || !outbound.Printable(key.ID, maxID) {
-		return "", pms.BadAnswer("has a row without an id")
+		return "", ErrRowID
 	}
 
 	return key.ID, nil
@@ -402,7 +413,9 @@ func (w *wireReservation) readMoney(out *pms.Reservation, currency money.Currenc
 // retain makes the lines of a canceled stay what is kept of it. Lines that say so themselves count whatever its total is; of others a total
 // of nothing says that they do not.
 func retain(out *pms.Reservation) {
-	says := func(l pms.Line) bool { return l.Type == pms.Retained || l.Type == pms.RetainedTax || l.Type == pms.RetainedDeposit }
+	says := func(l pms.Line) bool {
+		return l.Type == pms.Retained || l.Type == pms.RetainedTax || l.Type == pms.RetainedDeposit
+	}
 
 	switch {
 	case slices.ContainsFunc(out.Lines, says):
