@@ -79,7 +79,7 @@ func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "stayledger")
 
-	answer, body, err := c.send(r.WithContext(ctx))
+	answer, body, err := c.send(r.WithContext(ctx)) //nolint:bodyclose // It is closed there.
 	if c.seen != nil {
 		c.seen(r, body)
 	}
@@ -101,7 +101,7 @@ func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header
 	return answer.Header, decode(answer, body, into)
 }
 
-// send sends a request and reads its answer. It fails with an Error.
+// send sends a request, reads its answer and closes it. It fails with an Error.
 func (c *Caller) send(r *http.Request) (*http.Response, []byte, error) {
 	answer, err := c.http.Do(r) //nolint:gosec // Package outbound decides which addresses are called.
 	if err != nil {

@@ -373,8 +373,10 @@ func (w *wireReservation) readMoney(out *pms.Reservation, currency money.Currenc
 		into       **money.Cents
 		isPositive bool
 	}{
-		{"total", w.Total, &out.Total, false}, {"payout", w.Payout, &out.Payout, false},
-		{"channelFee", w.ChannelFee, &out.ChannelFee, true}, {"processingFee", w.ProcessingFee, &out.ProcessingFee, true},
+		{"total", w.Total, &out.Total, false},
+		{"payout", w.Payout, &out.Payout, false},
+		{"channelFee", w.ChannelFee, &out.ChannelFee, true},
+		{"processingFee", w.ProcessingFee, &out.ProcessingFee, true},
 	} {
 		cents, err := f.text.cents(f.name, currency)
 		if err != nil {

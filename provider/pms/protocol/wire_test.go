@@ -231,6 +231,7 @@ func FuzzReadPage(f *testing.F) {
 
 		// Each id comes once, and what is read can be kept.
 		seen := map[string]bool{}
+
 		all := ids(p.Reservations)
 		for i := range p.Unreadable {
 			all = append(all, p.Unreadable[i].ID)

@@ -216,7 +216,6 @@ func (c *checker) checkAccount(ctx context.Context) bool {
 		_, err := c.client.Account(ctx)
 		return err
 	})
-
 	if err == nil {
 		c.report.pass(accountID)
 		return true

@@ -41,7 +41,7 @@ func (w *walk) add(rows []protocol.Row) bool {
 	return w.stale < staleAtMost
 }
 
-// readAll reads all pages, within bounds, and reports whether it came to the end. get reads a page and returns the next one.
+// readAll reads all pages, within bounds, and reports whether it came to the end. Each page is read by get, which returns the next one.
 func (c *checker) readAll(ctx context.Context, own part, get func(page string) (next string, err error)) (w walk, isWhole bool) {
 	w.given = map[string]time.Time{}
 	seen := map[string]bool{}

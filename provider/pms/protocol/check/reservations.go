@@ -36,7 +36,7 @@ type reading struct {
 // sampleSize is how many reservations are looked up.
 const sampleSize = 20
 
-// read reads all pages of reservations. judge is called for each that can be read, unless it is nil; those that cannot are reported then.
+// read reads all pages of reservations, and calls judge for each that can be read, unless it is nil. Those that cannot be read are reported then.
 func (c *checker) read(ctx context.Context, own part, q pms.Query, judge func(r *pms.Reservation)) *reading {
 	out := &reading{stays: map[string]stay{}, isComplete: true}
 

@@ -113,7 +113,8 @@ func (g *guide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // listings are three, one of them a unit of another.
 func (g *guide) listings() []row {
 	all := []row{
-		{"id": "lst_1", "name": "House", "currency": "usd"}, {"id": "lst_2", "name": "Upper floor", "parentId": "lst_1", "unit": "2"},
+		{"id": "lst_1", "name": "House", "currency": "usd"},
+		{"id": "lst_2", "name": "Upper floor", "parentId": "lst_1", "unit": "2"},
 		{"id": "lst_3", "name": "Barn", "currency": "eur", "archived": true},
 	}
 
@@ -200,6 +201,7 @@ func (g *guide) page(w http.ResponseWriter, name, list string, rows []row, head 
 		head["next"] = "from " + pick(at == 2, "4", "2")
 	case g.is("pages without end") && list == "reservations":
 		head["next"] = "from " + after
+
 		head[list] = append([]row{}, rows[:min(1, len(rows))]...)
 	case g.is("no list") && list == "listings":
 		delete(head, list)
@@ -253,6 +255,7 @@ func (g *guide) block(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusConflict)
 	case r.Method == http.MethodPut:
 		g.blocks[r.URL.Path] = true
+
 		w.WriteHeader(http.StatusCreated)
 	case !has && g.is("a block that is gone already"):
 		w.WriteHeader(http.StatusInternalServerError)
@@ -267,6 +270,7 @@ func (g *guide) block(w http.ResponseWriter, r *http.Request) {
 // answer writes JSON.
 func (g *guide) answer(w http.ResponseWriter, body row) {
 	w.Header().Set("Content-Type", pick(g.is("a type of text"), "text/plain", "application/json; charset=utf-8"))
+
 	content, _ := json.Marshal(body)
 
 	if g.is("Latin-1") {
