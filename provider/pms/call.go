@@ -119,7 +119,7 @@ func (c *Caller) send(r *http.Request) (*http.Response, []byte, error) {
 func read(answer *http.Response) ([]byte, error) {
 	var body bytes.Buffer
 
-	// The length is what the system says, and negative if it is unknown: only so much is made ready before it comes.
+	// The system gives the length, which is negative if it is unknown: only so much is made ready before it comes.
 	const most = 1 << 20
 
 	body.Grow(int(min(max(answer.ContentLength, 0), most)) + bytes.MinRead)

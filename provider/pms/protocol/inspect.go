@@ -8,7 +8,7 @@ import (
 	"stayledger/provider/pms"
 )
 
-// Row is what a row of a page says of itself before it is read.
+// Row has the parts of a row that are there before it is read.
 type Row struct {
 	ID        string
 	Gone      bool

@@ -17,7 +17,7 @@ import (
 	"stayledger/provider/pms"
 )
 
-// The bounds of what a system says.
+// The bounds of answers.
 const (
 	maxID     = 200  // bytes of an identifier
 	maxCursor = 1000 // bytes of a page or a mark

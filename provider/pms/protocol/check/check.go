@@ -61,7 +61,7 @@ type checker struct {
 	listings map[string]bool // whether each listing that was given can be read
 	// hasListings says that all listings were read.
 	hasListings bool
-	// free are listings whose nights can be blocked.
+	// free are listings with nights that can be blocked.
 	free []string
 }
 
@@ -157,7 +157,7 @@ func (c *checker) wrong(rule, row, field, fault string) {
 // part has the rules of the answer to a request: of its list, its pages and the ids of its rows.
 type part struct{ list, next, pages, id string }
 
-// only returns the rules of a request whose answer has one rule.
+// only returns the rules of a request with an answer of one rule.
 func only(rule string) part { return part{rule, rule, rule, rule} }
 
 // refuse says which rule a call has broken that failed: own, unless its error is of another rule.

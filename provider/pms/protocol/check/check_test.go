@@ -184,6 +184,39 @@ func TestEachFaultIsReportedUnderItsRule(t *testing.T) {
 	}
 }
 
+// The faults of the sandbox are found as well: those of the transport, and those of pages.
+func TestEachFaultOfTheSandboxIsReported(t *testing.T) {
+	t.Parallel()
+
+	for mode, want := range map[sandbox.Mode]string{
+		sandbox.WrongType:   "content-type",
+		sandbox.InvalidUTF8: "utf-8",
+		sandbox.HugeBody:    "answer-size",
+		sandbox.GzipBomb:    "answer-size",
+		sandbox.Truncated:   "answers",
+		sandbox.DropBefore:  "answers",
+		sandbox.Redirect:    "no-redirect",
+		sandbox.Page500:     "reservation-list",
+		sandbox.Refused:     "token-accepted",
+		sandbox.CursorLost:  "reservation-list",
+		sandbox.Unreadable:  "reservation-needed",
+	} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+
+			s := fill(t)
+			s.Break(sandbox.Fault{Mode: mode, On: sandbox.OnReservations})
+
+			report := run(t, s, check.Options{})
+			wrong := slices.DeleteFunc(report.Wrong(), func(id string) bool { return id == "token-refused" })
+
+			if got := strings.Join(wrong, " "); got != want {
+				t.Errorf("wrong are %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 // A server can leave things out, and lose a mark.
 func TestWhatIsNotOffered(t *testing.T) {
 	t.Parallel()
@@ -298,6 +331,26 @@ func TestServersThatCannotBeChecked(t *testing.T) {
 	if _, err := check.Run(stopped, check.Options{BaseURL: server.URL, Token: token, AllowPrivate: true}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a check that was stopped: %v", err)
 	}
+}
+
+// Reservations that change while they are read are no fault of the server.
+func TestChangesDuringTheCheckAreNoFault(t *testing.T) {
+	t.Parallel()
+
+	s := fill(t)
+	s.Break(sandbox.Fault{Mode: sandbox.Shift, On: sandbox.OnReservations, Times: 3})
+	wantAll(t, run(t, s, check.Options{Write: true}))
+
+	// One that is deleted between two readings is gone when it is looked up.
+	s = fill(t)
+	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/reservations/lookup" {
+			_ = s.DeleteReservation("res_1_0000030") // fails the second time
+		}
+
+		s.ServeHTTP(w, r)
+	})
+	wantAll(t, run(t, h, check.Options{Write: true}))
 }
 
 // A server that takes few calls at a time is asked again.

@@ -73,7 +73,7 @@ func (r *Report) Wrong() []string {
 	return ids
 }
 
-// The bounds of what is reported.
+// The bounds of a report.
 const (
 	maxFindings = 5   // of a rule
 	maxRequest  = 120 // characters

@@ -11,7 +11,7 @@ import (
 	"stayledger/provider/pms/protocol"
 )
 
-// stay is what is kept of a reservation that was given: rows can be large.
+// stay has the parts of a reservation that are kept: rows can be large.
 type stay struct {
 	listing       string
 	begin, end    day.Day
@@ -19,7 +19,7 @@ type stay struct {
 	isGone, isBad bool // bad cannot be read
 }
 
-// reading is what the pages of one reading have.
+// reading has the reservations that the pages of one reading gave.
 type reading struct {
 	walk
 
@@ -192,7 +192,7 @@ func (c *checker) checkReservation(r *pms.Reservation, n *tally) {
 		n.codes++
 	}
 
-	// The lines of a canceled stay are what is kept, so its total is, too.
+	// Only what is kept of a canceled stay is in its lines and its total.
 	rule := stayTotal
 	if r.Status == pms.Canceled {
 		rule = stayCanceled
