@@ -44,7 +44,7 @@ func (e *FormError) Error() string {
 func Wrong(field string, fault Fault) error { return &FormError{field, fault} }
 
 // Unreadable is a record that is not of the form that the system describes.
-type Unreadable struct {
+type Unreadable struct { //nolint:errname // It is a record, and no error by itself.
 	ID string
 	FormError
 }
