@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -17,6 +18,7 @@ import (
 	"stayledger/app"
 	"stayledger/platform/api"
 	"stayledger/platform/pgserver"
+	"stayledger/provider/pms/protocol/check"
 )
 
 type cli struct {
@@ -28,6 +30,7 @@ type cli struct {
 	Key     keyCmd       `cmd:"" help:"Issue, list and revoke API keys."`
 	Reseal  resealCmd    `cmd:"" help:"Seal stored secrets anew with the first of the secret keys, so that the others can be dropped."`
 	User    userCmd      `cmd:"" help:"Make users, grant them teams, issue bearer tokens."`
+	PMS     pmsGroup     `cmd:"" name:"pms" help:"Check a server of our protocol for property-management systems."`
 	Sandbox sandboxGroup `cmd:"" help:"Serve a payment provider that moves no money, a bank feed without banks and a PMS without guests, or print a legacy team, to try things with."`
 	OpenAPI openapiCmd   `cmd:"" name:"openapi" help:"Print the published description."`
 	Version versionCmd   `cmd:"" help:"Print which program this is."`
@@ -38,6 +41,7 @@ func main() {
 	var c cli
 
 	k := kong.Must(&c, kong.Name("stayledger"), kong.UsageOnError(),
+		kong.Vars{"pages": strconv.Itoa(check.DefaultPages), "rows": strconv.Itoa(check.DefaultRows)},
 		kong.Description("Accounting for vacation-rental property managers. Every flag is an environment variable "+
 			"too."))
 	parsed, err := k.Parse(os.Args[1:])

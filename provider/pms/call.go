@@ -36,6 +36,7 @@ type Caller struct {
 	budgets []*outbound.Budget
 	// fails returns the error that the body of an answer means, nil for none; nil if the status says everything.
 	fails func(status int, body []byte) error
+	seen  func(r *http.Request, body []byte)
 }
 
 // Options are those of a Caller.
@@ -49,6 +50,8 @@ type Options struct {
 	// Fails returns the error that the body of an answer means, nil for none: for systems that say so with status 200, or
 	// whose statuses mean something of their own.
 	Fails func(status int, body []byte) error
+	// Seen is called after each request with the body of its answer, nil for none; nil calls nothing.
+	Seen func(r *http.Request, body []byte)
 }
 
 // NewCaller returns a caller and makes no call.
@@ -57,7 +60,7 @@ func NewCaller(o Options) *Caller {
 		o.Within = Timeout
 	}
 
-	return &Caller{http: outbound.Client(o.AllowPrivate), within: o.Within, budgets: o.Budgets, fails: o.Fails}
+	return &Caller{http: outbound.Client(o.AllowPrivate), within: o.Within, budgets: o.Budgets, fails: o.Fails, seen: o.Seen}
 }
 
 // Do sends a request, reads its answer and decodes it as JSON, unless into is nil. It returns the headers of the answer,
@@ -76,14 +79,11 @@ func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "stayledger")
 
-	answer, err := c.http.Do(r.WithContext(ctx)) //nolint:gosec // Package outbound decides which addresses are called.
-	if err != nil {
-		return nil, networkError(err)
+	answer, body, err := c.send(r.WithContext(ctx)) //nolint:bodyclose // It is closed there.
+	if c.seen != nil {
+		c.seen(r, body)
 	}
 
-	defer func() { _ = answer.Body.Close() }()
-
-	body, err := read(answer)
 	if err != nil {
 		return nil, err
 	}
@@ -101,11 +101,25 @@ func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header
 	return answer.Header, decode(answer, body, into)
 }
 
+// send sends a request, reads its answer and closes it. It fails with an Error.
+func (c *Caller) send(r *http.Request) (*http.Response, []byte, error) {
+	answer, err := c.http.Do(r) //nolint:gosec // Package outbound decides which addresses are called.
+	if err != nil {
+		return nil, nil, networkError(err)
+	}
+
+	defer func() { _ = answer.Body.Close() }()
+
+	body, err := read(answer)
+
+	return answer, body, err
+}
+
 // read reads the body of an answer. It fails with an Error.
 func read(answer *http.Response) ([]byte, error) {
 	var body bytes.Buffer
 
-	// The length is what the system says, and negative if it is unknown: only so much is made ready before it comes.
+	// The system gives the length, which is negative if it is unknown: only so much is made ready before it comes.
 	const most = 1 << 20
 
 	body.Grow(int(min(max(answer.ContentLength, 0), most)) + bytes.MinRead)
@@ -116,7 +130,7 @@ func read(answer *http.Response) ([]byte, error) {
 	case err != nil:
 		return nil, networkError(err)
 	case n > maxAnswer:
-		return nil, BadAnswer("is too large")
+		return nil, ErrTooLarge
 	}
 
 	return body.Bytes(), nil
@@ -155,15 +169,15 @@ func decode(answer *http.Response, body []byte, into any) error {
 	// A status of 200 alone proves nothing: proxies answer with it too.
 	media, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {
-		return BadAnswer("is not JSON")
+		return ErrNotJSON
 	}
 
 	if !utf8.Valid(body) {
-		return BadAnswer("is not UTF-8")
+		return ErrNotUTF8
 	}
 
 	if err := Unmarshal(body, into); err != nil {
-		return BadAnswer("is not of the protocol")
+		return ErrShape
 	}
 
 	return nil

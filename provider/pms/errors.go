@@ -26,6 +26,14 @@ var (
 	ErrTimeout = fmt.Errorf("%w: it did not answer in time", ErrUnavailable)
 )
 
+// What is wrong with an answer that is not of the protocol. Each is an Error and wraps ErrAnswer.
+var (
+	ErrTooLarge = BadAnswer("is too large")
+	ErrNotJSON  = BadAnswer("is not JSON")
+	ErrNotUTF8  = BadAnswer("is not UTF-8")
+	ErrShape    = BadAnswer("is not of the protocol")
+)
+
 // Error is a failure of a system or of the network. Its text has nothing of the request or the answer, so it can be
 // logged.
 type Error struct {

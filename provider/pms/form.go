@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Fault is what can be wrong with a field of a record.
+// Fault says what can be wrong with a field of a record.
 type Fault string
 
 // The faults.
@@ -44,7 +44,7 @@ func (e *FormError) Error() string {
 func Wrong(field string, fault Fault) error { return &FormError{field, fault} }
 
 // Unreadable is a record that is not of the form that the system describes.
-type Unreadable struct {
+type Unreadable struct { //nolint:errname // It is a record, and no error by itself.
 	ID string
 	FormError
 }
@@ -79,7 +79,7 @@ func ReadForm(content json.RawMessage, into any) error {
 }
 
 // ReadRows reads the rows of a page, and returns those that cannot be read. Of rows with the same id the last counts. It fails with a
-// BadAnswer if id does: what a row without an id is about cannot be told.
+// BadAnswer if id does: a row without an id could be about anything.
 func ReadRows[Row any](
 	list []json.RawMessage,
 	id func(content json.RawMessage) (string, error),

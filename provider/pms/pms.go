@@ -45,7 +45,7 @@ type Hooks interface {
 	Unsubscribe(ctx context.Context) error
 }
 
-// Blocker is a client of a system whose calendar can be blocked.
+// Blocker is a client of a system with a calendar that can be blocked.
 type Blocker interface {
 	// Block keeps nights from being sold, and returns the id that the system gave the block, empty for a system that gives
 	// none. A block that is there already, under the same ID, stays the only one. It fails with an ErrRefused when the
@@ -59,7 +59,7 @@ type Blocker interface {
 type Block struct {
 	// ID is ours, and stays the same when the block is sent again.
 	ID string
-	// RemoteID is what the system calls it, empty for none and while that is not known.
+	// RemoteID is its name at the system, empty for none and while that is not known.
 	RemoteID  string
 	ListingID string
 	// StartAt is the first day, EndAt the day on which the listing is free again.
@@ -171,14 +171,14 @@ type Address struct {
 	Country string
 }
 
-// Status is what a reservation is to the books.
+// Status says how a reservation counts in the books.
 type Status string
 
 // The statuses.
 const (
 	Booked   Status = "booked"
 	Canceled Status = "canceled"
-	// Inactive is what was booked and is nothing any more, such as a declined or expired request.
+	// Inactive was booked and is nothing any more, such as a declined or expired request.
 	Inactive Status = "inactive"
 	// Inquiry is a request for a stay that is not booked yet.
 	Inquiry Status = "inquiry"
@@ -208,7 +208,7 @@ type Reservation struct {
 	// CanceledAt is zero unless it is canceled and the system says when.
 	CanceledAt When
 	Currency   string // an ISO code in lower case
-	// Total is what the system says that the guest pays; nil if it does not say. The lines without taxes that the channel pays should add up
+	// Total is stated by the system: the guest pays it; nil if it does not say. The lines without taxes that the channel pays should add up
 	// to it.
 	Total *money.Cents
 	// IsTotalOwed says that the total is known to be without these taxes.
@@ -217,13 +217,13 @@ type Reservation struct {
 	// ChannelFee is the commission that the channel keeps, and ProcessingFee what the payment costs; nil if the system
 	// does not say. Neither is paid by the guest.
 	ChannelFee, ProcessingFee *money.Cents
-	// Payout is what the system says that the channel pays out for the stay; nil if it does not say. It is the total less the channel's fee.
+	// Payout is stated by the system: the channel pays it out for the stay; nil if it does not say. It is the total less the channel's fee.
 	Payout *money.Cents
 	// ChangedAt is the system's own stamp of the last change; zero if it has none.
 	ChangedAt time.Time
 }
 
-// When is what a system says of a day: the day, or an instant, whose day depends on the time zone. The zero value says
+// When is a day as a system says it: the day, or an instant, whose day depends on the time zone. The zero value says
 // nothing.
 type When struct {
 	Day *day.Day
@@ -244,7 +244,7 @@ func (w When) In(zone day.Zone) *day.Day {
 // Guest is who stays.
 type Guest struct{ Name, Email, Phone string }
 
-// LineType is what a line is for. A system's own types pass as they are, and are mapped to accounts like any other.
+// LineType says what a line is for. A system's own types pass as they are, and are mapped to accounts like any other.
 type LineType = string
 
 // The types of lines.
@@ -259,13 +259,13 @@ const (
 	Damage     LineType = "damage"
 	// SecurityDeposit is held for the guest and given back.
 	SecurityDeposit LineType = "securityDeposit"
-	// Resolution is what guest and host have settled at the channel after the booking.
+	// Resolution is an amount that guest and host have settled at the channel after the booking.
 	Resolution LineType = "resolution"
-	// Retained is what is kept of a stay that was canceled, RetainedTax the tax on it, and RetainedDeposit a deposit that is not given back yet.
+	// Retained is the part that is kept of a stay that was canceled, RetainedTax the tax on it, and RetainedDeposit a deposit that is not given back yet.
 	Retained        LineType = "retained"
 	RetainedTax     LineType = "retainedTax"
 	RetainedDeposit LineType = "retainedDeposit"
-	// Difference is what the lines lack of the stated total: nobody has said what it is.
+	// Difference is what the lines lack of the stated total: it is not known what it is for.
 	Difference LineType = "difference"
 )
 
@@ -276,7 +276,7 @@ type Line struct {
 	Amount      money.Cents
 }
 
-// Event is what a message of a system names: records to look at. The content of messages is not believed.
+// Event has the records that a message of a system names. The content of messages is not believed.
 type Event struct {
 	// AccountID is the account that it is about, of a message that an app gets for all of its accounts; empty otherwise.
 	AccountID string

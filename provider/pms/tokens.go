@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Token is what a system gives for credentials, and what calls present for a while.
+// Token is given by a system for credentials. Calls present it for a while.
 type Token struct {
 	Access, Refresh string
 	// ExpiresAt is when it ends; zero for one that does not.

@@ -289,7 +289,7 @@ func explain(difference money.Cents, lines []pms.Line, facts []fact) []pms.Line 
 		has[l.Type] = true
 	}
 
-	facts = slices.DeleteFunc(facts, func(f fact) bool { return f.amount <= 0 || has[f.kind] })
+	facts = slices.DeleteFunc(slices.Clone(facts), func(f fact) bool { return f.amount <= 0 || has[f.kind] })
 
 	for some := 1; some < 1<<len(facts); some++ {
 		if chosen, sum := choose(facts, some); sum == difference && chosen != nil {

@@ -100,6 +100,7 @@ func (w *world) read(q pms.Query) (reading, error) {
 		for i := range p.Unreadable {
 			out.unreadable = append(out.unreadable, p.Unreadable[i].ID)
 		}
+
 		out.complete = p.Complete
 
 		for _, r := range p.Reservations {

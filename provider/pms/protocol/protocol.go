@@ -17,7 +17,7 @@ import (
 	"stayledger/provider/pms"
 )
 
-// The bounds of what a system says.
+// The bounds of answers.
 const (
 	maxID     = 200  // bytes of an identifier
 	maxCursor = 1000 // bytes of a page or a mark
@@ -25,6 +25,17 @@ const (
 	maxToken  = 4000 // bytes of our own token
 	// MaxLookup is how many reservations are asked for at a time.
 	MaxLookup = 100
+)
+
+// What is wrong with an answer that is JSON and does not keep a rule of the protocol. Each is a pms.Error and wraps pms.ErrAnswer.
+var (
+	ErrNoAccount   = pms.BadAnswer("has no account")
+	ErrNoList      = pms.BadAnswer("has no list")
+	ErrTooManyRows = pms.BadAnswer("has too many rows")
+	ErrRowID       = pms.BadAnswer("has a row without an id")
+	ErrNext        = pms.BadAnswer("has a next page that is none")
+	ErrOwnNext     = pms.BadAnswer("has itself as the next page")
+	ErrMark        = pms.BadAnswer("has a mark that is none")
 )
 
 // Client speaks to one system. It is safe for use by many goroutines.
@@ -112,7 +123,7 @@ func (c *Client) Account(ctx context.Context) (*pms.Account, error) {
 	}
 
 	if !outbound.Printable(w.ID, maxID) {
-		return nil, pms.BadAnswer("has no account")
+		return nil, ErrNoAccount
 	}
 
 	return &pms.Account{ID: w.ID, Name: pms.Text(w.Name)}, nil

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -157,8 +160,8 @@ func (w *wireReservations) page(q *pms.Query) (*pms.ReservationPage, error) {
 
 // checkPlace fails with a pms.Error unless a page says where the reading goes on and how the next one begins.
 func checkPlace(next, mark, asked string) error {
-	if mark != "" && !outbound.Printable(mark, maxCursor) {
-		return pms.BadAnswer("has a mark that is none")
+	if mark != "" && !isCursor(mark) {
+		return ErrMark
 	}
 
 	return checkNext(next, asked)
@@ -170,13 +173,21 @@ func checkNext(next, asked string) error {
 	switch {
 	case next == "":
 		return nil
-	case !outbound.Printable(next, maxCursor):
-		return pms.BadAnswer("has a next page that is none")
+	case !isCursor(next):
+		return ErrNext
 	case next == asked:
-		return pms.BadAnswer("has itself as the next page")
+		return ErrOwnNext
 	default:
 		return nil
 	}
+}
+
+// isCursor reports whether a text can be a page or a mark: some text without control characters, blanks included. It goes back to the system
+// in a query, so it is kept as it came.
+func isCursor(s string) bool {
+	return s != "" && len(s) <= maxCursor && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) || r == unicode.ReplacementChar
+	})
 }
 
 // read returns the rows and the ids of those that are not of the protocol. It fails with a pms.Error.
@@ -187,11 +198,11 @@ func (w *wireReservations) read() ([]pms.Reservation, []pms.Unreadable, error) {
 // readRows reads rows, and returns those that cannot be read. It fails with a pms.Error if there is no list, or a row without an id.
 func readRows[Row any](list *[]json.RawMessage, read func(id string, content json.RawMessage) (Row, error)) ([]Row, []pms.Unreadable, error) {
 	if list == nil {
-		return nil, nil, pms.BadAnswer("has no list")
+		return nil, nil, ErrNoList
 	}
 
 	if len(*list) > maxRows {
-		return nil, nil, pms.BadAnswer("has too many rows")
+		return nil, nil, ErrTooManyRows
 	}
 
 	return pms.ReadRows(*list, rowID, read)
@@ -203,7 +214,7 @@ func rowID(content json.RawMessage) (string, error) {
 		ID string `json:"id"`
 	}
 	if pms.Unmarshal(content, &key) != nil || !outbound.Printable(key.ID, maxID) {
-		return "", pms.BadAnswer("has a row without an id")
+		return "", ErrRowID
 	}
 
 	return key.ID, nil
@@ -367,8 +378,10 @@ func (w *wireReservation) readMoney(out *pms.Reservation, currency money.Currenc
 		into       **money.Cents
 		isPositive bool
 	}{
-		{"total", w.Total, &out.Total, false}, {"payout", w.Payout, &out.Payout, false},
-		{"channelFee", w.ChannelFee, &out.ChannelFee, true}, {"processingFee", w.ProcessingFee, &out.ProcessingFee, true},
+		{"total", w.Total, &out.Total, false},
+		{"payout", w.Payout, &out.Payout, false},
+		{"channelFee", w.ChannelFee, &out.ChannelFee, true},
+		{"processingFee", w.ProcessingFee, &out.ProcessingFee, true},
 	} {
 		cents, err := f.text.cents(f.name, currency)
 		if err != nil {

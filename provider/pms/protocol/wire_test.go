@@ -128,21 +128,24 @@ func TestPagesThatAreNotOfTheProtocol(t *testing.T) {
 	t.Parallel()
 
 	for name, body := range map[string]string{
-		"nothing":            `{}`,
-		"null":               `null`,
-		"a list":             `[]`,
-		"no list":            `{"reservations":null}`,
-		"an object for rows": `{"reservations":{}}`,
-		"a row without id":   `{"reservations":[{"status":"booked"}]}`,
-		"an id of blanks":    `{"reservations":[{"id":" "}]}`,
-		"an id of control":   `{"reservations":[{"id":"a\u0000"}]}`,
-		"a number for an id": `{"reservations":[{"id":5}]}`,
-		"a row that is none": `{"reservations":["a"]}`,
-		"a long id":          `{"reservations":[{"id":"` + strings.Repeat("a", 201) + `"}]}`,
-		"a long next":        `{"reservations":[],"next":"` + strings.Repeat("a", 1001) + `"}`,
-		"a next of blanks":   `{"reservations":[],"next":"a b"}`,
-		"a mark of blanks":   `{"reservations":[],"mark":"a b"}`,
-		"too many rows":      `{"reservations":[` + strings.Repeat(`{"id":"a"},`, 1000) + `{"id":"b"}]}`,
+		"nothing":             `{}`,
+		"null":                `null`,
+		"a list":              `[]`,
+		"no list":             `{"reservations":null}`,
+		"an object for rows":  `{"reservations":{}}`,
+		"a row without id":    `{"reservations":[{"status":"booked"}]}`,
+		"an id of blanks":     `{"reservations":[{"id":" "}]}`,
+		"an id of control":    `{"reservations":[{"id":"a\u0000"}]}`,
+		"a number for an id":  `{"reservations":[{"id":5}]}`,
+		"a row that is none":  `{"reservations":["a"]}`,
+		"a long id":           `{"reservations":[{"id":"` + strings.Repeat("a", 201) + `"}]}`,
+		"a long next":         `{"reservations":[],"next":"` + strings.Repeat("a", 1001) + `"}`,
+		"a next of control":   `{"reservations":[],"next":"a\u0000b"}`,
+		"a next of two lines": `{"reservations":[],"next":"a\nb"}`,
+		"a mark of control":   `{"reservations":[],"mark":"a\u007fb"}`,
+		"a mark of nothing":   `{"reservations":[],"mark":"\ud800"}`,
+		"a long mark":         `{"reservations":[],"mark":"` + strings.Repeat("ä", 501) + `"}`,
+		"too many rows":       `{"reservations":[` + strings.Repeat(`{"id":"a"},`, 1000) + `{"id":"b"}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,6 +154,40 @@ func TestPagesThatAreNotOfTheProtocol(t *testing.T) {
 				t.Errorf("%+v, %v", p, err)
 			}
 		})
+	}
+}
+
+// A page and a mark can be any text. The system gets them back as they were.
+func TestPagesAndMarksGoBackAsTheyCame(t *testing.T) {
+	t.Parallel()
+
+	for _, text := range []string{"p2", "2026-03-01 10:00:00+02:00", " a ", "&page=1#?/%20", "Seite zwölf 第二", `{"after":"r 1"}`, strings.Repeat("a ", 500)} {
+		var asked []string
+
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, r.URL.Query().Get("since"), r.URL.Query().Get("page"))
+
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(map[string]any{"reservations": []any{}, "listings": []any{}, "next": text, "mark": text})
+		}))
+
+		client, err := protocol.New(json.RawMessage(`{"baseUrl":"`+server.URL+`"}`), json.RawMessage(`{"token":"t"}`), pms.Options{AllowPrivate: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		got, err := client.Reservations(t.Context(), &pms.Query{})
+		if err != nil || got.Next != text || got.Mark != text {
+			t.Fatalf("%q: %+v, %v", text, got, err)
+		}
+
+		// The page names itself the second time, so only the request counts.
+		_, err = client.Reservations(t.Context(), &pms.Query{Since: got.Mark, Page: got.Next})
+		if !errors.Is(err, protocol.ErrOwnNext) || !slices.Equal(asked, []string{"", "", text, text}) {
+			t.Errorf("%q: asked with %q, %v", text, asked, err)
+		}
+
+		server.Close()
 	}
 }
 
@@ -194,6 +231,7 @@ func FuzzReadPage(f *testing.F) {
 
 		// Each id comes once, and what is read can be kept.
 		seen := map[string]bool{}
+
 		all := ids(p.Reservations)
 		for i := range p.Unreadable {
 			all = append(all, p.Unreadable[i].ID)

@@ -1,0 +1,67 @@
+package protocol
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"stayledger/provider/pms"
+)
+
+// Row has the parts of a row that are there before it is read.
+type Row struct {
+	ID        string
+	Gone      bool
+	ChangedAt time.Time // zero for none, and for one that cannot be read
+}
+
+// Rows returns the rows of a page of listings or reservations as they came: in their order, and with those that come twice or cannot be read.
+// Clients give each id once. A page that is none has no rows.
+func Rows(page []byte) []Row {
+	var w struct {
+		Listings     []json.RawMessage `json:"listings"`
+		Reservations []json.RawMessage `json:"reservations"`
+	}
+
+	if pms.Unmarshal(page, &w) != nil {
+		return nil
+	}
+
+	out := make([]Row, 0, len(w.Listings)+len(w.Reservations))
+
+	for _, content := range append(w.Listings, w.Reservations...) {
+		id, err := rowID(content)
+		if err != nil {
+			continue
+		}
+
+		row := Row{ID: id, Gone: isGone(content)}
+
+		var stamp struct {
+			ChangedAt time.Time `json:"changedAt"`
+		}
+		if pms.Unmarshal(content, &stamp) == nil {
+			row.ChangedAt = stamp.ChangedAt
+		}
+
+		out = append(out, row)
+	}
+
+	return out
+}
+
+// PageFault returns which field of a page of listings or reservations, outside of its rows, is not of the type that the protocol has; nil for
+// none.
+func PageFault(page []byte) *pms.FormError {
+	var w struct {
+		wireReservations
+
+		Listings *[]json.RawMessage `json:"listings"`
+	}
+
+	if e, is := errors.AsType[*pms.FormError](pms.ReadForm(page, &w)); is {
+		return e
+	}
+
+	return nil
+}
