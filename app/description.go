@@ -37,6 +37,7 @@ func withDescription(c api.Config) api.Config {
 		{Name: "Connections", Doc: "What the team is connected to outside: payment providers and their credentials."},
 		{Name: "Syncs", Doc: "Readings of what is connected: what came of it, and what became of each record."},
 		{Name: "Flows", Doc: "What can be done again for a connection, by hand."},
+		{Name: "Channel payouts", Doc: "What booking channels have paid out, as property-management systems say it."},
 		{Name: "Calendar blocks", Doc: "Days on which a listing is not let, at its property-management system."},
 		{Name: "Accounts", Doc: "The chart of accounts, its categories, and what is particular to bank accounts."},
 		{Name: "Bank records", Doc: "What banks say of the team's accounts."},

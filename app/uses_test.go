@@ -57,6 +57,7 @@ var noUses = map[string]map[string]string{
 	"connection": {
 		"audit_event.connection_id":              "history outlives its records",
 		"calendar_block.connection_id":           "a block of a listing that no system has any more",
+		"channel_payout.connection_id":           "a connection that has brought records is archived and stays",
 		"connection_authorization.connection_id": "goes with the connection",
 		"connection_token.id":                    "goes with the connection",
 		"listing_connection.connection_id":       "goes with the connection",

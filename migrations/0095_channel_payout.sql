@@ -17,6 +17,7 @@ create table channel_payout (
     constraint channel_payout_connection foreign key (team_id, connection_id) references connection (team_id, id)
 );
 create index channel_payout_by_day on channel_payout (team_id, paid_on, id);
+create index channel_payout_by_creation on channel_payout (team_id, created_at, id);
 create index channel_payout_by_connection on channel_payout (team_id, connection_id);
 select stayledger_tenant('channel_payout');
 create trigger channel_payout_listed after insert on channel_payout referencing new table as changed for each statement execute function list_changed();

@@ -16,6 +16,8 @@ var (
 	ErrLimited = errors.New("the system takes no more calls for now")
 	// ErrRefused: the request is refused for another reason, and will be again.
 	ErrRefused = errors.New("the system refused the request")
+	// ErrNotOffered: the system does not have the request.
+	ErrNotOffered = fmt.Errorf("%w: it does not have it", ErrRefused)
 	// ErrCursor: the page or the mark is not known any more, so that the reading has to begin anew.
 	ErrCursor = errors.New("the system does not know the page any more")
 	// ErrUnavailable: it may help to ask again.

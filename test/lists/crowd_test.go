@@ -81,7 +81,7 @@ func (c *crowd) complete() {
 	next := func() id.ID { return id.New(c.DB.Now()) }
 	args := db.Args{
 		"connection": next(), "method": next(), "approval": next(), "batch": next(), "payment": next(), "source": next(), "sync": next(), "import": next(),
-		"change": next(), "bank": c.Account("1000"), "requester": c.User, "owner": c.example["contactIds"], "expense": c.example["transactionIds"], "operation": next(),
+		"change": next(), "bank": c.Account("1000"), "requester": c.User, "owner": c.example["contactIds"], "expense": c.example["transactionIds"], "operation": next(), "channel_payout": next(),
 	}
 	c.example["connectionIds"] = args["connection"].(id.ID).String()
 	c.example["approvalIds"] = args["approval"].(id.ID).String()
@@ -102,6 +102,8 @@ func (c *crowd) complete() {
 				status, approval_id, sent_at, settled_at, created_at, updated_at)
 			values (@team, @payment, 'p', @connection, @batch, @expense, @owner, @method, @bank, 100, 'usd', '2026-01-31', 'paid', @approval, current_timestamp, now(), current_timestamp, now())`,
 		`insert into sync_source (team_id, id, connection_id) values (@team, @source, @connection)`,
+		`insert into channel_payout (team_id, id, connection_id, source_id, status, channel, paid_on, currency, amount, created_at, updated_at)
+			values (@team, @channel_payout, @connection, 'p', 'active', 'airbnb', '2026-01-31', 'usd', 100, now(), current_timestamp)`,
 		`insert into sync (team_id, id, source_id, operation_id, view, mode, trigger, kinds, status, queued_at, started_at, finished_at)
 			values (@team, @sync, @source, @operation, 'automate', 'full', 'manual', '{reservation}', 'completed', now(), current_timestamp, now())`,
 		`insert into historical_import (team_id, id, operation_id, txn_count, entry_count, skipped_txn_count, debit, credit, start_at, end_at, created_at, posted_at)

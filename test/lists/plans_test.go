@@ -169,7 +169,7 @@ var walking = []struct {
 		/reservations sort=bookedAt sort=guestName sort=createdAt /transactions sort=amount sort=createdAt sort=description`},
 	{"it has few values, or is a part of a text, an amount or an instant", walk, `
 		/bank-records amount reconcileStatus reservationLineFilter status search hasDuplicates hasMatchingTransactions
-		/general-ledger/journals ledger reversed search /payments status /payment-methods/changes kind
+		/channel-payouts status channel /general-ledger/journals ledger reversed search /payments status /payment-methods/changes kind
 		/reports/journal-entries amount transactionTypes triggerTypes channels occupancyStatus ledger status search txnCode currency createdAtFrom createdAtTo
 		/reservations amount type status generalLedgerStatus search bookingChannel businessModel lineType appId
 		/transactions amount type status isOpeningBalance last4 reconciled search`},
@@ -177,7 +177,7 @@ var walking = []struct {
 		/accounts hasEntries /listings openingBalance issue
 		/transactions isLocked hasActiveJournalEntries paidAtRange paidStatus`},
 	{"there is an index, and the kept plan prefers the order of the list, since it cannot know how few rows the values select", walk, `
-		/bank-records ids accountIds /general-ledger/journals ids shortRefs accountIds
+		/bank-records ids accountIds /channel-payouts ids connectionIds /general-ledger/journals ids shortRefs accountIds
 		/payments connectionIds contactIds transactionIds approvalIds /payment-methods/changes contactIds contactPaymentMethodIds /reservations ids listingIds shortRefs
 		/reports/journal-entries reservationIds ownershipPeriodIds accountIds categoryIds listingIds
 		/transactions ids accountIds contactIds listingIds connectionIds shortRefs`},

@@ -51,6 +51,7 @@ var promises = []promise{
 		path: "/calendar-blocks", ids: "ids", refs: "listingIds", nullable: "connectionIds", sorts: "startAt createdAt updatedAt", others: "status startAt endAt",
 		few: true,
 	},
+	{path: "/channel-payouts", ids: "ids", refs: "connectionIds", date: "date", sorts: "date createdAt", others: "status channel", texts: "channel", few: true},
 	{path: "/connections", ids: "ids", sorts: "name createdAt", others: "appId status search uniqueRefs include", texts: "uniqueRefs", few: true},
 	{path: "/contacts", ids: "ids", nullable: "connectionIds", sorts: "name email createdAt", others: "type status search uniqueRefs include", texts: "uniqueRefs"},
 	{path: "/general-ledger/historical", sorts: "createdAt", few: true},

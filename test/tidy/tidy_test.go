@@ -37,7 +37,7 @@ var folders = []struct{ name, nouns string }{
 	{"tenant", "team access connection"},
 	{"property", "contact listing"},
 	{"activity", "fee mapping reservation transaction opening recurring journal"},
-	{"banking", "match rule accountconnection reconciliation"},
+	{"banking", "match rule accountconnection channelpayout reconciliation"},
 	{"settlement", "layout chain statement historic delivery payapp payee payment payout"},
 	{"exchange", "pms calendar flow legacy merge cutover migration"},
 	{"reporting", "report trust summary metric"},

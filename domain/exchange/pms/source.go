@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"stayledger/domain/banking/channelpayout"
@@ -239,14 +240,19 @@ func payoutChange(p *pms.Payout) intake.Change {
 	return c
 }
 
-// Lookup gives reservations as they are now. Listings are looked up by reading all of them.
+// Lookup gives reservations as they are now. Other records, and the reservations of a system that looks nothing up, are looked for by
+// reading all of them.
 func (s *source) Lookup(ctx context.Context, kind string, externalIDs []string) ([]intake.Change, error) {
-	if kind == listingKind {
-		return s.lookUpListings(ctx, externalIDs)
+	if kind != reservationKind {
+		return s.lookThrough(ctx, kind, externalIDs)
 	}
 
 	got, wrong, err := s.client.Lookup(ctx, externalIDs)
-	if err != nil {
+
+	switch {
+	case errors.Is(err, pms.ErrNotOffered):
+		return s.lookThrough(ctx, kind, externalIDs)
+	case err != nil:
 		return nil, sourceError(err)
 	}
 
@@ -262,31 +268,33 @@ func (s *source) Lookup(ctx context.Context, kind string, externalIDs []string) 
 	return out, nil
 }
 
-// lookUpListings reads all listings and gives those with some ids; the others are gone.
-func (s *source) lookUpListings(ctx context.Context, externalIDs []string) ([]intake.Change, error) {
-	found := map[string]intake.Change{}
+// lookThrough reads all records of a kind and gives those with some ids. The others are gone if the reading has every record.
+func (s *source) lookThrough(ctx context.Context, kind string, externalIDs []string) ([]intake.Change, error) {
+	found, complete := map[string]intake.Change{}, true
 
 	for page, more := "", true; more; more = page != "" {
-		got, err := s.pullListings(ctx, page)
+		got, err := s.Pull(ctx, intake.Request{Kind: kind, Page: page})
 		if err != nil {
 			return nil, err
 		}
 
 		for _, c := range got.Changes {
-			found[c.ExternalID] = c
+			if slices.Contains(externalIDs, c.ExternalID) {
+				found[c.ExternalID] = c
+			}
 		}
 
-		page = got.Next
+		page, complete = got.Next, complete && got.Complete
 	}
 
-	out := make([]intake.Change, len(externalIDs))
-	for i, name := range externalIDs {
-		c, exists := found[name]
-		if !exists {
-			c = intake.Change{Kind: listingKind, ExternalID: name, Gone: true}
-		}
+	out := make([]intake.Change, 0, len(externalIDs))
 
-		out[i] = c
+	for _, name := range externalIDs {
+		if c, has := found[name]; has {
+			out = append(out, c)
+		} else if complete {
+			out = append(out, intake.Change{Kind: kind, ExternalID: name, Gone: true})
+		}
 	}
 
 	return out, nil

@@ -85,6 +85,7 @@ const (
 		listContacts createContact batchContacts exportContactsCSV queueContactsCSV deleteContact getContact
 		updateContact mergeContact listPaymentMethods addAchPaymentMethod deletePaymentMethod getPaymentMethod
 		updatePaymentMethod releasePaymentMethod listPaymentMethodChanges
+		listChannelPayouts getChannelPayout
 		getFile downloadFile followLink
 		listFlows
 		listListings createListing exportListingsCSV queueListingsCSV listOwnershipPeriods createOwnershipPeriod

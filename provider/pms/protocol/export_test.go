@@ -15,3 +15,6 @@ func ReadPage(content []byte) (*pms.ReservationPage, error) {
 
 	return w.page(&pms.Query{})
 }
+
+// Records are the types that records are decoded into, by what the guide calls them.
+var Records = map[string]any{"listing": wireListing{}, "reservation": wireReservation{}, "payout": wirePayout{}}

@@ -174,23 +174,30 @@ func (c *Client) Payouts(ctx context.Context, q *pms.Query) (*pms.PayoutPage, er
 
 	var w wirePayouts
 
-	err := c.call(ctx, http.MethodGet, "/payouts"+query("since", q.Since, "page", q.Page, "from", from, "to", to), nil, &w)
-	if e, is := errors.AsType[*pms.Error](err); is && q.Page == "" && slices.Contains(notOffered, e.Status) {
-		return &pms.PayoutPage{}, nil
-	}
+	err := unlessOffered(c.call(ctx, http.MethodGet, "/payouts"+query("since", q.Since, "page", q.Page, "from", from, "to", to), nil, &w))
 
-	if err != nil {
+	switch {
+	case q.Page == "" && errors.Is(err, pms.ErrNotOffered):
+		return &pms.PayoutPage{}, nil
+	case err != nil:
 		return nil, err
 	}
 
 	return w.page(q)
 }
 
-// notOffered are the statuses of a system that does not have a request.
-var notOffered = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
+// unlessOffered returns an ErrNotOffered for the failure of a system that does not have a request, and any other error as it is.
+func unlessOffered(err error) error {
+	e, is := errors.AsType[*pms.Error](err)
+	if is && slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, e.Status) {
+		return &pms.Error{Kind: pms.ErrNotOffered, Status: e.Status}
+	}
+
+	return err
+}
 
 // Lookup gives reservations by their ids, asked for in slices of MaxLookup. One that the system does not have any more,
-// or says nothing about, is given with Gone. It fails with a pms.Error.
+// or says nothing about, is given with Gone. It fails with a pms.Error, an ErrNotOffered for a system that looks nothing up.
 func (c *Client) Lookup(ctx context.Context, ids []string) (out []pms.Reservation, unreadable []pms.Unreadable, err error) {
 	for len(ids) > 0 {
 		asked := ids[:min(len(ids), MaxLookup)]
@@ -198,7 +205,7 @@ func (c *Client) Lookup(ctx context.Context, ids []string) (out []pms.Reservatio
 
 		var w wireReservations
 		if err := c.call(ctx, http.MethodPost, "/reservations/lookup", map[string]any{"ids": asked}, &w); err != nil {
-			return nil, nil, err
+			return nil, nil, unlessOffered(err)
 		}
 
 		rows, wrong, err := w.read()
