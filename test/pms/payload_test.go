@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -81,7 +82,7 @@ func (s *scene) checkPayloads(all []payload) {
 	}
 
 	for i := range all {
-		p, name := &all[i], fmt.Sprint(i+1)
+		p, name := &all[i], strconv.Itoa(i+1)
 		found := s.Get("/reservations?search=P-" + name + "-").Want(200)
 
 		var got outcomeOfPayload
@@ -263,7 +264,7 @@ func TestPayloadsOfTheProtocol(t *testing.T) {
 		"listingId": "L1", "status": "booked", "channel": "airbnb", "guest": object{"name": "Ada"}, "checkIn": "2026-01-10", "checkOut": "2026-01-13",
 		"bookedAt": "2026-01-02", "currency": "usd",
 	}, func(n int) map[string]any {
-		return map[string]any{"id": fmt.Sprint(n), "code": fmt.Sprintf("P-%d-", n)}
+		return map[string]any{"id": strconv.Itoa(n), "code": fmt.Sprintf("P-%d-", n)}
 	})
 
 	answers := map[string]any{

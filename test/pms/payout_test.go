@@ -16,7 +16,8 @@ func TestPayoutsOfChannelsAreKept(t *testing.T) {
 
 	payout := sandbox.Payout{
 		ID: "p1", Channel: "airbnb", Reference: "G-ABC", Date: "2026-01-16", Currency: "usd", Amount: "750.85", Members: []sandbox.PayoutMember{
-			{ReservationID: "r1", Gross: "450.50", Fees: "69.83", Taxes: "0.00"}, {Code: " c-R2 ", Gross: "450.50", Fees: "69.83"},
+			{ReservationID: "r1", Gross: "450.50", Fees: "69.83", Taxes: "0.00"},
+			{Code: " c-R2 ", Gross: "450.50", Fees: "69.83"},
 			{Description: "Resolution", Gross: "-10.49"},
 		},
 	}

@@ -22,7 +22,7 @@ func TestAYearOfPayoutsIsProved(t *testing.T) {
 
 	t.Logf("seed %d", seed)
 
-	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // A test can be repeated by its seed.
+	random := rand.New(rand.NewPCG(seed, 1))
 
 	system, err := hostaway.New(hostaway.Config{AccountID: "28673", APIKey: "our-key"})
 	if err != nil {
@@ -90,10 +90,12 @@ func TestAYearOfPayoutsIsProved(t *testing.T) {
 
 		if perhaps(0.5) {
 			add("totals", "totalPriceFromChannel", price, false)
+
 			fields[len(fields)-1]["isIncludedInTotalPrice"] = 1
 		}
 
 		payout := total - fee
+
 		if perhaps(0.07) {
 			by := random.Int64N(2_000) - 1_000
 			if by != 0 {

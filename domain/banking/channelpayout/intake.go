@@ -162,15 +162,19 @@ func save(ctx context.Context, tx *db.Tx, _ intake.Origin, items []Item) ([]api.
 				currency text, amount bigint)
 			on conflict (team_id, id) do update set status = excluded.status, channel = excluded.channel, reference = excluded.reference,
 				paid_on = excluded.paid_on, currency = excluded.currency, amount = excluded.amount, updated_at = excluded.updated_at`, Args: args},
-		db.Stmt{SQL: `
+		db.Stmt{
+			SQL: `
 			delete from channel_payout_member m using jsonb_to_recordset(@rows) as r (id uuid) where m.team_id = @team and m.payout_id = r.id`,
-			Args: db.Args{"team": tx.Team, "rows": rows}},
-		db.Stmt{SQL: `
+			Args: db.Args{"team": tx.Team, "rows": rows},
+		},
+		db.Stmt{
+			SQL: `
 			insert into channel_payout_member (team_id, payout_id, position, source_id, confirmation_code, description, gross, fees, taxes)
 			select @team, r.id, m.n - 1, m.value ->> 'sourceId', m.value ->> 'confirmationCode', m.value ->> 'description', (m.value ->> 'gross')::bigint,
 				(m.value ->> 'fees')::bigint, (m.value ->> 'taxes')::bigint
 			from jsonb_to_recordset(@rows) as r (id uuid, members jsonb) cross join lateral jsonb_array_elements(r.members) with ordinality m (value, n)`,
-			Args: db.Args{"team": tx.Team, "rows": rows}},
+			Args: db.Args{"team": tx.Team, "rows": rows},
+		},
 	); err != nil {
 		return nil, fmt.Errorf("save payouts of channels: %w", err)
 	}

@@ -142,6 +142,13 @@ func (in *intake) ask(c *Change, p *pending, code string, fields []string) {
 	in.issues = append(in.issues, issue{p, c, code, fields, nil})
 }
 
+// askNotes adds the issues that the source names.
+func (in *intake) askNotes(c *Change, p *pending) {
+	for _, n := range c.Notes {
+		in.issues = append(in.issues, issue{p, c, n.Code, nil, n.Context})
+	}
+}
+
 // issueRow is an issue about a record as it is written.
 type issueRow struct {
 	ID         id.ID          `json:"id"`

@@ -529,9 +529,7 @@ func (in *intake) identify(
 			in.ask(c, p, textShortened, p.cut)
 		}
 
-		for _, n := range c.Notes {
-			in.issues = append(in.issues, issue{p, c, n.Code, nil, n.Context})
-		}
+		in.askNotes(c, p)
 
 		if p.write.ID == nil && k.Match != nil {
 			resolved := *c

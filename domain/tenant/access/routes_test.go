@@ -22,8 +22,10 @@ import (
 // open to keys and to the people of a team, and closed to owners.
 var (
 	// Anybody may call these: what they take is a secret itself, or signed.
-	publicRoutes = []string{"GET /links/{teamId}/{fileId}", "POST /owner-statement-links/exchange", "POST /payment-callbacks/{connectionId}", "POST /pms-messages/{connectionId}",
-		"POST /pms-messages/apps/{appId}"}
+	publicRoutes = []string{
+		"GET /links/{teamId}/{fileId}", "POST /owner-statement-links/exchange", "POST /payment-callbacks/{connectionId}", "POST /pms-messages/{connectionId}",
+		"POST /pms-messages/apps/{appId}",
+	}
 	// A person's own. (AUTH-24, AUTH-25).
 	sessionRoutes = []string{"GET /me"}
 	// What owners may read, and nothing else. (OPS-68, OPS-69, OPEN-65).

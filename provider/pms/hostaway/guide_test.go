@@ -3,12 +3,12 @@ package hostaway_test
 import (
 	"testing"
 
-	"stayledger/provider/pms/guidetest"
+	"stayledger/platform/golden"
 	"stayledger/provider/pms/hostaway"
 )
 
 // The guide says what becomes of each field that the client reads.
 func TestTheGuideNamesEveryField(t *testing.T) {
 	t.Parallel()
-	guidetest.Check(t, "hostaway.md", hostaway.Records)
+	golden.CheckGuide(t, "hostaway.md", hostaway.Records)
 }

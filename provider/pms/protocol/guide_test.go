@@ -3,12 +3,12 @@ package protocol_test
 import (
 	"testing"
 
-	"stayledger/provider/pms/guidetest"
+	"stayledger/platform/golden"
 	"stayledger/provider/pms/protocol"
 )
 
 // The guide says what becomes of each field that the client reads.
 func TestTheGuideNamesEveryField(t *testing.T) {
 	t.Parallel()
-	guidetest.Check(t, "pms-protocol.md", protocol.Records)
+	golden.CheckGuide(t, "pms-protocol.md", protocol.Records)
 }

@@ -1,8 +1,8 @@
-// Package guidetest holds the guide of a system to its client: the table of fields names every field that the client reads.
-package guidetest
+package golden
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -16,13 +16,13 @@ var (
 	named    = regexp.MustCompile("`([^`]+)`")
 )
 
-// Check fails unless the section "Every field" of a guide names the fields of records, and no others but those that it says are not read.
+// CheckGuide fails unless the section "Every field" of a guide names the fields of records, and no others but those that it says are not read.
 // Records are the types that the client decodes, by what the guide calls them. Fields of members of a record are written as in
 // guest.name.
-func Check(t *testing.T, guide string, records map[string]any) {
+func CheckGuide(t *testing.T, guide string, records map[string]any) {
 	t.Helper()
 
-	content, err := os.ReadFile("../../../docs/guides/" + guide)
+	content, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "guides", guide)) //nolint:gosec // Tests name the guide.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func Check(t *testing.T, guide string, records map[string]any) {
 
 	var read []string
 	for name, record := range records {
-		read = append(read, Fields(name, reflect.TypeOf(record))...)
+		read = append(read, fields(name, reflect.TypeOf(record))...)
 	}
 
 	for _, name := range read {
@@ -64,8 +64,8 @@ func Check(t *testing.T, guide string, records map[string]any) {
 	}
 }
 
-// Fields returns the fields that are decoded into a type, behind what it is called.
-func Fields(at string, of reflect.Type) []string {
+// fields returns the fields that are decoded into a type, behind what it is called.
+func fields(at string, of reflect.Type) []string {
 	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice {
 		of = of.Elem()
 	}
@@ -76,9 +76,9 @@ func Fields(at string, of reflect.Type) []string {
 
 	var out []string
 
-	for i := range of.NumField() {
-		if name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
-			out = append(out, Fields(at+"."+name, of.Field(i).Type)...)
+	for field := range of.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
+			out = append(out, fields(at+"."+name, field.Type)...)
 		}
 	}
 
