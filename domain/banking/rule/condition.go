@@ -20,8 +20,41 @@ const (
 	Amount    Field = "amount"
 )
 
+// fields is everything that a condition can compare. A field is a line here, and nothing else: the description, the checks and the engine
+// follow.
+var fields = []struct {
+	name      Field
+	operators []Operator
+	text      func(r *Record) string // nil for the amount, which is no text
+}{
+	{Description, ofTexts, func(r *Record) string { return r.Description }},
+	{Reference, ofTexts, func(r *Record) string { return r.Reference }},
+	{Amount, []Operator{Equals, NotEquals, GreaterThan, LessThan, Between}, nil},
+}
+
+// ofTexts are the operators of texts.
+var ofTexts = []Operator{Equals, NotEquals, Contains, NotContains, StartsWith, EndsWith}
+
 // Enum lists the fields.
-func (Field) Enum() []string { return []string{string(Description), string(Reference), string(Amount)} }
+func (Field) Enum() []string {
+	out := make([]string, len(fields))
+	for i := range fields {
+		out[i] = string(fields[i].name)
+	}
+
+	return out
+}
+
+// place returns the index of a field, -1 for one that does not exist.
+func (f Field) place() int {
+	for i := range fields {
+		if fields[i].name == f {
+			return i
+		}
+	}
+
+	return -1
+}
 
 // Operator compares a field with a value.
 type Operator string
@@ -57,11 +90,8 @@ type Condition struct {
 
 // operators returns the operators of a field, or none for a field that does not exist.
 func (f Field) operators() []Operator {
-	switch f {
-	case Description, Reference:
-		return []Operator{Equals, NotEquals, Contains, NotContains, StartsWith, EndsWith}
-	case Amount:
-		return []Operator{Equals, NotEquals, GreaterThan, LessThan, Between}
+	if at := f.place(); at >= 0 {
+		return fields[at].operators
 	}
 
 	return nil
@@ -76,6 +106,7 @@ func (c Condition) amounts() (money.Range, bool) {
 // test is a condition with its value read.
 type test struct {
 	field    Field
+	place    int // of the field
 	operator Operator
 	text     string
 	amounts  money.Range
@@ -85,29 +116,30 @@ type test struct {
 func (c Condition) compile() test {
 	if c.Type == Amount {
 		amounts, _ := c.amounts()
-		return test{field: c.Type, operator: c.Operator, amounts: amounts}
+		return test{field: c.Type, place: c.Type.place(), operator: c.Operator, amounts: amounts}
 	}
 
-	return test{field: c.Type, operator: c.Operator, text: plain.Text(c.Value)}
+	return test{field: c.Type, place: c.Type.place(), operator: c.Operator, text: plain.Text(c.Value)}
 }
 
 // facts has the values that conditions compare, normalized once for a record.
 type facts struct {
-	description, reference string
-	amount                 money.Cents
+	texts  []string // by the places of fields; empty for the amount
+	amount money.Cents
 }
 
-// newFacts returns the facts of a record.
-func newFacts(r *Record) facts {
-	return facts{plain.Text(r.Description), plain.Text(r.Reference), max(r.Amount, -r.Amount)}
-}
+// read takes the facts of a record.
+func (f *facts) read(r *Record) {
+	f.texts, f.amount = f.texts[:0], max(r.Amount, -r.Amount)
 
-func (f *facts) text(field Field) string {
-	if field == Reference {
-		return f.reference
+	for i := range fields {
+		text := ""
+		if of := fields[i].text; of != nil {
+			text = plain.Text(of(r))
+		}
+
+		f.texts = append(f.texts, text)
 	}
-
-	return f.description
 }
 
 // holds reports whether the condition holds for the facts of a record.
@@ -116,7 +148,7 @@ func (t *test) holds(f *facts) bool {
 		return t.holdsFor(f.amount)
 	}
 
-	text := f.text(t.field)
+	text := f.texts[t.place]
 	switch t.operator {
 	case Equals:
 		return text == t.text
@@ -156,7 +188,10 @@ func (t *test) holdsFor(amount money.Cents) bool {
 
 // Holding returns the indexes of the rule's conditions that hold for a record, from 0.
 func (r *Rule) Holding(record *Record) []int {
-	f := newFacts(record)
+	var f facts
+
+	f.read(record)
+
 	places := []int{}
 
 	for i, c := range r.Conditions {

@@ -246,7 +246,7 @@ func (p *Pass) each(r *Record, more func(*compiled) bool) {
 	}
 
 	p.record++
-	p.facts = newFacts(r)
+	p.facts.read(r)
 	p.find()
 
 	// Intersect three sets: rules with a key of the record, rules for its account and direction, rules for its
@@ -273,12 +273,11 @@ func (p *Pass) find() {
 	p.add(key{Amount, int64(p.facts.amount)})
 
 	// Each three-letter piece of a text is a key.
-	for _, field := range []Field{Description, Reference} {
-		text := p.facts.text(field)
+	for i, text := range p.facts.texts {
 		for at := 0; at+gramLength <= len(text); at++ {
 			g := gram(text, at)
 			if word, bit := p.grams.place(g); p.grams[word]&bit != 0 {
-				p.add(key{field, g})
+				p.add(key{fields[i].name, g})
 			}
 		}
 	}

@@ -240,10 +240,15 @@ func naivelyHolds(c rule.Condition, r *rule.Record) bool {
 		}[c.Operator]
 	}
 
-	text, value := plain.Text(r.Description), plain.Text(c.Value)
-	if c.Type == rule.Reference {
-		text = plain.Text(r.Reference)
+	// What a field is of a record is said again here: the engine is held to it. A new field is a line.
+	texts := map[rule.Field]string{rule.Description: r.Description, rule.Reference: r.Reference}
+
+	text, known := texts[c.Type]
+	if !known {
+		panic("the test does not know the field " + c.Type)
 	}
+
+	text, value := plain.Text(text), plain.Text(c.Value)
 
 	return map[rule.Operator]bool{
 		rule.Equals: text == value, rule.NotEquals: text != value, rule.Contains: strings.Contains(text, value), rule.NotContains: !strings.Contains(text, value),
@@ -256,15 +261,15 @@ var genText = rapid.Custom(func(t *rapid.T) string {
 })
 
 func genCondition(t *rapid.T) rule.Condition {
-	c := rule.Condition{Type: rapid.SampledFrom([]rule.Field{rule.Description, rule.Description, rule.Reference, rule.Amount}).Draw(t, "field")}
+	c := rule.Condition{Type: rule.Field(rapid.SampledFrom(rule.Field("").Enum()).Draw(t, "field"))}
+	c.Operator = rapid.SampledFrom(c.Type.Operators()).Draw(t, "operator")
+
 	if c.Type != rule.Amount {
-		c.Operator = rapid.SampledFrom([]rule.Operator{rule.Equals, rule.NotEquals, rule.Contains, rule.Contains, rule.NotContains, rule.StartsWith, rule.EndsWith}).Draw(t, "operator")
 		c.Value = genText.Draw(t, "value")
 
 		return c
 	}
 
-	c.Operator = rapid.SampledFrom([]rule.Operator{rule.Equals, rule.NotEquals, rule.GreaterThan, rule.LessThan, rule.Between}).Draw(t, "operator")
 	low := rapid.IntRange(0, 6).Draw(t, "low")
 
 	c.Value = strconv.Itoa(low)

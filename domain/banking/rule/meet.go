@@ -5,6 +5,7 @@ import (
 
 	"stayledger/domain/books/bank"
 	"stayledger/platform/db"
+	"stayledger/platform/ptr"
 )
 
 // soundRules returns the rules that an engine can be made of, so that a broken one does not stop the others.
@@ -39,23 +40,10 @@ func Meet(ctx context.Context, tx *db.Tx, records []bank.Record) error {
 		b := &records[i]
 		b.MatchingRules = []bank.RuleRef{}
 
-		// A rule compares only these fields.
-		r := Record{
-			ID:          b.ID,
-			Currency:    b.Currency,
-			Date:        b.Date,
-			Amount:      b.Amount,
-			Description: b.Description,
-			Status:      b.Status,
-			Type:        b.Type,
-		}
-		if b.AccountID != nil {
-			r.AccountID = *b.AccountID
-		}
-
-		if b.UniqueRef != nil {
-			r.Reference = *b.UniqueRef
-		}
+		r := newRecord(&bank.Open{
+			ID: b.ID, AccountID: ptr.Value(b.AccountID), Currency: b.Currency, Date: b.Date, Amount: b.Amount, Description: b.Description, UniqueRef: b.UniqueRef,
+		})
+		r.Status, r.Type = b.Status, b.Type
 
 		for _, met := range pass.Matching(&r) {
 			b.MatchingRules = append(b.MatchingRules, bank.RuleRef{ID: met.ID, Name: met.Name})
