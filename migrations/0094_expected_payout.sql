@@ -6,7 +6,7 @@ alter table reservation add column expected_payout bigint, add column expected_c
 
 alter table sync_issue drop constraint sync_issue_code,
     add constraint sync_issue_code check (code in (
-        'textShortened', 'ambiguous', 'incompleteRead', 'recordFailed', 'recordLocked', 'recordUnmapped', 'syncFailed', 'syncDelayed', 'payoutDeviation'));
+        'textShortened', 'ambiguous', 'incompleteRead', 'recordFailed', 'recordLocked', 'recordUnmapped', 'syncFailed', 'syncDelayed', 'payoutDeviation', 'taxUnknown'));
 
 -- The tax on what is kept of a canceled stay goes where tax goes, and deposits that are given back to the account of the standard chart.
 insert into reservation_line_mapping (team_id, id, app_id, line_type, channel, status, account_id, party, revenue_recognition)
@@ -23,7 +23,7 @@ on conflict do nothing;
 -- +goose Down
 set local stayledger.across_teams = 'on';
 delete from reservation_line_mapping where line_type in ('retainedTax', 'retainedDeposit', 'securityDeposit');
-delete from sync_issue where code = 'payoutDeviation';
+delete from sync_issue where code in ('payoutDeviation', 'taxUnknown');
 alter table sync_issue drop constraint sync_issue_code,
     add constraint sync_issue_code check (code in (
         'textShortened', 'ambiguous', 'incompleteRead', 'recordFailed', 'recordLocked', 'recordUnmapped', 'syncFailed', 'syncDelayed'));

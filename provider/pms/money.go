@@ -90,6 +90,36 @@ func (r *Reservation) CheckAmounts() error {
 	return nil
 }
 
+// RetainTotal makes the lines of a stay what is kept of it by its total. Lines that do not add up to it say what the stay would have cost: one
+// line is kept then, and of its tax nothing is known.
+func (r *Reservation) RetainTotal() {
+	if off := r.Difference(); off != 0 {
+		r.NotKept = -off
+		r.RetainSum(*r.Total)
+	} else {
+		r.Retain()
+	}
+
+	r.Total = nil
+}
+
+// RetainSum makes the lines of a stay one that is kept of it.
+func (r *Reservation) RetainSum(kept money.Cents) {
+	var taxes money.Cents
+
+	for _, l := range r.Lines {
+		if retained[l.Type] == RetainedTax {
+			taxes += l.Amount
+		}
+	}
+
+	if r.Lines = nil; kept != 0 {
+		r.Lines, r.UnknownTax = []Line{{Type: Retained, Amount: kept}}, taxes
+	}
+
+	r.Retain()
+}
+
 // retained are the types that lines have when they are what is kept of a stay that was canceled. All others become one line Retained.
 var retained = map[LineType]LineType{
 	Tax: RetainedTax, RetainedTax: RetainedTax, SecurityDeposit: RetainedDeposit, RetainedDeposit: RetainedDeposit,

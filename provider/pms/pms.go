@@ -217,6 +217,10 @@ type Reservation struct {
 	// ChannelFee is the commission that the channel keeps, and ProcessingFee what the payment costs; nil if the system
 	// does not say. Neither is paid by the guest.
 	ChannelFee, ProcessingFee *money.Cents
+	// UnknownTax is the tax of a stay of which a part is kept after its cancellation: how much of that is tax is not known. 0 for none.
+	UnknownTax money.Cents
+	// NotKept is what the lines of a stay that was canceled had beyond its total, which says how much is kept; 0 for none.
+	NotKept money.Cents
 	// Payout is stated by the system: the channel pays it out for the stay; nil if it does not say. It is the total less the channel's fee.
 	Payout *money.Cents
 	// ChangedAt is the system's own stamp of the last change; zero if it has none.

@@ -42,11 +42,13 @@ func Country(code string) string {
 }
 
 // IsDeposit reports whether the name of a charge says that it is a deposit which is given back, such as damageDeposit or "Refundable
-// security deposit". A waiver is none, and neither is a part of the price that is paid early.
+// security deposit". A waiver or an insurance is none, and neither is what is not given back.
 func IsDeposit(name string) bool {
 	name = strings.ToLower(name)
 	has := func(part string) bool { return strings.Contains(name, part) }
 
-	return has("deposit") && (has("damage") || has("security") || has("refundable")) && !has("waiver") && !has("nonrefundable") &&
-		!has("non-refundable") && !has("non refundable")
+	isBought := has("waiver") || has("insurance") || has("protection")
+	isKept := has("nonrefundable") || has("non-refundable") || has("non refundable")
+
+	return has("deposit") && (has("damage") || has("security") || has("refundable")) && !isBought && !isKept
 }

@@ -10,6 +10,7 @@ package reservation
 
 import (
 	"errors"
+	"slices"
 
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
@@ -310,9 +311,9 @@ func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 	}
 
 	// Each type is reported once, however many lines it has.
-	seen := map[string]bool{}
+	var types []string
 
-	var differs money.Cents
+	open := map[string]money.Cents{}
 
 	for i := range r.Lines {
 		l := &r.Lines[i]
@@ -320,25 +321,23 @@ func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 			continue
 		}
 
-		if l.Type == mapping.Difference {
-			differs += l.Amount
-			continue
+		if !slices.Contains(types, l.Type) {
+			types = append(types, l.Type)
 		}
 
-		if !seen[l.Type] {
-			seen[l.Type] = true
-			out = append(out, finding.Finding{
-				Code:     "unassignedAccount",
-				Severity: finding.Error,
-				Context:  map[string]any{"lineType": l.Type},
-			})
-		}
+		open[l.Type] += l.Amount
 	}
 
-	if differs != 0 {
-		out = append(out, finding.Finding{
-			Code: totalDeviation, Severity: finding.Error, Context: map[string]any{"centTotal": differs, "currency": r.Currency},
-		})
+	for _, t := range types {
+		f := finding.Finding{Code: string(UnassignedAccount), Severity: finding.Error, Context: map[string]any{
+			"lineType": t, "centTotal": open[t], "currency": r.Currency,
+		}}
+		if t == mapping.Difference {
+			f.Code = totalDeviation
+			delete(f.Context, "lineType")
+		}
+
+		out = append(out, f)
 	}
 
 	return out

@@ -47,7 +47,7 @@ type Payout struct {
 
 // Member is a part of a payout: what comes of a stay, or of something that is no stay.
 type Member struct {
-	ReservationID    *id.ID      `json:"reservationId" doc:"The stay here; null for one that is not here, and for no stay."`
+	ReservationID    *id.ID      `json:"reservationId" doc:"The stay here; null for one that is not here, for a code of several, and for no stay."`
 	SourceID         *string     `json:"sourceId" doc:"The stay at the source."`
 	ConfirmationCode *string     `json:"confirmationCode"`
 	Description      *string     `json:"description"`
@@ -57,12 +57,12 @@ type Member struct {
 	Amount           money.Cents `json:"amount" doc:"gross less fees."`
 }
 
-// memberSQL selects the members of a payout p as a list. The stay is the one of the connection with the id, else with the confirmation code.
+// memberSQL selects the members of a payout p as a list. The stay is the one of the connection with the id, else the only one with the confirmation code.
 const memberSQL = `(select coalesce(jsonb_agg(jsonb_build_object('reservationId', coalesce((
 			select e.entity_id from sync_source s join external_record e on e.team_id = s.team_id and e.source_id = s.id and e.kind = 'reservation'
 				and e.external_id = m.source_id where s.team_id = m.team_id and s.connection_id = p.connection_id limit 1), (
-			select r.id from reservation r where r.team_id = m.team_id and r.connection_id = p.connection_id and m.source_id is null
-				and r.status <> 'inactive' and stayledger_plain(r.confirmation_code) = stayledger_plain(m.confirmation_code) order by r.id limit 1)),
+			select (array_agg(r.id))[1] from reservation r where r.team_id = m.team_id and r.connection_id = p.connection_id and m.source_id is null
+				and r.status <> 'inactive' and stayledger_plain(r.confirmation_code) = stayledger_plain(m.confirmation_code) having count(*) = 1)),
 		'sourceId', m.source_id, 'confirmationCode', m.confirmation_code, 'description', m.description, 'gross', m.gross, 'fees', m.fees,
 		'taxes', m.taxes, 'amount', m.gross - m.fees) order by m.position), '[]')
 	from channel_payout_member m where m.team_id = p.team_id and m.payout_id = p.id)`

@@ -383,13 +383,19 @@ func (s *source) reservation(r *pms.Reservation) intake.Change {
 	}
 
 	if off := r.PayoutDeviation(); off != 0 {
-		c.Notes = []intake.Note{{Code: intake.PayoutDeviation, Context: map[string]any{
+		c.Notes = append(c.Notes, intake.Note{Code: intake.PayoutDeviation, Context: map[string]any{
 			"centTotal": off, "currency": r.Currency, "expectedPayout": *r.Payout, "expectedChannelFee": r.ChannelFee,
-		}}}
+		}})
 	}
 
-	if s.onDifference == differenceFails && r.Unexplained() != 0 {
-		c.Refused = &intake.Refusal{Reason: totalDeviation, Field: "total", Fault: "differs"}
+	if r.UnknownTax != 0 {
+		c.Notes = append(c.Notes, intake.Note{Code: intake.TaxUnknown, Context: map[string]any{"centTotal": r.UnknownTax, "currency": r.Currency}})
+	}
+
+	if off := r.Unexplained(); off != 0 && s.onDifference == differenceFails {
+		c.Refused = &intake.Refusal{
+			Reason: totalDeviation, Field: "total", Fault: "differs", Context: map[string]any{"centTotal": off, "currency": r.Currency},
+		}
 	}
 
 	if r.Currency != "" {

@@ -62,10 +62,11 @@ type Change struct {
 }
 
 // Refusal says why a record of a source cannot be taken in: the reason, the field as the source calls it, and what is wrong with it. The last
-// two can be empty.
+// two can be empty. Context is what its issue shows besides.
 type Refusal struct {
 	Reason       Reason
 	Field, Fault string
+	Context      map[string]any
 }
 
 // Note is an issue about a record of a source, with what the record shows of it.

@@ -24,6 +24,8 @@ const (
 	textShortened = "textShortened"
 	// A record could be several here and was not taken in.
 	ambiguous = "ambiguous"
+	// TaxUnknown is the code of a note: a part of a canceled stay is kept, and how much of it is tax is not known.
+	TaxUnknown = "taxUnknown"
 	// PayoutDeviation is the code of a note: what the channel should pay out for a stay is not its lines less the channel's fee.
 	PayoutDeviation = "payoutDeviation"
 	// A record was refused; a lock holds it; it names another one that is not known here.
@@ -40,7 +42,7 @@ const (
 )
 
 // severitySQL is the severity of an issue i.
-const severitySQL = `case when i.code in ('` + PayoutDeviation + `', '` + textShortened + `', '` + recordLocked + `', '` + recordConflict + `', '` + syncDelayed + `') then '` +
+const severitySQL = `case when i.code in ('` + TaxUnknown + `', '` + PayoutDeviation + `', '` + textShortened + `', '` + recordLocked + `', '` + recordConflict + `', '` + syncDelayed + `') then '` +
 	string(finding.Warning) + `' else '` + string(finding.Error) + `' end`
 
 // issueSQL is an issue i as a finding.
@@ -240,6 +242,10 @@ func (in *intake) saveIssues(tx *db.Tx) {
 
 			if it.fault != "" {
 				r.Context["fault"] = it.fault
+			}
+
+			if refused := it.change.Refused; refused != nil {
+				maps.Copy(r.Context, refused.Context)
 			}
 
 			rows = append(rows, r)

@@ -42,6 +42,7 @@ var issueTexts = map[string]string{
 	"statementStartMissing":       "Neither statements nor the general ledger have a first day",
 	"syncDelayed":                 "The source cannot be read and is tried again",
 	"syncFailed":                  "The last sync ended before everything was read",
+	"taxUnknown":                  "A part of the canceled stay is kept, and how much of it is tax is not known",
 	"textShortened":               "Texts were longer than their fields hold",
 	"totalDeviation":              "The lines of the stay do not explain the total that its system states",
 	"unassignedAccount":           "No account takes what journals need",

@@ -225,8 +225,9 @@ func (w *wireAmount) lineType() pms.LineType {
 }
 
 // settle returns the lines and what they should add up to without taxes that the channel pays, of a stay for which the system states a total. Whether a field is in the total
-// the fields do not say reliably, so the total itself decides: it has all of them, or those that say so.
-func (f *finance) settle(total money.Cents) ([]pms.Line, money.Cents) {
+// the fields do not say reliably, so the total itself decides: it has all of them, or those that say so. The channel can be one that remits
+// the taxes which its total has not.
+func (f *finance) settle(total money.Cents, remits bool) ([]pms.Line, money.Cents) {
 	var lines []pms.Line
 
 	var all, included, taxes, includedTaxes money.Cents
@@ -251,11 +252,11 @@ func (f *finance) settle(total money.Cents) ([]pms.Line, money.Cents) {
 	case total == all+taxes:
 		total = all
 	case f.hasTotal && total == included:
-		// What a total of the channel has not it does not pay out either: taxes it remits, and the rest the guest pays besides.
+		// What a total of the channel has not the guest pays besides; but taxes that the channel remits.
 		for i := range lines {
 			switch l := &lines[i]; {
 			case f.lines[i].isIncluded || !l.IsOwed():
-			case l.Type == pms.Tax:
+			case l.Type == pms.Tax && remits:
 				l.Type = pms.ChannelTax
 			default:
 				total += l.Amount

@@ -300,33 +300,55 @@ func (a *amounts) charge(out *stay, f *finance) {
 		out.ChannelFee = plus(out.ChannelFee, f.penalties)
 	}
 
-	switch {
-	case f.payout != 0:
-		out.Payout = &f.payout
-	case a.payout != nil && *a.payout != 0:
-		out.Payout = a.payout
-	}
-
 	if a.total == nil {
 		for _, l := range f.lines {
 			out.Lines = append(out.Lines, l.Line)
 		}
 
 		out.Lines = append(out.Lines, f.beyond...)
-
-		return
+	} else {
+		lines, total := f.settle(*a.total, remitters[out.Channel])
+		out.Lines, out.Total, out.IsTotalOwed = lines, &total, true
+		out.Lines = append(out.Lines, explain(out.Difference(), lines, a.facts)...)
 	}
 
-	lines, total := f.settle(*a.total)
-	out.Lines, out.Total, out.IsTotalOwed = lines, &total, true
-	out.Lines = append(out.Lines, explain(out.Difference(), lines, a.facts)...)
+	out.Payout = a.expected(&out.Reservation, f)
+}
+
+// remitters are the channels that remit taxes which their totals have not.
+var remitters = map[string]bool{"airbnb": true, "vrbo": true}
+
+// longStay is how many nights a stay has that is paid out month by month.
+const longStay = 28
+
+// expected returns what the channel should pay out for a stay, nil if the system does not say. The sum of payouts of a long stay is what was
+// paid so far, so what is said for all of it comes first.
+func (a *amounts) expected(r *pms.Reservation, f *finance) *money.Cents {
+	isLong := r.CheckIn.DaysUntil(r.CheckOut) >= longStay
+	isSaid := a.payout != nil && *a.payout != 0
+
+	switch {
+	case isSaid && (isLong || f.payout == 0):
+		return a.payout
+	case f.payout == 0:
+		return nil
+	}
+
+	r.Payout = &f.payout
+	if isLong && r.PayoutDeviation() < 0 {
+		return nil
+	}
+
+	return &f.payout
 }
 
 // retain fills in what is kept of a stay that was canceled: what the channel pays out for it, or else what the guest has paid and did not
-// get back. The lines of the stay say what it would have cost, so none of them counts, unless the guest has paid just that. A penalty for
-// the cancellation is kept by the channel.
+// get back. The lines of the stay say what it would have cost, so they count only if just that is kept: then the payout is these lines less
+// the channel's fee. A penalty for the cancellation is kept by the channel.
 func (a *amounts) retain(out *stay, f *finance) {
 	var kept money.Cents
+
+	isPaidOut := true
 
 	switch {
 	case f.canceled != 0:
@@ -334,9 +356,9 @@ func (a *amounts) retain(out *stay, f *finance) {
 	case a.cancellation != nil && *a.cancellation != 0:
 		kept = *a.cancellation
 	case f.hasPaid:
-		kept = max(f.paid-absolute(f.refund), 0)
+		kept, isPaidOut = max(f.paid-absolute(f.refund), 0), false
 	default:
-		out.lacksPayments = isDirect[out.Channel] && !a.isUnpaid
+		isPaidOut, out.lacksPayments = false, isDirect[out.Channel] && !a.isUnpaid
 	}
 
 	for _, l := range f.beyond {
@@ -346,10 +368,16 @@ func (a *amounts) retain(out *stay, f *finance) {
 	}
 
 	a.charge(out, f)
-	out.charged, out.refunded = out.Lines, absolute(f.refund)
-	out.ChannelFee, out.ProcessingFee, out.Total, out.Payout = nil, nil, nil, nil
 
-	if f.penalties != 0 {
+	fee := out.ChannelFee
+	out.charged, out.refunded = out.Lines, absolute(f.refund)
+	out.Total, out.Payout = nil, nil
+
+	// What is paid out is without the fee: together they are what was kept.
+	if isPaidOut && fee != nil && kept+*fee-f.penalties == out.Owed() {
+		payout := kept - f.penalties
+		kept, out.Payout = kept+*fee-f.penalties, &payout
+	} else if f.penalties != 0 {
 		payout := kept - f.penalties
 		out.ChannelFee, out.Payout = &f.penalties, &payout
 	}
@@ -362,16 +390,10 @@ var isDirect = map[string]bool{"direct": true, "bookingEngine": true, "wordpress
 
 // keep sets the lines of a stay that was canceled to an amount that is kept of it.
 func (s *stay) keep(kept money.Cents) {
-	lines := s.charged
-	s.Lines = nil
-
-	if kept == 0 {
-		return
+	s.Lines = s.charged
+	if kept == 0 || s.Owed() != kept {
+		s.RetainSum(kept)
+	} else {
+		s.Retain()
 	}
-
-	if s.Lines = lines; s.Owed() != kept {
-		s.Lines = []pms.Line{{Type: pms.Retained, Amount: kept}}
-	}
-
-	s.Retain()
 }

@@ -234,24 +234,8 @@ func (w *wireBooking) readMoney(out *pms.Reservation) error {
 	}
 
 	if out.Status == pms.Canceled {
-		retain(out)
+		out.RetainTotal()
 	}
 
 	return out.CheckAmounts()
-}
-
-// retain makes the charges of a booking what is kept of it. The total says how much that is: charges that do not add up to it say what the
-// stay would have cost.
-func retain(out *pms.Reservation) {
-	if out.Difference() != 0 {
-		kept := *out.Total
-		out.Lines = nil
-
-		if kept != 0 {
-			out.Lines = []pms.Line{{Type: pms.Retained, Amount: kept}}
-		}
-	}
-
-	out.Total = nil
-	out.Retain()
 }

@@ -120,11 +120,13 @@ func TestChargesToLines(t *testing.T) {
 		charges []sandbox.Object
 		want    sums
 	}{
-		"rent":             {charges: []sandbox.Object{charge("rent", "Rent", 100)}, want: sums{line(pms.Rent, "Rent", 10000), 10000, 0}},
-		"rent below zero":  {charges: []sandbox.Object{charge("rent", "Weekly", -5)}, want: sums{line(pms.Discount, "Weekly", -500), 10000, 0}},
-		"a cleaning fee":   {charges: []sandbox.Object{charge("surcharge", "CLEANING", 50)}, want: sums{line(pms.CleaningFee, "CLEANING", 5000), 10000, 0}},
-		"another fee":      {charges: []sandbox.Object{charge("surcharge", "Pets", 50)}, want: sums{line(pms.GuestFee, "Pets", 5000), 10000, 0}},
-		"a fee below zero": {charges: []sandbox.Object{charge("surcharge", "Cleaning", -5)}, want: sums{line(pms.Discount, "Cleaning", -500), 10000, 0}},
+		"rent":                               {charges: []sandbox.Object{charge("rent", "Rent", 100)}, want: sums{line(pms.Rent, "Rent", 10000), 10000, 0}},
+		"rent below zero":                    {charges: []sandbox.Object{charge("rent", "Weekly", -5)}, want: sums{line(pms.Discount, "Weekly", -500), 10000, 0}},
+		"a cleaning fee":                     {charges: []sandbox.Object{charge("surcharge", "CLEANING", 50)}, want: sums{line(pms.CleaningFee, "CLEANING", 5000), 10000, 0}},
+		"another fee":                        {charges: []sandbox.Object{charge("surcharge", "Pets", 50)}, want: sums{line(pms.GuestFee, "Pets", 5000), 10000, 0}},
+		"a fee below zero":                   {charges: []sandbox.Object{charge("surcharge", "Cleaning", -5)}, want: sums{line(pms.CleaningFee, "Cleaning", -500), 10000, 0}},
+		"a discount without a name of a fee": {charges: []sandbox.Object{charge("surcharge", "Early bird", -5)}, want: sums{line(pms.Discount, "Early bird", -500), 10000, 0}},
+		"a fee that is given back":           {charges: []sandbox.Object{charge("surcharge", "Pet fee refund", -5)}, want: sums{line(pms.GuestFee, "Pet fee refund", -500), 10000, 0}},
 		"a cleaning fee by the name of its surcharge": {
 			charges: []sandbox.Object{sandbox.With(charge("surcharge", "", 50), "surcharge", sandbox.Object{"name": "Cleaning"})},
 			want:    sums{line(pms.CleaningFee, "Cleaning", 5000), 10000, 0},

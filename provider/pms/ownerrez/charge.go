@@ -71,7 +71,8 @@ func (w *wireCharge) lineType(amount money.Cents) pms.LineType {
 	}
 }
 
-// surchargeType returns the type of the line that a surcharge is. Its category says more than its name, which counts without one.
+// surchargeType returns the type of the line that a surcharge is. Its category says more than its name, which counts without one. One
+// below zero gives a fee back if it names one, and is a discount otherwise.
 func (w *wireCharge) surchargeType(amount money.Cents) pms.LineType {
 	category := word(w.Category)
 	name := string(w.Surcharge.Name + " " + w.Description)
@@ -83,12 +84,12 @@ func (w *wireCharge) surchargeType(amount money.Cents) pms.LineType {
 		return pms.ChannelTax
 	case category == "tax":
 		return pms.Tax
-	case amount < 0:
-		return pms.Discount
-	case category == "rent":
+	case category == "rent" && amount >= 0:
 		return pms.Rent
 	case category == "cleaning", category == "" && strings.Contains(strings.ToLower(name), "cleaning"):
 		return pms.CleaningFee
+	case amount < 0 && (category == "rent" || category == "" && !strings.Contains(strings.ToLower(name), "refund")):
+		return pms.Discount
 	default:
 		return pms.GuestFee
 	}

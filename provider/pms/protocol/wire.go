@@ -417,22 +417,18 @@ func (w *wireReservation) readMoney(out *pms.Reservation, currency money.Currenc
 	return out.CheckAmounts()
 }
 
-// retain makes the lines of a canceled stay what is kept of it. Lines that say so themselves count whatever its total is; of others a total
-// of nothing says that they do not.
+// retain makes the lines of a canceled stay what is kept of it. Lines that say so themselves count whatever its total is; of others the
+// total says how much.
 func retain(out *pms.Reservation) {
 	says := func(l pms.Line) bool {
 		return l.Type == pms.Retained || l.Type == pms.RetainedTax || l.Type == pms.RetainedDeposit
 	}
-
-	switch {
-	case slices.ContainsFunc(out.Lines, says):
+	if slices.ContainsFunc(out.Lines, says) {
 		out.Lines = slices.DeleteFunc(out.Lines, func(l pms.Line) bool { return !says(l) })
 		out.Total = nil
-	case out.Total != nil && *out.Total == 0:
-		out.Lines = nil
 	}
 
-	out.Retain()
+	out.RetainTotal()
 }
 
 // read returns the line. It fails with a FormError.

@@ -37,6 +37,15 @@ func (s *Server) control() {
 	s.handleControl("GET /control/listings/{id}/blocked", func(w http.ResponseWriter, r *http.Request) {
 		stage.Write(w, http.StatusOK, map[string]any{"days": s.Blocked(r.PathValue("id"))})
 	})
+	s.handleControl("PUT /control/charges/{id}", func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Charges []Object `json:"charges"`
+		}
+		if stage.Decode(w, r, &in) {
+			s.SetCharges(r.PathValue("id"), in.Charges...)
+			stage.Done(w)
+		}
+	})
 	s.handleControl("GET /control/reservations/{id}", s.controlReservation)
 	s.handleControl("PUT /control/reservations/{id}", s.controlObject(s.SetReservation))
 	s.handleControl("PATCH /control/reservations/{id}", s.controlChange)

@@ -40,6 +40,18 @@ func (s *Server) control() {
 		outcome(w, s.DeleteListing(r.PathValue("id")))
 	})
 	s.handleControl("GET /control/reservations/{id}", s.controlReservation)
+	s.handleControl("PUT /control/payouts/{id}", func(w http.ResponseWriter, r *http.Request) {
+		var p Payout
+		if stage.Decode(w, r, &p) {
+			p.ID = r.PathValue("id")
+			s.SetPayout(p)
+			stage.Done(w)
+		}
+	})
+	s.handleControl("DELETE /control/payouts/{id}", func(w http.ResponseWriter, r *http.Request) {
+		s.DeletePayout(r.PathValue("id"))
+		stage.Done(w)
+	})
 	s.handleControl("PUT /control/reservations/{id}", s.controlSet)
 	s.handleControl("PATCH /control/reservations/{id}", s.controlChange)
 	s.handleControl("DELETE /control/reservations/{id}", func(w http.ResponseWriter, r *http.Request) {

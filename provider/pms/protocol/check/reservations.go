@@ -201,7 +201,7 @@ func (c *checker) checkReservation(r *pms.Reservation, n *tally) {
 		n.totals++
 	}
 
-	if off := r.Difference(); off != 0 {
+	if off := r.Difference() - r.NotKept; off != 0 {
 		c.wrong(rule, r.ID, "total", "differs from the lines by "+decimal(off, r))
 	}
 
