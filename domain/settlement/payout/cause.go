@@ -50,74 +50,81 @@ const (
 	causeAwaiting   cause = "awaitingApproval"
 )
 
-// refusals are the causes for which a request is refused as a whole, in the order in which they are checked. Those
-// without a condition of their own are plain mistakes of the caller.
-var refusals = []struct {
-	cause     cause
-	issue     apierr.IssueCode
+// causes is everything that keeps a statement from being paid. A cause is a line here, and nothing else: requests that are refused for it in
+// this order, what a run skips, and the texts follow. A test walks it.
+var causes = []struct {
+	cause cause
+	// condition refuses a request to pay, record or try out a payout, nil for a cause that refuses none; issue is at each statement. Without
+	// a condition of its own it is a plain mistake of the caller.
 	condition *apierr.Error
+	issue     apierr.IssueCode
+	// refusesPreview: a preview is refused, too. It exists to show the others.
+	refusesPreview bool
+	// skips: a run leaves the statement out without failing: there is nothing to pay, or nothing any more.
+	skips bool
+	// text is that of the condition if it is empty.
+	text string
 }{
-	{causeNotFound, apierr.IssueNotFound, apierr.BadRequest},
-	{causeNotMember, apierr.IssueNotMember, apierr.BadRequest},
-	{causeNotPublished, apierr.IssueStatementNotReadyForPayment, transaction.ErrNotReady},
-	{causeNotBank, apierr.IssueNotBankAccount, transaction.ErrNotBank},
-	{causeAccountInactive, apierr.IssueAccountInactive, apierr.BadRequest},
-	{causeCurrency, apierr.IssueCurrencyMismatch, apierr.BadRequest},
-	{causeRecalculating, apierr.IssueJournalRecalculationPending, team.ErrNotDerived},
-	{causeArchive, apierr.IssueArchiveRequired, payment.ErrArchiveRequired},
-	{causeUnknown, apierr.IssuePaymentAttempted, transaction.ErrAttempted},
-	{causePaid, apierr.IssueAlreadyPaid, payment.ErrAlreadyPaid},
+	{cause: causeNotFound, condition: apierr.BadRequest, issue: apierr.IssueNotFound, refusesPreview: true, text: "The owner statement is not known"},
+	{cause: causeNotMember, condition: apierr.BadRequest, issue: apierr.IssueNotMember, refusesPreview: true, text: "The contact is not a member of the ownership"},
+	{cause: causeNotPublished, condition: transaction.ErrNotReady, issue: apierr.IssueStatementNotReadyForPayment},
+	{cause: causeNotBank, condition: transaction.ErrNotBank, issue: apierr.IssueNotBankAccount},
+	{cause: causeAccountInactive, condition: apierr.BadRequest, issue: apierr.IssueAccountInactive, text: "The account is inactive"},
+	{cause: causeCurrency, condition: apierr.BadRequest, issue: apierr.IssueCurrencyMismatch, text: "The bank account has another currency"},
+	{cause: causeRecalculating, condition: team.ErrNotDerived, issue: apierr.IssueJournalRecalculationPending, refusesPreview: true},
+	{cause: causeArchive, condition: payment.ErrArchiveRequired, issue: apierr.IssueArchiveRequired},
+	{cause: causeUnknown, condition: transaction.ErrAttempted, issue: apierr.IssuePaymentAttempted, skips: true},
+	{cause: causePaid, condition: payment.ErrAlreadyPaid, issue: apierr.IssueAlreadyPaid, skips: true},
+	// It concerns the team and not a statement, so it comes last and names none.
+	{cause: causeNoAccount, condition: account.ErrRequiredMissing},
+
+	{cause: causeNothingDue, skips: true, text: "Nothing is due"},
+	{cause: causeSettled, skips: true, text: "Other payouts have settled what was due"},
+	{cause: causeOwed, skips: true, text: "The owner owes"},
+	{cause: causeNotCollected, skips: true, text: "Guests still owe what is available"},
+	{cause: causeNotReleased, skips: true, text: "What is available is kept until the guests' stays"},
+
+	{cause: causeUnfinished, text: "The operation ended before this statement"},
+	{cause: causeRefused, text: "The payout was refused"},
+	{cause: causePayment, text: "A payment failed"},
+	{cause: causeReturned, text: "A payment came back"},
+	{cause: causeRejected, text: "A payment was rejected"},
+	{cause: causeAwaiting, text: "A payment waits for approval"},
 }
 
-// isSkipped reports whether the cause leaves a statement out without failing the operation: there is nothing to pay, or
-// nothing any more.
+// isSkipped reports whether the cause leaves a statement out without failing the operation.
 func (c cause) isSkipped() bool {
-	return c == causePaid || c == causeUnknown || c == causeNothingDue || c == causeSettled || c == causeOwed || c == causeNotCollected || c == causeNotReleased
+	for i := range causes {
+		if causes[i].cause == c {
+			return causes[i].skips
+		}
+	}
+
+	return false
 }
 
-// refusalConditions are the refusals with a reason that is a cause; their messages are its texts. The locks are among
-// them.
-var refusalConditions = apierr.List{
-	transaction.ErrNotReady,
-	transaction.ErrNotBank,
-	transaction.ErrAttempted,
-	transaction.ErrListing,
-	transaction.ErrBeforeStart,
-	payment.ErrAlreadyPaid,
-	payment.ErrArchiveRequired,
-	account.ErrRequiredMissing,
-	ledger.Refusals,
-}
-
-// texts are the texts of the causes that are no refusals.
-var texts = map[cause]string{
-	causeNotFound:        "The owner statement is not known",
-	causeNotMember:       "The contact is not a member of the ownership",
-	causeAccountInactive: "The account is inactive",
-	causeCurrency:        "The bank account has another currency",
-	causeRecalculating:   team.ErrNotDerived.Message(),
-	causeNothingDue:      "Nothing is due",
-	causeSettled:         "Other payouts have settled what was due",
-	causeOwed:            "The owner owes",
-	causeNotCollected:    "Guests still owe what is available",
-	causeNotReleased:     "What is available is kept until the guests' stays",
-	causeUnfinished:      "The operation ended before this statement",
-	causeRefused:         "The payout was refused",
-	causePayment:         "A payment failed",
-	causeReturned:        "A payment came back",
-	causeRejected:        "A payment was rejected",
-	causeAwaiting:        "A payment waits for approval",
-}
+// refusalsOfBooks are the refusals of the books with a reason that is a cause; their messages are its texts.
+var refusalsOfBooks = apierr.List{transaction.ErrListing, transaction.ErrBeforeStart, ledger.Refusals}
 
 // text returns the text that is shown for a cause, empty when it has none.
 func (c cause) text() string {
-	for _, refusal := range refusalConditions.Conditions() {
+	for i := range causes {
+		switch of := &causes[i]; {
+		case of.cause != c:
+		case of.text != "":
+			return of.text
+		default:
+			return of.condition.Message()
+		}
+	}
+
+	for _, refusal := range refusalsOfBooks.Conditions() {
 		if cause(refusal.Reason()) == c {
 			return refusal.Message()
 		}
 	}
 
-	return texts[c]
+	return ""
 }
 
 // ownerOwes is the code of the issue that says what the owners owe.

@@ -132,26 +132,6 @@ func endpoints() []api.Endpoint {
 	}
 }
 
-// The causes for which requests are refused.
-var (
-	// The allCauses refuse a payment.
-	allCauses = []cause{
-		causeNotFound,
-		causeNotMember,
-		causeNotPublished,
-		causeNoAccount,
-		causeNotBank,
-		causeAccountInactive,
-		causeCurrency,
-		causeRecalculating,
-		causeArchive,
-		causeUnknown,
-		causePaid,
-	}
-	// The previewCauses refuse a preview. It exists to show the others.
-	previewCauses = []cause{causeNotFound, causeNotMember, causeRecalculating}
-)
-
 // setDate sets the date of a request to today if it has none, because the request is carried out later.
 func (r *Request) setDate(tx *db.Tx) {
 	if r.Date == nil {
@@ -173,7 +153,7 @@ func preview(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowled
 		return nil, err
 	}
 
-	if err := b.checkCauses(previewCauses...); err != nil {
+	if err := b.checkPlans(true); err != nil {
 		return nil, err
 	}
 
@@ -194,7 +174,7 @@ func record(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Acknowledg
 		return nil, err
 	}
 
-	if err := b.checkCauses(allCauses...); err != nil {
+	if err := b.checkPlans(false); err != nil {
 		return nil, err
 	}
 
@@ -215,5 +195,5 @@ func recordDry(ctx context.Context, tx *db.Tx, in *payInput, _ *operation.Acknow
 		}
 	}
 
-	return b.checkCauses(allCauses...)
+	return b.checkPlans(false)
 }

@@ -29,7 +29,7 @@ func pay(ctx context.Context, tx *db.Tx, in *payInput) (*operation.Answer[Outcom
 	}
 
 	// First what the statements refuse, then what the funds and limits refuse.
-	if err := b.checkCauses(allCauses...); err != nil {
+	if err := b.checkPlans(false); err != nil {
 		return nil, err
 	}
 

@@ -377,10 +377,12 @@ func (b *book) accountCause(account id.ID, currency string) cause {
 	return ""
 }
 
-// checkCauses fails with the first of the causes that any statement has, and names all statements that have it.
-func (b *book) checkCauses(causes ...cause) error {
-	for _, r := range refusals {
-		if !slices.Contains(causes, r.cause) {
+// checkPlans fails with the first of the causes that any statement has, and names all statements that have it. A preview is refused for
+// fewer causes.
+func (b *book) checkPlans(isPreview bool) error {
+	for i := range causes {
+		of := &causes[i]
+		if of.condition == nil || isPreview && !of.refusesPreview {
 			continue
 		}
 
@@ -390,27 +392,24 @@ func (b *book) checkCauses(causes ...cause) error {
 		)
 
 		for _, p := range b.plans {
-			if p.cause != r.cause {
+			if p.cause != of.cause {
 				continue
 			}
 
 			against = append(against, p.id)
-			if len(issues) < maxIssues {
-				issues = append(issues, r.issue.InBody(p.path...))
+			if len(issues) < maxIssues && of.issue != "" {
+				issues = append(issues, of.issue.InBody(p.path...))
 			}
 		}
 
 		// Other causes are reported when this one is solved.
-		if len(against) > 0 {
-			return b.refusal(r.cause, r.condition, against).At(issues...)
+		switch {
+		case len(against) == 0:
+		case of.cause == causeNoAccount:
+			return account.Require(nil, account.PayoutBankAccount)
+		default:
+			return b.refusal(of.cause, of.condition, against).At(issues...)
 		}
-	}
-
-	// A missing assignment concerns the team and not a statement, so it comes last and names none.
-	if slices.ContainsFunc(b.plans, func(p *plan) bool {
-		return p.cause == causeNoAccount
-	}) && slices.Contains(causes, causeNoAccount) {
-		return account.Require(nil, account.PayoutBankAccount)
 	}
 
 	return nil

@@ -3,6 +3,7 @@ package protocol
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"stayledger/provider/pms"
@@ -15,21 +16,23 @@ type Row struct {
 	ChangedAt time.Time // zero for none, and for one that cannot be read
 }
 
-// Rows returns the rows of a page of listings or reservations as they came: in their order, and with those that come twice or cannot be read.
+// Rows returns the rows of a page of listings, reservations or payouts as they came: in their order, and with those that come twice or cannot be read.
 // Clients give each id once. A page that is none has no rows.
 func Rows(page []byte) []Row {
 	var w struct {
 		Listings     []json.RawMessage `json:"listings"`
 		Reservations []json.RawMessage `json:"reservations"`
+		Payouts      []json.RawMessage `json:"payouts"`
 	}
 
 	if pms.Unmarshal(page, &w) != nil {
 		return nil
 	}
 
-	out := make([]Row, 0, len(w.Listings)+len(w.Reservations))
+	all := slices.Concat(w.Listings, w.Reservations, w.Payouts)
+	out := make([]Row, 0, len(all))
 
-	for _, content := range append(w.Listings, w.Reservations...) {
+	for _, content := range all {
 		id, err := rowID(content)
 		if err != nil {
 			continue

@@ -91,6 +91,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		c.checkTokens(ctx)
 		c.checkListings(ctx)
 		c.checkReservations(ctx)
+		c.checkPayouts(ctx)
 		c.checkWrites(ctx)
 	}
 

@@ -76,6 +76,9 @@ func fill(t *testing.T) *sandbox.Server {
 		ID: "canceled", ListingID: "unit", Status: "canceled", Code: "C", CheckIn: "2025-03-01", CheckOut: "2025-03-05", Currency: "usd", Total: "50.00",
 		ChannelFee: "5.00", Payout: "45.00", Lines: []sandbox.Line{{Type: "rent", Amount: "40.00"}, {Type: "tax", Amount: "10.00"}},
 	})
+	s.SetPayout(sandbox.Payout{
+		ID: "pay_1", Date: "2025-03-06", Currency: "usd", Amount: "45.00", Members: []sandbox.PayoutMember{{ReservationID: "canceled", Gross: "50.00", Fees: "5.00"}},
+	})
 
 	return s
 }
@@ -146,6 +149,8 @@ func TestEachFaultIsReportedUnderItsRule(t *testing.T) {
 		"a listing that is not given":        "reservation-listing",
 		"lines that do not add up":           "reservation-total",
 		"a payout that is the total":         "reservation-payout",
+		"a payout without an amount":         "payout-form",
+		"a payout that is off":               "payout-sum",
 		"a canceled stay with all its lines": "reservation-canceled",
 		"ids that change":                    "reservation-again lookup-known",
 		"since that is ignored":              "reservation-since",

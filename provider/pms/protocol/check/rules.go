@@ -49,6 +49,10 @@ const (
 	stayBounds     = "reservation-bounds"
 	lookupKnown    = "lookup-known"
 	lookupUnknown  = "lookup-unknown"
+	payoutList     = "payout-list"
+	payoutPages    = "payout-pages"
+	payoutForm     = "payout-form"
+	payoutSum      = "payout-sum"
 	webhookPut     = "webhook-put"
 	webhookDelete  = "webhook-delete"
 	blockPut       = "block-put"
@@ -99,6 +103,10 @@ var Rules = []Rule{
 	{stayBounds, "With from and to, every reservation with a night between them is given, both days included."},
 	{lookupKnown, "POST /reservations/lookup gives reservations by their ids, as they are now."},
 	{lookupUnknown, "An id that is not known is left out of the lookup, or given as gone."},
+	{payoutList, "GET /payouts has the list payouts, with at most 1000 rows."},
+	{payoutPages, "Pages of payouts come to an end, and none names itself."},
+	{payoutForm, "Each payout has an id, a date, a currency and an amount, and gross for each member."},
+	{payoutSum, "The amount of a payout is gross less fees of its members."},
 	{webhookPut, "PUT /webhook is taken, also a second time."},
 	{webhookDelete, "DELETE /webhook is taken, and 2xx or 404 a second time."},
 	{blockPut, "PUT /blocks/{id} is taken for free nights of a listing."},

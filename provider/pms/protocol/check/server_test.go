@@ -99,6 +99,8 @@ func (g *guide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		g.page(w, q.Get("page"), "listings", g.listings(), row{})
 	case r.Method == http.MethodGet && r.URL.Path == "/reservations":
 		g.reservations(w, r)
+	case r.Method == http.MethodGet && r.URL.Path == "/payouts" && !g.is("no payouts"):
+		g.page(w, r.URL.Query().Get("page"), "payouts", []row{g.payout()}, row{"mark": "", "complete": true})
 	case r.Method == http.MethodPost && r.URL.Path == "/reservations/lookup" && !g.is("no lookup"):
 		g.lookUp(w, r)
 	case r.URL.Path == "/webhook" && !g.is("no messages"):
@@ -178,6 +180,14 @@ func (g *guide) reservations(w http.ResponseWriter, r *http.Request) {
 	}
 
 	g.page(w, q.Get("page"), "reservations", rows, head)
+}
+
+// payout is a sum for one stay.
+func (g *guide) payout() row {
+	return row{
+		"id": "pay_1", "date": "2020-03-05", "currency": "usd", "amount": pick[any](g.is("a payout without an amount"), nil, pick(g.is("a payout that is off"), "505.00", "500.00")),
+		"members": []row{{"reservationId": "r1", "gross": "510.00", "fees": "10.00"}},
+	}
 }
 
 // page answers with a page of rows. Its name is where it begins, with a blank.
