@@ -32,7 +32,7 @@ func (g *goldenTeam) furnish(t *testing.T) {
 	g.Post("/reservations/line-mappings", world.Object{
 		"lineType": "rent", "appId": "guesty", "channel": "=Airbnb", "accountId": g.Account("4010"), "party": "manager", "revenueRecognition": "checkOut",
 	}).Want(201)
-	g.Post("/reservations/line-mappings", world.Object{"lineType": "securityDeposit", "status": "excluded"}).Want(201)
+	g.Post("/reservations/line-mappings", world.Object{"lineType": "bond", "status": "excluded"}).Want(201)
 	g.stays(t)
 }
 
@@ -52,7 +52,7 @@ func (g *goldenTeam) stays(t *testing.T) {
 		"uniqueRef": "+every", "guestName": "=Every Line", "bookerName": "A; Booker", "guests": 4, "bookingPlatform": "direct", "pmsReferenceCode": "PMS-1",
 		"bookedAt": "2026-02-28", "lines": world.Array{
 			line("rent", 30000), line("rent", 1), line("cleaningFee", 5000), line("guestFee", 700), line("tax", 3600), line("discount", -2000),
-			line("damage", 1100), line("petFee", 2500), line("securityDeposit", 90000),
+			line("damage", 1100), line("petFee", 2500), line("bond", 90000),
 		},
 	})
 	canceled := stay(world.Object{"guestName": "Canceled", "bookedAt": "2026-02-01", "lines": world.Array{line("rent", 10000)}})
