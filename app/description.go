@@ -12,7 +12,7 @@ import (
 )
 
 // fieldWords has a line for each name of a field that means the same in every object, or Object.field for one that does
-// not: what stands after the colon is its description where the field has none of its own.
+// not: what follows the colon is its description where the field has none of its own.
 //
 //go:embed fields.txt
 var fieldWords string
@@ -28,7 +28,7 @@ const about = "Accounting for vacation-rental property managers: a general ledge
 	"message. Amounts are in cents, rates in parts per 100000 (15000 is 15 %), dates are days of the calendar, " +
 	"instants are in UTC. Every answer names its request in the header X-Request-Id."
 
-// withDescription adds everything that the published description says besides the endpoints.
+// withDescription adds everything that the published description says in addition to the endpoints.
 func withDescription(c api.Config) api.Config {
 	c.Title, c.Description, c.Refusals = "stayledger", about, access.Refusals
 	c.Tags = []api.Tag{

@@ -48,7 +48,7 @@ type Options struct {
 	// Budgets are the limits of calls that each request counts against.
 	Budgets []*outbound.Budget
 	// Fails returns the error that the body of an answer means, nil for none: for systems that say so with status 200, or
-	// whose statuses mean something of their own.
+	// with statuses that mean something of their own.
 	Fails func(status int, body []byte) error
 	// Seen is called after each request with the body of its answer, nil for none; nil calls nothing.
 	Seen func(r *http.Request, body []byte)

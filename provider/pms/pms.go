@@ -227,7 +227,7 @@ type Reservation struct {
 	ChangedAt time.Time
 }
 
-// When is a day as a system says it: the day, or an instant, whose day depends on the time zone. The zero value says
+// When is a day as a system says it: the day, or an instant, of which the day depends on the time zone. The zero value says
 // nothing.
 type When struct {
 	Day *day.Day

@@ -298,7 +298,7 @@ func (h *history) tell(s *trueStay) {
 		}
 
 		if s.status == "canceled" {
-			r.CanceledAt = sandbox.Optional(s.bookedAt.String())
+			r.CanceledAt, r.Total = sandbox.Optional(s.bookedAt.String()), "0.00"
 		}
 
 		for _, typ := range slices.Sorted(maps.Keys(s.amounts)) {

@@ -64,7 +64,7 @@ func TestFilesAreMadeOfWhatASystemHas(t *testing.T) {
 	}
 
 	stays := s.extract(object{"extractor": "reservations"})
-	if len(stays) != 1+len(names) || stays[1] != "r000,L1,booked,guest,C-r000,airbnb,Ada,,,,2026-01-01,2026-01-04,2026-01-02,,USD,450.50,450.50,," {
+	if len(stays) != 1+len(names) || stays[1] != "r000,L1,booked,guest,C-r000,airbnb,Ada,,,,2026-01-01,2026-01-04,2026-01-02,,USD,450.50,450.50,,," {
 		t.Errorf("reservations:\n%s", strings.Join(stays, "\n"))
 	}
 

@@ -86,7 +86,7 @@ func (s *scene) followChanges() {
 	// A person gives the guest another name; the system then gives the stay another night.
 	s.Put("/reservations/"+s.stay("C-r1").String("id"), object{"guestName": "Ada Lovelace"}).Want(200)
 	must(s.system.ChangeReservation("r1", func(r *sandbox.Reservation) { r.CheckOut, r.Guest.Name, r.Total = "2026-01-14", "A. L.", "500.50" }))
-	must(s.system.ChangeReservation("r2", func(r *sandbox.Reservation) { r.Status, r.CanceledAt = "canceled", "2026-01-05" }))
+	must(s.system.ChangeReservation("r2", func(r *sandbox.Reservation) { r.Status, r.CanceledAt, r.Total = "canceled", "2026-01-05", "0.00" }))
 
 	owner := booked("r3", "L1", "2026-02-01", "2026-02-03")
 	owner.OwnerStay = true

@@ -21,7 +21,7 @@ import (
 // payload is a reservation as a system writes it, and what becomes of it. The figures were computed by hand.
 type payload struct {
 	Name    string           `json:"name"`
-	Payload map[string]any   `json:"payload"` // beside what all reservations of the system have here
+	Payload map[string]any   `json:"payload"` // apart from what all reservations of the system have here
 	Charges []map[string]any `json:"charges"` // payments of the guest that the system has elsewhere
 	Want    outcomeOfPayload `json:"want"`
 }

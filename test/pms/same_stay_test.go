@@ -303,7 +303,7 @@ func TestStaysOfOneCodeInOneAccountAreSeveral(t *testing.T) {
 	s := house(t)
 	s.says("1", "H1", "2026-11-01", "2026-11-04", sandbox.Line{Type: "rent", Amount: "300.00"})
 	s.start()
-	s.change("1", func(r *sandbox.Reservation) { r.Status = "canceled" })
+	s.change("1", func(r *sandbox.Reservation) { r.Status, r.Total = "canceled", "0.00" })
 	s.says("2", "H1", "2026-11-02", "2026-11-05", sandbox.Line{Type: "rent", Amount: "310.00"})
 	s.completes("incremental")
 	s.says("3", "H1", "2026-11-02", "2026-11-05", sandbox.Line{Type: "rent", Amount: "320.00"})
@@ -359,7 +359,7 @@ func TestMovesOfTheServiceAreNoEdits(t *testing.T) {
 
 	third := s.at("L3")
 	s.change("r1", func(r *sandbox.Reservation) { r.ListingID = "L3" })
-	s.change("r2", func(r *sandbox.Reservation) { r.Status = "canceled" })
+	s.change("r2", func(r *sandbox.Reservation) { r.Status, r.Total = "canceled", "0.00" })
 	s.completes("incremental")
 
 	if got := s.stay("C-r1"); got.String("listingId") != third || s.conflicts(got.String("id")) != "" {
@@ -547,7 +547,7 @@ func TestACanceledStayOfOtherNightsIsAnother(t *testing.T) {
 
 	paid := s.addStay("K1", "2026-11-20", "2026-11-23", array{rent(30_000)})
 	s.says("1", "K1", "2026-11-10", "2026-11-13", sandbox.Line{Type: "rent", Amount: "300.00"})
-	s.change("1", func(r *sandbox.Reservation) { r.Status = "canceled" })
+	s.change("1", func(r *sandbox.Reservation) { r.Status, r.Total = "canceled", "0.00" })
 	s.says("2", "k1", "2026-11-20", "2026-11-23", sandbox.Line{Type: "rent", Amount: "300.00"})
 	s.start()
 

@@ -134,7 +134,7 @@ func byHandLines(r *sandbox.Reservation) array {
 	}
 
 	if left := cents(string(r.Total)) - sum; left != 0 {
-		lines = append(lines, object{"type": "other", "amount": left})
+		lines = append(lines, object{"type": "difference", "amount": left})
 	}
 
 	return lines

@@ -43,7 +43,7 @@ type ItemMember struct {
 	Taxes            money.Cents `json:"taxes" minimum:"-9007199254740991" maximum:"9007199254740991"`
 }
 
-// Intake says how payouts of channels are taken in. Nobody edits them here, so what a source says counts.
+// Intake says how payouts of channels are taken in. They are not edited here, so what a source says counts.
 func Intake() intake.Kind {
 	door := &intake.Door[Item]{
 		Form: api.NewForm[Item](),

@@ -39,7 +39,7 @@ func TestStandardChart(t *testing.T) {
 
 	want := []string{
 		"cancellation 4090 owners", "cleaningFee 4010 owners", "damage 4030 owners", "discount 4000 owners", "guestFee 4020 owners",
-		"other 4020 owners", "rent 4000 owners", "tax 2100 -",
+		"other 4020 owners", "rent 4000 owners", "resolution 4020 owners", "retainedDeposit 2300 -", "retainedTax 2100 -", "securityDeposit 2300 -", "tax 2100 -",
 	}
 	golden.List(t, "line mappings", mappings(x), want)
 	x.Tx(func(ctx context.Context, tx *db.Tx) error {

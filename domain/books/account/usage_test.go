@@ -13,7 +13,7 @@ import (
 func TestAccountInUse(t *testing.T) {
 	t.Parallel()
 	x, codes := standard(t)
-	post(x, "2026-02-01", codes["2100"], codes["2300"])
+	post(x, "2026-02-01", codes["2100"], codes["4110"])
 
 	path := func(code string) string { return "/accounts/" + codes[code].String() }
 	fee := id.New(x.DB.Now())
@@ -26,7 +26,7 @@ func TestAccountInUse(t *testing.T) {
 		{"2200", `["assignments"]`, ""},
 		{"4030", `["lineMappings"]`, ""},
 		{"4100", `["recurringFees"]`, ""},
-		{"2300", `["journalEntries"]`, "archive"},
+		{"4110", `["journalEntries"]`, "archive"},
 		{"2100", `["journalEntries","lineMappings"]`, ""},
 	} {
 		r := x.Delete(path(test.code)).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
@@ -44,14 +44,14 @@ func TestAccountInUse(t *testing.T) {
 		}
 	}
 
-	x.Delete(path("2300") + "?onLocked=archive").Want(204)
+	x.Delete(path("4110") + "?onLocked=archive").Want(204)
 
-	if got := x.Get(path("2300")).Want(200).String("status"); got != "inactive" {
+	if got := x.Get(path("4110")).Want(200).String("status"); got != "inactive" {
 		t.Errorf("the status is %s", got)
 	}
 
-	x.Put(path("2300"), object{"assignments": []string{"transfer_ownerPayout"}}).WantError(apierr.CodeBadRequest, apierr.ReasonNotBankAccount)
-	x.Put(path("2300"), object{"assignments": []string{"openingBalance"}}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
+	x.Put(path("4110"), object{"assignments": []string{"transfer_ownerPayout"}}).WantError(apierr.CodeBadRequest, apierr.ReasonNotBankAccount)
+	x.Put(path("4110"), object{"assignments": []string{"openingBalance"}}).WantError(apierr.CodeBadRequest, apierr.ReasonAccountInUse)
 	x.Exec(`update fee set status = 'inactive' where team_id = @team`, nil)
 	x.Put(path("4100"), object{"status": "inactive"}).Want(200)
 	x.Delete(path("5200")).Want(204)
@@ -60,7 +60,7 @@ func TestAccountInUse(t *testing.T) {
 func TestLockedHistoryKeepsAnAccountActive(t *testing.T) {
 	t.Parallel()
 	x, codes := standard(t)
-	post(x, "2026-02-01", codes["5110"], codes["2300"])
+	post(x, "2026-02-01", codes["5110"], codes["4110"])
 	x.System(closeBooks(x.ID, "2026-03-01"))
 
 	path := "/accounts/" + codes["5110"].String()

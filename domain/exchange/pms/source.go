@@ -340,7 +340,7 @@ func listingChange(l *pms.Listing) intake.Change {
 		values["address"] = encode(listingAddress(a))
 	}
 
-	// The parent and the unit are no fields of a listing here; they are kept beside it.
+	// The parent and the unit are no fields of a listing here; they are kept apart from it.
 	if l.ParentID != "" {
 		values["parentId"], values["unit"] = text(l.ParentID), text(l.Unit)
 	}

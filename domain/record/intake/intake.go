@@ -33,7 +33,7 @@ type Values map[string]json.RawMessage
 // Change is what a source says of one record.
 type Change struct {
 	Kind string
-	// ExternalID is the source's name of the record; Ordinal tells records apart that have one, such as equal rows of a
+	// ExternalID is the source's name of the record; Ordinal keeps records apart that have one, such as equal rows of a
 	// file.
 	ExternalID string
 	Ordinal    int
@@ -62,7 +62,7 @@ type Change struct {
 }
 
 // Refusal says why a record of a source cannot be taken in: the reason, the field as the source calls it, and what is wrong with it. The last
-// two can be empty. Context is what its issue shows besides.
+// two can be empty. Context is what its issue shows as well.
 type Refusal struct {
 	Reason       Reason
 	Field, Fault string
@@ -111,7 +111,7 @@ type Kind struct {
 	Keeps []string
 	// Together are fields that mean something only together, such as the days of a stay: they are merged as one.
 	Together [][]string
-	// See is told of the records that have changed, before they are matched. Nil: nothing is done.
+	// See gets the records that have changed, before they are matched. Nil: nothing is done.
 	See func(ctx context.Context, tx *db.Tx, from Origin, changes []*Change) error
 	// Match finds the records here that unknown ones are, in the order given; their references are fields. Nil: they are
 	// all new.
@@ -329,7 +329,7 @@ type Door[T any] struct {
 	Form *api.Form[T]
 	// Name says which record an item changes; nil is a new one.
 	Name func(item *T, of *id.ID)
-	// From tells an item where it comes from, with its external id; nil for nouns that keep no such key.
+	// From gives an item where it comes from, with its external id; nil for nouns that keep no such key.
 	From func(item *T, from Origin, externalID string)
 	Save func(ctx context.Context, tx *db.Tx, from Origin, items []T) ([]api.Attempt, error)
 	// Locked says which refusals are those of locks; nil for none.

@@ -136,7 +136,7 @@ type issue struct {
 	change  *Change
 	code    string
 	fields  []string
-	context map[string]any // besides the names of the record
+	context map[string]any // in addition to the names of the record
 }
 
 // ask adds an issue about a change.

@@ -89,7 +89,7 @@ type memory struct {
 	State      string
 }
 
-// openConflict is a conflict about a field of a record that nobody has settled.
+// openConflict is a conflict about a field of a record that is not settled.
 type openConflict struct {
 	ID    id.ID  `json:"id"`
 	Field string `json:"field"`
@@ -266,7 +266,7 @@ func (in *intake) check(changes []Change) []Change {
 			continue
 		}
 
-		// What became of it is told under as much of its name as can be.
+		// What became of it is noted under as much of its name as can be.
 		named := *c
 		named.ExternalID = cutName(c.ExternalID)
 		in.note(&named, nil, Rejected, Malformed)

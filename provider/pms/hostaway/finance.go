@@ -44,7 +44,7 @@ const (
 	penalty
 )
 
-// names say what fields are whose type alone does not, in lower case. Types of some have changed over the years.
+// names say what fields are when their type alone does not, in lower case. Types of some have changed over the years.
 var names = map[string]sort{
 	"totalpricefromchannel": channelTotal,
 	"totalpaid":             paid,
@@ -59,7 +59,7 @@ var names = map[string]sort{
 	"cancellationhostfee":         channelCut,
 	"otapaymentprocessingfee":     processingCut,
 	"paymentserviceprocessingfee": processingCut,
-	// The guest pays these to the channel, beside the total.
+	// The guest pays these to the channel, apart from the total.
 	"guestchannelfee":                passed,
 	"bookingcomcancellationguestfee": passed,
 }
@@ -252,7 +252,7 @@ func (f *finance) settle(total money.Cents, remits bool) ([]pms.Line, money.Cent
 	case total == all+taxes:
 		total = all
 	case f.hasTotal && total == included:
-		// What a total of the channel has not the guest pays besides; but taxes that the channel remits.
+		// What a total of the channel has not the guest pays as well, but not taxes that the channel remits.
 		for i := range lines {
 			switch l := &lines[i]; {
 			case f.lines[i].isIncluded || !l.IsOwed():
@@ -275,14 +275,14 @@ func (f *finance) settle(total money.Cents, remits bool) ([]pms.Line, money.Cent
 	return lines, total
 }
 
-// fact is an amount that a reservation says beside its fields.
+// fact is an amount that a reservation says apart from its fields.
 type fact struct {
 	kind   pms.LineType
 	label  string
 	amount money.Cents
 }
 
-// explain returns the facts that are the difference of a stay: some of those whose type no line has, that add up to it. Of a stay without
+// explain returns the facts that are the difference of a stay: some of those of types that no line has, which add up to it. Of a stay without
 // any line all count that are within it.
 func explain(difference money.Cents, lines []pms.Line, facts []fact) []pms.Line {
 	has := map[pms.LineType]bool{}

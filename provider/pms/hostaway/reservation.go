@@ -243,7 +243,7 @@ func (w *wireReservation) readMoney(out *stay) error {
 	return out.CheckAmounts()
 }
 
-// amounts are those that a reservation says beside the fields of its finances; nil for what it does not say.
+// amounts are those that a reservation says apart from the fields of its finances; nil for what it does not say.
 type amounts struct {
 	total, commission, payout, cancellation *money.Cents
 	facts                                   []fact
@@ -385,7 +385,7 @@ func (a *amounts) retain(out *stay, f *finance) {
 	out.keep(kept)
 }
 
-// isDirect are the channels whose guests pay to the host.
+// isDirect are the channels at which guests pay to the host.
 var isDirect = map[string]bool{"direct": true, "bookingEngine": true, "wordpress": true}
 
 // keep sets the lines of a stay that was canceled to an amount that is kept of it.

@@ -106,7 +106,7 @@ func (e *envelope) rows() ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// rowID returns the id of a row. It fails with a pms.Error if it has none: what the row is about cannot be told.
+// rowID returns the id of a row. It fails with a pms.Error if it has none: what the row is about is not known.
 func rowID(content json.RawMessage) (string, error) {
 	var key struct {
 		ID text `json:"id"`

@@ -57,7 +57,7 @@ func instant(t text) time.Time {
 	return time.Time{}
 }
 
-// rowID returns the id of a row. It fails with a pms.Error if it has none: what the row is about cannot be told.
+// rowID returns the id of a row. It fails with a pms.Error if it has none: what the row is about is not known.
 func rowID(content json.RawMessage) (string, error) {
 	var key struct {
 		ID text `json:"id"`

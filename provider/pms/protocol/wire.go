@@ -417,15 +417,16 @@ func (w *wireReservation) readMoney(out *pms.Reservation, currency money.Currenc
 	return out.CheckAmounts()
 }
 
-// retain makes the lines of a canceled stay what is kept of it. Lines that say so themselves count whatever its total is; of others the
-// total says how much.
+// retain makes the lines of a canceled stay what is kept of it. Where lines say so themselves, or the total is nothing, the others stay as
+// they are: they do not count. Otherwise the total says how much is kept.
 func retain(out *pms.Reservation) {
 	says := func(l pms.Line) bool {
 		return l.Type == pms.Retained || l.Type == pms.RetainedTax || l.Type == pms.RetainedDeposit
 	}
-	if slices.ContainsFunc(out.Lines, says) {
-		out.Lines = slices.DeleteFunc(out.Lines, func(l pms.Line) bool { return !says(l) })
+
+	if slices.ContainsFunc(out.Lines, says) || out.Total != nil && *out.Total == 0 {
 		out.Total = nil
+		return
 	}
 
 	out.RetainTotal()
