@@ -39,6 +39,7 @@ create table channel_payout_member (
 select stayledger_tenant('channel_payout_member');
 
 -- +goose Down
+set local stayledger.across_teams = 'on';
 drop table channel_payout_member;
 drop table channel_payout;
 delete from list_delta where list = 'channel_payout';

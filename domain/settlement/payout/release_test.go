@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/db"
 )
 
 // A stay of December that is booked and paid in January is recognised then. The team's fundsRelease keeps half of it until
@@ -66,7 +67,8 @@ func TestDepositsAreReleasedAfterTheStay(t *testing.T) {
 	h.Put("/listings/ownership-periods/"+h.villa.Period.String(), object{"reserve": nil})
 	h.Work()
 
-	h.Exec(`update reservation_line_mapping set account_id = null, party = 'owners' where team_id = @team and line_type = 'securityDeposit'`, nil)
+	h.Exec(`update reservation_line_mapping set account_id = @account, party = 'owners' where team_id = @team and line_type = 'securityDeposit'`,
+		db.Args{"account": h.Account("4010")})
 
 	stay := h.Post("/reservations", object{
 		"listingId": h.villa.ID, "checkIn": "2026-01-10", "checkOut": "2026-12-27", "bookedAt": "2026-01-10",
