@@ -119,6 +119,33 @@ func ReadRows[Row any](
 	return rows, unreadable, nil
 }
 
+// ReadEach reads records by their ids, each id once. It returns those that are not of the form of the system, and fails with any other error
+// of read.
+func ReadEach[Row any](ids []string, read func(id string) (Row, error)) (rows []Row, unreadable []Unreadable, err error) {
+	asked := make(map[string]bool, len(ids))
+
+	for _, id := range ids {
+		if asked[id] {
+			continue
+		}
+
+		asked[id] = true
+
+		row, err := read(id)
+
+		switch _, isForm := errors.AsType[*FormError](err); {
+		case isForm:
+			unreadable = append(unreadable, NewUnreadable(id, err))
+		case err != nil:
+			return nil, nil, err
+		default:
+			rows = append(rows, row)
+		}
+	}
+
+	return rows, unreadable, nil
+}
+
 // ReadCurrency reads the currency of a record, which the system has in a field. Case does not matter. It fails with a FormError.
 func ReadCurrency(field, code string) (money.Currency, error) {
 	if code == "" {

@@ -12,6 +12,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/ptr"
 )
 
 // ListingSubscription is a listing period as it comes with its fee.
@@ -137,13 +138,6 @@ type updateInput struct {
 	Body Update
 }
 
-// setIfPresent sets a field if the caller gave a value.
-func setIfPresent[T any](to, given *T) {
-	if given != nil {
-		*to = *given
-	}
-}
-
 // update changes a recurring fee and answers with it.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
 	if err := tx.Exclusively(); err != nil {
@@ -157,21 +151,21 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Fee, error) {
 
 	// Apply the fields that are present to a copy: before is needed to find the journals that change.
 	f, b := before, &in.Body
-	setIfPresent(&f.Name, b.Name)
-	setIfPresent(&f.Status, b.Status)
-	setIfPresent(&f.Type, b.Type)
-	setIfPresent(&f.Formula, b.Formula)
-	setIfPresent(&f.RateType, b.RateType)
-	setIfPresent(&f.DefaultRate, b.DefaultRate)
-	setIfPresent(&f.CreditParty, b.CreditParty)
-	setIfPresent(&f.DebitParty, b.DebitParty)
-	setIfPresent(&f.CreditAccountID, b.CreditAccountID)
-	setIfPresent(&f.DebitAccountID, b.DebitAccountID)
-	setIfPresent(&f.ChargeBasis, b.ChargeBasis)
-	setIfPresent(&f.StatusFilter, b.StatusFilter)
-	setIfPresent(&f.OwnerStayFilter, b.OwnerStayFilter)
-	setIfPresent(&f.BookingChannelsFilter, b.BookingChannelsFilter)
-	setIfPresent(&f.AccountTotalConditions, b.AccountTotalConditions)
+	ptr.Set(&f.Name, b.Name)
+	ptr.Set(&f.Status, b.Status)
+	ptr.Set(&f.Type, b.Type)
+	ptr.Set(&f.Formula, b.Formula)
+	ptr.Set(&f.RateType, b.RateType)
+	ptr.Set(&f.DefaultRate, b.DefaultRate)
+	ptr.Set(&f.CreditParty, b.CreditParty)
+	ptr.Set(&f.DebitParty, b.DebitParty)
+	ptr.Set(&f.CreditAccountID, b.CreditAccountID)
+	ptr.Set(&f.DebitAccountID, b.DebitAccountID)
+	ptr.Set(&f.ChargeBasis, b.ChargeBasis)
+	ptr.Set(&f.StatusFilter, b.StatusFilter)
+	ptr.Set(&f.OwnerStayFilter, b.OwnerStayFilter)
+	ptr.Set(&f.BookingChannelsFilter, b.BookingChannelsFilter)
+	ptr.Set(&f.AccountTotalConditions, b.AccountTotalConditions)
 	f.UniqueRef, f.Icon = b.UniqueRef.Or(f.UniqueRef), b.Icon.Or(f.Icon)
 
 	f.RevenueRecognition = b.RevenueRecognition.Or(f.RevenueRecognition)

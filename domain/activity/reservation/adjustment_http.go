@@ -15,6 +15,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // adjustmentEndpoints returns the routes of adjustments.
@@ -150,7 +151,7 @@ func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput)
 	}
 
 	before := *a
-	setIfPresent(&a.Amount, in.Body.Amount)
+	ptr.Set(&a.Amount, in.Body.Amount)
 
 	return adjust(ctx, tx, r, &before, a, &in.Body.AdjustmentTerms)
 }

@@ -149,23 +149,16 @@ func newUpdateDraft(tx *db.Tx, r *Reservation, b *Update) *draft {
 	return d
 }
 
-// setIfPresent sets a value if a new one is given.
-func setIfPresent[T any](to, given *T) {
-	if given != nil {
-		*to = *given
-	}
-}
-
 // change applies the fields that are present in the body to the draft.
 func (d *draft) change(b *Update) {
 	// Fields that cannot be null are pointers; those that can be null are options.
-	setIfPresent(&d.ListingID, b.ListingID)
-	setIfPresent(&d.Type, b.Type)
-	setIfPresent(&d.Status, b.Status)
-	setIfPresent(&d.GeneralLedgerStatus, b.GeneralLedgerStatus)
-	setIfPresent(&d.CheckIn, b.CheckIn)
-	setIfPresent(&d.CheckOut, b.CheckOut)
-	setIfPresent(&d.Currency, b.Currency)
+	ptr.Set(&d.ListingID, b.ListingID)
+	ptr.Set(&d.Type, b.Type)
+	ptr.Set(&d.Status, b.Status)
+	ptr.Set(&d.GeneralLedgerStatus, b.GeneralLedgerStatus)
+	ptr.Set(&d.CheckIn, b.CheckIn)
+	ptr.Set(&d.CheckOut, b.CheckOut)
+	ptr.Set(&d.Currency, b.Currency)
 	d.UniqueRef, d.GuestName = b.UniqueRef.Or(d.UniqueRef), b.GuestName.Or(d.GuestName)
 	d.BookerName = b.BookerName.Or(d.BookerName)
 	d.AppID, d.SourceID = b.AppID.Or(d.AppID), b.SourceID.Or(d.SourceID)

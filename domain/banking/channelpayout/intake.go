@@ -13,6 +13,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // KindName is what sources call the payouts of channels.
@@ -209,19 +210,12 @@ func (item *Item) payout(tx *db.Tx, before map[id.ID]stored) (stored, error) {
 
 // change applies an item to a payout.
 func (item *Item) change(p *stored) {
-	set(&p.Status, item.Status)
-	set(&p.Date, item.Date)
-	set(&p.Currency, item.Currency)
-	set(&p.Amount, item.Amount)
-	set(&p.Members, item.Members)
+	ptr.Set(&p.Status, item.Status)
+	ptr.Set(&p.Date, item.Date)
+	ptr.Set(&p.Currency, item.Currency)
+	ptr.Set(&p.Amount, item.Amount)
+	ptr.Set(&p.Members, item.Members)
 	p.Channel, p.Reference = item.Channel.Or(p.Channel), item.Reference.Or(p.Reference)
-}
-
-// set sets a value if a new one is given.
-func set[T any](to, given *T) {
-	if given != nil {
-		*to = *given
-	}
 }
 
 // note writes the audit event of a payout.

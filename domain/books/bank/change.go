@@ -3,6 +3,7 @@ package bank
 import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/id"
+	"stayledger/platform/ptr"
 )
 
 // lockedRecord is a locked record: no other transaction changes or reconciles it until this one ends.
@@ -70,8 +71,8 @@ func (u *Update) apply(h *lockedRecord, a *chartAccount) (to storedRecord, leftO
 	var issues []apierr.Issue
 
 	to.UniqueRef = u.UniqueRef.Or(to.UniqueRef)
-	setIfPresent(&to.Description, u.Description)
-	setIfPresent(&to.Date, u.Date)
+	ptr.Set(&to.Description, u.Description)
+	ptr.Set(&to.Date, u.Date)
 
 	// A movement has an amount, a stated balance has a balance.
 	switch {
@@ -148,11 +149,4 @@ func (u *Update) settleStatus(h *lockedRecord, to *storedRecord, a *chartAccount
 	to.Status = status
 
 	return leftOut, true
-}
-
-// setIfPresent sets a value if a new one is given.
-func setIfPresent[T any](to, from *T) {
-	if from != nil {
-		*to = *from
-	}
 }

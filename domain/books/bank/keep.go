@@ -9,6 +9,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // The refusals of writes. ErrReconciled is the one that they share with Detach.
@@ -193,8 +194,8 @@ func (s *saver) newRecord(item *BatchItem) (d draft, field string, code apierr.I
 		UniqueRef: item.UniqueRef.Value, Date: *item.Date, Status: Active, AccountID: item.AccountID.Value, Source: item.Source,
 		Type: item.kind(), Balance: item.Balance.Value,
 	}, BankAccountID: item.BankAccountID, ConnectionID: s.feed}
-	setIfPresent(&d.Description, item.Description)
-	setIfPresent(&d.Amount, item.Amount)
+	ptr.Set(&d.Description, item.Description)
+	ptr.Set(&d.Amount, item.Amount)
 
 	// The account at the bank gives a record its account and currency.
 	if s.feed != nil {

@@ -3,7 +3,6 @@ package pms
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -115,7 +114,7 @@ func (s *Systems) takeEvent(ctx context.Context, tx *db.Tx, one id.ID, event *pm
 func (s *Systems) isGiven(c *connection.Connection) (bool, error) {
 	access, err := find(c.AppID).Access(s.box, c)
 	if err != nil {
-		return false, errors.Join(errors.New("open the credentials of a connection"), err)
+		return false, fmt.Errorf("open the credentials of a connection: %w", err)
 	}
 
 	var has struct{ Given json.RawMessage }

@@ -151,10 +151,7 @@ func (s *source) Pull(ctx context.Context, r intake.Request) (*intake.Page, erro
 		return nil, sourceError(err)
 	}
 
-	out := &intake.Page{Next: got.Next, Watermark: got.Mark, Complete: got.Complete}
-	if out.Complete && (r.From != nil || r.To != nil) {
-		out.Window = &intake.Window{From: r.From, To: r.To}
-	}
+	out := newPage(&r, &intake.Page{Next: got.Next, Watermark: got.Mark, Complete: got.Complete})
 
 	for i := range got.Reservations {
 		out.Changes = append(out.Changes, s.reservation(&got.Reservations[i]))
@@ -165,6 +162,15 @@ func (s *source) Pull(ctx context.Context, r intake.Request) (*intake.Page, erro
 	}
 
 	return out, nil
+}
+
+// newPage returns a page with the bounds within which the reading that was asked for is complete.
+func newPage(r *intake.Request, p *intake.Page) *intake.Page {
+	if p.Complete && (r.From != nil || r.To != nil) {
+		p.Window = &intake.Window{From: r.From, To: r.To}
+	}
+
+	return p
 }
 
 // pullListings gives a page of listings. The pages have all of them.
@@ -200,10 +206,7 @@ func (s *source) pullPayouts(ctx context.Context, r intake.Request) (*intake.Pag
 		return nil, sourceError(err)
 	}
 
-	out := &intake.Page{Next: got.Next, Watermark: got.Mark, Complete: got.Complete}
-	if out.Complete && (r.From != nil || r.To != nil) {
-		out.Window = &intake.Window{From: r.From, To: r.To}
-	}
+	out := newPage(&r, &intake.Page{Next: got.Next, Watermark: got.Mark, Complete: got.Complete})
 
 	for i := range got.Payouts {
 		out.Changes = append(out.Changes, payoutChange(&got.Payouts[i]))

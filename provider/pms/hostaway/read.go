@@ -167,29 +167,9 @@ func mark(h http.Header) string {
 
 // Lookup gives reservations by their ids as they are now, one call for each. It fails with a pms.Error.
 func (c *Client) Lookup(ctx context.Context, ids []string) ([]pms.Reservation, []pms.Unreadable, error) {
-	var (
-		stays      []stay
-		unreadable []pms.Unreadable
-		asked      = make(map[string]bool, len(ids))
-	)
-
-	for _, id := range ids {
-		if asked[id] {
-			continue
-		}
-
-		asked[id] = true
-
-		s, err := c.lookUp(ctx, id)
-
-		switch _, isForm := errors.AsType[*pms.FormError](err); {
-		case isForm:
-			unreadable = append(unreadable, pms.NewUnreadable(id, err))
-		case err != nil:
-			return nil, nil, err
-		default:
-			stays = append(stays, s)
-		}
+	stays, unreadable, err := pms.ReadEach(ids, func(id string) (stay, error) { return c.lookUp(ctx, id) })
+	if err != nil {
+		return nil, nil, err
 	}
 
 	rows, unread, err := c.complete(ctx, stays)

@@ -3,7 +3,6 @@ package ownerrez
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -177,32 +176,7 @@ func mark(h http.Header) string {
 
 // Lookup gives reservations by their ids as they are now, one call for each. It fails with a pms.Error.
 func (c *Client) Lookup(ctx context.Context, ids []string) ([]pms.Reservation, []pms.Unreadable, error) {
-	var (
-		out        = make([]pms.Reservation, 0, len(ids))
-		unreadable []pms.Unreadable
-		asked      = make(map[string]bool, len(ids))
-	)
-
-	for _, id := range ids {
-		if asked[id] {
-			continue
-		}
-
-		asked[id] = true
-
-		r, err := c.lookUp(ctx, id)
-
-		switch _, isForm := errors.AsType[*pms.FormError](err); {
-		case isForm:
-			unreadable = append(unreadable, pms.NewUnreadable(id, err))
-		case err != nil:
-			return nil, nil, err
-		default:
-			out = append(out, r)
-		}
-	}
-
-	return out, unreadable, nil
+	return pms.ReadEach(ids, func(id string) (pms.Reservation, error) { return c.lookUp(ctx, id) })
 }
 
 // lookUp gives a reservation. It fails with a pms.Error, and with a FormError for one that is not of the form.
