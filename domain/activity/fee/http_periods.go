@@ -188,13 +188,13 @@ func savePeriod(ctx context.Context, tx *db.Tx, c *periodChange) (*Period, error
 			ended.EndAt, ended.UpdatedAt = p.StartAt, p.UpdatedAt
 
 			t.old, t.new = append(t.old, earlier[i]), append(t.new, ended)
-			stmts = append(stmts, periodStatement(tx, &ended))
+			stmts = append(stmts, periodTable.Upsert(tx, &ended))
 			notePeriod(tx, audit.Updated, &earlier[i], &ended)
 		}
 	}
 
 	// Then write both, the earlier one first: the two must not overlap at any time.
-	if err := tx.Pipeline(ctx, append(stmts, periodStatement(tx, p))...); err != nil {
+	if err := tx.Pipeline(ctx, append(stmts, periodTable.Upsert(tx, p))...); err != nil {
 		return nil, constraintError(err)
 	}
 

@@ -123,7 +123,7 @@ func EndPeriods(ctx context.Context, tx *db.Tx, listingID id.ID, at *day.Day) ([
 	for i := range own {
 		ended := own[i]
 		ended.EndAt, ended.UpdatedAt = at, day.At(tx.Now)
-		stmts[i] = periodStatement(tx, &ended)
+		stmts[i] = periodTable.Upsert(tx, &ended)
 		notePeriod(tx, audit.Updated, &own[i], &ended)
 	}
 

@@ -13,10 +13,18 @@ import (
 	"stayledger/platform/page"
 )
 
-var feeColumns = `f.id, f.unique_ref, f.name, f.icon, f.status, f.type, f.formula, f.rate_type, f.default_rate, f.revenue_recognition,
-	f.credit_party, f.debit_party, f.credit_account_id, f.debit_account_id, f.booking_channels_filter, f.created_at, f.updated_at,
-	` + account.NameRefSQL("c") + ` as credit_account, ` + account.NameRefSQL("d") + ` as debit_account,
-	f.charge_basis, f.status_filter, f.owner_stay_filter, f.tax_rate_id, f.tax_behavior,
+// feeTable has the columns of a fee.
+var feeTable = db.NewTable[Fee]("fee", `
+	id uuid key, unique_ref text, name text, icon text, status text, type text, formula text, rate_type text, default_rate bigint,
+	revenue_recognition text, credit_party text, debit_party text, credit_account_id uuid, debit_account_id uuid, charge_basis text,
+	tax_rate_id uuid, tax_behavior text, status_filter text, owner_stay_filter text, booking_channels_filter text[],
+	created_at timestamptz fixed, updated_at timestamptz`)
+
+// periodTable has the columns of a listing period.
+var periodTable = db.NewTable[Period]("fee_listing_period", `
+	id uuid key, fee_id uuid fixed, listing_id uuid fixed, start_at date, end_at date, rate bigint, created_at timestamptz fixed, updated_at timestamptz`)
+
+var feeColumns = feeTable.ColumnsSQL("f") + `, ` + account.NameRefSQL("c") + ` as credit_account, ` + account.NameRefSQL("d") + ` as debit_account,
 	case when t.id is not null then jsonb_build_object('id', t.id, 'name', t.name, 'basisPoints', t.basis_points) end as tax_rate,
 	coalesce((select jsonb_agg(jsonb_build_object('accountId', n.account_id, 'operator', n.operator, 'centValue', n.cent_value) order by n.position)
 		from fee_condition n where n.team_id = f.team_id and n.fee_id = f.id), '[]') as account_total_conditions,
@@ -31,7 +39,7 @@ const feeTables = `fee f
 	join account d on d.team_id = f.team_id and d.id = f.debit_account_id
 	left join tax_rate t on t.team_id = f.team_id and t.id = f.tax_rate_id`
 
-const periodColumns = `p.id, p.fee_id, p.listing_id, p.start_at, p.end_at, p.rate, p.created_at, p.updated_at,
+var periodColumns = periodTable.ColumnsSQL("p") + `,
 	jsonb_build_object('id', f.id, 'name', f.name, 'type', f.type, 'rateType', f.rate_type, 'defaultRate', f.default_rate) as recurring_fee`
 
 const periodTables = `fee_listing_period p join fee f on f.team_id = p.team_id and f.id = p.fee_id`
@@ -150,52 +158,18 @@ func loadLineTypes(ctx context.Context, tx *db.Tx) ([]string, error) {
 	return db.Select[string](ctx, tx, `select distinct line_type from reservation_line_mapping where team_id = @team`, db.Args{"team": tx.Team})
 }
 
-const upsertFee = `
-	insert into fee (team_id, id, unique_ref, name, icon, status, type, formula, rate_type, default_rate, revenue_recognition, credit_party, debit_party,
-		credit_account_id, debit_account_id, charge_basis, tax_rate_id, tax_behavior, status_filter, owner_stay_filter, booking_channels_filter,
-		created_at, updated_at)
-	values (@team, @id, @unique_ref, @name, @icon, @status, @type, @formula, @rate_type, @default_rate, @revenue_recognition, @credit_party, @debit_party,
-		@credit_account_id, @debit_account_id, @charge_basis, @tax_rate_id, @tax_behavior, @status_filter, @owner_stay_filter, @booking_channels_filter,
-		@created_at, @updated_at)
-	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, name = excluded.name, icon = excluded.icon, status = excluded.status,
-		type = excluded.type, formula = excluded.formula, rate_type = excluded.rate_type, default_rate = excluded.default_rate,
-		revenue_recognition = excluded.revenue_recognition, credit_party = excluded.credit_party, debit_party = excluded.debit_party,
-		credit_account_id = excluded.credit_account_id, debit_account_id = excluded.debit_account_id, charge_basis = excluded.charge_basis,
-		tax_rate_id = excluded.tax_rate_id, tax_behavior = excluded.tax_behavior, status_filter = excluded.status_filter,
-		owner_stay_filter = excluded.owner_stay_filter, booking_channels_filter = excluded.booking_channels_filter, updated_at = excluded.updated_at`
-
 // feeStatements returns the statements that save a fee with its conditions and the references of its formula. The
 // first one writes the fee itself.
 func feeStatements(tx *db.Tx, f *Fee) []db.Stmt {
 	args := db.Args{"team": tx.Team, "fee": f.ID}
 
+	// The formula is stored as it was written, not with the names that its references have now.
+	row := *f
+	row.Formula = f.Stored
+
 	// Conditions and references are replaced as a whole.
 	return []db.Stmt{
-		{SQL: upsertFee, Args: db.Args{
-			"team":                    tx.Team,
-			"id":                      f.ID,
-			"unique_ref":              f.UniqueRef,
-			"name":                    f.Name,
-			"icon":                    f.Icon,
-			"status":                  f.Status,
-			"type":                    string(f.Type),
-			"formula":                 f.Stored,
-			"rate_type":               string(f.RateType),
-			"default_rate":            f.DefaultRate,
-			"revenue_recognition":     (*string)(f.RevenueRecognition),
-			"credit_party":            string(f.CreditParty),
-			"debit_party":             string(f.DebitParty),
-			"credit_account_id":       f.CreditAccountID,
-			"debit_account_id":        f.DebitAccountID,
-			"charge_basis":            string(f.ChargeBasis),
-			"tax_rate_id":             f.TaxRateID,
-			"tax_behavior":            (*string)(f.TaxBehavior),
-			"status_filter":           string(f.StatusFilter),
-			"owner_stay_filter":       string(f.OwnerStayFilter),
-			"booking_channels_filter": f.BookingChannelsFilter,
-			"created_at":              f.CreatedAt,
-			"updated_at":              f.UpdatedAt,
-		}},
+		feeTable.Upsert(tx, &row),
 		{SQL: `delete from fee_condition where team_id = @team and fee_id = @fee`, Args: args},
 		{SQL: `delete from fee_reference where team_id = @team and fee_id = @fee`, Args: args},
 		{
@@ -222,11 +196,6 @@ func list[T any](values []T) []T {
 	return values
 }
 
-const upsertPeriod = `
-	insert into fee_listing_period (team_id, id, fee_id, listing_id, start_at, end_at, rate, created_at, updated_at)
-	values (@team, @id, @fee, @listing, @start, @end, @rate, @created_at, @updated_at)
-	on conflict (team_id, id) do update set start_at = excluded.start_at, end_at = excluded.end_at, rate = excluded.rate, updated_at = excluded.updated_at`
-
 // notePeriod writes the audit event of a listing period.
 func notePeriod(tx *db.Tx, what audit.Type, before, after *Period) {
 	type view struct {
@@ -252,21 +221,6 @@ func notePeriod(tx *db.Tx, what audit.Type, before, after *Period) {
 	)
 }
 
-// periodStatement returns the statement that inserts or updates a listing period.
-func periodStatement(tx *db.Tx, p *Period) db.Stmt {
-	return db.Stmt{SQL: upsertPeriod, Args: db.Args{
-		"team":       tx.Team,
-		"id":         p.ID,
-		"fee":        p.FeeID,
-		"listing":    p.ListingID,
-		"start":      p.StartAt,
-		"end":        p.EndAt,
-		"rate":       p.Rate,
-		"created_at": p.CreatedAt,
-		"updated_at": p.UpdatedAt,
-	}}
-}
-
 // SubscribeToAll charges a new listing every fee in use, since its inception.
 func SubscribeToAll(ctx context.Context, tx *db.Tx, listing id.ID) error {
 	fees, err := db.Select[id.ID](ctx, tx, `select id from fee where team_id = @team and status = 'active' order by id`, db.Args{"team": tx.Team})
@@ -274,25 +228,24 @@ func SubscribeToAll(ctx context.Context, tx *db.Tx, listing id.ID) error {
 		return fmt.Errorf("read the recurring fees in use: %w", err)
 	}
 
-	stmts := make([]db.Stmt, len(fees))
-	for i := range fees {
-		// Without dates the period is open on both sides.
-		p := &Period{
+	if len(fees) == 0 {
+		return nil
+	}
+
+	// Without dates a period is open on both sides.
+	periods := make([]*Period, len(fees))
+	for i, fee := range fees {
+		periods[i] = &Period{
 			ID:        tx.NewID(),
-			FeeID:     fees[i],
+			FeeID:     fee,
 			ListingID: listing,
 			CreatedAt: day.At(tx.Now),
 			UpdatedAt: day.At(tx.Now),
 		}
-		stmts[i] = periodStatement(tx, p)
-		notePeriod(tx, audit.Created, nil, p)
+		notePeriod(tx, audit.Created, nil, periods[i])
 	}
 
-	if len(stmts) == 0 {
-		return nil
-	}
-
-	if err := tx.Pipeline(ctx, stmts...); err != nil {
+	if err := tx.Pipeline(ctx, periodTable.Insert(tx, periods...)); err != nil {
 		return fmt.Errorf("subscribe a listing to the recurring fees: %w", err)
 	}
 

@@ -239,7 +239,7 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 		for i := range after {
 			p := &after[i]
 			p.ID, p.FeeID, p.CreatedAt, p.UpdatedAt = tx.NewID(), f.ID, day.At(tx.Now), day.At(tx.Now)
-			stmts = append(stmts, periodStatement(tx, p))
+			stmts = append(stmts, periodTable.Upsert(tx, p))
 			notePeriod(tx, audit.Created, nil, p)
 		}
 	}

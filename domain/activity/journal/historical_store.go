@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/ptr"
 )
 
 // checkNamed refuses entries that name records which the team does not have, and bank accounts in another currency.
@@ -169,7 +169,7 @@ func (b *batch) stage(ctx context.Context, tx *db.Tx, importID id.ID, fresh []in
 		t := &b.txns[i]
 
 		// Write before the next transaction would make the statement too large.
-		if len(s.position)+len(t.entries) > chunkRows || len(s.txns) == chunkRows {
+		if len(s.entries)+len(t.entries) > chunkRows || len(s.txns) == chunkRows {
 			if err := s.flush(ctx); err != nil {
 				return err
 			}
@@ -181,43 +181,55 @@ func (b *batch) stage(ctx context.Context, tx *db.Tx, importID id.ID, fresh []in
 	return s.flush(ctx)
 }
 
-// stager gathers the columns of staged rows.
+// stager gathers staged rows.
 type stager struct {
 	tx       *db.Tx
 	importID id.ID
 	currency string
-
-	txns     []id.ID
-	refs     []string
-	dates    []string
-	counts   []int32
-	contents [][]byte
-
-	txn          []id.ID
-	position     []int32
-	accounts     []id.ID
-	cents        []int64
-	listings     []id.ID
-	contacts     []id.ID
-	descriptions []string
+	txns     []*txnRow
+	entries  []*entryRow
 }
 
-// add adds the columns of a transaction and its entries.
+// txnTable has the columns of a staged transaction.
+var txnTable = db.NewTable[txnRow]("historical_txn",
+	"id uuid, import_id uuid, txn_ref text, date date, currency text, entry_count int, content bytea")
+
+type txnRow struct {
+	ID         id.ID
+	ImportID   id.ID
+	TxnRef     string
+	Date       day.Day
+	Currency   string
+	EntryCount int64
+	Content    []byte
+}
+
+// entryTable has the columns of a staged entry.
+var entryTable = db.NewTable[entryRow]("historical_entry", `
+	txn_id uuid, position int, account_id uuid, cent_total bigint, listing_id uuid, contact_id uuid, description text`)
+
+// entryRow is an entry with its transaction and its place among the entries, from 1.
+type entryRow struct {
+	HistoricalEntry
+	TxnID    id.ID
+	Position int64
+}
+
+// add adds the rows of a transaction and its entries.
 func (s *stager) add(t *txn, all []HistoricalEntry, content []byte) {
-	txnID := s.tx.NewID()
-	s.txns, s.refs, s.dates = append(s.txns, txnID), append(s.refs, t.ref), append(s.dates, t.date.String())
+	row := &txnRow{
+		ID:         s.tx.NewID(),
+		ImportID:   s.importID,
+		TxnRef:     t.ref,
+		Date:       t.date,
+		Currency:   s.currency,
+		EntryCount: int64(len(t.entries)),
+		Content:    content,
+	}
 
-	s.counts = append(s.counts, int32(len(t.entries))) //nolint:gosec // at most maxTxnEntries
-	s.contents = append(s.contents, content)
-
+	s.txns = append(s.txns, row)
 	for n, at := range t.entries {
-		// Positions count from 1.
-		e := &all[at]
-
-		s.txn, s.position = append(s.txn, txnID), append(s.position, int32(n+1))
-		s.accounts, s.cents = append(s.accounts, e.AccountID), append(s.cents, int64(e.CentTotal))
-		s.listings, s.contacts = append(s.listings, ptr.Value(e.ListingID)), append(s.contacts, ptr.Value(e.ContactID))
-		s.descriptions = append(s.descriptions, e.Description)
+		s.entries = append(s.entries, &entryRow{HistoricalEntry: all[at], TxnID: row.ID, Position: int64(n) + 1})
 	}
 }
 
@@ -228,38 +240,7 @@ func (s *stager) flush(ctx context.Context) error {
 	}
 
 	// Heads before entries: an entry refers to its transaction.
-	err := s.tx.Pipeline(ctx,
-		db.Stmt{
-			SQL: `insert into historical_txn (team_id, id, import_id, txn_ref, date, currency, entry_count, content)
-				select @team, id, @import, ref, date, @currency, entries, content
-				from unnest(@ids::uuid[], @refs::text[], @dates::text[]::date[], @counts::integer[], @contents::bytea[]) as x (id, ref, date, entries, content)`,
-			Args: db.Args{
-				"team":     s.tx.Team,
-				"import":   s.importID,
-				"currency": s.currency,
-				"ids":      s.txns,
-				"refs":     s.refs,
-				"dates":    s.dates,
-				"counts":   s.counts,
-				"contents": s.contents,
-			},
-		},
-		db.Stmt{
-			SQL: `insert into historical_entry (team_id, txn_id, position, account_id, cent_total, listing_id, contact_id, description)
-				select @team, txn, position, account, cents, listing, contact, description
-				from unnest(@txns::uuid[], @positions::integer[], @accounts::uuid[], @cents::bigint[], @listings::uuid[], @contacts::uuid[],
-					@descriptions::text[]) as x (txn, position, account, cents, listing, contact, description)`,
-			Args: db.Args{
-				"team":         s.tx.Team,
-				"txns":         s.txn,
-				"positions":    s.position,
-				"accounts":     s.accounts,
-				"cents":        s.cents,
-				"listings":     s.listings,
-				"contacts":     s.contacts,
-				"descriptions": s.descriptions,
-			},
-		})
+	err := s.tx.Pipeline(ctx, txnTable.Insert(s.tx, s.txns...), entryTable.Insert(s.tx, s.entries...))
 	if err != nil {
 		return fmt.Errorf("stage historical entries: %w", err)
 	}

@@ -13,8 +13,25 @@ import (
 	"stayledger/platform/id"
 )
 
-var columns = `j.id, j.short_ref, j.unique_ref, j.date, j.description, j.currency, j.ledger, j.total, j.reverses_id,
-	(select r.id from journal r where r.team_id = j.team_id and r.reverses_id = j.id) as reversed_by_id, j.created_at, j.updated_at,
+// journalTable has the columns of a journal without its lines.
+var journalTable = db.NewTable[Journal]("journal", `
+	id uuid key, short_ref text fixed, unique_ref text, date date, description text, currency text, ledger text, total bigint,
+	reverses_id uuid fixed, created_at now fixed, updated_at now`)
+
+// lineTable has the columns of a line of a journal.
+var lineTable = db.NewTable[lineRow]("journal_line", `
+	journal_id uuid, position smallint, account_id uuid, cent_total bigint, party text, listing_id uuid, contact_id uuid, reservation_id uuid,
+	ownership_period_id uuid, description text`)
+
+// lineRow is a line with its journal and its place among the lines, from 1.
+type lineRow struct {
+	Line
+	JournalID id.ID
+	Position  int64
+}
+
+var columns = journalTable.ColumnsSQL("j") + `,
+	(select r.id from journal r where r.team_id = j.team_id and r.reverses_id = j.id) as reversed_by_id,
 	(select jsonb_agg(jsonb_build_object(
 		'accountId', l.account_id, 'account', ` + account.RefSQL("a.id", "a") + `, 'centTotal', l.cent_total,
 		'party', l.party, 'listingId', l.listing_id, 'listing', ` + listing.RefSQL("li") + `,
@@ -127,64 +144,16 @@ func fillStates(ctx context.Context, tx *db.Tx, journals []Journal) error {
 	return nil
 }
 
-// lineRow is the row of a line; it travels to the database in a JSON document.
-type lineRow struct {
-	Position          int           `json:"position"`
-	AccountID         id.ID         `json:"account_id"`
-	CentTotal         int64         `json:"cent_total"`
-	Party             *ledger.Party `json:"party"`
-	ListingID         *id.ID        `json:"listing_id"`
-	ContactID         *id.ID        `json:"contact_id"`
-	ReservationID     *id.ID        `json:"reservation_id"`
-	OwnershipPeriodID *id.ID        `json:"ownership_period_id"`
-	Description       *string       `json:"description"`
-}
-
-const upsertSQL = `
-	insert into journal (team_id, id, short_ref, unique_ref, date, description, currency, ledger, total, reverses_id, created_at, updated_at)
-	values (@team, @id, @short_ref, @unique_ref, @date, @description, @currency, @ledger, @total, @reverses, @now, @now)
-	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, date = excluded.date, description = excluded.description,
-		currency = excluded.currency, ledger = excluded.ledger, total = excluded.total, updated_at = excluded.updated_at`
-
-const insertLinesSQL = `
-	insert into journal_line (team_id, journal_id, position, account_id, cent_total, party, listing_id, contact_id, reservation_id, ownership_period_id, description)
-	select @team, @id, position, account_id, cent_total, party, listing_id, contact_id, reservation_id, ownership_period_id, description
-	from jsonb_to_recordset(@rows::jsonb) as x (position smallint, account_id uuid, cent_total bigint, party text, listing_id uuid,
-		contact_id uuid, reservation_id uuid, ownership_period_id uuid, description text)`
-
 // saveRows saves a journal with its lines. It fails with duplicateUniqueRef, and with a conflict for a second reversal
 // of one journal.
 func saveRows(ctx context.Context, tx *db.Tx, j *Journal, isNew bool) error {
-	rows := make([]lineRow, len(j.Lines))
-	for i := range j.Lines {
-		l := &j.Lines[i]
-		rows[i] = lineRow{
-			Position:          i + 1,
-			AccountID:         l.AccountID,
-			CentTotal:         int64(l.CentTotal),
-			Party:             l.Party,
-			ListingID:         l.ListingID,
-			ContactID:         l.ContactID,
-			ReservationID:     l.ReservationID,
-			OwnershipPeriodID: l.OwnershipPeriodID,
-			Description:       l.Description,
-		}
+	rows := make([]*lineRow, len(j.Lines))
+	for i, l := range j.Lines {
+		rows[i] = &lineRow{Line: l, JournalID: j.ID, Position: int64(i) + 1}
 	}
 
 	// Lines have no ids of their own: those of a stored journal are replaced as a whole.
-	stmts := []db.Stmt{{SQL: upsertSQL, Args: db.Args{
-		"team":        tx.Team,
-		"id":          j.ID,
-		"short_ref":   j.ShortRef,
-		"unique_ref":  j.UniqueRef,
-		"date":        j.Date,
-		"description": j.Description,
-		"currency":    j.Currency,
-		"ledger":      string(j.Ledger),
-		"total":       int64(j.Total),
-		"reverses":    j.ReversesID,
-		"now":         tx.Now,
-	}}}
+	stmts := []db.Stmt{journalTable.Upsert(tx, j)}
 	if !isNew {
 		stmts = append(stmts, db.Stmt{
 			SQL:  `delete from journal_line where team_id = @team and journal_id = @id`,
@@ -192,9 +161,7 @@ func saveRows(ctx context.Context, tx *db.Tx, j *Journal, isNew bool) error {
 		})
 	}
 
-	err := tx.Pipeline(
-		ctx, append(stmts, db.Stmt{SQL: insertLinesSQL, Args: db.Args{"team": tx.Team, "id": j.ID, "rows": rows}})...,
-	)
+	err := tx.Pipeline(ctx, append(stmts, lineTable.Insert(tx, rows...))...)
 
 	// Two broken constraints are mistakes of the caller.
 	switch db.Constraint(err) {

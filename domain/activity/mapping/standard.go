@@ -7,7 +7,6 @@ import (
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/db"
-	"stayledger/platform/id"
 )
 
 // standard returns where the standard chart posts the types of lines, by the code of the account. Tax and deposits are no party's revenue, and
@@ -45,40 +44,30 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
-	var (
-		writes []db.Stmt
-		made   []id.ID
-	)
+	var mappings []*Mapping
 
-	for _, m := range standard() {
-		// A team without the account gets no mapping of the type.
-		on, status := accounts[m.code], Mapped
-		if m.code == "" {
-			status = Excluded
+	for _, s := range standard() {
+		m := &Mapping{LineType: s.lineType, Status: Excluded}
+
+		// A type that is posted has the account and the party; a team without the account gets no mapping of it.
+		if s.code != "" {
+			on := accounts[s.code]
+			if on.IsZero() {
+				continue
+			}
+
+			m.Status, m.AccountID = Mapped, &on
+			if s.party != ledger.NoParty {
+				m.Party = &s.party
+			}
 		}
 
-		if !on.IsZero() || status == Excluded {
-			mapping := tx.NewID()
-			made = append(made, mapping)
-			writes = append(writes, db.Stmt{
-				SQL: `insert into reservation_line_mapping (team_id, id, line_type, status, account_id, party)
-					values (@team, @id, @type, @status, @account, nullif(@party, ''))
-					on conflict do nothing`,
-				Args: db.Args{
-					"team":    tx.Team,
-					"id":      mapping,
-					"type":    m.lineType,
-					"status":  status,
-					"account": on,
-					"party":   string(m.party),
-				},
-			})
-		}
+		mappings = append(mappings, m)
 	}
 
-	if err := tx.Pipeline(ctx, writes...); err != nil {
+	if err := addNew(ctx, tx, mappings); err != nil {
 		return fmt.Errorf("install the standard line mappings: %w", err)
 	}
 
-	return noteCreated(ctx, tx, made)
+	return nil
 }

@@ -15,10 +15,14 @@ import (
 	"stayledger/platform/parts"
 )
 
+// mappingTable has the columns of a mapping.
+var mappingTable = db.NewTable[Mapping]("reservation_line_mapping", `
+	id uuid key, app_id text, line_type text, channel text, status text, account_id uuid, party text, revenue_recognition text,
+	created_at timestamptz fixed, updated_at timestamptz`)
+
 var (
-	columns = `m.id, m.app_id, m.line_type, m.channel, m.status, m.account_id, m.party, m.revenue_recognition, m.created_at, m.updated_at,
-		` + account.NameRefSQL("a") + ` as account`
-	tables = `reservation_line_mapping m left join account a on a.team_id = m.team_id and a.id = m.account_id`
+	columns = mappingTable.ColumnsSQL("m") + ", " + account.NameRefSQL("a") + " as account"
+	tables  = `reservation_line_mapping m left join account a on a.team_id = m.team_id and a.id = m.account_id`
 )
 
 // loadMapping loads a mapping, or fails with apierr.NotFound. The suffix may lock it.
@@ -29,35 +33,9 @@ func loadMapping(ctx context.Context, tx *db.Tx, mappingID id.ID, suffix string)
 	return &m, err
 }
 
-const insert = `
-	insert into reservation_line_mapping (team_id, id, app_id, line_type, channel, status, account_id, party, revenue_recognition, created_at, updated_at)
-	values (@team, @id, @app_id, @line_type, @channel, @status, @account_id, @party, @revenue_recognition, @created_at, @updated_at) `
-
-const upsert = insert + `
-	on conflict (team_id, id) do update set app_id = excluded.app_id, line_type = excluded.line_type, channel = excluded.channel,
-		status = excluded.status, account_id = excluded.account_id, party = excluded.party, revenue_recognition = excluded.revenue_recognition,
-		updated_at = excluded.updated_at`
-
-// args returns the arguments of insert and upsert.
-func (m *Mapping) args(tx *db.Tx) db.Args {
-	return db.Args{
-		"team":                tx.Team,
-		"id":                  m.ID,
-		"app_id":              m.AppID,
-		"line_type":           m.LineType,
-		"channel":             m.Channel,
-		"status":              string(m.Status),
-		"account_id":          m.AccountID,
-		"party":               (*string)(m.Party),
-		"revenue_recognition": (*string)(m.RevenueRecognition),
-		"created_at":          m.CreatedAt,
-		"updated_at":          m.UpdatedAt,
-	}
-}
-
 // save inserts or updates a mapping. It fails with errDuplicate for a second one of the same lines.
 func save(ctx context.Context, tx *db.Tx, m *Mapping) error {
-	_, err := tx.Exec(ctx, upsert, m.args(tx))
+	err := tx.Pipeline(ctx, mappingTable.Upsert(tx, m))
 
 	// One mapping for each line type, app and channel.
 	if db.Constraint(err) == "reservation_line_mapping_once" {
@@ -80,10 +58,7 @@ func List(ctx context.Context, tx *db.Tx, team id.ID) ([]Mapping, error) {
 // copyMappings copies the line mappings of another team that have a counterpart of their account, unless the team has
 // one for the same lines. Running it again adds nothing.
 func copyMappings(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts.Counterparts) error {
-	var (
-		writes []db.Stmt
-		made   []id.ID
-	)
+	var copies []*Mapping
 
 	for _, m := range from {
 		// A mapping without an account needs no counterpart.
@@ -96,35 +71,39 @@ func copyMappings(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts
 			m.AccountID = &here
 		}
 
-		// The copy has an id of its own. It is skipped if the team has a mapping of the same lines.
-		m.ID, m.CreatedAt, m.UpdatedAt = tx.NewID(), day.At(tx.Now), day.At(tx.Now)
-		made = append(made, m.ID)
-		writes = append(writes, db.Stmt{SQL: insert + "on conflict do nothing", Args: m.args(tx)})
+		copies = append(copies, &m)
 	}
 
-	if writes == nil {
-		return nil
-	}
-
-	if err := tx.Pipeline(ctx, writes...); err != nil {
+	if err := addNew(ctx, tx, copies); err != nil {
 		return fmt.Errorf("copy line mappings: %w", err)
 	}
 
-	return noteCreated(ctx, tx, made)
+	return nil
 }
 
-// noteCreated writes the audit events of those mappings that were inserted; the others existed before under another
-// id.
-func noteCreated(ctx context.Context, tx *db.Tx, ids []id.ID) error {
-	// A skipped mapping has left no row with the new id.
-	made, err := db.Select[Mapping](ctx, tx, `select `+columns+` from `+tables+` where m.team_id = @team and m.id = any(@ids)`,
-		db.Args{"team": tx.Team, "ids": ids})
-	if err != nil {
-		return fmt.Errorf("read new line mappings: %w", err)
+// addNew inserts mappings with ids of their own and writes their audit events. A mapping is skipped if the team has one of
+// the same lines. Order them the same way everywhere, so that two transactions do not wait for each other in a ring.
+func addNew(ctx context.Context, tx *db.Tx, mappings []*Mapping) error {
+	if len(mappings) == 0 {
+		return nil
 	}
 
-	for i := range made {
-		note(tx, nil, &made[i])
+	for _, m := range mappings {
+		m.ID, m.CreatedAt, m.UpdatedAt = tx.NewID(), day.At(tx.Now), day.At(tx.Now)
+	}
+
+	insert := mappingTable.Insert(tx, mappings...)
+
+	made, err := db.Select[id.ID](ctx, tx, insert.SQL+" on conflict do nothing returning id", insert.Args)
+	if err != nil {
+		return err
+	}
+
+	// Only the rows that were inserted have an audit event.
+	for _, m := range mappings {
+		if slices.Contains(made, m.ID) {
+			note(tx, nil, m)
+		}
 	}
 
 	return nil
@@ -205,31 +184,16 @@ func AddUnmapped(ctx context.Context, tx *db.Tx, unknown []UnmappedLine) error {
 	})
 	unknown = slices.Compact(unknown)
 
-	// Then insert them as columns; rows that exist already are skipped.
-	ids, apps, types := make([]id.ID, len(unknown)), make([]string, len(unknown)), make([]string, len(unknown))
-	for i, s := range unknown {
-		ids[i], apps[i], types[i] = tx.NewID(), s.AppID, s.LineType
-	}
-
-	made, err := db.Select[id.ID](ctx, tx, `
-		insert into reservation_line_mapping (team_id, id, app_id, line_type, status, created_at, updated_at)
-		select @team, n.id, nullif(n.app, ''), n.type, 'unmapped', @now, @now
-		from unnest(@ids::uuid[], @apps::text[], @types::text[]) with ordinality as n (id, app, type, position) order by n.position
-		on conflict do nothing returning id`, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids, "apps": apps, "types": types})
-	if err != nil {
-		return fmt.Errorf("note unmapped line types: %w", err)
-	}
-
-	// Only the rows that were inserted have an audit event.
-	for i := range unknown {
-		if slices.Contains(made, ids[i]) {
-			m := &Mapping{ID: ids[i], LineType: unknown[i].LineType, Status: Unmapped}
-			if app := unknown[i].AppID; app != "" {
-				m.AppID = &app
-			}
-
-			note(tx, nil, m)
+	mappings := make([]*Mapping, len(unknown))
+	for i, u := range unknown {
+		mappings[i] = &Mapping{LineType: u.LineType, Status: Unmapped}
+		if u.AppID != "" {
+			mappings[i].AppID = &u.AppID
 		}
+	}
+
+	if err := addNew(ctx, tx, mappings); err != nil {
+		return fmt.Errorf("note unmapped line types: %w", err)
 	}
 
 	return nil

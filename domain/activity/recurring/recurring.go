@@ -247,45 +247,34 @@ func checkTemplate(ctx context.Context, tx *db.Tx, t *Template, c *transaction.C
 	return &checkedTemplate{Template: *t, instance: d}, nil
 }
 
+// templateTable has the columns of a template. A change clears failed_at, so that dates which are held back are tried at
+// the next round.
+var templateTable = db.NewTable[templateRow]("transaction_template", `
+	id uuid key, unique_ref text, status text, type text, description text, date date, currency text, account_id uuid, contact_id uuid,
+	payment_status text, total bigint, pattern jsonb, lines jsonb, skipped_dates date[], held_back jsonb, next_at date, failed_at timestamptz computed,
+	created_at now fixed, updated_at now`).
+	Computed("failed_at", "null::timestamptz")
+
+// templateRow is a template as it is saved: its fields are those of an instance.
+type templateRow struct {
+	Template
+	Total  money.Cents
+	Lines  any
+	NextAt *day.Day
+}
+
 // saveSQL returns the statement that inserts or updates the template.
 func (d *checkedTemplate) saveSQL(tx *db.Tx, isNew bool) db.Stmt {
 	i := d.instance
 
-	// A change clears failed_at, so that dates which are held back are tried at the next round.
-	s := db.Stmt{
-		SQL: `update transaction_template set unique_ref = @ref, status = @status, type = @type, description = @description, date = @date,
-				currency = @currency, account_id = @account, contact_id = @contact, payment_status = @paid, total = @total, pattern = @pattern,
-				lines = @lines, skipped_dates = @skipped, held_back = @held, next_at = @next, failed_at = null, updated_at = @now
-			where team_id = @team and id = @id`,
-		Args: db.Args{
-			"team":        tx.Team,
-			"id":          d.ID,
-			"ref":         d.UniqueRef,
-			"status":      string(d.Status),
-			"type":        string(i.Type),
-			"description": i.Description,
-			"date":        d.Date,
-			"currency":    i.Currency,
-			"account":     i.AccountID,
-			"contact":     i.ContactID,
-			"paid":        string(d.PaymentStatus),
-			"total":       i.Total,
-			"pattern":     d.Pattern,
-			"lines":       i.StoredLines(),
-			"skipped":     d.SkippedDates,
-			"held":        d.HeldBack,
-			"next":        d.nextOpen(),
-			"now":         tx.Now,
-		},
-	}
+	row := &templateRow{Template: d.Template, Total: i.Total, Lines: i.StoredLines(), NextAt: d.nextOpen()}
+	row.Type, row.Description, row.Currency, row.AccountID, row.ContactID = i.Type, i.Description, i.Currency, i.AccountID, i.ContactID
+
 	if isNew {
-		s.SQL = `insert into transaction_template (team_id, id, unique_ref, status, type, description, date, currency, account_id, contact_id,
-				payment_status, total, pattern, lines, skipped_dates, held_back, next_at, created_at, updated_at)
-			values (@team, @id, @ref, @status, @type, @description, @date, @currency, @account, @contact, @paid, @total, @pattern, @lines, @skipped, @held,
-				@next, @now, @now)`
+		return templateTable.Insert(tx, row)
 	}
 
-	return s
+	return templateTable.Update(tx, row)
 }
 
 // save saves the template. It fails with duplicateUniqueRef.

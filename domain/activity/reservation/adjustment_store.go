@@ -10,11 +10,15 @@ import (
 	"stayledger/platform/id"
 )
 
+var adjustmentTable = db.NewTable[Adjustment]("reservation_adjustment", `
+	id uuid key, reservation_id uuid fixed, unique_ref text, type text, description text, amount bigint, account_id uuid, party text,
+	recurring_fee_id uuid, ownership_period_id uuid, reservation_ref text, general_ledger_posting_at date, metadata jsonb,
+	created_at timestamptz fixed, updated_at timestamptz`)
+
 // adjustmentSQL selects adjustments with the classification of their account and the accounts and parties of their
 // fee; a condition follows it.
-const adjustmentSQL = `
-	select a.id, a.reservation_id, a.unique_ref, a.type, a.description, a.amount, a.account_id, a.party, a.recurring_fee_id, a.ownership_period_id, a.reservation_ref,
-		a.general_ledger_posting_at, a.metadata, a.created_at, a.updated_at, coalesce(c.classification, '') as classification,
+var adjustmentSQL = `
+	select ` + adjustmentTable.ColumnsSQL("a") + `, coalesce(c.classification, '') as classification,
 		coalesce(f.name, '') as fee_name, f.debit_account_id, f.credit_account_id, coalesce(f.debit_party, '') as debit_party,
 		coalesce(f.credit_party, '') as credit_party
 	from reservation_adjustment a
@@ -47,16 +51,6 @@ func loadAdjustment(ctx context.Context, tx *db.Tx, reservationID, adjustmentID 
 	return &a, err
 }
 
-const upsertAdjustment = `
-	insert into reservation_adjustment (team_id, id, reservation_id, unique_ref, type, description, amount, account_id, party, recurring_fee_id,
-		ownership_period_id, reservation_ref, general_ledger_posting_at, metadata, created_at, updated_at)
-	values (@team, @id, @reservation_id, @unique_ref, @type, @description, @amount, @account_id, @party, @recurring_fee_id,
-		@ownership_period_id, @reservation_ref, @general_ledger_posting_at, @metadata, @created_at, @updated_at)
-	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, type = excluded.type, description = excluded.description,
-		amount = excluded.amount, account_id = excluded.account_id, party = excluded.party, recurring_fee_id = excluded.recurring_fee_id,
-		ownership_period_id = excluded.ownership_period_id, reservation_ref = excluded.reservation_ref, general_ledger_posting_at = excluded.general_ledger_posting_at, metadata = excluded.metadata,
-		updated_at = excluded.updated_at`
-
 // noteAdjustment writes the audit event of an adjustment. The event leaves out the fields that are computed.
 func noteAdjustment(tx *db.Tx, what audit.Type, before, after *Adjustment) {
 	type view struct {
@@ -84,26 +78,7 @@ func noteAdjustment(tx *db.Tx, what audit.Type, before, after *Adjustment) {
 
 // saveAdjustment inserts or updates an adjustment. It fails with a conflict for a uniqueRef that exists.
 func saveAdjustment(ctx context.Context, tx *db.Tx, a *Adjustment) error {
-	_, err := tx.Exec(ctx, upsertAdjustment, db.Args{
-		"team":                      tx.Team,
-		"id":                        a.ID,
-		"reservation_id":            a.ReservationID,
-		"unique_ref":                a.UniqueRef,
-		"type":                      string(a.Type),
-		"description":               a.Description,
-		"amount":                    a.Amount,
-		"account_id":                a.AccountID,
-		"party":                     (*string)(a.Party),
-		"recurring_fee_id":          a.RecurringFeeID,
-		"ownership_period_id":       a.OwnershipPeriodID,
-		"reservation_ref":           a.ReservationRef,
-		"general_ledger_posting_at": a.GeneralLedgerPostingAt,
-		"metadata":                  a.Metadata,
-		"created_at":                a.CreatedAt,
-		"updated_at":                a.UpdatedAt,
-	})
-
-	return constraintError(err)
+	return constraintError(tx.Pipeline(ctx, adjustmentTable.Upsert(tx, a)))
 }
 
 // deleteAdjustmentRow deletes the row of an adjustment.

@@ -19,10 +19,27 @@ import (
 	"stayledger/platform/money"
 )
 
-var columns = `r.id, r.short_ref, r.unique_ref, r.app_id, r.source_id, r.connection_id, r.listing_id, r.type, r.status, r.general_ledger_status, r.guest_name, r.booker_name, r.guests,
-	r.confirmation_code, r.pms_reference_code, r.check_in, r.check_out, r.booked_at, r.cancelled_at, r.cancelled_at_is_assumed, r.booking_platform,
-	r.general_ledger_posting_at, r.currency, r.expected_payout, r.expected_channel_fee, r.expected_processing_fee, r.userdata, r.metadata, r.created_at, r.updated_at,
-	` + listing.RefSQL("l") + ` as listing`
+// reservationTable has the columns of a reservation.
+var reservationTable = db.NewTable[Reservation]("reservation", `
+	id uuid key, short_ref text fixed, unique_ref text, app_id text, source_id text, connection_id uuid, listing_id uuid, type text, status text,
+	general_ledger_status text, guest_name text, booker_name text, guests int, confirmation_code text, pms_reference_code text, check_in date,
+	check_out date, booked_at date, cancelled_at date, cancelled_at_is_assumed boolean, booking_platform text, general_ledger_posting_at date,
+	currency text, expected_payout bigint, expected_channel_fee bigint, expected_processing_fee bigint, userdata jsonb, metadata jsonb,
+	created_at timestamptz fixed, updated_at timestamptz`).
+	// A reservation that counts again forgets the status that it had before it was retired.
+	Merged("retired_status", "case when excluded.status = 'inactive' then reservation.retired_status end")
+
+// lineTable has the columns of a line of a reservation.
+var lineTable = db.NewTable[lineRow]("reservation_line", `
+	id uuid, reservation_id uuid, position int, unique_ref text, type text, description text, amount bigint, account_id uuid`)
+
+// lineRow is a line with its place among the lines of its reservation, from 1.
+type lineRow struct {
+	Line
+	Position int64
+}
+
+var columns = reservationTable.ColumnsSQL("r") + ", " + listing.RefSQL("l") + " as listing"
 
 const tables = `reservation r join listing l on l.team_id = r.team_id and l.id = r.listing_id`
 
@@ -382,88 +399,26 @@ func loadCurrencyConflicts(ctx context.Context, tx *db.Tx, ids []id.ID, currenci
 	return out, nil
 }
 
-const upsert = `
-	insert into reservation (team_id, id, short_ref, unique_ref, app_id, source_id, connection_id, listing_id, type, status, general_ledger_status, guest_name, booker_name,
-		guests, confirmation_code, pms_reference_code, check_in, check_out, booked_at, cancelled_at, cancelled_at_is_assumed, booking_platform, general_ledger_posting_at, currency,
-		expected_payout, expected_channel_fee, expected_processing_fee, userdata, metadata, created_at, updated_at)
-	select @team, r.* from unnest(@ids::uuid[], @short_refs::text[], @unique_refs::text[], @app_ids::text[], @source_ids::text[], @connections::uuid[], @listings::uuid[],
-		@types::text[], @statuses::text[], @general_ledger_statuses::text[], @guest_names::text[], @booker_names::text[], @guests::int[],
-		@confirmation_codes::text[], @pms_reference_codes::text[], @check_ins::date[], @check_outs::date[], @booked_ats::date[], @cancelled_ats::date[], @assumed::boolean[],
-		@booking_platforms::text[], @general_ledger_posting_ats::date[], @currencies::text[],
-		@expected_payouts::bigint[], @expected_channel_fees::bigint[], @expected_processing_fees::bigint[], @userdatas::jsonb[], @metadatas::jsonb[],
-		@created_ats::timestamptz[], @updated_ats::timestamptz[]) r
-	on conflict (team_id, id) do update set unique_ref = excluded.unique_ref, app_id = excluded.app_id, source_id = excluded.source_id, connection_id = excluded.connection_id,
-		listing_id = excluded.listing_id, type = excluded.type, status = excluded.status, general_ledger_status = excluded.general_ledger_status,
-		guest_name = excluded.guest_name, booker_name = excluded.booker_name, guests = excluded.guests, confirmation_code = excluded.confirmation_code,
-		pms_reference_code = excluded.pms_reference_code, check_in = excluded.check_in, check_out = excluded.check_out, booked_at = excluded.booked_at,
-		cancelled_at = excluded.cancelled_at, cancelled_at_is_assumed = excluded.cancelled_at_is_assumed, booking_platform = excluded.booking_platform, general_ledger_posting_at = excluded.general_ledger_posting_at,
-		currency = excluded.currency, expected_payout = excluded.expected_payout, expected_channel_fee = excluded.expected_channel_fee,
-		expected_processing_fee = excluded.expected_processing_fee, userdata = excluded.userdata, metadata = excluded.metadata, updated_at = excluded.updated_at,
-		retired_status = case when excluded.status = 'inactive' then reservation.retired_status end`
-
-// column returns one field of each draft, as a column for unnest.
-func column[T any](drafts []*draft, of func(*Reservation) T) []T {
-	out := make([]T, len(drafts))
+// upsertReservations returns the statement that inserts new drafts and updates existing ones. No reservation may be
+// among them twice.
+func upsertReservations(tx *db.Tx, drafts []*draft) db.Stmt {
+	rows := make([]*Reservation, len(drafts))
 	for i, d := range drafts {
-		out[i] = of(&d.Reservation)
+		rows[i] = &d.Reservation
 	}
 
-	return out
-}
-
-// upsertStatement returns the statement that inserts new drafts and updates existing ones. No reservation may be
-// among them twice.
-func upsertStatement(tx *db.Tx, drafts []*draft) db.Stmt {
-	return db.Stmt{SQL: upsert, Args: db.Args{
-		"team":        tx.Team,
-		"ids":         column(drafts, func(r *Reservation) id.ID { return r.ID }),
-		"short_refs":  column(drafts, func(r *Reservation) string { return r.ShortRef }),
-		"unique_refs": column(drafts, func(r *Reservation) *string { return r.UniqueRef }),
-		"app_ids":     column(drafts, func(r *Reservation) *string { return r.AppID }),
-		"source_ids":  column(drafts, func(r *Reservation) *string { return r.SourceID }),
-		"connections": column(drafts, func(r *Reservation) *id.ID { return r.ConnectionID }),
-		"listings":    column(drafts, func(r *Reservation) id.ID { return r.ListingID }),
-		"types":       column(drafts, func(r *Reservation) string { return string(r.Type) }),
-		"statuses":    column(drafts, func(r *Reservation) string { return string(r.Status) }),
-		"general_ledger_statuses": column(
-			drafts, func(r *Reservation) string { return string(r.GeneralLedgerStatus) },
-		),
-		"guest_names":                column(drafts, func(r *Reservation) *string { return r.GuestName }),
-		"booker_names":               column(drafts, func(r *Reservation) *string { return r.BookerName }),
-		"guests":                     column(drafts, func(r *Reservation) *int64 { return r.Guests }),
-		"confirmation_codes":         column(drafts, func(r *Reservation) *string { return r.ConfirmationCode }),
-		"pms_reference_codes":        column(drafts, func(r *Reservation) *string { return r.PMSReferenceCode }),
-		"check_ins":                  column(drafts, func(r *Reservation) day.Day { return r.CheckIn }),
-		"check_outs":                 column(drafts, func(r *Reservation) day.Day { return r.CheckOut }),
-		"booked_ats":                 column(drafts, func(r *Reservation) *day.Day { return r.BookedAt }),
-		"cancelled_ats":              column(drafts, func(r *Reservation) *day.Day { return r.CancelledAt }),
-		"assumed":                    column(drafts, func(r *Reservation) bool { return r.CancelledAtIsAssumed }),
-		"booking_platforms":          column(drafts, func(r *Reservation) *string { return r.BookingPlatform }),
-		"general_ledger_posting_ats": column(drafts, func(r *Reservation) *day.Day { return r.GeneralLedgerPostingAt }),
-		"currencies":                 column(drafts, func(r *Reservation) string { return r.Currency }),
-		"expected_payouts":           column(drafts, func(r *Reservation) *money.Cents { return r.ExpectedPayout }),
-		"expected_channel_fees":      column(drafts, func(r *Reservation) *money.Cents { return r.ExpectedChannelFee }),
-		"expected_processing_fees":   column(drafts, func(r *Reservation) *money.Cents { return r.ExpectedProcessingFee }),
-		"userdatas":                  column(drafts, func(r *Reservation) map[string]any { return r.Userdata }),
-		"metadatas":                  column(drafts, func(r *Reservation) map[string]any { return r.Metadata }),
-		"created_ats":                column(drafts, func(r *Reservation) day.Instant { return r.CreatedAt }),
-		"updated_ats":                column(drafts, func(r *Reservation) day.Instant { return r.UpdatedAt }),
-	}}
+	return reservationTable.Upsert(tx, rows...)
 }
 
 // replaceLines returns the statements that replace the stored lines of drafts by their lines in memory. Drafts that
 // keep their lines are left out.
 func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 	var (
-		owners             []id.ID
-		ids, reservations  []id.ID
-		positions, amounts []int64
-		refs, descriptions []*string
-		types              []string
-		accounts           []*id.ID
+		owners []id.ID
+		rows   []*lineRow
 	)
 
-	// First collect the lines of all drafts in columns. Only stored reservations have lines to delete.
+	// First number the lines of all drafts. Only stored reservations have lines to delete.
 	for _, d := range drafts {
 		if !d.relined {
 			continue
@@ -473,12 +428,9 @@ func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 			owners = append(owners, d.ID)
 		}
 
-		for k := range d.Lines {
-			l := &d.Lines[k]
-			ids, reservations = append(ids, l.ID), append(reservations, d.ID)
-			positions, refs = append(positions, int64(k)+1), append(refs, l.UniqueRef)
-			types, descriptions = append(types, l.Type), append(descriptions, l.Description)
-			amounts, accounts = append(amounts, int64(l.Amount)), append(accounts, l.AccountID)
+		for k, l := range d.Lines {
+			l.ReservationID = d.ID
+			rows = append(rows, &lineRow{Line: l, Position: int64(k) + 1})
 		}
 	}
 
@@ -490,27 +442,11 @@ func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 		})
 	}
 
-	if len(ids) == 0 {
-		return stmts
+	if len(rows) > 0 {
+		stmts = append(stmts, lineTable.Insert(tx, rows...))
 	}
 
-	return append(stmts, db.Stmt{
-		SQL: `insert into reservation_line (team_id, id, reservation_id, position, unique_ref, type, description, amount, account_id)
-			select @team, l.id, l.reservation_id, l.position, l.unique_ref, l.type, l.description, l.amount, l.account_id
-			from unnest(@ids::uuid[], @reservations::uuid[], @positions::int[], @refs::text[], @types::text[], @descriptions::text[], @amounts::bigint[],
-				@accounts::uuid[]) as l (id, reservation_id, position, unique_ref, type, description, amount, account_id)`,
-		Args: db.Args{
-			"team":         tx.Team,
-			"ids":          ids,
-			"reservations": reservations,
-			"positions":    positions,
-			"refs":         refs,
-			"types":        types,
-			"descriptions": descriptions,
-			"amounts":      amounts,
-			"accounts":     accounts,
-		},
-	})
+	return stmts
 }
 
 // deleteReservation deletes a reservation with its lines and adjustments, and writes the audit events.

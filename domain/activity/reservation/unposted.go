@@ -211,42 +211,32 @@ func relinkSwitched(ctx context.Context, tx *db.Tx, loaded []Input, switched []i
 	return StartRelink(ctx, tx, switched, id.Distinct(append(waiting, linked...)))
 }
 
+// unpostedTable has the columns of what the books leave out of a reservation.
+var unpostedTable = db.NewTable[unposted]("reservation_unposted", `
+	reservation_id uuid key, reason text, whole boolean, cent_total bigint, fee_cent_total bigint, deferred_cent_total bigint, first_day date`)
+
 // upsertUnposted writes the rows of what is left out, and deletes those of stored reservations that are posted as a whole.
 func upsertUnposted(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposted) error {
 	var (
-		ids                    []id.ID
-		reasons                []string
-		whole                  []bool
-		totals, fees, deferred []int64
-		days                   []*day.Day
-		stmts                  []db.Stmt
+		stmts []db.Stmt
+		ids   = make([]id.ID, len(left))
 	)
 
 	for i := range left {
-		u := &left[i]
-		ids, reasons, whole = append(ids, u.ReservationID), append(reasons, string(u.Reason)), append(whole, u.Whole)
-		totals, fees = append(totals, int64(u.CentTotal)), append(fees, int64(u.FeeCentTotal))
-		deferred, days = append(deferred, int64(u.DeferredCentTotal)), append(days, u.FirstDay)
+		ids[i] = left[i].ReservationID
 	}
 
 	if len(stored) > 0 {
 		stmts = append(stmts, db.Stmt{
 			SQL:  `delete from reservation_unposted where team_id = @team and reservation_id = any(@stored) and reservation_id <> all(@ids::uuid[])`,
-			Args: db.Args{"team": tx.Team, "stored": stored, "ids": append([]id.ID{}, ids...)},
+			Args: db.Args{"team": tx.Team, "stored": stored, "ids": ids},
 		})
 	}
 
-	if len(ids) > 0 {
-		stmts = append(stmts, db.Stmt{
-			SQL: `insert into reservation_unposted (team_id, reservation_id, reason, whole, cent_total, fee_cent_total, deferred_cent_total, first_day)
-				select @team, u.* from unnest(@ids::uuid[], @reasons::text[], @whole::boolean[], @totals::bigint[], @fees::bigint[], @deferred::bigint[],
-					@days::date[]) u order by 2
-				on conflict (team_id, reservation_id) do update set reason = excluded.reason, whole = excluded.whole, cent_total = excluded.cent_total,
-					fee_cent_total = excluded.fee_cent_total, deferred_cent_total = excluded.deferred_cent_total, first_day = excluded.first_day`,
-			Args: db.Args{
-				"team": tx.Team, "ids": ids, "reasons": reasons, "whole": whole, "totals": totals, "fees": fees, "deferred": deferred, "days": days,
-			},
-		})
+	// Rows are written in one order, so that two transactions cannot wait for each other in a ring.
+	if len(left) > 0 {
+		slices.SortFunc(left, func(a, b unposted) int { return a.ReservationID.Compare(b.ReservationID) })
+		stmts = append(stmts, unpostedTable.Upsert(tx, db.Refs(left)...))
 	}
 
 	if err := tx.Pipeline(ctx, stmts...); err != nil {

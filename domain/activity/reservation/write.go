@@ -352,7 +352,7 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 // saveRows writes the rows and lines of drafts and their audit events.
 func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	if err := tx.Pipeline(
-		ctx, append([]db.Stmt{upsertStatement(tx, drafts)}, replaceLines(tx, drafts)...)...,
+		ctx, append([]db.Stmt{upsertReservations(tx, drafts)}, replaceLines(tx, drafts)...)...,
 	); err != nil {
 		return constraintError(err)
 	}

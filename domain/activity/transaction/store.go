@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	"stayledger/domain/books/account"
-	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
@@ -133,91 +132,40 @@ func lockSQL(tx *db.Tx, one id.ID) db.Stmt {
 	return db.Stmt{SQL: `select from transaction where team_id = @team and id = @id for update`, Args: db.Args{"team": tx.Team, "id": one}}
 }
 
-// headRow and lineRow carry rows to the database as one JSON document each, so that thousands travel in one statement.
+// headTable has the columns of a transaction without its lines.
+var headTable = db.NewTable[headRow]("transaction", `
+	id uuid key, short_ref text fixed, unique_ref text, type text fixed, status text, date date, payment_date date, payment_account_id uuid,
+	description text, currency text, is_opening_balance boolean fixed, account_id uuid, contact_id uuid, connection_id uuid, source_id text, total bigint,
+	recurring_template_id uuid fixed, recurring_at date fixed, created_at now fixed, updated_at now`)
+
+// headRow is the row of a transaction without its lines.
 type headRow struct {
-	ID               id.ID       `json:"id"`
-	ShortRef         string      `json:"short_ref"`
-	UniqueRef        *string     `json:"unique_ref"`
-	Type             Type        `json:"type"`
-	Status           Status      `json:"status"`
-	Date             day.Day     `json:"date"`
-	PaymentDate      *day.Day    `json:"payment_date"`
-	PaymentAccountID *id.ID      `json:"payment_account_id"`
-	Description      *string     `json:"description"`
-	Currency         string      `json:"currency"`
-	IsOpeningBalance bool        `json:"is_opening_balance"`
-	AccountID        id.ID       `json:"account_id"`
-	ContactID        *id.ID      `json:"contact_id"`
-	ConnectionID     *id.ID      `json:"connection_id"`
-	SourceID         *string     `json:"source_id"`
-	Total            money.Cents `json:"total"`
-	TemplateID       *id.ID      `json:"recurring_template_id"`
-	RecurringAt      *day.Day    `json:"recurring_at"`
+	Transaction
+	PaymentDate      *day.Day
+	PaymentAccountID *id.ID
 }
 
-// lineRow is the row of a line, see headRow.
+// lineTable has the columns of a line of a transaction.
+var lineTable = db.NewTable[lineRow]("transaction_line", `
+	id uuid, transaction_id uuid, position int, unique_ref text, description text, assignment text, account_id uuid, amount bigint, tax_rate_id uuid,
+	tax_behavior text, tax_payee text, tax_amount bigint, markup_amount bigint, markup_tax_rate_id uuid, markup_tax_behavior text,
+	markup_tax_amount bigint, total bigint, listing_id uuid, reservation_id uuid, contact_id uuid, statement_id uuid, ownership_period_id uuid,
+	party text, match_confirmation_code text, match_stripe_guest_ref text, match_line_type_classification text, follows_reservation boolean`)
+
+// lineRow is the row of a line. Columns of a tax or a markup are null without one.
 type lineRow struct {
-	ID                id.ID               `json:"id"`
-	TransactionID     id.ID               `json:"transaction_id"`
-	Position          int                 `json:"position"`
-	UniqueRef         *string             `json:"unique_ref"`
-	Description       *string             `json:"description"`
-	Assignment        *account.Assignment `json:"assignment"`
-	AccountID         id.ID               `json:"account_id"`
-	Amount            money.Cents         `json:"amount"`
-	TaxRateID         *id.ID              `json:"tax_rate_id"`
-	TaxBehavior       *TaxBehavior        `json:"tax_behavior"`
-	TaxPayee          *TaxPayee           `json:"tax_payee"`
-	TaxAmount         money.Cents         `json:"tax_amount"`
-	MarkupAmount      *money.Cents        `json:"markup_amount"`
-	MarkupTaxRateID   *id.ID              `json:"markup_tax_rate_id"`
-	MarkupTaxBehavior *TaxBehavior        `json:"markup_tax_behavior"`
-	MarkupTaxAmount   money.Cents         `json:"markup_tax_amount"`
-	Total             money.Cents         `json:"total"`
-	ListingID         *id.ID              `json:"listing_id"`
-	ReservationID     *id.ID              `json:"reservation_id"`
-	ContactID         *id.ID              `json:"contact_id"`
-	StatementID       *id.ID              `json:"statement_id"`
-	OwnershipPeriodID *id.ID              `json:"ownership_period_id"`
-	Party             *ledger.Party       `json:"party"`
-	MatchCode         *string             `json:"match_confirmation_code"`
-	MatchGuest        *string             `json:"match_stripe_guest_ref"`
-	MatchType         *string             `json:"match_line_type_classification"`
-	Follows           bool                `json:"follows_reservation"`
+	Line
+	TransactionID     id.ID
+	Position          int64
+	TaxRateID         *id.ID
+	TaxBehavior       *TaxBehavior
+	TaxPayee          *TaxPayee
+	TaxAmount         money.Cents
+	MarkupAmount      *money.Cents
+	MarkupTaxRateID   *id.ID
+	MarkupTaxBehavior *TaxBehavior
+	MarkupTaxAmount   money.Cents
 }
-
-const insertHeads = `
-	insert into transaction (team_id, id, short_ref, unique_ref, type, status, date, payment_date, payment_account_id, description, currency,
-		is_opening_balance, account_id, contact_id, connection_id, source_id, total, recurring_template_id, recurring_at, created_at, updated_at)
-	select @team, id, short_ref, unique_ref, type, status, date, payment_date, payment_account_id, description, currency,
-		is_opening_balance, account_id, contact_id, connection_id, source_id, total, recurring_template_id, recurring_at, @now, @now
-	from jsonb_to_recordset(@rows::jsonb) as x(id uuid, short_ref text, unique_ref text, type text, status text, date date, payment_date date,
-		payment_account_id uuid, description text, currency text, is_opening_balance boolean, account_id uuid, contact_id uuid,
-		connection_id uuid, source_id text, total bigint, recurring_template_id uuid, recurring_at date)`
-
-const updateHeads = `
-	update transaction t set unique_ref = x.unique_ref, status = x.status, date = x.date, payment_date = x.payment_date,
-		payment_account_id = x.payment_account_id, description = x.description, currency = x.currency, account_id = x.account_id,
-		contact_id = x.contact_id, connection_id = x.connection_id, source_id = x.source_id, total = x.total, updated_at = @now
-	from jsonb_to_recordset(@rows::jsonb) as x(id uuid, unique_ref text, status text, date date, payment_date date,
-		payment_account_id uuid, description text, currency text, account_id uuid, contact_id uuid, connection_id uuid, source_id text,
-		total bigint)
-	where t.team_id = @team and t.id = x.id`
-
-// lineColumns are the columns of a line; lineTypes are their types in a JSON document.
-const (
-	lineColumns = `id, transaction_id, position, unique_ref, description, assignment, account_id, amount, tax_rate_id,
-		tax_behavior, tax_payee, tax_amount, markup_amount, markup_tax_rate_id, markup_tax_behavior, markup_tax_amount, total, listing_id, reservation_id,
-		contact_id, statement_id, ownership_period_id, party, match_confirmation_code, match_stripe_guest_ref, match_line_type_classification,
-		follows_reservation`
-	lineTypes = `id uuid, transaction_id uuid, position integer, unique_ref text, description text,
-		assignment text, account_id uuid, amount bigint, tax_rate_id uuid, tax_behavior text, tax_payee text, tax_amount bigint, markup_amount bigint,
-		markup_tax_rate_id uuid, markup_tax_behavior text, markup_tax_amount bigint, total bigint, listing_id uuid, reservation_id uuid,
-		contact_id uuid, statement_id uuid, ownership_period_id uuid, party text, match_confirmation_code text, match_stripe_guest_ref text, match_line_type_classification text,
-		follows_reservation boolean`
-	insertLines = `insert into transaction_line (team_id, ` + lineColumns + `)
-		select @team, ` + lineColumns + ` from jsonb_to_recordset(@rows::jsonb) as x(` + lineTypes + `)`
-)
 
 // lockStays returns the statement that locks reservations as strongly as refreshing them will, before anything else
 // locks them. Lines that name them would take a shared lock first, so that two deposits for one stay would block
@@ -261,9 +209,9 @@ func lockFollowedStays(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
 // be refreshed. It fails with a conflict for a reference, a key of a connection or a date of a template that is used already.
 func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 	var (
-		added, changed []headRow
+		added, changed []*headRow
 		changedIDs     []id.ID
-		rows           []lineRow
+		rows           []*lineRow
 	)
 
 	// First turn the drafts into rows: one statement for new transactions, one for changed ones, one for all lines.
@@ -280,19 +228,19 @@ func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) erro
 	// Reservations are locked before the lines that name them are written.
 	stmts := lockFollowedStays(tx, drafts, stays)
 	if added != nil {
-		stmts = append(stmts, db.Stmt{SQL: insertHeads, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": added}})
+		stmts = append(stmts, headTable.Insert(tx, added...))
 	}
 
 	if changed != nil {
 		stmts = append(stmts,
-			db.Stmt{SQL: updateHeads, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": changed}},
+			headTable.Update(tx, changed...),
 			db.Stmt{
 				SQL:  `delete from transaction_line where team_id = @team and transaction_id = any(@ids)`,
 				Args: db.Args{"team": tx.Team, "ids": changedIDs},
 			})
 	}
 
-	stmts = append(stmts, db.Stmt{SQL: insertLines, Args: db.Args{"team": tx.Team, "rows": rows}})
+	stmts = append(stmts, lineTable.Insert(tx, rows...))
 	stmts = append(stmts, attachStatements(tx, drafts)...)
 
 	// Then send everything in one round trip.
@@ -314,25 +262,8 @@ func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) erro
 }
 
 // row returns the row of the transaction without its lines.
-func (d *draft) row() headRow {
-	r := headRow{
-		ID:               d.ID,
-		ShortRef:         d.ShortRef,
-		UniqueRef:        d.UniqueRef,
-		Type:             d.Type,
-		Status:           d.Status,
-		Date:             d.Date,
-		Description:      d.Description,
-		Currency:         d.Currency,
-		IsOpeningBalance: d.IsOpeningBalance,
-		AccountID:        d.AccountID,
-		ContactID:        d.ContactID,
-		ConnectionID:     d.ConnectionID,
-		SourceID:         d.SourceID,
-		Total:            d.Total,
-		TemplateID:       d.RecurringTemplateID,
-		RecurringAt:      d.RecurringAt,
-	}
+func (d *draft) row() *headRow {
+	r := &headRow{Transaction: d.Transaction}
 	if d.Payment != nil {
 		r.PaymentDate, r.PaymentAccountID = &d.Payment.Date, &d.Payment.AccountID
 	}
@@ -341,33 +272,10 @@ func (d *draft) row() headRow {
 }
 
 // lineRows appends the rows of the lines to rows.
-func (d *draft) lineRows(rows []lineRow) []lineRow {
-	for i := range d.Lines {
-		l := &d.Lines[i]
+func (d *draft) lineRows(rows []*lineRow) []*lineRow {
+	for i, l := range d.Lines {
+		r := &lineRow{Line: l, TransactionID: d.ID, Position: int64(i)}
 
-		r := lineRow{
-			ID:                l.ID,
-			TransactionID:     d.ID,
-			Position:          i,
-			UniqueRef:         l.UniqueRef,
-			Description:       l.Description,
-			Assignment:        l.Assignment,
-			AccountID:         l.AccountID,
-			Amount:            l.Amount,
-			Total:             l.Total,
-			ListingID:         l.ListingID,
-			ReservationID:     l.ReservationID,
-			ContactID:         l.ContactID,
-			StatementID:       l.OwnerStatementID,
-			OwnershipPeriodID: l.OwnershipPeriodID,
-			Party:             l.Party,
-			MatchCode:         l.MatchReservationConfirmationCode,
-			MatchGuest:        l.MatchReservationStripeGuestRef,
-			MatchType:         l.MatchLineTypeClassification,
-			Follows:           l.FollowsReservation,
-		}
-
-		// Columns of a tax or a markup stay null without one.
 		if a := l.AppliedAmount; a != nil {
 			r.TaxRateID, r.TaxBehavior, r.TaxPayee, r.TaxAmount = &a.TaxRateID, &a.TaxBehavior, &a.TaxPayee, a.TaxAmount
 		}

@@ -169,7 +169,7 @@ type Line struct {
 	// FollowsReservation also makes a stored line move with the stay: see followStays.
 	FollowsReservation bool `json:"followsReservation" doc:"Whether the listing was left to the reservation: it changes when the stay moves to another listing. A listing that the caller named stays."`
 
-	OwnerStatementID  *id.ID            `json:"ownerStatementId" doc:"The owner statement that a payout pays."`
+	OwnerStatementID  *id.ID            `json:"ownerStatementId" db:"statement_id" doc:"The owner statement that a payout pays."`
 	OwnershipPeriodID *id.ID            `json:"ownershipPeriodId" doc:"The ownership period that was named, null for none."`
 	Party             *ledger.Party     `json:"party" doc:"The party that has the income or cost; null for money that is held for others."`
 	ContactID         *id.ID            `json:"contactId"`
@@ -178,8 +178,8 @@ type Line struct {
 
 	RecurringTemplate *TemplateRef `json:"recurringTemplate"`
 
-	MatchReservationConfirmationCode *string      `json:"matchReservationConfirmationCode" doc:"Names the reservation before it is known."`
-	MatchReservationStripeGuestRef   *string      `json:"matchReservationStripeGuestRef" doc:"Names the reservation by stripeGuestRef in its metadata."`
+	MatchReservationConfirmationCode *string      `json:"matchReservationConfirmationCode" db:"match_confirmation_code" doc:"Names the reservation before it is known."`
+	MatchReservationStripeGuestRef   *string      `json:"matchReservationStripeGuestRef" db:"match_stripe_guest_ref" doc:"Names the reservation by stripeGuestRef in its metadata."`
 	MatchLineTypeClassification      *string      `json:"matchLineTypeClassification"`
 	MatchStatus                      *MatchStatus `json:"matchStatus" doc:"Whether the reservation was found; null for a line that waits for none."`
 }

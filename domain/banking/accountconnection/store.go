@@ -14,10 +14,14 @@ import (
 	"stayledger/platform/page"
 )
 
-const columns = `c.id, c.connection_id, c.provider_account_id, c.name, c.last_digits, c.type, c.currency, c.account_id, c.start_at, c.status,
-	case when c.balance_at is not null
+// connectionTable has the columns of an account connection that people write.
+var connectionTable = db.NewTable[AccountConnection]("account_connection", `
+	id uuid key, name text, last_digits text, type text, currency text, account_id uuid, start_at date, status text, created_at now fixed,
+	updated_at now`)
+
+var columns = connectionTable.ColumnsSQL("c") + `, c.connection_id, c.provider_account_id, case when c.balance_at is not null
 		then jsonb_build_object('current', c.balance_current, 'available', c.balance_available, 'at', c.balance_at) end as balance,
-	` + bank.LatestOfBankAccount + ` as last_record_at, c.created_at, c.updated_at`
+	` + bank.LatestOfBankAccount + ` as last_record_at`
 
 // query returns the query of all account connections.
 func query(tx *db.Tx) page.Query {
@@ -145,31 +149,18 @@ func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
 // save writes account connections: the changed ones in one statement, so that they can trade digits, then the new
 // ones. If somebody else has taken digits since they were looked up, it looks them up again to name the holder.
 func save(ctx context.Context, tx *db.Tx, drafts []*draft, wanted []account.Last4) error {
-	changed, made := []AccountConnection{}, []AccountConnection{}
+	var changed, made []*AccountConnection
 
 	for _, d := range drafts {
 		if d.isNew {
-			made = append(made, d.AccountConnection)
+			made = append(made, &d.AccountConnection)
 		} else {
-			changed = append(changed, d.AccountConnection)
+			changed = append(changed, &d.AccountConnection)
 		}
 	}
 
-	const rows = `jsonb_to_recordset(@rows) as x (id uuid, name text, "lastDigits" text, type text, currency text, "accountId" uuid, "startAt" date, status text)`
-
 	// Inside a savepoint: after a violation the transaction must go on, to look up the holder.
-	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
-		return tx.Pipeline(ctx,
-			db.Stmt{SQL: `update account_connection c set name = x.name, last_digits = x."lastDigits", type = x.type, currency = x.currency, account_id = x."accountId",
-					start_at = x."startAt", status = x.status, updated_at = @now
-				from ` + rows + ` where c.team_id = @team and c.id = x.id`, Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": changed}},
-			db.Stmt{
-				SQL: `insert into account_connection (team_id, id, name, last_digits, type, currency, account_id, start_at, status, created_at, updated_at)
-				select @team, x.id, x.name, x."lastDigits", x.type, x.currency, x."accountId", x."startAt", x.status, @now, @now from ` + rows,
-				Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": made},
-			},
-		)
-	})
+	err := tx.Try(ctx, db.Send(connectionTable.Update(tx, changed...), connectionTable.Insert(tx, made...)))
 	if db.Constraint(err) == "account_connection_last_digits" {
 		if taken := account.CheckLast4(ctx, tx, wanted...); taken != nil {
 			return taken

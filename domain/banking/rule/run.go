@@ -299,42 +299,31 @@ func runTask(ctx context.Context, tx *db.Tx, r operation.Run, args runArgs) erro
 	return nil
 }
 
+// itemTable has the columns of the outcome of a record in a run.
+var itemTable = db.NewTable[itemRow]("bank_rule_run_item", `
+	operation_id uuid key, bank_record_id uuid key, bank_rule_id uuid fixed, version bigint fixed, outcome text, reason text, transaction_id uuid,
+	created_at now fixed`)
+
+// itemRow is the outcome of a record with its run and the rule that decided.
+type itemRow struct {
+	RunItem
+	OperationID id.ID
+	BankRuleID  id.ID
+}
+
 // insertItems inserts the outcomes of a run.
 func insertItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem, rules []*Rule) error {
 	if len(items) == 0 {
 		return nil
 	}
 
-	n := len(items)
-
-	// One array for each column: the statement stays the same for any number of items.
-	records := make([]id.ID, n)
-	ruleIDs := make([]id.ID, n)
-	versions := make([]int64, n)
-	outcomes := make([]string, n)
-	reasons := make([]*string, n)
-	transactions := make([]*id.ID, n)
-
+	rows := make([]*itemRow, len(items))
 	for i := range items {
-		records[i], ruleIDs[i], versions[i] = items[i].BankRecordID, rules[i].ID, int64(rules[i].Version)
-		outcomes[i], reasons[i], transactions[i] = string(items[i].Outcome), items[i].Reason, items[i].TransactionID
+		rows[i] = &itemRow{RunItem: items[i], OperationID: run, BankRuleID: rules[i].ID}
+		rows[i].Version = rules[i].Version
 	}
 
-	_, err := tx.Exec(ctx, `
-		insert into bank_rule_run_item (team_id, operation_id, bank_record_id, bank_rule_id, version, outcome, reason, transaction_id, created_at)
-		select @team, @run, r, u, v, o, w, t, @now
-		from unnest(@records::uuid[], @rules::uuid[], @versions::bigint[], @outcomes::text[], @reasons::text[], @transactions::uuid[]) i (r, u, v, o, w, t)`,
-		db.Args{
-			"team":         tx.Team,
-			"run":          run,
-			"records":      records,
-			"rules":        ruleIDs,
-			"versions":     versions,
-			"outcomes":     outcomes,
-			"reasons":      reasons,
-			"transactions": transactions,
-			"now":          tx.Now,
-		})
+	err := tx.Pipeline(ctx, itemTable.Insert(tx, rows...))
 	if err != nil {
 		return fmt.Errorf("keep what a run of bank rules did: %w", err)
 	}
@@ -522,32 +511,12 @@ func lockItems(ctx context.Context, tx *db.Tx, run id.ID, records []id.ID) ([]Ru
 
 // updateItems saves the new outcomes of items after an undo.
 func updateItems(ctx context.Context, tx *db.Tx, run id.ID, items []RunItem) error {
-	n := len(items)
-
-	records := make([]id.ID, n)
-	outcomes := make([]string, n)
-	reasons := make([]*string, n)
-	transactions := make([]*id.ID, n)
-
+	rows := make([]*itemRow, len(items))
 	for i := range items {
-		records[i] = items[i].BankRecordID
-		outcomes[i] = string(items[i].Outcome)
-		reasons[i] = items[i].Reason
-		transactions[i] = items[i].TransactionID
+		rows[i] = &itemRow{RunItem: items[i], OperationID: run}
 	}
 
-	_, err := tx.Exec(ctx, `
-		update bank_rule_run_item x set outcome = i.o, reason = i.w, transaction_id = i.t
-		from unnest(@records::uuid[], @outcomes::text[], @reasons::text[], @transactions::uuid[]) i (r, o, w, t)
-		where x.team_id = @team and x.operation_id = @run and x.bank_record_id = i.r`,
-		db.Args{
-			"team":         tx.Team,
-			"run":          run,
-			"records":      records,
-			"outcomes":     outcomes,
-			"reasons":      reasons,
-			"transactions": transactions,
-		})
+	err := tx.Pipeline(ctx, itemTable.Update(tx, rows...))
 	if err != nil {
 		return fmt.Errorf("keep what was undone of a run of bank rules: %w", err)
 	}

@@ -35,8 +35,13 @@ type Version struct {
 	CreatedAt day.Instant `json:"createdAt" doc:"When the rule was made or changed so."`
 }
 
-const columns = `r.id, r.version, r.name, r.status, r.priority, r.transaction_type, r.mode, r.match_mode, r.conditions, r.description_override,
-	r.use_prior_month_end, r.vendor_contact_id, r.account_ids, r.lines, r.created_at, r.updated_at`
+// ruleTable has the columns of a rule.
+var ruleTable = db.NewTable[Stored]("bank_rule", `
+	id uuid key, version int, name text, status text, priority int, transaction_type text, mode text, match_mode text, conditions jsonb,
+	description_override text, use_prior_month_end boolean, vendor_contact_id uuid, account_ids uuid[], lines jsonb, created_at timestamptz fixed,
+	updated_at timestamptz`)
+
+var columns = ruleTable.ColumnsSQL("r")
 
 // query returns the query of all rules r, by default in the order in which they take records.
 func query(tx *db.Tx) page.Query {
@@ -105,36 +110,7 @@ func loadVersion(ctx context.Context, tx *db.Tx, one id.ID, version int64) (*Sto
 
 // save saves a rule that passed Check, and its version.
 func (s *Stored) save(ctx context.Context, tx *db.Tx) error {
-	err := tx.Pipeline(ctx, db.Stmt{
-		SQL: `insert into bank_rule (team_id, id, version, name, status, priority, transaction_type, mode, match_mode, conditions, description_override,
-				use_prior_month_end, vendor_contact_id, account_ids, lines, created_at, updated_at)
-			values (@team, @id, @version, @name, @status, @priority, @type, @mode, @match, @conditions, @description, @prior, @contact, @accounts, @lines,
-				@created, @updated)
-			on conflict (team_id, id) do update set version = excluded.version, name = excluded.name, status = excluded.status,
-				priority = excluded.priority, transaction_type = excluded.transaction_type, mode = excluded.mode, match_mode = excluded.match_mode,
-				conditions = excluded.conditions, description_override = excluded.description_override,
-				use_prior_month_end = excluded.use_prior_month_end, vendor_contact_id = excluded.vendor_contact_id,
-				account_ids = excluded.account_ids, lines = excluded.lines, updated_at = excluded.updated_at`,
-		Args: db.Args{
-			"team":        tx.Team,
-			"id":          s.ID,
-			"version":     s.Version,
-			"name":        s.Name,
-			"status":      string(s.Status),
-			"priority":    s.Priority,
-			"type":        string(s.TransactionType),
-			"mode":        string(s.Mode),
-			"match":       string(s.MatchMode),
-			"conditions":  s.Conditions,
-			"description": s.DescriptionOverride,
-			"prior":       s.UsePriorMonthEnd,
-			"contact":     s.VendorContactID,
-			"accounts":    s.AccountIDs,
-			"lines":       s.Lines,
-			"created":     s.CreatedAt,
-			"updated":     s.UpdatedAt,
-		},
-	}, db.Stmt{
+	err := tx.Pipeline(ctx, ruleTable.Upsert(tx, s), db.Stmt{
 		SQL:  `insert into bank_rule_version (team_id, bank_rule_id, version, rule, created_at) values (@team, @id, @version, @rule, @updated)`,
 		Args: db.Args{"team": tx.Team, "id": s.ID, "version": s.Version, "rule": s.Rule, "updated": s.UpdatedAt},
 	})

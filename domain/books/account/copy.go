@@ -100,12 +100,9 @@ func (c *chartCopy) copyAccounts(ctx context.Context, tx *db.Tx) error {
 	}
 
 	// First the categories, because accounts find theirs by the name.
-	made, err := db.Select[Category](ctx, tx, `
-		insert into account_category (team_id, id, name, classification, position, created_at)
-		select @team, x.id, x.name, x.classification, x.position, @now
-		from jsonb_to_recordset(@rows) as x (id uuid, name text, classification text, position integer)
-		on conflict (team_id, name) do nothing returning `+categoryColumns,
-		db.Args{"team": tx.Team, "now": tx.Now, "rows": categories})
+	insert := categoryTable.Insert(tx, db.Refs(categories)...)
+
+	made, err := db.Select[Category](ctx, tx, insert.SQL+" on conflict (team_id, name) do nothing returning "+categoryColumns, insert.Args)
 	if err != nil {
 		return fmt.Errorf("copy the categories of a chart of accounts: %w", err)
 	}

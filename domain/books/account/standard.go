@@ -110,24 +110,15 @@ func InstallStandard(ctx context.Context, tx *db.Tx) error {
 	// First the categories, which are known by their names.
 	for i, c := range standardCategories() {
 		if have.categories[c.name].IsZero() {
-			category := id.New(tx.Now)
-			have.categories[c.name] = category
-			audit.Note(tx, audit.Created, audit.Category, category, nil, map[string]any{
+			category := &Category{
+				ID: id.New(tx.Now), Name: c.name, Classification: c.classification, Position: have.position + int64(i) + 1,
+			}
+			have.categories[c.name] = category.ID
+			audit.Note(tx, audit.Created, audit.Category, category.ID, nil, map[string]any{
 				"name":           c.name,
 				"classification": c.classification,
 			})
-			writes = append(writes, db.Stmt{
-				SQL: `insert into account_category (team_id, id, name, classification, position, created_at)
-					values (@team, @id, @name, @classification, @position, @now)`,
-				Args: db.Args{
-					"team":           tx.Team,
-					"id":             category,
-					"name":           c.name,
-					"classification": c.classification,
-					"position":       have.position + int64(i) + 1,
-					"now":            tx.Now,
-				},
-			})
+			writes = append(writes, categoryTable.Insert(tx, category))
 		}
 	}
 
@@ -188,22 +179,15 @@ func ListStandard(ctx context.Context, tx *db.Tx) (map[string]id.ID, error) {
 
 // insertStandard returns the statement that inserts an account of the standard chart.
 func insertStandard(tx *db.Tx, a standardAccount, account, category id.ID) db.Stmt {
+	row := &accountRow{Account: Account{ID: account, Code: &a.code, Name: a.name, Status: Active, Type: TypeLedger}, CategoryID: category}
+
 	// Only bank accounts have banking data.
-	kind, banking, depositType := TypeLedger, (*string)(nil), (*string)(nil)
 	if a.banking != "" {
-		text, deposit := string(a.banking), "deposit"
-		kind, banking, depositType = TypeBank, &text, &deposit
+		deposit := "deposit"
+		row.Type, row.BankingCategory, row.BankingType = TypeBank, (*string)(&a.banking), &deposit
 	}
 
-	return db.Stmt{
-		SQL: `insert into account (team_id, id, code, name, type, category_id, banking_category, banking_type, banking_currency, created_at, updated_at)
-			values (@team, @id, @code, @name, @type, @category, @banking::text, @deposit,
-				case when @banking::text is not null then (select default_currency from team where team_id = @team) end, @now, @now)`,
-		Args: db.Args{
-			"team": tx.Team, "id": account, "code": a.code, "name": a.name, "type": kind, "category": category,
-			"banking": banking, "deposit": depositType, "now": tx.Now,
-		},
-	}
+	return accountTable.Insert(tx, row)
 }
 
 // chart has the categories, accounts and assignments of the team.

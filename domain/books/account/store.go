@@ -39,7 +39,7 @@ var (
 			` + bookedSQL("a.id", "a.banking_currency", "(@today::date + 1)") + `))`
 	accountFrom = `account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
 		left join account o on o.team_id = a.team_id and o.id = a.offset_account_id`
-	categoryColumns = `id, name, classification, position, created_at`
+	categoryColumns = categoryTable.ColumnsSQL("account_category")
 )
 
 // last4OutOfSync is the finding that the account at a bank has other last digits than the account that it is
@@ -168,46 +168,40 @@ func loadReferences(ctx context.Context, tx *db.Tx, in *Update) (references, err
 	return k, nil
 }
 
+// accountTable has the columns of an account. The type of a stored one never changes. A new account at a bank has the
+// currency of the team, if no other is given.
+var accountTable = db.NewTable[accountRow]("account", `
+	id uuid key, code text, name text, unique_ref text, status text, type text fixed, category_id uuid, offset_account_id uuid, banking_category text,
+	banking_type text, banking_last4 text, banking_currency text, created_at now fixed, updated_at now`).
+	Computed("banking_currency", `case when r.banking_category is not null then
+		coalesce(nullif(r.banking_currency, ''), (select t.default_currency from team t where t.id = @team)) end`)
+
+// accountRow is an account as it is saved, with the fields of its bank in columns of their own, null for none.
+type accountRow struct {
+	Account
+	CategoryID      id.ID
+	OffsetAccountID id.ID
+	BankingCategory *string
+	BankingType     *string
+	BankingLast4    *string
+	BankingCurrency *string
+}
+
 // saveSQL returns the statements that save an account and its assignments.
 func saveSQL(tx *db.Tx, a *Account, isNew bool) []db.Stmt {
-	args := db.Args{
-		"team":     tx.Team,
-		"id":       a.ID,
-		"code":     a.Code,
-		"name":     a.Name,
-		"ref":      a.UniqueRef,
-		"status":   a.Status,
-		"category": a.Category.ID,
-		"offset":   id.Zero,
-		"banking":  nil,
-		"deposit":  nil,
-		"last4":    nil,
-		"currency": nil,
-		"now":      tx.Now,
-	}
+	row := &accountRow{Account: *a, CategoryID: a.Category.ID}
 	if a.OffsetAccount != nil {
-		args["offset"] = a.OffsetAccount.ID
+		row.OffsetAccountID = a.OffsetAccount.ID
 	}
 
 	if b := a.Banking; b != nil {
-		args["banking"], args["deposit"] = string(b.Category), b.Type
-		args["last4"], args["currency"] = b.Last4, b.Currency
+		row.BankingCategory, row.BankingType = (*string)(&b.Category), b.Type
+		row.BankingLast4, row.BankingCurrency = b.Last4, &b.Currency
 	}
 
-	// The type of an account never changes, so only a new one has it among its arguments.
-	s := db.Stmt{
-		SQL: `update account set code = @code, name = @name, unique_ref = @ref, status = @status, category_id = @category,
-			offset_account_id = @offset, banking_category = @banking, banking_type = @deposit, banking_last4 = @last4,
-			banking_currency = @currency, updated_at = @now where team_id = @team and id = @id`,
-		Args: args,
-	}
-	if isNew {
-		args["type"] = a.Type
-		s.SQL = `insert into account (team_id, id, code, name, unique_ref, status, type, category_id, offset_account_id, banking_category,
-				banking_type, banking_last4, banking_currency, created_at, updated_at)
-			select @team, @id, @code, @name, @ref, @status, @type, @category, @offset, @banking::text, @deposit, @last4,
-				case when @banking::text is not null then coalesce(nullif(@currency::text, ''), t.default_currency) end, @now, @now
-			from team t where t.id = @team`
+	s := accountTable.Insert(tx, row)
+	if !isNew {
+		s = accountTable.Update(tx, row)
 	}
 
 	// Assignments that the account loses are deleted; those that another account has move here.
@@ -317,36 +311,20 @@ func loadCategory(ctx context.Context, tx *db.Tx, category id.ID) (*Category, er
 	return &found, nil
 }
 
+// categoryTable has the columns of a category of accounts. A position of 0 is behind all others.
+var categoryTable = db.NewTable[Category]("account_category", `
+	id uuid key, name text, classification text, position int, created_at now fixed`).
+	Computed("position", `coalesce(nullif(r.position, 0),
+		(select coalesce(max(c.position), 0) + 1 from account_category c where c.team_id = @team))`)
+
 // insertCategory inserts a category at its position, or behind the others if that is 0.
 func insertCategory(ctx context.Context, tx *db.Tx, c *Category) error {
-	_, err := tx.Exec(ctx, `insert into account_category (team_id, id, name, classification, position, created_at)
-		select @team, @id, @name, @classification, coalesce(nullif(@position::bigint, 0),
-			(select coalesce(max(position), 0) + 1 from account_category where team_id = @team)), @now`,
-		db.Args{
-			"team":           tx.Team,
-			"id":             c.ID,
-			"name":           c.Name,
-			"classification": c.Classification,
-			"position":       c.Position,
-			"now":            tx.Now,
-		})
-
-	return constraintError(err)
+	return constraintError(tx.Pipeline(ctx, categoryTable.Insert(tx, c)))
 }
 
 // updateCategory updates a category.
 func updateCategory(ctx context.Context, tx *db.Tx, c *Category) error {
-	_, err := tx.Exec(ctx, `update account_category set name = @name, classification = @classification, position = @position
-		where team_id = @team and id = @id`,
-		db.Args{
-			"team":           tx.Team,
-			"id":             c.ID,
-			"name":           c.Name,
-			"classification": c.Classification,
-			"position":       c.Position,
-		})
-
-	return constraintError(err)
+	return constraintError(tx.Pipeline(ctx, categoryTable.Update(tx, c)))
 }
 
 // isPosted reports whether ledger entries use an account of the category.

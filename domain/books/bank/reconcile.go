@@ -157,12 +157,16 @@ type matchContext struct {
 
 // reconciliationRow is a part of a record that a transaction or a manual journal makes.
 type reconciliationRow struct {
-	RecordID      id.ID
+	BankRecordID  id.ID
 	TransactionID id.ID
 	AccountID     id.ID
-	Cents         money.Cents
-	IsJournal     bool `db:"-"`
+	CentTotal     money.Cents
+	IsJournal     bool
 }
+
+// reconciliationTable has the columns of a reconciliation.
+var reconciliationTable = db.NewTable[reconciliationRow]("bank_reconciliation",
+	"bank_record_id uuid, transaction_id uuid, account_id uuid, cent_total bigint, is_journal boolean, created_at now")
 
 // journalType is the type of a manual journal among transactions.
 const journalType = "journal"
@@ -305,9 +309,9 @@ func (f *matchContext) addMatch(m *Match) ([]reconciliationRow, *Refusal) {
 	// Last, note what the match uses up, for the matches after it.
 	for _, row := range rows {
 		l := f.legs[legKey{row.TransactionID, row.AccountID}]
-		l.Used += row.Cents
+		l.Used += row.CentTotal
 		l.RecordIDs = append(l.RecordIDs, r.ID)
-		r.Parts = append(r.Parts, partView{row.TransactionID, row.Cents})
+		r.Parts = append(r.Parts, partView{row.TransactionID, row.CentTotal})
 	}
 
 	slices.SortFunc(r.Parts, func(a, b partView) int { return a.ID.Compare(b.ID) })
@@ -365,28 +369,7 @@ func (f *matchContext) saveRows(ctx context.Context, tx *db.Tx, rows []reconcili
 		return nil
 	}
 
-	n := len(rows)
-	records, transactions, accounts := make([]id.ID, n), make([]id.ID, n), make([]id.ID, n)
-	cents, journals := make([]money.Cents, n), make([]bool, n)
-
-	for i, r := range rows {
-		records[i], transactions[i], accounts[i] = r.RecordID, r.TransactionID, r.AccountID
-		cents[i], journals[i] = r.Cents, r.IsJournal
-	}
-
-	if _, err := tx.Exec(ctx, `
-		insert into bank_reconciliation (team_id, bank_record_id, transaction_id, account_id, cent_total, is_journal, created_at)
-		select @team, r, t, a, c, j, @now
-		from unnest(@records::uuid[], @transactions::uuid[], @accounts::uuid[], @cents::bigint[], @journals::boolean[]) n (r, t, a, c, j)`,
-		db.Args{
-			"team":         tx.Team,
-			"records":      records,
-			"transactions": transactions,
-			"accounts":     accounts,
-			"cents":        cents,
-			"journals":     journals,
-			"now":          tx.Now,
-		}); err != nil {
+	if err := tx.Pipeline(ctx, reconciliationTable.Insert(tx, db.Refs(rows)...)); err != nil {
 		return fmt.Errorf("reconcile bank records: %w", err)
 	}
 
@@ -448,7 +431,7 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 
 	// Then update the records in memory, each once.
 	for _, row := range gone {
-		r := f.records[row.RecordID]
+		r := f.records[row.BankRecordID]
 		r.Parts = slices.DeleteFunc(r.Parts, func(t partView) bool { return t.ID == row.TransactionID })
 
 		r.RuleID = nil

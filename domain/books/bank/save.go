@@ -106,10 +106,12 @@ type saver struct {
 // draft is a record as it is written.
 type draft struct {
 	storedRecord
-	BankAccountID *id.ID `json:"bankAccountId"`
-	ConnectionID  *id.ID `json:"connectionId"`
+	BankAccountID *id.ID
+	ConnectionID  *id.ID
 	// LeftOut says that only the first day of the account excludes the record.
-	LeftOut bool `json:"leftOut"`
+	LeftOut bool
+	// Position is the place among the new records of the transaction, from 1.
+	Position int64
 
 	// place is that of its item, before the record as it was, nil for a new one.
 	place  int

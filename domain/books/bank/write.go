@@ -11,6 +11,15 @@ import (
 	"stayledger/platform/money"
 )
 
+// recordTable has the columns of a bank record. The currency of a record that is on no account is its own. Records arrive
+// one after the other, also those of one transaction.
+var recordTable = db.NewTable[draft]("bank_record", `
+	id uuid key, unique_ref text, account_id uuid, bank_account_id uuid fixed, connection_id uuid fixed, currency text fixed, date date, status text,
+	type text fixed, amount bigint, balance bigint, description text, source text fixed, position bigint sent, arrival bigint computed fixed,
+	created_at now fixed, updated_at now`).
+	Computed("currency", "case when r.account_id is null then r.currency end").
+	Computed("arrival", "(extract(epoch from @now::timestamptz) * 1000)::bigint * 1048576 + r.position")
+
 // insertRecords inserts new records, in the order given, and marks those that were saved: one with a reference that the
 // team has already is not.
 func insertRecords(ctx context.Context, tx *db.Tx, made []*draft) error {
@@ -18,22 +27,19 @@ func insertRecords(ctx context.Context, tx *db.Tx, made []*draft) error {
 		return nil
 	}
 
-	// Callers who wait for each other's references wait in the order of the references. The currency of a record that is
-	// on no account is its own.
+	for i, d := range made {
+		d.Position = int64(i) + 1
+	}
+
+	// Callers who wait for each other's references wait in the order of the references.
+	insert := recordTable.Insert(tx, made...)
+
 	inserted, err := db.Select[id.ID](ctx, tx, `
-		with kept as (
-			insert into bank_record (team_id, id, unique_ref, account_id, bank_account_id, connection_id, currency, date, status, type, amount, balance,
-				description, source, created_at, updated_at, arrival)
-			select @team, r.id, r."uniqueRef", r."accountId", r."bankAccountId", r."connectionId", case when r."accountId" is null then r.currency end,
-				r.date, r.status, r.type, r.amount, r.balance, r.description, r.source, @now, @now,
-				(extract(epoch from @now::timestamptz) * 1000)::bigint * 1048576 + r.ordinality
-			from rows from (jsonb_to_recordset(@rows) as (id uuid, "uniqueRef" text, "accountId" uuid, "bankAccountId" uuid, "connectionId" uuid,
-				currency text, date date, status text, type text, amount bigint, balance bigint, description text, source text)) with ordinality r
-			order by r."uniqueRef", r.ordinality
+		with kept as (`+insert.SQL+` order by r.unique_ref, r.position
 			on conflict (team_id, unique_ref) do nothing returning team_id, id, status
 		), leftout as (
 			insert into account_excluded_record (team_id, bank_record_id) select team_id, id from kept where status = 'inactive')
-		select id from kept`, db.Args{"team": tx.Team, "now": tx.Now, "rows": made})
+		select id from kept`, insert.Args)
 	if err != nil {
 		return fmt.Errorf("insert bank records: %w", err)
 	}
@@ -56,19 +62,28 @@ func updateRecords(ctx context.Context, tx *db.Tx, changed []*draft) error {
 		return nil
 	}
 
+	var leftOut, others []id.ID
+
+	for _, d := range changed {
+		if d.LeftOut {
+			leftOut = append(leftOut, d.ID)
+		} else {
+			others = append(others, d.ID)
+		}
+	}
+
 	// The mark says that the account's first day excluded the record, not a person.
-	_, err := tx.Exec(ctx, `
-		with item as (
-			select * from jsonb_to_recordset(@rows) as (id uuid, "uniqueRef" text, "accountId" uuid, date date, status text, amount bigint, balance bigint,
-				description text, "leftOut" boolean)
-		), mark as (
-			insert into account_excluded_record (team_id, bank_record_id) select @team, i.id from item i where i."leftOut" on conflict do nothing
-		), unmark as (
-			delete from account_excluded_record x using item i where x.team_id = @team and x.bank_record_id = i.id and not i."leftOut")
-		update bank_record r set unique_ref = i."uniqueRef", account_id = i."accountId", date = i.date, status = i.status, amount = i.amount,
-			balance = i.balance, description = i.description, updated_at = @now
-		from item i where r.team_id = @team and r.id = i.id`,
-		db.Args{"team": tx.Team, "now": tx.Now, "rows": changed})
+	err := tx.Pipeline(ctx,
+		db.Stmt{
+			SQL: `insert into account_excluded_record (team_id, bank_record_id) select @team, i from unnest(@ids::uuid[]) i
+				on conflict do nothing`,
+			Args: db.Args{"team": tx.Team, "ids": leftOut},
+		},
+		db.Stmt{
+			SQL:  `delete from account_excluded_record where team_id = @team and bank_record_id = any(@ids::uuid[])`,
+			Args: db.Args{"team": tx.Team, "ids": others},
+		},
+		recordTable.Update(tx, changed...))
 	if db.Constraint(err) == "bank_record_unique_ref" {
 		return errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("uniqueRef"))
 	}

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -38,52 +37,20 @@ func RemoveImported(tx *db.Tx, statements []id.ID) db.Stmt {
 
 // Imported are entries that come with imported owner statements. They are inactive entries of the historical
 // ledger: they are shown and count nowhere.
-type Imported struct {
-	ids, statements, accounts, contacts, reservations []id.ID
-	codes, refs, triggers, descriptions               []string
-	dates                                             []day.Day
-	cents                                             []int64
-}
+type Imported struct{ rows []*entryRow }
 
-// Add appends an entry of a statement. Its currency, listing and ownership period are those of the statement.
-func (e *Imported) Add(tx *db.Tx, statement id.ID, code string, at day.Day, l *Line) {
-	e.ids, e.statements = append(e.ids, tx.NewID()), append(e.statements, statement)
-	e.accounts = append(e.accounts, l.AccountID)
-	e.contacts, e.reservations = append(e.contacts, l.ContactID), append(e.reservations, l.ReservationID)
-	e.codes, e.refs, e.dates = append(e.codes, code), append(e.refs, l.Ref), append(e.dates, at)
-	e.triggers, e.descriptions = append(e.triggers, l.Trigger), append(e.descriptions, l.Description)
-	e.cents = append(e.cents, int64(l.CentTotal))
+// Add appends an entry of the owner statement that is the source of a posting.
+func (e *Imported) Add(tx *db.Tx, p Posting, l Line) {
+	p.Ledger, p.Status = Historical, Inactive
+	l.Party, l.StatementID = Owners, p.SourceID
+	e.rows = append(e.rows, &entryRow{ID: tx.NewID(), Posting: p, Line: l})
 }
 
 // Insert returns the statements that insert the entries, none without entries.
 func (e *Imported) Insert(tx *db.Tx) []db.Stmt {
-	if len(e.ids) == 0 {
+	if len(e.rows) == 0 {
 		return nil
 	}
 
-	return []db.Stmt{{
-		SQL: `insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, party, listing_id,
-				ownership_period_id, contact_id, reservation_id, statement_id, trigger_type, description, created_at)
-			select @team, x.id, s.id, x.code, x.ref, 'historical', 'inactive', x.date, x.account, x.cents, s.currency, 'owners', s.listing_id,
-				s.ownership_period_id, x.contact, x.reservation, s.id, x.trigger, x.description, @now
-			from unnest(@ids::uuid[], @statements::uuid[], @codes::text[], @refs::text[], @dates::date[], @accounts::uuid[], @cents::bigint[],
-				@contacts::uuid[], @reservations::uuid[], @triggers::text[], @descriptions::text[])
-				x (id, statement, code, ref, date, account, cents, contact, reservation, trigger, description)
-			join statement s on s.team_id = @team and s.id = x.statement`,
-		Args: db.Args{
-			"team":         tx.Team,
-			"now":          tx.Now,
-			"ids":          e.ids,
-			"statements":   e.statements,
-			"codes":        e.codes,
-			"refs":         e.refs,
-			"dates":        e.dates,
-			"accounts":     e.accounts,
-			"cents":        e.cents,
-			"contacts":     e.contacts,
-			"reservations": e.reservations,
-			"triggers":     e.triggers,
-			"descriptions": e.descriptions,
-		},
-	}}
+	return []db.Stmt{entryTable.Insert(tx, e.rows...)}
 }

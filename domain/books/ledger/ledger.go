@@ -95,7 +95,7 @@ type Line struct {
 	// StatementID is the owner statement that a stored entry is attached to; Replace ignores it in the lines it is
 	// given.
 	StatementID id.ID
-	Trigger     string
+	Trigger     string `db:"trigger_type"`
 	Description string
 }
 
@@ -110,7 +110,7 @@ type Posting struct {
 	Status   Status
 	TxnAt    day.Day
 	Currency string
-	Lines    []Line
+	Lines    []Line `db:"-"`
 }
 
 // ErrInvalid is a posting that the books cannot take: a defect of the code that derived it, never the caller's

@@ -9,26 +9,24 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/money"
 )
 
 // ErrUnknownAccount is a posting to an account that the team does not have: it was deleted after the caller had
 // looked it up.
 var ErrUnknownAccount = errors.New("ledger: a posting names an unknown account")
 
-// entryColumns are the columns that decide whether an entry is the wanted one; its id, its statement and its age do
-// not.
-const entryColumns = `source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, party, listing_id,
-	ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, trigger_type, description`
+// entryTable has the columns of an entry, which is a line with the head of its posting.
+var entryTable = db.NewTable[entryRow]("ledger_entry", `
+	id uuid, source_id uuid, txn_code text, ref text, ledger text, status text, txn_at date, account_id uuid, cent_total bigint, currency text,
+	party text optional, listing_id uuid, ownership_period_id uuid, contact_id uuid, reservation_id uuid, transaction_id uuid, recurring_fee_id uuid,
+	statement_id uuid, trigger_type text, description text, created_at now`)
 
-// wantedRows selects the entries of the columns that postingArgs makes.
-const wantedRows = `select source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, nullif(party, '') as party, listing_id,
-		ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, trigger_type, description, n
-	from unnest(@source_id::uuid[], @txn_code::text[], @ref::text[], @ledger::text[], @status::text[], @txn_at::date[], @account_id::uuid[],
-		@cent_total::bigint[], @currency::text[], @party::text[], @listing_id::uuid[], @ownership_period_id::uuid[], @contact_id::uuid[],
-		@reservation_id::uuid[], @transaction_id::uuid[], @recurring_fee_id::uuid[], @trigger_type::text[], @description::text[])
-		with ordinality as w (source_id, txn_code, ref, ledger, status, txn_at, account_id, cent_total, currency, party, listing_id,
-		ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, trigger_type, description, n)`
+// entryRow is a row of the ledger: a line, and its posting without the lines.
+type entryRow struct {
+	ID id.ID
+	Posting
+	Line
+}
 
 // column returns one field of every line of the postings.
 func column[T any](postings []Posting, of func(*Posting, *Line) T) []T {
@@ -40,37 +38,6 @@ func column[T any](postings []Posting, of func(*Posting, *Line) T) []T {
 	}
 
 	return out
-}
-
-// postingArgs adds postings to the arguments as one array for each column. This takes the same few parameters for one
-// line and for ten thousand.
-func postingArgs(postings []Posting, args db.Args) db.Args {
-	// One function for each type of column keeps the list below readable.
-	ids := func(name string, of func(*Line) id.ID) {
-		args[name] = column(postings, func(_ *Posting, l *Line) id.ID { return of(l) })
-	}
-	texts := func(name string, of func(*Posting, *Line) string) { args[name] = column(postings, of) }
-	texts("txn_code", func(p *Posting, _ *Line) string { return p.TxnCode })
-	texts("ref", func(_ *Posting, l *Line) string { return l.Ref })
-	texts("ledger", func(p *Posting, _ *Line) string { return string(p.Ledger) })
-	texts("status", func(p *Posting, _ *Line) string { return string(p.Status) })
-	texts("currency", func(p *Posting, _ *Line) string { return p.Currency })
-	texts("party", func(_ *Posting, l *Line) string { return string(l.Party) })
-	texts("trigger_type", func(_ *Posting, l *Line) string { return l.Trigger })
-	texts("description", func(_ *Posting, l *Line) string { return l.Description })
-	ids("account_id", func(l *Line) id.ID { return l.AccountID })
-	ids("listing_id", func(l *Line) id.ID { return l.ListingID })
-	ids("ownership_period_id", func(l *Line) id.ID { return l.OwnershipPeriodID })
-	ids("contact_id", func(l *Line) id.ID { return l.ContactID })
-	ids("reservation_id", func(l *Line) id.ID { return l.ReservationID })
-	ids("transaction_id", func(l *Line) id.ID { return l.TransactionID })
-	ids("recurring_fee_id", func(l *Line) id.ID { return l.RecurringFeeID })
-
-	args["source_id"] = column(postings, func(p *Posting, _ *Line) id.ID { return p.SourceID })
-	args["txn_at"] = column(postings, func(p *Posting, _ *Line) day.Day { return p.TxnAt })
-	args["cent_total"] = column(postings, func(_ *Posting, l *Line) int64 { return int64(l.CentTotal) })
-
-	return args
 }
 
 // shareLocks keeps the statements of ownership periods as they are until the transaction ends. A lock that a
@@ -106,29 +73,6 @@ func ownerPeriods(postings []Posting) []id.ID {
 	return periods
 }
 
-// storedEntry is a row of the ledger with the head of its posting.
-type storedEntry struct {
-	SourceID          id.ID
-	TxnCode           string
-	Ledger            Ledger
-	Status            Status
-	TxnAt             day.Day
-	Currency          string
-	Ref               string
-	AccountID         id.ID
-	CentTotal         money.Cents
-	Party             Party
-	ListingID         id.ID
-	OwnershipPeriodID id.ID
-	ContactID         id.ID
-	ReservationID     id.ID
-	TransactionID     id.ID
-	RecurringFeeID    id.ID
-	StatementID       id.ID
-	TriggerType       string
-	Description       string
-}
-
 // loadPostings loads the postings of sources. The lateral join makes PostgreSQL look each source up: for a long list,
 // or for an order, it can prefer to read all of the team's entries.
 func loadPostings(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) {
@@ -139,43 +83,20 @@ func loadPostings(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, e
 	err := db.Each(ctx, tx, db.Stmt{
 		SQL: `
 		select e.* from unnest(@sources::uuid[]) as s (id) cross join lateral (
-			select source_id, txn_code, ledger, status, txn_at, currency, ref, account_id, cent_total, coalesce(party, '') as party, listing_id,
-				ownership_period_id, contact_id, reservation_id, transaction_id, recurring_fee_id, statement_id, trigger_type, description
-			from ledger_entry where team_id = @team and source_id = s.id` + db.Fence + `) e`,
+			select ` + entryTable.ColumnsSQL("x", "created_at") + ` from ledger_entry x
+			where x.team_id = @team and x.source_id = s.id` + db.Fence + `) e`,
 		Args: db.Args{"team": tx.Team, "sources": sources},
-	}, func(e storedEntry) error {
+	}, func(e entryRow) error {
 		// The entries of a posting may arrive in any order.
 		n, known := at[e.TxnCode]
 		if !known {
 			n = len(postings)
 			at[e.TxnCode] = n
-			postings = append(postings, Posting{
-				SourceID: e.SourceID,
-				TxnCode:  e.TxnCode,
-				Ledger:   e.Ledger,
-				Status:   e.Status,
-				TxnAt:    e.TxnAt,
-				Currency: e.Currency,
-			})
+			postings = append(postings, e.Posting)
 		}
 
 		// The entry is a line of the posting that its code names.
-		p := &postings[n]
-		p.Lines = append(p.Lines, Line{
-			Ref:               e.Ref,
-			AccountID:         e.AccountID,
-			CentTotal:         e.CentTotal,
-			Party:             e.Party,
-			ListingID:         e.ListingID,
-			OwnershipPeriodID: e.OwnershipPeriodID,
-			ContactID:         e.ContactID,
-			ReservationID:     e.ReservationID,
-			TransactionID:     e.TransactionID,
-			RecurringFeeID:    e.RecurringFeeID,
-			StatementID:       e.StatementID,
-			Trigger:           e.TriggerType,
-			Description:       e.Description,
-		})
+		postings[n].Lines = append(postings[n].Lines, e.Line)
 
 		return nil
 	})
@@ -308,9 +229,17 @@ const deleteSQL = `
 	delete from ledger_entry e using unnest(@sources::uuid[], @codes::text[]) as gone (source_id, txn_code)
 	where e.team_id = @team and e.source_id = gone.source_id and e.txn_code = gone.txn_code`
 
-const insertSQL = `
-	insert into ledger_entry (team_id, id, created_at, ` + entryColumns + `)
-	select @team, (@ids::uuid[])[n], @now, ` + entryColumns + ` from (` + wantedRows + `) w`
+// entryRows returns the rows of new entries, which are attached to no statement.
+func entryRows(tx *db.Tx, postings []Posting) (rows []*entryRow) {
+	for i := range postings {
+		for _, l := range postings[i].Lines {
+			l.StatementID = id.Zero
+			rows = append(rows, &entryRow{ID: tx.NewID(), Posting: postings[i], Line: l})
+		}
+	}
+
+	return rows
+}
 
 // savePostings deletes and inserts whole postings in one round trip.
 func savePostings(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
@@ -329,14 +258,8 @@ func savePostings(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
 	}
 
 	// The old rows go first: a changed posting keeps its code.
-	if len(added) > 0 {
-		ids := column(added, func(*Posting, *Line) id.ID { return tx.NewID() })
-		stmts = append(
-			stmts, db.Stmt{
-				SQL:  insertSQL,
-				Args: postingArgs(added, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids}),
-			},
-		)
+	if rows := entryRows(tx, added); len(rows) > 0 {
+		stmts = append(stmts, entryTable.Insert(tx, rows...))
 	}
 
 	if len(stmts) == 0 {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 
 	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
-	"stayledger/platform/money"
 	"stayledger/platform/parts"
 )
 
@@ -44,19 +44,15 @@ func loadActive(ctx context.Context, tx *db.Tx, team id.ID) ([]Rate, error) {
 // Copy adds the rates of another team, except those with a name or reference that the team has. Running it again
 // adds nothing.
 func Copy(ctx context.Context, tx *db.Tx, from []Rate) error {
-	ids, names := make([]id.ID, len(from)), make([]string, len(from))
-	points, refs := make([]money.Rate, len(from)), make([]*string, len(from))
-
-	for i := range from {
-		ids[i], names[i], points[i], refs[i] = tx.NewID(), from[i].Name, from[i].BasisPoints, from[i].UniqueRef
+	rates := slices.Clone(from)
+	for i := range rates {
+		rates[i].ID = tx.NewID()
 	}
 
 	// Rates that exist already are skipped and have no audit event.
-	made, err := db.Select[Rate](ctx, tx, `
-		insert into tax_rate (team_id, id, name, basis_points, unique_ref, created_at, updated_at)
-		select @team, x.id, x.name, x.points, x.ref, @now, @now
-		from unnest(@ids::uuid[], @names::text[], @points::int[], @refs::text[]) as x (id, name, points, ref)
-		on conflict do nothing returning `+columns, db.Args{"team": tx.Team, "now": tx.Now, "ids": ids, "names": names, "points": points, "refs": refs})
+	insert := rateTable.Insert(tx, db.Refs(rates)...)
+
+	made, err := db.Select[Rate](ctx, tx, insert.SQL+" on conflict do nothing returning "+columns, insert.Args)
 	if err != nil {
 		return fmt.Errorf("copy tax rates: %w", err)
 	}

@@ -10,7 +10,11 @@ import (
 	"stayledger/platform/page"
 )
 
-const columns = `id, name, basis_points, status, unique_ref, created_at, updated_at`
+// rateTable has the columns of a tax rate.
+var rateTable = db.NewTable[Rate]("tax_rate", `
+	id uuid key, name text, basis_points int, status text, unique_ref text, created_at now fixed, updated_at now`)
+
+var columns = rateTable.ColumnsSQL("tax_rate")
 
 // ByID loads tax rates of the team by id; ids that name none are absent.
 func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Rate, error) {
@@ -70,26 +74,12 @@ var sorts = page.Sorts{
 
 // insertRate inserts a tax rate.
 func insertRate(ctx context.Context, tx *db.Tx, r *Rate) error {
-	_, err := tx.Exec(ctx, `insert into tax_rate (team_id, id, name, basis_points, status, unique_ref, created_at, updated_at)
-		values (@team, @id, @name, @rate, @status, @ref, @now, @now)`,
-		db.Args{
-			"team": tx.Team, "id": r.ID, "name": r.Name, "rate": r.BasisPoints, "status": r.Status, "ref": r.UniqueRef,
-			"now": tx.Now,
-		})
-
-	return constraintError(err)
+	return constraintError(tx.Pipeline(ctx, rateTable.Insert(tx, r)))
 }
 
 // updateRate updates a tax rate.
 func updateRate(ctx context.Context, tx *db.Tx, r *Rate) error {
-	_, err := tx.Exec(ctx, `update tax_rate set name = @name, basis_points = @rate, status = @status, unique_ref = @ref, updated_at = @now
-		where team_id = @team and id = @id`,
-		db.Args{
-			"team": tx.Team, "id": r.ID, "name": r.Name, "rate": r.BasisPoints, "status": r.Status, "ref": r.UniqueRef,
-			"now": tx.Now,
-		})
-
-	return constraintError(err)
+	return constraintError(tx.Pipeline(ctx, rateTable.Update(tx, r)))
 }
 
 // deleteRate deletes a tax rate.

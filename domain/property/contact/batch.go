@@ -146,7 +146,7 @@ func (b *batcher) add(item *BatchItem) {
 	old := b.byID[c.ID]
 	b.rename(old, c)
 
-	b.writes = append(b.writes, b.writer.save(b.tx, c, &item.Update, isNew))
+	b.writes = append(b.writes, b.writer.save(b.tx, c, &item.Update, isNew)...)
 	b.notes = append(b.notes, func() { note(b.tx, old, c, &item.Update) })
 	b.out = append(b.out, api.Attempt{ID: c.ID, UniqueRef: c.UniqueRef})
 }

@@ -133,7 +133,7 @@ func (e edge) write(ctx context.Context, tx *db.Tx, old *stored, in *Update) (*D
 	}
 
 	// The unique indexes decide about a reference or key that two requests use at once.
-	if err := tx.Pipeline(ctx, w.save(tx, c, in, old == nil)); err != nil {
+	if err := tx.Pipeline(ctx, w.save(tx, c, in, old == nil)...); err != nil {
 		return nil, conflict(err)
 	}
 

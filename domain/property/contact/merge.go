@@ -65,7 +65,8 @@ func (m *Merge) Retire(ctx context.Context, tx *db.Tx) error {
 	from.ConnectionID, from.SourceID = nil, nil
 
 	// The first gives its names up before the other takes them.
-	if err := tx.Pipeline(ctx, writer{}.save(tx, &from, &Update{}, false), writer{}.save(tx, &into, &Update{}, false)); err != nil {
+	stmts := append(writer{}.save(tx, &from, &Update{}, false), writer{}.save(tx, &into, &Update{}, false)...)
+	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return conflict(err)
 	}
 

@@ -11,8 +11,21 @@ import (
 	"stayledger/platform/id"
 )
 
-var columns = `c.id, c.short_ref, c.unique_ref, c.connection_id, c.source_id, ` + SourceSQL("c") + ` as source, c.type, c.status, c.name, c.first_name, c.email, c.phone, c.address, c.company_type,
-	'***' || c.tax_identifier_last4 as tax_identifier, c.payout_account_id, c.created_at, c.updated_at`
+// contactTable has the columns of a contact. The sealed tax identifier of a stored contact is updated apart from the others.
+var contactTable = db.NewTable[contactRow]("contact", `
+	id uuid key, short_ref text fixed, unique_ref text, connection_id uuid, source_id text, type text, status text, name text, first_name text, email text,
+	phone text, address jsonb, company_type text, tax_identifier_last4 text, tax_identifier bytea fixed, payout_account_id uuid, created_at now fixed,
+	updated_at now`)
+
+// contactRow is a contact as it is saved: lists show the last four digits of its tax identifier, which are not sealed.
+type contactRow struct {
+	Contact
+	TaxIdentifierLast4 *string
+	TaxIdentifier      []byte
+}
+
+var columns = contactTable.ColumnsSQL("c", "tax_identifier", "tax_identifier_last4") + ", " + SourceSQL("c") +
+	" as source, '***' || c.tax_identifier_last4 as tax_identifier"
 
 const owned = `exists (select from listing_ownership_member m where m.team_id = c.team_id and m.contact_id = c.id) as owned`
 
@@ -82,46 +95,34 @@ func loadAccounts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]bool, 
 	return out, nil
 }
 
-// save returns the statement that inserts or updates a contact. The tax identifier changes only if the request
-// names it.
-func (w writer) save(tx *db.Tx, c *Contact, in *Update, isNew bool) db.Stmt {
-	// Lists show the last four digits, which are stored apart and not sealed.
-	var last4 *string
+// save returns the statements that insert or update a contact. The tax identifier changes only if the request names it.
+func (w writer) save(tx *db.Tx, c *Contact, in *Update, isNew bool) []db.Stmt {
+	row := &contactRow{Contact: *c}
+	row.ShortRef = c.ID.ShortRef()
 
 	if c.TaxIdentifier != nil {
 		kept := strings.TrimPrefix(*c.TaxIdentifier, mask)
-		last4 = &kept
+		row.TaxIdentifierLast4 = &kept
 	}
 
 	// The whole identifier is sealed under the id of its contact, so that it cannot be moved to another row.
-	var sealed []byte
 	if v := in.TaxIdentifier.Value; v != nil {
-		sealed = w.box.Seal([]byte(*v), label(c.ID))
+		row.TaxIdentifier = w.box.Seal([]byte(*v), label(c.ID))
 	}
 
-	s := db.Stmt{
-		SQL: `update contact set unique_ref = @ref, connection_id = @connection, source_id = @source, type = @type, status = @status, name = @name, first_name = @first, email = @email,
-			phone = @phone, address = @address, company_type = @company, tax_identifier_last4 = @last4, payout_account_id = @account,
-			tax_identifier = case when @named::boolean then @sealed::bytea else tax_identifier end, updated_at = @now
-			where team_id = @team and id = @id`,
-		Args: db.Args{
-			"team": tx.Team, "id": c.ID, "ref": c.UniqueRef, "connection": c.ConnectionID, "source": c.SourceID, "type": c.Type, "status": c.Status, "name": c.Name, "first": c.FirstName,
-			"email": c.Email, "phone": c.Phone, "address": c.Address, "company": c.CompanyType, "last4": last4,
-			"account": c.PayoutAccountID, "sealed": sealed, "now": tx.Now,
-		},
-	}
-	if !isNew {
-		s.Args["named"] = in.TaxIdentifier.Present
-		return s
+	if isNew {
+		return []db.Stmt{contactTable.Insert(tx, row)}
 	}
 
-	// A new contact also gets its short reference, which never changes.
-	s.SQL = `insert into contact (team_id, id, short_ref, unique_ref, connection_id, source_id, type, status, name, first_name, email, phone, address, company_type,
-			tax_identifier_last4, tax_identifier, payout_account_id, created_at, updated_at)
-		values (@team, @id, @short, @ref, @connection, @source, @type, @status, @name, @first, @email, @phone, @address, @company, @last4, @sealed, @account, @now, @now)`
-	s.Args["short"] = c.ID.ShortRef()
+	stmts := []db.Stmt{contactTable.Update(tx, row)}
+	if in.TaxIdentifier.Present {
+		stmts = append(stmts, db.Stmt{
+			SQL:  `update contact set tax_identifier = @sealed where team_id = @team and id = @id`,
+			Args: db.Args{"team": tx.Team, "id": c.ID, "sealed": row.TaxIdentifier},
+		})
+	}
 
-	return s
+	return stmts
 }
 
 func conflict(err error) error {

@@ -1,14 +1,18 @@
 package listing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/ptr"
 )
 
 // BatchItem is a listing to save: a new one, or with an ID the fields of one that change.
@@ -152,21 +156,19 @@ func saveDrafts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		rows[i] = &d.Listing
 	}
 
+	// Requests that wait for each other's references wait in the order of the references.
+	slices.SortFunc(rows, func(a, b *Listing) int {
+		return cmp.Or(strings.Compare(ptr.Value(a.UniqueRef), ptr.Value(b.UniqueRef)), a.ID.Compare(b.ID))
+	})
+
 	type row struct {
 		ID              id.ID
 		DefaultCurrency string
 	}
 
-	// Without a currency a listing gets that of the team.
-	saved, err := db.Select[row](ctx, tx, `
-		insert into listing as l (team_id, id, short_ref, name, unique_ref, status, default_currency, time_zone, address, created_at, updated_at)
-		select @team, r.id, r."shortRef", r.name, r."uniqueRef", r.status, coalesce(nullif(r."defaultCurrency", ''), t.default_currency),
-			r."timeZone", r.address, @now, @now
-		from jsonb_to_recordset(@rows) as r (id uuid, "shortRef" text, name text, "uniqueRef" text, status text, "defaultCurrency" text, "timeZone" text, address jsonb)
-		join team t on t.id = @team order by r."uniqueRef", r.id
-		on conflict (team_id, id) do update set name = excluded.name, unique_ref = excluded.unique_ref, status = excluded.status,
-			default_currency = excluded.default_currency, time_zone = excluded.time_zone, address = excluded.address, updated_at = @now
-		returning l.id, l.default_currency`, db.Args{"team": tx.Team, "now": tx.Now, "rows": rows})
+	upsert := listingTable.Upsert(tx, rows...)
+
+	saved, err := db.Select[row](ctx, tx, upsert.SQL+" returning listing.id, listing.default_currency", upsert.Args)
 	if err != nil {
 		return fmt.Errorf("save listings: %w", conflict(err))
 	}

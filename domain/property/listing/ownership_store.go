@@ -14,10 +14,34 @@ import (
 	"stayledger/platform/page"
 )
 
-const periodColumns = `p.id, p.listing_id, p.start_at, p.end_at, p.business_model, p.reserve, p.set_listing_inactive, p.deactivation_held,
+// periodTable has the columns of an ownership period without its members.
+var periodTable = db.NewTable[Period]("listing_ownership_period", `
+	id uuid key, listing_id uuid fixed, start_at date, end_at date, business_model text, reserve bigint, set_listing_inactive boolean,
+	created_at now fixed, updated_at now`)
+
+// memberTable has the columns of a member of an ownership period.
+var memberTable = db.NewTable[memberRow]("listing_ownership_member", "period_id uuid, position int, contact_id uuid, split bigint")
+
+// memberRow is a member with its ownership period and its place among the members, from 1.
+type memberRow struct {
+	Member
+	PeriodID id.ID
+	Position int64
+}
+
+// memberRows returns the rows of the members of a period.
+func memberRows(p *Period) []*memberRow {
+	rows := make([]*memberRow, len(p.Members))
+	for i, m := range p.Members {
+		rows[i] = &memberRow{Member: m, PeriodID: p.ID, Position: int64(i) + 1}
+	}
+
+	return rows
+}
+
+var periodColumns = periodTable.ColumnsSQL("p") + `, p.deactivation_held,
 	coalesce((select jsonb_agg(jsonb_build_object('contactId', m.contact_id, 'split', m.split) order by m.position)
-		from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id), '[]') as members,
-	p.created_at, p.updated_at`
+		from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id), '[]') as members`
 
 func selectPeriods(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Period, error) {
 	rows, err := db.Select[Period](ctx, tx, `select `+periodColumns+` from listing_ownership_period p where `+condition+
@@ -183,43 +207,18 @@ func savePeriod(ctx context.Context, tx *db.Tx, old, p, ended *Period) error {
 	}
 
 	// A change never moves a period to another listing. Another end, or another word about the listing, counts anew.
-	startOver := ""
+	s := periodTable.Upsert(tx, p)
 	if !isNew && (old.SetListingInactive != p.SetListingInactive || !isSameDay(old.EndAt, p.EndAt)) {
-		startOver = ", " + startOverSQL
-	}
-
-	s := db.Stmt{
-		SQL: `update listing_ownership_period set start_at = @start, end_at = @end, business_model = @model, reserve = @reserve,
-			set_listing_inactive = @inactive, updated_at = @now` + startOver + ` where team_id = @team and id = @id`,
-		Args: db.Args{
-			"team": tx.Team, "id": p.ID, "start": p.StartAt, "end": p.EndAt, "model": p.BusinessModel, "reserve": p.Reserve,
-			"inactive": p.SetListingInactive, "now": tx.Now,
-		},
-	}
-	if isNew {
-		s.SQL = `insert into listing_ownership_period
-				(team_id, id, listing_id, start_at, end_at, business_model, reserve, set_listing_inactive, created_at, updated_at)
-			values (@team, @id, @listing, @start, @end, @model, @reserve, @inactive, @now, @now)`
-		s.Args["listing"] = p.ListingID
+		s.SQL += ", " + startOverSQL
 	}
 
 	// The members are replaced as a whole; their order is that of the request.
-	contacts, splits := make([]id.ID, len(p.Members)), make([]int64, len(p.Members))
-	for i, m := range p.Members {
-		contacts[i], splits[i] = m.ContactID, m.Split
-	}
-
 	stmts = append(stmts, s,
 		db.Stmt{
 			SQL:  `delete from listing_ownership_member where team_id = @team and period_id = @id`,
 			Args: db.Args{"team": tx.Team, "id": p.ID},
 		},
-		db.Stmt{
-			SQL: `insert into listing_ownership_member (team_id, period_id, position, contact_id, split)
-				select @team, @id, m.position, m.contact_id, m.split
-				from unnest(@contacts::uuid[], @splits::bigint[]) with ordinality m (contact_id, split, position)`,
-			Args: db.Args{"team": tx.Team, "id": p.ID, "contacts": contacts, "splits": splits},
-		})
+		memberTable.Insert(tx, memberRows(p)...))
 	if err := tx.Pipeline(ctx, stmts...); err != nil {
 		return fmt.Errorf("write ownership period: %w", err)
 	}

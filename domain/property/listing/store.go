@@ -12,9 +12,15 @@ import (
 	"stayledger/platform/id"
 )
 
+// listingTable has the columns of a listing that its own writes change. Without a currency it gets the team's.
+var listingTable = db.NewTable[Listing]("listing", `
+	id uuid key, short_ref text fixed, name text, unique_ref text, status text, default_currency text, time_zone text, address jsonb,
+	created_at now fixed, updated_at now`).
+	Computed("default_currency", "coalesce(nullif(r.default_currency, ''), (select t.default_currency from team t where t.id = @team))")
+
 var (
-	listingColumns = `l.id, ` + ofConnection + ` as connection_id, ` + sourceSQL + ` as source, l.short_ref, l.name, l.unique_ref, l.status, l.default_currency, l.time_zone, l.address,
-		` + NameRefSQL("g") + ` as parent, ` + intake.RecordIssuesSQL("@team", "l.id") + ` as issues, l.created_at, l.updated_at`
+	listingColumns = listingTable.ColumnsSQL("l") + `, ` + ofConnection + ` as connection_id, ` + sourceSQL + ` as source,
+		` + NameRefSQL("g") + ` as parent, ` + intake.RecordIssuesSQL("@team", "l.id") + ` as issues`
 	// The connection with a listing of its system that a listing is: the first that is not archived, else the first.
 	ofConnection = `(select c.id` + firstConnection
 	sourceSQL    = `(select jsonb_build_object('id', r.external_id, 'type', 'integration', 'status', c.status, 'appId', c.app_id)` + firstConnection

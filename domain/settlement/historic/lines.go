@@ -138,7 +138,8 @@ func (a *arrival) addEntry(tx *db.Tx, e *ledger.Imported, l *Line, entry ledger.
 	}
 
 	entry.ReservationID, entry.Description = idOrZero(l.ReservationID), l.Description
-	e.Add(tx, a.id, "historic:"+l.UniqueRef, date, &entry)
+	entry.ListingID, entry.OwnershipPeriodID = a.ListingID, a.period.ID
+	e.Add(tx, ledger.Posting{SourceID: a.id, TxnCode: "historic:" + l.UniqueRef, TxnAt: date, Currency: a.Currency}, entry)
 	a.entries++
 }
 

@@ -120,7 +120,7 @@ func saveAll(ctx context.Context, tx *db.Tx, all []*arrival, entries *ledger.Imp
 	for i, a := range all {
 		rows[i] = statement.Imported{
 			ID:                a.id,
-			UniqueRef:         a.UniqueRef,
+			UniqueRef:         &a.UniqueRef,
 			OwnershipPeriodID: a.period.ID,
 			ListingID:         a.ListingID,
 			Status:            statement.Status(a.Status),

@@ -16,9 +16,13 @@ import (
 	"stayledger/platform/plain"
 )
 
+// layoutTable has the columns of a layout.
+var layoutTable = db.NewTable[Layout]("layout", `
+	id uuid key, name text, version int, summary_type text, is_default boolean, show_team_email boolean, net_revenue_sections jsonb,
+	other_sections jsonb, created_at timestamptz fixed, updated_at timestamptz`)
+
 var (
-	designColumns = `y.id, y.name, y.version, y.summary_type, y.is_default, y.show_team_email, y.net_revenue_sections, y.other_sections, y.created_at,
-		y.updated_at`
+	designColumns = layoutTable.ColumnsSQL("y")
 	layoutColumns = designColumns + `, coalesce((select jsonb_agg(` + listing.NameRefSQL("l") + ` order by ` + page.TextSQL("l.name") + `, l.id)
 		from layout_listing u join listing l on l.team_id = u.team_id and l.id = u.listing_id
 		where u.team_id = y.team_id and u.layout_id = y.id), '[]') as active_listings`
@@ -229,30 +233,6 @@ func loadRelying(ctx context.Context, tx *db.Tx, l *Layout, chosen bool) ([]id.I
 	}
 
 	return ids, nil
-}
-
-const upsertLayout = `
-	insert into layout (team_id, id, name, version, summary_type, is_default, show_team_email, net_revenue_sections, other_sections, created_at, updated_at)
-	values (@team, @id, @name, @version, @summary_type, @is_default, @show_team_email, @net_revenue, @other, @created_at, @updated_at)
-	on conflict (team_id, id) do update set name = excluded.name, version = excluded.version, summary_type = excluded.summary_type,
-		is_default = excluded.is_default, show_team_email = excluded.show_team_email, net_revenue_sections = excluded.net_revenue_sections,
-		other_sections = excluded.other_sections, updated_at = excluded.updated_at`
-
-// upsertLayoutSQL returns the statement that inserts or updates a layout.
-func upsertLayoutSQL(tx *db.Tx, l *Layout) db.Stmt {
-	return db.Stmt{SQL: upsertLayout, Args: db.Args{
-		"team":            tx.Team,
-		"id":              l.ID,
-		"name":            l.Name,
-		"version":         l.Version,
-		"summary_type":    l.SummaryType,
-		"is_default":      l.IsDefault,
-		"show_team_email": l.ShowTeamEmail,
-		"net_revenue":     l.NetRevenueSections,
-		"other":           l.OtherSections,
-		"created_at":      l.CreatedAt,
-		"updated_at":      l.UpdatedAt,
-	}}
 }
 
 // updateFormerDefault takes the default away from every other layout.

@@ -271,7 +271,7 @@ func (c *change) save(ctx context.Context, tx *db.Tx) (*Layout, error) {
 			l.Version++
 		}
 
-		stmts = append(stmts, upsertLayoutSQL(tx, l))
+		stmts = append(stmts, layoutTable.Upsert(tx, l))
 	}
 
 	if len(stmts) == 0 && c.listings == nil {

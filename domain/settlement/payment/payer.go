@@ -178,6 +178,11 @@ func (d *Payer) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Te
 
 	// A batch has either only payments that leave now or only those of one approval.
 	write := func(of []int, approval *id.ID) {
+		status := Requested
+		if approval != nil {
+			status = Awaiting
+		}
+
 		for chunk := range slices.Chunk(of, d.batchSize()) {
 			batch := tx.NewID()
 
@@ -195,11 +200,16 @@ func (d *Payer) Request(ctx context.Context, tx *db.Tx, orders []Order, terms Te
 					BatchID:       batch,
 					TransactionID: o.TransactionID,
 					ContactID:     o.ContactID,
-					MethodID:      d.Methods[o.ContactID].ID,
+					PayeeMethodID: d.Methods[o.ContactID].ID,
 					Amount:        o.Amount,
 					Currency:      o.Currency,
 					Date:          o.Date,
+					Status:        status,
 					ApprovalID:    approval,
+					LimitDay:      tx.Today(),
+
+					ConnectionID:     d.Connection.ID,
+					FundingAccountID: d.FundingAccountID,
 
 					DestinationSince:      d.Methods[o.ContactID].Destination.Since,
 					DestinationBy:         d.Methods[o.ContactID].Destination.By,
@@ -435,22 +445,32 @@ func lockUnattempted(ctx context.Context, tx *db.Tx, transactions []id.ID) error
 	return refusal.With(map[string]any{"transactionId": attempts[0].TransactionID})
 }
 
-// requestRow is a payment as it is sent to the database; thousands travel in one statement.
-type requestRow struct {
-	ID            id.ID       `json:"id"`
-	ShortRef      string      `json:"short_ref"`
-	BatchID       id.ID       `json:"batch_id"`
-	TransactionID id.ID       `json:"transaction_id"`
-	ContactID     id.ID       `json:"contact_id"`
-	MethodID      id.ID       `json:"payee_method_id"`
-	Amount        money.Cents `json:"amount"`
-	Currency      string      `json:"currency"`
-	Date          day.Day     `json:"date"`
-	ApprovalID    *id.ID      `json:"approval_id"`
+// paymentTable has the columns of a payment that is requested. limit_day is the day on which it counts for limits.
+var paymentTable = db.NewTable[requestRow]("payment", `
+	id uuid, short_ref text, connection_id uuid, batch_id uuid, transaction_id uuid, contact_id uuid, payee_method_id uuid, funding_account_id uuid,
+	amount bigint, currency text, date date, status text, approval_id uuid, limit_day date, destination_since timestamptz, destination_by uuid,
+	destination_released_by uuid, created_at now, updated_at now`)
 
-	DestinationSince      day.Instant `json:"destination_since"`
-	DestinationBy         *id.ID      `json:"destination_by"`
-	DestinationReleasedBy *id.ID      `json:"destination_released_by"`
+// requestRow is a payment as it is requested.
+type requestRow struct {
+	ID               id.ID
+	ShortRef         string
+	ConnectionID     id.ID
+	BatchID          id.ID
+	TransactionID    id.ID
+	ContactID        id.ID
+	PayeeMethodID    id.ID
+	FundingAccountID id.ID
+	Amount           money.Cents
+	Currency         string
+	Date             day.Day
+	Status           Status
+	ApprovalID       *id.ID
+	LimitDay         day.Day
+
+	DestinationSince      day.Instant
+	DestinationBy         *id.ID
+	DestinationReleasedBy *id.ID
 }
 
 // insertPayments inserts batches and their payments and writes the audit events. It fails with ErrAttempted if another
@@ -461,25 +481,7 @@ func (d *Payer) insertPayments(ctx context.Context, tx *db.Tx, batches []id.ID, 
 			SQL:  `insert into payment_batch (team_id, id, connection_id, created_at) select @team, b, @connection, @now from unnest(@ids::uuid[]) b`,
 			Args: db.Args{"team": tx.Team, "connection": d.Connection.ID, "now": tx.Now, "ids": batches},
 		},
-		db.Stmt{
-			SQL: `
-			insert into payment (team_id, id, short_ref, connection_id, batch_id, transaction_id, contact_id, payee_method_id, funding_account_id,
-				amount, currency, date, status, approval_id, limit_day, destination_since, destination_by, destination_released_by, created_at, updated_at)
-			select @team, id, short_ref, @connection, batch_id, transaction_id, contact_id, payee_method_id, @funding, amount, currency, date,
-				case when approval_id is null then 'requested' else 'awaitingApproval' end, approval_id, @today,
-				destination_since, destination_by, destination_released_by, @now, @now
-			from jsonb_to_recordset(@rows::jsonb) as x(id uuid, short_ref text, batch_id uuid, transaction_id uuid, contact_id uuid,
-				payee_method_id uuid, amount bigint, currency text, date date, approval_id uuid,
-				destination_since timestamptz, destination_by uuid, destination_released_by uuid)`,
-			Args: db.Args{
-				"team":       tx.Team,
-				"connection": d.Connection.ID,
-				"funding":    d.FundingAccountID,
-				"now":        tx.Now,
-				"today":      tx.Today(),
-				"rows":       rows,
-			},
-		})
+		paymentTable.Insert(tx, db.Refs(rows)...))
 
 	// A unique index allows one open attempt per transaction.
 	if db.Constraint(err) == "payment_once" {
@@ -490,14 +492,8 @@ func (d *Payer) insertPayments(ctx context.Context, tx *db.Tx, batches []id.ID, 
 		return fmt.Errorf("request payments: %w", err)
 	}
 
-	// The event has the status that the SQL sets.
 	for i := range rows {
 		r := &rows[i]
-
-		status := Requested
-		if r.ApprovalID != nil {
-			status = Awaiting
-		}
 
 		audit.Note(tx,
 			audit.Created,
@@ -505,11 +501,11 @@ func (d *Payer) insertPayments(ctx context.Context, tx *db.Tx, batches []id.ID, 
 			r.ID,
 			nil,
 			map[string]any{
-				"status":                 status,
+				"status":                 r.Status,
 				"amount":                 r.Amount,
 				"currency":               r.Currency,
 				"date":                   r.Date,
-				"contactPaymentMethodId": r.MethodID,
+				"contactPaymentMethodId": r.PayeeMethodID,
 				"approvalId":             r.ApprovalID,
 			},
 			audit.Ref(audit.RoleParent, audit.Transaction, r.TransactionID),

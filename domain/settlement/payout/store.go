@@ -10,15 +10,19 @@ import (
 	"stayledger/platform/id"
 )
 
-// resultRow is the result of a statement as it is sent to the database; all rows of an operation travel as one JSON
-// document.
+// resultTable has the columns of the result of a statement in an operation.
+var resultTable = db.NewTable[resultRow]("payout_result",
+	"operation_id uuid key, position int key, statement_id uuid fixed, status text, cause text, payouts jsonb, issues jsonb")
+
+// resultRow is the result of a statement at its position in an operation.
 type resultRow struct {
-	Position    int               `json:"position"`
-	StatementID id.ID             `json:"statement_id"`
-	Status      Status            `json:"status"`
-	Cause       cause             `json:"cause"`
-	Payouts     []Payout          `json:"payouts"`
-	Issues      []finding.Finding `json:"issues"`
+	OperationID id.ID
+	Position    int
+	StatementID id.ID
+	Status      Status
+	Cause       cause
+	Payouts     []Payout
+	Issues      []finding.Finding
 }
 
 // row returns the plan as it is stored.
@@ -33,16 +37,14 @@ func (p *plan) row() resultRow {
 	}
 }
 
-const rowsOf = `jsonb_to_recordset(@rows::jsonb) as r (position integer, statement_id uuid, status text, cause text, payouts jsonb, issues jsonb)`
-
 // insertResults inserts the results of an operation at the end of the transaction, because the operation itself is
 // inserted there.
 func insertResults(tx *db.Tx, of id.ID, rows []resultRow) {
-	tx.AtEnd(db.Stmt{
-		SQL: `insert into payout_result (team_id, operation_id, position, statement_id, status, cause, payouts, issues)
-			select @team, @operation, position, statement_id, status, cause, payouts, issues from ` + rowsOf,
-		Args: db.Args{"team": tx.Team, "operation": of, "rows": rows},
-	})
+	for i := range rows {
+		rows[i].OperationID = of
+	}
+
+	tx.AtEnd(resultTable.Insert(tx, db.Refs(rows)...))
 }
 
 // insertExpected inserts results that say that the operation has not handled its statements yet.
@@ -67,12 +69,10 @@ func updateResults(ctx context.Context, tx *db.Tx, of id.ID, plans []*plan) erro
 	rows := make([]resultRow, len(plans))
 	for i, p := range plans {
 		rows[i] = p.row()
+		rows[i].OperationID = of
 	}
 
-	_, err := tx.Exec(ctx, `
-		update payout_result t set status = r.status, cause = r.cause, payouts = r.payouts, issues = r.issues from `+rowsOf+`
-		where t.team_id = @team and t.operation_id = @operation and t.position = r.position`,
-		db.Args{"team": tx.Team, "operation": of, "rows": rows})
+	err := tx.Pipeline(ctx, resultTable.Update(tx, db.Refs(rows)...))
 	if err != nil {
 		return fmt.Errorf("keep payout results: %w", err)
 	}
@@ -84,7 +84,7 @@ func updateResults(ctx context.Context, tx *db.Tx, of id.ID, plans []*plan) erro
 // together, and how many of them failed. It locks the results, so two attempts at a time wait for each other.
 func lockResults(ctx context.Context, tx *db.Tx, of id.ID) (done bool, failed int, err error) {
 	rows, err := db.Select[resultRow](ctx, tx, `
-		select position, statement_id, status, cause, '[]'::jsonb as payouts, '[]'::jsonb as issues from payout_result
+		select operation_id, position, statement_id, status, cause, '[]'::jsonb as payouts, '[]'::jsonb as issues from payout_result
 		where team_id = @team and operation_id = @operation order by position for update`, db.Args{"team": tx.Team, "operation": of})
 	if err != nil {
 		return false, 0, fmt.Errorf("read payout results: %w", err)

@@ -20,24 +20,24 @@ import (
 // Imported is a statement of an earlier system as package historic brings it: its figures are given, not computed.
 // Amounts are owner-facing.
 type Imported struct {
-	ID                id.ID       `json:"id"`
-	UniqueRef         string      `json:"unique_ref"`
-	OwnershipPeriodID id.ID       `json:"ownership_period_id"`
-	ListingID         id.ID       `json:"listing_id"`
-	Status            Status      `json:"status"`
-	Currency          string      `json:"currency"`
-	StartAt           day.Day     `json:"start_at"`
-	EndAt             day.Day     `json:"end_at"`
-	BalanceStart      money.Cents `json:"balance_start"`
-	NetRevenue        money.Cents `json:"net_revenue"`
-	Expenses          money.Cents `json:"expenses"`
-	Payouts           money.Cents `json:"payouts"`
-	BalanceEnd        money.Cents `json:"balance_end"`
-	Reserve           money.Cents `json:"reserve"`
+	ID                id.ID
+	UniqueRef         *string
+	OwnershipPeriodID id.ID
+	ListingID         id.ID
+	Status            Status
+	Currency          string
+	StartAt           day.Day
+	EndAt             day.Day
+	BalanceStart      money.Cents
+	NetRevenue        money.Cents
+	Expenses          money.Cents
+	Payouts           money.Cents
+	BalanceEnd        money.Cents
+	Reserve           money.Cents
 	// Layout is frozen with the statement.
-	Layout *layout.Design `json:"-" db:"-"`
+	Layout *layout.Design `db:"-"`
 	// Replaces is the stored statement that this one replaces, nil for a new one.
-	Replaces *Referenced `json:"-" db:"-"`
+	Replaces *Referenced `db:"-"`
 }
 
 // Referenced is a stored statement that has the reference of an import.
@@ -96,7 +96,7 @@ func LockByReference(ctx context.Context, tx *db.Tx, refs []string) (map[string]
 
 	out := make(map[string]*Referenced, len(rows))
 	for i := range rows {
-		out[rows[i].UniqueRef] = &rows[i]
+		out[*rows[i].UniqueRef] = &rows[i]
 	}
 
 	return out, nil
@@ -117,42 +117,20 @@ func Park(ctx context.Context, tx *db.Tx, moving []id.ID) error {
 	return nil
 }
 
-// upsertImported writes statements, new and replaced ones. The reference is never updated, since imports find a
-// statement by it. A statement that stays published keeps its date of publication.
-const upsertImported = `
-	insert into statement (team_id, id, short_ref, unique_ref, imported, ownership_period_id, listing_id, status, currency, start_at, end_at,
-		balance_start, net_revenue, expenses, payouts, balance_end, reserve, layout, published_at, created_at, updated_at)
-	select @team, r.id, r.short_ref, r.unique_ref, true, r.ownership_period_id, r.listing_id, r.status, r.currency, r.start_at, r.end_at,
-		r.balance_start, r.net_revenue, r.expenses, r.payouts, r.balance_end, r.reserve, @designs::jsonb -> r.design - 1,
-		case when r.status = 'published' then @now::timestamptz end, @now, @now
-	from jsonb_to_recordset(@rows::jsonb) r (id uuid, short_ref text, unique_ref text, ownership_period_id uuid, listing_id uuid, status text,
-		currency text, start_at date, end_at date, balance_start bigint, net_revenue bigint, expenses bigint, payouts bigint, balance_end bigint,
-		reserve bigint, design integer)
-	on conflict (team_id, id) do update set
-		ownership_period_id = excluded.ownership_period_id, listing_id = excluded.listing_id, status = excluded.status,
-		currency = excluded.currency, start_at = excluded.start_at, end_at = excluded.end_at, balance_start = excluded.balance_start,
-		net_revenue = excluded.net_revenue, expenses = excluded.expenses, payouts = excluded.payouts, balance_end = excluded.balance_end,
-		reserve = excluded.reserve, layout = excluded.layout, updated_at = excluded.updated_at,
-		published_at = case when excluded.status = 'published' then coalesce(statement.published_at, excluded.published_at) end`
-
 // SaveImported saves statements and their entries in place of those of an earlier import. It fails with ErrExists
 // or ErrRef when another request took the place or the reference meanwhile. The caller holds the locks of their
 // ownership periods. Rules HST-33, HST-44, HST-45.
 func SaveImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledger.Imported) error {
-	type stored struct {
-		*Imported
-		ShortRef string `json:"short_ref"`
-		Design   int    `json:"design"`
-	}
-
 	// First, in memory: the rows, and which statements are replaced or reopened by them.
-	rows, frozen := make([]stored, len(all)), designs{place: map[*layout.Design]int{}}
+	rows, frozen := make([]*storedRow, len(all)), designs{place: map[*layout.Design]int{}}
 	replaced, reopened := []id.ID{}, []id.ID{}
 
 	for i := range all {
 		s := &all[i]
 
-		rows[i] = stored{s, s.ID.ShortRef(), frozen.at(s.Layout)}
+		rows[i] = &storedRow{
+			Imported: *s, ShortRef: s.ID.ShortRef(), IsImported: true, Shares: []money.Cents{}, Design: frozen.at(s.Layout),
+		}
 		if s.Replaces != nil {
 			replaced = append(replaced, s.ID)
 		}
@@ -162,15 +140,9 @@ func SaveImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledge
 		}
 	}
 
-	// Statements share a few layouts, so each layout is sent once.
-	document, err := json.Marshal(rows)
+	upserts, err := frozen.freeze(statementTable.Upsert(tx, rows...))
 	if err != nil {
-		return fmt.Errorf("encode imported statements: %w", err)
-	}
-
-	layouts, err := json.Marshal(frozen.list)
-	if err != nil {
-		return fmt.Errorf("encode layouts: %w", err)
+		return err
 	}
 
 	// Save the versions that owners saw before they are overwritten.
@@ -186,10 +158,7 @@ func SaveImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledge
 		stmts = append(stmts, ledger.RemoveImported(tx, replaced))
 	}
 
-	stmts = append(stmts, db.Stmt{
-		SQL:  upsertImported,
-		Args: db.Args{"team": tx.Team, "now": tx.Now, "rows": string(document), "designs": string(layouts)},
-	})
+	stmts = append(stmts, upserts)
 	stmts = append(stmts, entries.Insert(tx)...)
 
 	// An import of many has its statements planned afresh, which costs more than it brings where the rows are given.

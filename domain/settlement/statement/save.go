@@ -11,7 +11,6 @@ import (
 	"stayledger/domain/record/audit"
 	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/layout"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -61,38 +60,27 @@ func lockPeriods(ctx context.Context, tx *db.Tx, periods []id.ID) ([]id.ID, erro
 	return locked, nil
 }
 
-// storedRow is a row as it is sent to the database; all rows travel as one JSON document.
-type storedRow struct {
-	ID                id.ID       `json:"id"`
-	ShortRef          string      `json:"short_ref"`
-	UniqueRef         *string     `json:"unique_ref"`
-	OwnershipPeriodID id.ID       `json:"ownership_period_id"`
-	ListingID         id.ID       `json:"listing_id"`
-	Currency          string      `json:"currency"`
-	StartAt           day.Day     `json:"start_at"`
-	EndAt             day.Day     `json:"end_at"`
-	BalanceStart      money.Cents `json:"balance_start"`
-	NetRevenue        money.Cents `json:"net_revenue"`
-	Expenses          money.Cents `json:"expenses"`
-	Payouts           money.Cents `json:"payouts"`
-	BalanceEnd        money.Cents `json:"balance_end"`
-	Reserve           money.Cents `json:"reserve"`
-	// Shares are the members' parts of the available balance, in their order.
-	Shares []money.Cents `json:"shares"`
-	Design int           `json:"design"`
-}
+// statementTable has the columns of a saved statement. The designs of layouts are sent once each, in the argument
+// designs, because thousands of statements share a few. A statement that stays published keeps its date of publication.
+var statementTable = db.NewTable[storedRow]("statement", `
+	id uuid key, short_ref text fixed, unique_ref text fixed, imported boolean fixed, ownership_period_id uuid, listing_id uuid, status text, currency text,
+	start_at date, end_at date, balance_start bigint, net_revenue bigint, expenses bigint, payouts bigint, balance_end bigint, reserve bigint,
+	shares bigint[] fixed, design int sent, email_delivery boolean fixed, layout jsonb computed, published_at timestamptz computed, created_at now fixed, updated_at now`).
+	Computed("layout", "@designs::jsonb -> r.design - 1").
+	Computed("published_at", "case when r.status = 'published' then @now::timestamptz end").
+	Merged("published_at", "case when excluded.status = 'published' then coalesce(statement.published_at, excluded.published_at) end")
 
-// insertSQL inserts statements. The designs are sent once each, because thousands of statements share a few.
-const insertSQL = `
-	insert into statement (team_id, id, short_ref, unique_ref, ownership_period_id, listing_id, status, currency, start_at, end_at, balance_start,
-		net_revenue, expenses, payouts, balance_end, reserve, shares, layout, published_at, email_delivery, created_at, updated_at)
-	select @team, id, short_ref, unique_ref, ownership_period_id, listing_id, @status::text, currency, start_at, end_at, balance_start,
-		net_revenue, expenses, payouts, balance_end, reserve, shares, d.layout,
-		case when @status::text = 'published' then @now::timestamptz end, @email::boolean and @status::text = 'published',
-		@now::timestamptz, @now::timestamptz
-	from jsonb_to_recordset(@rows::jsonb) as r (id uuid, short_ref text, unique_ref text, ownership_period_id uuid, listing_id uuid, currency text, start_at date,
-		end_at date, balance_start bigint, net_revenue bigint, expenses bigint, payouts bigint, balance_end bigint, reserve bigint, shares bigint[], design bigint)
-	join jsonb_array_elements(@designs::jsonb) with ordinality d (layout, place) on d.place = r.design`
+// storedRow is a statement as it is saved.
+type storedRow struct {
+	Imported
+	ShortRef   string
+	IsImported bool `db:"imported"`
+	// Shares are the members' parts of the available balance, in their order; none if the statement was imported.
+	Shares []money.Cents
+	// Design is the place of its layout among the designs, from 1.
+	Design        int64
+	EmailDelivery bool
+}
 
 // designs collects the designs that are to be frozen.
 type designs struct {
@@ -101,13 +89,25 @@ type designs struct {
 }
 
 // at returns the place of a design in the list, from 1. It adds the design if it is not there yet.
-func (d *designs) at(design *layout.Design) int {
+func (d *designs) at(design *layout.Design) int64 {
 	if d.place[design] == 0 {
 		d.list = append(d.list, design)
 		d.place[design] = len(d.list)
 	}
 
-	return d.place[design]
+	return int64(d.place[design])
+}
+
+// freeze adds the designs to a statement that saves owner statements.
+func (d *designs) freeze(s db.Stmt) (db.Stmt, error) {
+	layouts, err := json.Marshal(d.list)
+	if err != nil {
+		return s, fmt.Errorf("encode layouts: %w", err)
+	}
+
+	s.Args["designs"] = string(layouts)
+
+	return s, nil
 }
 
 // saveDrafts saves drafts with the figures that they have now and attaches their entries. It fails with ErrExists if
@@ -124,51 +124,42 @@ func saveDrafts(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 	}
 
 	// First build the rows in memory. Ids are those of the drafts, so links to a draft stay valid.
-	rows, ids, frozen := make([]storedRow, len(drafts)), rowIDs(drafts), designs{place: map[*layout.Design]int{}}
+	rows, ids, frozen := make([]*storedRow, len(drafts)), rowIDs(drafts), designs{place: map[*layout.Design]int{}}
 	for i := range drafts {
 		d, f := &drafts[i], drafts[i].financials()
 		h := histories.Chain(d.chain())
-		rows[i] = storedRow{
-			ID:                ids[i],
-			ShortRef:          ids[i].ShortRef(),
-			UniqueRef:         in.ref,
-			OwnershipPeriodID: d.OwnershipPeriodID,
-			ListingID:         d.ListingID,
-			Currency:          d.Currency,
-			StartAt:           d.StartAt,
-			EndAt:             d.EndAt,
-			BalanceStart:      f.BalanceStart,
-			NetRevenue:        f.NetRevenue,
-			Expenses:          f.Expenses,
-			Payouts:           f.Payouts,
-			BalanceEnd:        f.BalanceEnd,
-			Reserve:           f.Reserve,
-			Shares:            h.Shares(f.Available, d.EndAt, false),
-			Design:            frozen.at(d.design),
+		rows[i] = &storedRow{
+			Imported: Imported{
+				ID:                ids[i],
+				UniqueRef:         in.ref,
+				OwnershipPeriodID: d.OwnershipPeriodID,
+				ListingID:         d.ListingID,
+				Status:            in.to,
+				Currency:          d.Currency,
+				StartAt:           d.StartAt,
+				EndAt:             d.EndAt,
+				BalanceStart:      f.BalanceStart,
+				NetRevenue:        f.NetRevenue,
+				Expenses:          f.Expenses,
+				Payouts:           f.Payouts,
+				BalanceEnd:        f.BalanceEnd,
+				Reserve:           f.Reserve,
+			},
+			ShortRef:      ids[i].ShortRef(),
+			Shares:        h.Shares(f.Available, d.EndAt, false),
+			Design:        frozen.at(d.design),
+			EmailDelivery: in.email && in.to == Published,
 		}
 	}
 
-	// Rows and layouts travel as two documents: the layouts are few.
-	document, err := json.Marshal(rows)
+	inserts, err := frozen.freeze(statementTable.Insert(tx, rows...))
 	if err != nil {
-		return fmt.Errorf("encode statements: %w", err)
-	}
-
-	layouts, err := json.Marshal(frozen.list)
-	if err != nil {
-		return fmt.Errorf("encode layouts: %w", err)
+		return err
 	}
 
 	// Insert the statements, then attach the entries, which locks them.
 	stmts := []db.Stmt{
-		{SQL: insertSQL, Args: db.Args{
-			"team":    tx.Team,
-			"status":  string(in.to),
-			"email":   in.email,
-			"now":     tx.Now,
-			"rows":    string(document),
-			"designs": string(layouts),
-		}},
+		inserts,
 		ledger.AttachSQL(tx, ids),
 	}
 
