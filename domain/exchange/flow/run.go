@@ -104,7 +104,7 @@ func run(ctx context.Context, tx *db.Tx, in *runInput) (*operation.Acknowledgeme
 	case connection.RematchDeposits:
 		err = matchAgain(ctx, tx)
 	case connection.RebuildOccupancy:
-		err = calendar.TellAgain(ctx, tx, c.ID)
+		err = calendar.NotifyAgain(ctx, tx, c.ID)
 	}
 
 	if err != nil {
