@@ -119,6 +119,7 @@ func (s *Systems) verify(c *connection.Connection, in *messageInput, d *db.DB) (
 // insertHints starts syncs for named reservations, and for all listings if some have changed. A connection that was
 // never read waits for its first sync, which reads all records.
 func insertHints(ctx context.Context, tx *db.Tx, one id.ID, reservations []string, listings bool) error {
+	// Nothing of a source that was never read can have changed here.
 	read, err := db.Get[bool](ctx, tx, `select exists (select from sync where team_id = @team and source_id = @source and view = 'automate')`,
 		db.Args{"team": tx.Team, "source": one})
 	if err != nil {
