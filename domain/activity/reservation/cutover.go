@@ -139,7 +139,7 @@ func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) (moved, following []
 
 	// The systems of the reservations go on to move them.
 	referring := intake.Referring{Kind: kindName, Field: "listingId", Records: moved}
-	if err := intake.Moved(ctx, tx, referring, intake.Moves{From: from, To: to}); err != nil {
+	if err := intake.MoveReferences(ctx, tx, referring, intake.Moves{From: from, To: to}); err != nil {
 		return nil, nil, err
 	}
 

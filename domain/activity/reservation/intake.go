@@ -54,7 +54,7 @@ func intakeKind(l ledger.Lenience) intake.Kind {
 	return intake.Kind{
 		Name: kindName, Entity: audit.Reservation,
 		Lists:    map[string]intake.List{"lines": {Key: "type", Label: "description", Amount: "amount", Unit: "currency"}},
-		Together: [][]string{{"checkIn", "checkOut"}}, Fills: []string{"currency"}, Filled: intake.FilledColumn("reservation", "currency", "currency"),
+		Together: [][]string{{"checkIn", "checkOut"}}, Fills: []string{"currency"}, Filled: intake.LoadFilledFrom("reservation", "currency", "currency"),
 		Lengths: door.Form.Lengths(),
 		Match:   recognize, Current: currentValues, Show: loadValues, Save: door.Write,
 		Remove: door.Deactivate, Successors: loadSuccessors, Withhold: holdFormer,

@@ -14,7 +14,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// maxNights is how many nights a block can have: two years.
+// maxNights is the most nights of a block: two years.
 const maxNights = 731
 
 // NewBlocks block the same nights of some listings.
@@ -46,7 +46,7 @@ func checkPeriod(start, end day.Day) []apierr.Issue {
 	return nil
 }
 
-// place is a listing with nights that are to be blocked, and the connection of the system that has it.
+// place is a listing with nights to block, and the connection of its system.
 type place struct {
 	ID           id.ID
 	Archived     bool
@@ -57,12 +57,12 @@ type place struct {
 	ExternalID   *string
 }
 
-// loadPlaces locks listings in the order of their ids and loads what is known of their nights. Of several systems that have a
-// listing the one that was connected last counts: a team moves from one to the next.
+// loadPlaces locks listings in the order of ids, and loads what their nights have already. If several systems have a
+// listing, the one connected last counts: a team moves from one to the next.
 func loadPlaces(ctx context.Context, tx *db.Tx, in *NewBlocks) (map[id.ID]*place, error) {
 	args := db.Args{"team": tx.Team, "ids": in.ListingIDs, "start": in.StartAt, "end": in.EndAt}
 
-	// In a statement of its own, so that the next one sees what others have written until then.
+	// Lock in a separate statement, so that the next one sees what others have committed before the lock.
 	if _, err := db.Select[id.ID](ctx, tx, `select id from listing where team_id = @team and id = any(@ids) order by id for no key update`,
 		db.Args{"team": tx.Team, "ids": in.ListingIDs}); err != nil {
 		return nil, fmt.Errorf("lock the listings of blocks: %w", err)
@@ -91,8 +91,8 @@ func loadPlaces(ctx context.Context, tx *db.Tx, in *NewBlocks) (map[id.ID]*place
 	return out, nil
 }
 
-// check returns the listings in the order of the request. It fails with an issue for each that is not there, is archived or
-// has a night that is taken, and with 501 when the system of one has no calendar that can be blocked.
+// check returns the listings in the order of the request. It fails with an issue for each listing that is missing,
+// archived or has a taken night, and with 501 if the system of a listing has no calendar.
 func (in *NewBlocks) check(known map[id.ID]*place) ([]*place, error) {
 	var unusable, taken []apierr.Issue
 
@@ -112,10 +112,13 @@ func (in *NewBlocks) check(known map[id.ID]*place) ([]*place, error) {
 		}
 	}
 
+	hasNoCalendar := func(p *place) bool { return p.AppID != nil && !pms.Can(*p.AppID, connection.CalendarBlocks) }
+
+	// Faults of the request come before the state of the nights, which can change.
 	switch {
 	case unusable != nil:
 		return nil, apierr.BadRequest.At(unusable...)
-	case slices.ContainsFunc(out, func(p *place) bool { return p.AppID != nil && !pms.Can(*p.AppID, connection.CalendarBlocks) }):
+	case slices.ContainsFunc(out, hasNoCalendar):
 		return nil, apierr.NotImplemented
 	case taken != nil:
 		return nil, errTaken.At(taken...)
@@ -124,7 +127,7 @@ func (in *NewBlocks) check(known map[id.ID]*place) ([]*place, error) {
 	return out, nil
 }
 
-// block stores blocks, and starts the operation that notifies the systems.
+// block inserts blocks, and starts the operation that notifies the systems.
 func (*calendar) block(ctx context.Context, tx *db.Tx, in *blockInput) (*operation.Acknowledgement, error) {
 	known, err := loadPlaces(ctx, tx, &in.Body)
 	if err != nil {
@@ -141,16 +144,18 @@ func (*calendar) block(ctx context.Context, tx *db.Tx, in *blockInput) (*operati
 	for i, p := range places {
 		b := &blocks[i]
 		b.Block = Block{
-			ID: tx.NewID(), ListingID: p.ID, ConnectionID: p.ConnectionID, StartAt: in.Body.StartAt, EndAt: in.Body.EndAt, Status: Blocked,
-			CreatedAt: day.Instant{Time: tx.Now}, UpdatedAt: day.Instant{Time: tx.Now},
+			ID: tx.NewID(), ListingID: p.ID, ConnectionID: p.ConnectionID, StartAt: in.Body.StartAt,
+			EndAt: in.Body.EndAt, Status: Blocked, CreatedAt: day.Instant{Time: tx.Now},
+			UpdatedAt: day.Instant{Time: tx.Now},
 		}
 		b.ExternalListingID = p.ExternalID
 
-		// An empty note says nothing, so that it is none.
+		// An empty note counts as none.
 		if note := in.Body.Note; note != nil && *note != "" {
 			b.Note = note
 		}
 
+		// The nights can be sold until the system knows.
 		if p.ConnectionID != nil {
 			b.Status = Pending
 		}
@@ -163,8 +168,8 @@ func (*calendar) block(ctx context.Context, tx *db.Tx, in *blockInput) (*operati
 	return start(ctx, tx, operation.CalendarBlock, blocks)
 }
 
-// start starts the operation that notifies systems of blocks, a task for each block. One of a listing that no system has is
-// done already, and its task finds nothing to do.
+// start starts the operation that notifies systems, with a task for each block. For a listing without a system the
+// task finds nothing to do.
 func start(ctx context.Context, tx *db.Tx, typ operation.Type, blocks []held) (*operation.Acknowledgement, error) {
 	n := operation.New{Type: typ}
 	seen := map[id.ID]bool{}
@@ -175,7 +180,9 @@ func start(ctx context.Context, tx *db.Tx, typ operation.Type, blocks []held) (*
 
 		if !seen[b.ListingID] {
 			seen[b.ListingID] = true
-			n.Resources = append(n.Resources, operation.Resource{Type: operation.Listing, ID: b.ListingID, Role: operation.Target})
+			n.Resources = append(n.Resources, operation.Resource{
+				Type: operation.Listing, ID: b.ListingID, Role: operation.Target,
+			})
 		}
 	}
 

@@ -19,7 +19,7 @@ import (
 
 const tag = "Calendar blocks"
 
-// What keeps nights from being blocked or opened.
+// The refusals of blocks.
 var (
 	errTaken  = apierr.New(apierr.CodeConflict, "", "Nights have a reservation or another block")
 	errBeyond = apierr.New(apierr.CodeConflict, "", "A block has nights outside of these days: name it by its id")
@@ -81,12 +81,12 @@ func (Status) Enum() []string {
 	return []string{string(Pending), string(Blocked), string(Unblocking), string(Refused)}
 }
 
-// FaultCode says why a system was not notified; nothing of what the system says comes through.
+// FaultCode says in our own words why a system was not notified; texts of the system never get through.
 type FaultCode string
 
 // The faults.
 const (
-	// FaultRefused: the system does not do it, such as for nights that are taken there.
+	// FaultRefused: the system refuses it, such as nights that are taken there.
 	FaultRefused FaultCode = "refused"
 	// FaultUnavailable: the system cannot be reached, or has taken no more calls.
 	FaultUnavailable FaultCode = "unavailable"
@@ -94,13 +94,16 @@ const (
 	FaultReconnect FaultCode = "reconnectRequired"
 	// FaultInactive: the connection is switched off or archived.
 	FaultInactive FaultCode = "inactive"
-	// FaultInternal: a fault of ours.
+	// FaultInternal: a defect here.
 	FaultInternal FaultCode = "internal"
 )
 
 // Enum lists the faults.
 func (FaultCode) Enum() []string {
-	return []string{string(FaultRefused), string(FaultUnavailable), string(FaultReconnect), string(FaultInactive), string(FaultInternal)}
+	return []string{
+		string(FaultRefused), string(FaultUnavailable), string(FaultReconnect), string(FaultInactive),
+		string(FaultInternal),
+	}
 }
 
 // Fault says why a system was not notified.
@@ -122,7 +125,11 @@ type Block struct {
 	UpdatedAt    day.Instant `json:"updatedAt"`
 }
 
-var sorts = page.Sorts{{Name: "startAt", Expr: "b.start_at"}, {Name: "createdAt", Expr: "b.created_at"}, {Name: "updatedAt", Expr: "b.updated_at"}}
+var sorts = page.Sorts{
+	{Name: "startAt", Expr: "b.start_at"},
+	{Name: "createdAt", Expr: "b.created_at"},
+	{Name: "updatedAt", Expr: "b.updated_at"},
+}
 
 // blockSort is an order of blocks.
 type blockSort string

@@ -10,11 +10,11 @@ import (
 	"stayledger/platform/id"
 )
 
-// MergeErrors are the conditions that MoveListing fails with.
+// MergeErrors are the errors of MoveListing.
 var MergeErrors = apierr.List{errTaken}
 
-// MoveListing has blocks of a listing be blocks of another. The system goes on knowing them by what it calls the listing.
-// It fails with errTaken for nights that are blocked at both.
+// MoveListing moves the blocks of a listing to another. Systems keep their own id of the listing. It fails with
+// errTaken for nights blocked at both listings.
 func MoveListing(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	changed, err := db.Select[id.ID](ctx, tx, `update calendar_block set listing_id = @into, updated_at = @now where team_id = @team and listing_id = @from returning id`,
 		db.Args{"team": tx.Team, "from": from, "into": into, "now": tx.Now})

@@ -18,29 +18,29 @@ import (
 )
 
 const (
-	// One attempt to tell a system, with all its calls, is bounded by this time.
+	// One attempt to notify a system, with all its calls, takes at most this long.
 	pushTime = 2 * time.Minute
-	// A block is held so long for an attempt: its calls have ended by then.
+	// An attempt holds its block for this long: its calls have ended by then.
 	holdTime = pushTime + time.Minute
-	// The pause before a block is looked at again that somebody else holds.
+	// The pause before looking again at a block that another operation holds.
 	heldPause = 2 * time.Second
-	// The time after which a system that could not be notified is notified again, how often that is looked for, and how many blocks
-	// one round looks at.
+	// A failed notification is tried again after retryAfter. Each round looks at retryAtOnce blocks at most.
 	retryAfter  = 15 * time.Minute
 	retryEvery  = time.Minute
 	retryAtOnce = 500
 )
 
-// pushKind is the kind of the job that notifies a system of a block.
+// pushKind names the jobs that notify a system of a block.
 var pushKind = job.NewKind("calendar.push")
 
 type pushArgs struct {
 	BlockID id.ID `json:"blockId"`
-	// Does says what the job does: it leaves alone what its operation is not about. Empty does what the block needs.
+	// Does is the operation of the job, which leaves the work of other operations alone; empty does whatever the
+	// block needs.
 	Does operation.Type `json:"does,omitempty"`
 }
 
-// needs reports whether a job has something to do for a block.
+// needs reports whether a block needs the work of the job.
 func (a *pushArgs) needs(b *held) bool {
 	switch b.Status {
 	case Pending:
@@ -53,8 +53,8 @@ func (a *pushArgs) needs(b *held) bool {
 	return false
 }
 
-// hold notes who speaks with the system about a block, and until when.
-func hold(ctx context.Context, tx *db.Tx, block id.ID, holder *id.ID, until *time.Time) error {
+// updateHolder updates which operation speaks with the system about a block, and until when.
+func updateHolder(ctx context.Context, tx *db.Tx, block id.ID, holder *id.ID, until *time.Time) error {
 	_, err := tx.Exec(ctx, `update calendar_block set holder = @holder, held_until = @until where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": block, "holder": holder, "until": until})
 	if err != nil {
@@ -64,8 +64,8 @@ func hold(ctx context.Context, tx *db.Tx, block id.ID, holder *id.ID, until *tim
 	return nil
 }
 
-// push notifies a system of a block: it holds the block, makes the calls with no transaction open, and saves what has come of
-// them in the transaction that settles the task. A worker that dies leaves the job, and calls that are made again change
+// push notifies a system of a block: it claims the block, calls the system with no transaction open, and saves the
+// result in the transaction that settles the task. If a worker dies the job is done again, and repeated calls change
 // nothing.
 func (c *calendar) push(ctx context.Context, d *db.DB, j job.Job) error {
 	var args pushArgs
@@ -78,6 +78,7 @@ func (c *calendar) push(ctx context.Context, d *db.DB, j job.Job) error {
 		settled bool
 	)
 
+	// First claim the block, so that no other job speaks about it meanwhile.
 	err := d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
 		b, settled, err = claim(ctx, tx, j, &args)
 		return err
@@ -86,12 +87,12 @@ func (c *calendar) push(ctx context.Context, d *db.DB, j job.Job) error {
 		return err
 	}
 
-	remoteID, err := c.tell(ctx, d, j.Scope(), b)
+	remoteID, err := c.callSystem(ctx, d, j.Scope(), b)
 
-	// A system that takes no calls for a while is waited for without using up an attempt.
+	// Waiting for a system that takes no calls for a while is no failed attempt.
 	if limited, is := errors.AsType[*pms.Error](err); is && !limited.Until.IsZero() {
 		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
-			if err := hold(ctx, tx, b.ID, nil, nil); err != nil {
+			if err := updateHolder(ctx, tx, b.ID, nil, nil); err != nil {
 				return err
 			}
 
@@ -118,8 +119,8 @@ func (c *calendar) push(ctx context.Context, d *db.DB, j job.Job) error {
 	})
 }
 
-// claim holds a block for a job. It returns true when the job has ended: with nothing to do, or for another one that comes
-// when the present holder is done.
+// claim holds a block for a job. It returns true if the job has ended: there is nothing to do, or another operation
+// holds the block and a later job takes over.
 func claim(ctx context.Context, tx *db.Tx, j job.Job, args *pushArgs) (b *held, settled bool, err error) {
 	b, err = lockBlock(ctx, tx, args.BlockID)
 	if err != nil {
@@ -131,17 +132,17 @@ func claim(ctx context.Context, tx *db.Tx, j job.Job, args *pushArgs) (b *held, 
 		return nil, true, nil
 	}
 
-	// What a worker of this operation has left behind is its own.
+	// The job may take over a hold that a dead worker of the same operation has left.
 	if b.Holder != nil && *b.Holder != j.OperationID && b.HeldUntil.After(tx.Now) {
 		return nil, true, waitUntil(ctx, tx, j, tx.Now.Add(heldPause))
 	}
 
 	until := tx.Now.Add(holdTime)
 
-	return b, false, hold(ctx, tx, b.ID, &j.OperationID, &until)
+	return b, false, updateHolder(ctx, tx, b.ID, &j.OperationID, &until)
 }
 
-// waitUntil ends a job for another one of the same task that comes later.
+// waitUntil replaces the job with a later one of the same task.
 func waitUntil(ctx context.Context, tx *db.Tx, j job.Job, until time.Time) error {
 	next := job.New{Kind: pushKind, Args: j.Args, OperationID: j.OperationID, DueAt: until}
 	if err := job.Insert(ctx, tx, next); err != nil {
@@ -151,8 +152,9 @@ func waitUntil(ctx context.Context, tx *db.Tx, j job.Job, until time.Time) error
 	return job.Done(ctx, tx, j)
 }
 
-// tell makes the calls of a block, and returns what the system calls it. It makes none for a block whose connection is gone.
-func (c *calendar) tell(ctx context.Context, d *db.DB, scope db.Scope, b *held) (string, error) {
+// callSystem makes the calls for a block, and returns its id at the system. It makes none if the connection or the
+// listing is gone.
+func (c *calendar) callSystem(ctx context.Context, d *db.DB, scope db.Scope, b *held) (string, error) {
 	if b.ConnectionID == nil || b.ExternalListingID == nil {
 		return "", nil
 	}
@@ -162,7 +164,9 @@ func (c *calendar) tell(ctx context.Context, d *db.DB, scope db.Scope, b *held) 
 		return "", err
 	}
 
-	there := &pms.Block{ID: b.ID.String(), ListingID: *b.ExternalListingID, StartAt: b.StartAt, EndAt: b.EndAt, MadeAt: b.CreatedAt.Time}
+	there := &pms.Block{
+		ID: b.ID.String(), ListingID: *b.ExternalListingID, StartAt: b.StartAt, EndAt: b.EndAt, MadeAt: b.CreatedAt.Time,
+	}
 	if b.Note != nil {
 		there.Note = *b.Note
 	}
@@ -183,14 +187,15 @@ func isFinal(err error) bool {
 	return errors.Is(err, pms.ErrRefused) || errors.Is(err, pms.ErrCredentials) || errors.Is(err, intake.ErrRefused)
 }
 
-// finish saves that a system was notified of a block. One that was to be taken away meanwhile keeps what the system calls it,
-// for those who take it away.
+// finish saves that a system was notified. A block that was released meanwhile keeps its id at the system, which
+// removing it needs.
 func (b *held) finish(ctx context.Context, tx *db.Tx, remoteID string) error {
 	now, err := lockBlock(ctx, tx, b.ID)
 	if err != nil || now == nil {
 		return err
 	}
 
+	// The system has opened the nights.
 	if b.Status == Unblocking {
 		return now.delete(ctx, tx)
 	}
@@ -208,8 +213,8 @@ func (b *held) finish(ctx context.Context, tx *db.Tx, remoteID string) error {
 	return now.update(ctx, tx, was, nil)
 }
 
-// giveUp saves why a system could not be notified of a block, and settles the task as failed. What the system refuses to block
-// is refused for good, and what it refuses to open stays blocked; anything else is tried again later.
+// giveUp saves why a system could not be notified, and settles the task as failed. A block that the system refuses is
+// refused for good, and nights it refuses to open stay blocked; all else is tried again later.
 func giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	var args pushArgs
 	if err := json.Unmarshal(j.Args, &args); err != nil {
@@ -222,7 +227,7 @@ func giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	}
 
 	if b != nil && args.needs(b) {
-		if err := b.fail(ctx, tx, cause); err != nil {
+		if err := b.saveFailure(ctx, tx, cause); err != nil {
 			return err
 		}
 	}
@@ -230,8 +235,8 @@ func giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	return operation.GiveUp(ctx, tx, j, cause)
 }
 
-// fail saves why a system could not be notified of a block.
-func (b *held) fail(ctx context.Context, tx *db.Tx, cause error) error {
+// saveFailure saves why a system could not be notified of a block.
+func (b *held) saveFailure(ctx context.Context, tx *db.Tx, cause error) error {
 	was := b.Block
 
 	code, err := b.fault(ctx, tx, cause)
@@ -249,7 +254,7 @@ func (b *held) fail(ctx context.Context, tx *db.Tx, cause error) error {
 		b.Status = Blocked
 	}
 
-	// Nights that are over need not be notified any more.
+	// Past nights are not tried again.
 	var tryAt *time.Time
 	if at := tx.Now.Add(retryAfter); code != FaultRefused && !b.EndAt.Before(tx.Today()) {
 		tryAt = &at
@@ -258,7 +263,7 @@ func (b *held) fail(ctx context.Context, tx *db.Tx, cause error) error {
 	return b.update(ctx, tx, was, tryAt)
 }
 
-// fault returns what a cause is to callers. Refused credentials end the connection until it is connected again.
+// fault returns the fault for a cause. After refused credentials the connection must be connected again.
 func (b *held) fault(ctx context.Context, tx *db.Tx, cause error) (FaultCode, error) {
 	switch {
 	case errors.Is(cause, pms.ErrRefused):
@@ -278,15 +283,16 @@ func (b *held) fault(ctx context.Context, tx *db.Tx, cause error) (FaultCode, er
 		return FaultInactive, nil
 	}
 
-	if _, is := errors.AsType[*pms.Error](cause); is || errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, job.ErrWorkerDied) {
+	_, isCall := errors.AsType[*pms.Error](cause)
+	if isCall || errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, job.ErrWorkerDied) {
 		return FaultUnavailable, nil
 	}
 
 	return FaultInternal, nil
 }
 
-// TellAgain has the system of a connection notified at once of all blocks that it could not be notified of before.
-func TellAgain(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
+// NotifyAgain notifies the system of a connection at once of all blocks it could not be notified of before.
+func NotifyAgain(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
 	waiting, err := db.Select[id.ID](ctx, tx, `
 		select id from calendar_block where team_id = @team and connection_id = @connection and try_at is not null order by id for update`,
 		db.Args{"team": tx.Team, "connection": connectionID})
@@ -300,7 +306,7 @@ func TellAgain(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
 	}
 
 	for _, v := range waiting {
-		if err := retry(ctx, tx, v); err != nil {
+		if err := startRetry(ctx, tx, v); err != nil {
 			return err
 		}
 	}
@@ -308,8 +314,8 @@ func TellAgain(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
 	return nil
 }
 
-// retryDue starts the telling of blocks that could not be notified before, by the service itself, each in a transaction of its
-// own: one that fails does not hold up the others.
+// retryDue starts the notification of due blocks, as the service. Each block has its own transaction: one failure
+// does not stop the others.
 func retryDue(ctx context.Context, d *db.DB) error {
 	type due struct {
 		TeamID, ID id.ID
@@ -332,16 +338,19 @@ func retryDue(ctx context.Context, d *db.DB) error {
 	var failures []error
 
 	for _, v := range all {
-		failures = append(failures, d.Write(ctx, db.Scope{Team: v.TeamID, Zone: v.Zone, Actor: db.Service}, func(ctx context.Context, tx *db.Tx) error {
-			return retry(ctx, tx, v.ID)
+		scope := db.Scope{Team: v.TeamID, Zone: v.Zone, Actor: db.Service}
+
+		failures = append(failures, d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+			return startRetry(ctx, tx, v.ID)
 		}))
 	}
 
 	return errors.Join(failures...)
 }
 
-// retry starts the telling of a block that is still due. No caller has asked for it, so its operation is not shown.
-func retry(ctx context.Context, tx *db.Tx, block id.ID) error {
+// startRetry starts the notification of a block if it is still due. No caller has asked for it, so its operation is not
+// shown.
+func startRetry(ctx context.Context, tx *db.Tx, block id.ID) error {
 	due, err := tx.Exec(ctx, `update calendar_block set try_at = null where team_id = @team and id = @id and try_at <= @now`,
 		db.Args{"team": tx.Team, "id": block, "now": tx.Now})
 	if err != nil {
@@ -352,7 +361,8 @@ func retry(ctx context.Context, tx *db.Tx, block id.ID) error {
 		return nil
 	}
 
-	_, err = operation.Start(ctx, tx, operation.New{Tasks: []operation.Task{{Kind: pushKind, Args: pushArgs{BlockID: block}}}})
+	task := operation.Task{Kind: pushKind, Args: pushArgs{BlockID: block}}
+	_, err = operation.Start(ctx, tx, operation.New{Tasks: []operation.Task{task}})
 
 	return err
 }

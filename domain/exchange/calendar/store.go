@@ -36,11 +36,11 @@ func (in *listInput) Resolve() []apierr.Issue {
 	return nil
 }
 
-// listBlocks returns a page of blocks, those that start first before others.
+// listBlocks returns a page of blocks, the first nights first.
 func listBlocks(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Block], error) {
 	q := page.Query{
-		Columns: blockColumns, From: "calendar_block b", Where: []string{"b.team_id = @team"}, Args: db.Args{"team": tx.Team}, Rows: "calendar_block b",
-		Sorts: sorts, Default: "startAt", ID: "b.id",
+		Columns: blockColumns, From: "calendar_block b", Where: []string{"b.team_id = @team"},
+		Args: db.Args{"team": tx.Team}, Rows: "calendar_block b", Sorts: sorts, Default: "startAt", ID: "b.id",
 	}
 	q.CountedAs("calendar_block")
 	q.IDs("b.id = any(?)", in.IDs)
@@ -53,7 +53,7 @@ func listBlocks(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Block
 	return page.List[Block](ctx, tx, q, in.Params, in.Sort)
 }
 
-// held is a block with what is known of it at its system.
+// held is a block with its ids at the system, and the operation that speaks with the system about it.
 type held struct {
 	Block
 
@@ -65,7 +65,7 @@ type held struct {
 
 const heldColumns = blockColumns + `, b.external_listing_id, b.remote_id, b.holder, b.held_until`
 
-// lockBlock keeps a block from changing until the transaction ends, and loads it; nil for one that is gone.
+// lockBlock locks and loads a block; nil if it was deleted.
 func lockBlock(ctx context.Context, tx *db.Tx, one id.ID) (*held, error) {
 	b, err := db.Maybe[held](ctx, tx, `select `+heldColumns+` from calendar_block b where b.team_id = @team and b.id = @id for update`,
 		db.Args{"team": tx.Team, "id": one})
@@ -76,7 +76,7 @@ func lockBlock(ctx context.Context, tx *db.Tx, one id.ID) (*held, error) {
 	return b, nil
 }
 
-// insertBlocks inserts new blocks of listings that are locked.
+// insertBlocks inserts blocks of locked listings.
 func insertBlocks(ctx context.Context, tx *db.Tx, all []held) error {
 	for i := range all {
 		b := &all[i]
@@ -85,46 +85,53 @@ func insertBlocks(ctx context.Context, tx *db.Tx, all []held) error {
 			insert into calendar_block (team_id, id, listing_id, connection_id, external_listing_id, start_at, end_at, note, status, created_at, updated_at)
 			values (@team, @id, @listing, @connection, @external, @start, @end, @note, @status, @now, @now)`,
 			db.Args{
-				"team": tx.Team, "id": b.ID, "listing": b.ListingID, "connection": b.ConnectionID, "external": b.ExternalListingID, "start": b.StartAt,
-				"end": b.EndAt, "note": b.Note, "status": b.Status, "now": tx.Now,
+				"team": tx.Team, "id": b.ID, "listing": b.ListingID, "connection": b.ConnectionID,
+				"external": b.ExternalListingID, "start": b.StartAt, "end": b.EndAt, "note": b.Note, "status": b.Status,
+				"now": tx.Now,
 			}); err != nil {
 			return fmt.Errorf("insert a calendar block: %w", err)
 		}
 
-		audit.Note(tx, audit.Created, audit.CalendarBlock, b.ID, nil, &b.Block, audit.Ref(audit.RoleListing, audit.Listing, b.ListingID))
+		audit.Note(tx, audit.Created, audit.CalendarBlock, b.ID, nil, &b.Block,
+			audit.Ref(audit.RoleListing, audit.Listing, b.ListingID))
 	}
 
 	return nil
 }
 
-// update saves what a block has become. Nobody holds it any more, and it is tried again at an instant, nil for never.
+// update updates a block, and ends its hold. It is tried again at tryAt, nil for never.
 func (b *held) update(ctx context.Context, tx *db.Tx, was Block, tryAt *time.Time) error {
 	var code *FaultCode
 	if b.Error != nil {
 		code = &b.Error.Code
 	}
 
-	// A block that is as it was keeps its instant.
+	// An unchanged block keeps its time of change.
 	if _, err := tx.Exec(ctx, `
 		update calendar_block set status = @status, error = @error, remote_id = @remote, holder = null, held_until = null, try_at = @try,
 			updated_at = case when (status, error) is distinct from (@status, @error) then @now else updated_at end
 		where team_id = @team and id = @id`,
-		db.Args{"team": tx.Team, "id": b.ID, "status": b.Status, "error": code, "remote": b.RemoteID, "try": tryAt, "now": tx.Now}); err != nil {
+		db.Args{
+			"team": tx.Team, "id": b.ID, "status": b.Status, "error": code, "remote": b.RemoteID, "try": tryAt,
+			"now": tx.Now,
+		}); err != nil {
 		return fmt.Errorf("update a calendar block: %w", err)
 	}
 
-	audit.Note(tx, audit.Updated, audit.CalendarBlock, b.ID, &was, &b.Block, audit.Ref(audit.RoleListing, audit.Listing, b.ListingID))
+	audit.Note(tx, audit.Updated, audit.CalendarBlock, b.ID, &was, &b.Block,
+		audit.Ref(audit.RoleListing, audit.Listing, b.ListingID))
 
 	return nil
 }
 
-// delete deletes a block that no system has.
+// delete deletes a block that no system knows.
 func (b *held) delete(ctx context.Context, tx *db.Tx) error {
 	if _, err := tx.Exec(ctx, `delete from calendar_block where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": b.ID}); err != nil {
 		return fmt.Errorf("delete a calendar block: %w", err)
 	}
 
-	audit.Note(tx, audit.Deleted, audit.CalendarBlock, b.ID, &b.Block, nil, audit.Ref(audit.RoleListing, audit.Listing, b.ListingID))
+	audit.Note(tx, audit.Deleted, audit.CalendarBlock, b.ID, &b.Block, nil,
+		audit.Ref(audit.RoleListing, audit.Listing, b.ListingID))
 
 	return nil
 }

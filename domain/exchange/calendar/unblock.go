@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Selection chooses blocks: by their ids, or all of some listings within some days.
+// Selection chooses blocks by their ids, or all blocks of some listings within some days.
 type Selection struct {
 	IDs        []id.ID  `json:"ids,omitempty" minItems:"1" maxItems:"250" uniqueItems:"true" doc:"These blocks; alone."`
 	ListingIDs []id.ID  `json:"listingIds,omitempty" minItems:"1" maxItems:"250" uniqueItems:"true" doc:"Blocks of these, with startAt and endAt."`
@@ -63,12 +63,13 @@ func (in *unblockInput) Resolve() []apierr.Issue {
 	return issues
 }
 
-// maxUnblocked is how many blocks one request takes away.
+// maxUnblocked is the most blocks that one request removes.
 const maxUnblocked = 1000
 
-// lock keeps the chosen blocks from changing, in the order of their ids, and loads them. It fails with an issue for each id
-// that there is not, with errBeyond for a block that is only partly within the days, and for a selection without a block.
+// lock locks and loads the chosen blocks in the order of ids. It fails with an issue for each unknown id, with
+// errBeyond for a block only partly within the days, and if no block is chosen.
 func (s *Selection) lock(ctx context.Context, tx *db.Tx) ([]held, error) {
+	// One row more than the limit shows that there are too many.
 	condition := `b.id = any(@ids)`
 	args := db.Args{"team": tx.Team, "ids": s.IDs, "most": maxUnblocked + 1}
 
@@ -107,7 +108,7 @@ func (s *Selection) lock(ctx context.Context, tx *db.Tx) ([]held, error) {
 	return blocks, nil
 }
 
-// checkDays fails for no blocks, for too many, and for one that is only partly within the days.
+// checkDays fails for no blocks, for too many, and for a block only partly within the days.
 func (s *Selection) checkDays(blocks []held) error {
 	switch {
 	case len(blocks) == 0:
@@ -125,8 +126,8 @@ func (s *Selection) checkDays(blocks []held) error {
 	return nil
 }
 
-// unblock takes blocks away, and starts the operation that notifies the systems. A block that no system has, or can be notified of
-// any more, is deleted at once.
+// unblock removes blocks, and starts the operation that notifies the systems. A block is deleted at once if it has no
+// system, or if its system can no longer be notified.
 func (*calendar) unblock(ctx context.Context, tx *db.Tx, in *unblockInput) (*operation.Acknowledgement, error) {
 	blocks, err := in.Body.lock(ctx, tx)
 	if err != nil {
@@ -142,6 +143,7 @@ func (*calendar) unblock(ctx context.Context, tx *db.Tx, in *unblockInput) (*ope
 		b := &blocks[i]
 
 		switch {
+		// An earlier request is removing it already.
 		case b.Status == Unblocking:
 			continue
 		case b.ConnectionID == nil, b.Status == Refused, archived[*b.ConnectionID]:
@@ -158,20 +160,21 @@ func (*calendar) unblock(ctx context.Context, tx *db.Tx, in *unblockInput) (*ope
 	return start(ctx, tx, operation.CalendarUnblock, blocks)
 }
 
-// release notes that a block is to be taken away at its system. Whoever holds it goes on, and finds out when he is done.
+// release marks a block for removal at its system. An operation that holds it goes on, and notices when it is done.
 func (b *held) release(ctx context.Context, tx *db.Tx) error {
 	was := b.Block
 	b.Status, b.Error = Unblocking, nil
 
+	// update ends the hold, so set it again.
 	holder, until := b.Holder, b.HeldUntil
 	if err := b.update(ctx, tx, was, nil); err != nil {
 		return err
 	}
 
-	return hold(ctx, tx, b.ID, holder, until)
+	return updateHolder(ctx, tx, b.ID, holder, until)
 }
 
-// loadArchived returns which connections of blocks are archived: nothing is sent over them any more.
+// loadArchived returns which connections of blocks are archived: they send nothing any more.
 func loadArchived(ctx context.Context, tx *db.Tx, blocks []held) (map[id.ID]bool, error) {
 	ids := []id.ID{}
 

@@ -19,13 +19,13 @@ import (
 	"stayledger/platform/id"
 )
 
-// apply moves a team to another system, in one transaction.
+// apply moves a team to another system in one transaction.
 func (m *Movers) apply(ctx context.Context, tx *db.Tx, in *cutoverInput) (*Done, error) {
-	if err := holdBoth(ctx, tx, in.Body.SourceConnectionID, in.Body.TargetConnectionID); err != nil {
+	if err := lockBoth(ctx, tx, in.Body.SourceConnectionID, in.Body.TargetConnectionID); err != nil {
 		return nil, err
 	}
 
-	// Nothing changes from here on, so the plan holds until it is done (CUT-40).
+	// Both connections are locked, so the plan stays true until it is carried out (CUT-40).
 	p, err := m.plan(ctx, tx, &in.Body)
 	if err != nil {
 		return nil, err
@@ -45,15 +45,16 @@ func (m *Movers) apply(ctx context.Context, tx *db.Tx, in *cutoverInput) (*Done,
 		return nil, err
 	}
 
-	out := &Done{Impact: *p.view(ack), Applied: true, OperationIDs: []id.ID{}}
+	out := &Done{Impact: *p.render(ack), Applied: true, OperationIDs: []id.ID{}}
 	out.QueuedReservationRefreshCount = p.stays.JournalRefreshCount
 
-	// Last, journals: those of the reservations and of the transactions that were touched.
+	// Last, queue the journals of all reservations and transactions that were touched.
 	for _, queue := range []ledger.Outdated{
-		{Sources: map[ledger.Noun][]id.ID{ledger.Reservations: id.Distinct(append(p.outdated(), done.stays...))}},
+		{Sources: map[ledger.Noun][]id.ID{ledger.Reservations: id.Distinct(append(p.listOutdated(), done.stays...))}},
 		{Sources: map[ledger.Noun][]id.ID{ledger.Transactions: done.transactions}, Type: operation.TransactionJournal},
 	} {
-		queue.Reason, queue.Cause = ledger.MappingChanged, operation.Resource{Type: operation.Connection, ID: p.target.ID}
+		queue.Reason = ledger.MappingChanged
+		queue.Cause = operation.Resource{Type: operation.Connection, ID: p.target.ID}
 
 		started, err := ledger.Outdate(ctx, tx, queue)
 		if err != nil {
@@ -68,15 +69,16 @@ func (m *Movers) apply(ctx context.Context, tx *db.Tx, in *cutoverInput) (*Done,
 	return out, nil
 }
 
-// touched are the records with journals that have to be derived after a cutover, besides those of the plan.
+// touched are records with stale journals after a cutover, in addition to the records of its plan.
 type touched struct{ stays, transactions []id.ID }
 
-// carryOut does what a plan says. The journals of what it touches have to be derived then.
+// carryOut carries out a plan. The journals of everything it touches are stale afterwards.
 func (m *Movers) carryOut(ctx context.Context, tx *db.Tx, p *plan) (*touched, error) {
 	if err := connection.Cut(ctx, tx, p.source, p.target, p.request.CutoverAt); err != nil {
 		return nil, err
 	}
 
+	// Stays move before their listings, so that the listings left behind are empty.
 	done, err := m.moveStays(ctx, tx, p)
 	if err != nil {
 		return nil, err
@@ -89,9 +91,9 @@ func (m *Movers) carryOut(ctx context.Context, tx *db.Tx, p *plan) (*touched, er
 	return done, m.joinListings(ctx, tx, p)
 }
 
-// holdBoth keeps two connections from changing and from being read until the transaction ends, in the order of their ids:
-// the sources before the connections, as syncs do. Connections that are not there are found by the checks.
-func holdBoth(ctx context.Context, tx *db.Tx, source, target id.ID) error {
+// lockBoth locks two connections and their syncs until the transaction ends, in the order of ids: sources before
+// connections, as syncs do. It ignores missing connections, which the checks report.
+func lockBoth(ctx context.Context, tx *db.Tx, source, target id.ID) error {
 	connections := id.Distinct([]id.ID{source, target})
 
 	for _, c := range connections {
@@ -103,9 +105,10 @@ func holdBoth(ctx context.Context, tx *db.Tx, source, target id.ID) error {
 	return connection.LockAll(ctx, tx, connections)
 }
 
-// moveStays moves the reservations and lines of listings that become others, gives the reservations of the target what people
-// have done to those of the source, and has one of each pair count.
+// moveStays moves the reservations and lines of replaced listings, copies the edits of source reservations to the
+// target, and lets one reservation of each pair count.
 func (m *Movers) moveStays(ctx context.Context, tx *db.Tx, p *plan) (*touched, error) {
+	// Listings with owners or fees move in joinListings, as a merge.
 	from, to := p.moves(p.busy)
 
 	lines, err := transaction.Move(ctx, tx, from, to)
@@ -123,7 +126,8 @@ func (m *Movers) moveStays(ctx context.Context, tx *db.Tx, p *plan) (*touched, e
 		return nil, err
 	}
 
-	loosened, err := reservation.Retire(ctx, tx, p.unpaired())
+	// Retired stays without a match leave the books, and their lines are detached.
+	loosened, err := reservation.Retire(ctx, tx, p.listUnmatched())
 	if err != nil {
 		return nil, err
 	}
@@ -133,16 +137,16 @@ func (m *Movers) moveStays(ctx context.Context, tx *db.Tx, p *plan) (*touched, e
 	return done, nil
 }
 
-// joinStays keeps the pairs of a plan: it gives the reservations of the target what people have done to those of the source, has lines
-// follow, and has one of each pair count.
+// joinStays joins the pairs of a plan: it copies edits to the target reservations, relinks lines, and lets one
+// reservation of each pair count.
 func (m *Movers) joinStays(ctx context.Context, tx *db.Tx, p *plan) (*touched, error) {
-	pairs := pairsOf(p.pairs)
+	pairs := listPairs(p.pairs)
 
 	if err := m.inherit(ctx, tx, p, pairs); err != nil {
 		return nil, err
 	}
 
-	// Lines go to the reservation that counts before their own leaves the books.
+	// Lines move to the reservation that counts before the other one leaves the books.
 	old, now := p.relinks()
 
 	linked, err := transaction.Relink(ctx, tx, old, now)
@@ -158,7 +162,7 @@ func (m *Movers) joinStays(ctx context.Context, tx *db.Tx, p *plan) (*touched, e
 		return nil, err
 	}
 
-	settled, err := reservation.SettlePairs(ctx, tx, targetsOf(pairs))
+	settled, err := reservation.SettlePairs(ctx, tx, listTargets(pairs))
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +170,7 @@ func (m *Movers) joinStays(ctx context.Context, tx *db.Tx, p *plan) (*touched, e
 	return &touched{settled.Reservations, id.Distinct(slices.Concat(linked, settled.Transactions))}, nil
 }
 
-// inherit gives the reservations of the target what people have done to those of the source.
+// inherit copies what people have changed in source reservations to target reservations.
 func (m *Movers) inherit(ctx context.Context, tx *db.Tx, p *plan, pairs []reservation.Pair) error {
 	if err := reservation.Inherit(ctx, tx, pairs); err != nil {
 		return err
@@ -177,7 +181,7 @@ func (m *Movers) inherit(ctx context.Context, tx *db.Tx, p *plan, pairs []reserv
 		return err
 	}
 
-	// That a cutover has retired a stay is no word of people.
+	// A status set by an earlier cutover is no edit of a person, so copy the status before it.
 	isTyped, instead := map[id.ID]bool{}, map[id.ID]intake.Values{}
 
 	for i := range p.pairs {
@@ -187,6 +191,7 @@ func (m *Movers) inherit(ctx context.Context, tx *db.Tx, p *plan, pairs []reserv
 		}
 	}
 
+	// Stays that people have entered are edits as a whole; stays of a source only where they differ from it.
 	var brought, typed intake.Moves
 
 	for _, one := range edited {
@@ -210,7 +215,7 @@ func (m *Movers) inherit(ctx context.Context, tx *db.Tx, p *plan, pairs []reserv
 	return nil
 }
 
-// relinks returns the reservations that lose their lines, and those that get them, nil for none.
+// relinks returns the reservations that lose their lines, and for each the reservation that gets them, nil for none.
 func (p *plan) relinks() (old []id.ID, now []*id.ID) {
 	for i := range p.retired {
 		old, now = append(old, p.retired[i].ID), append(now, p.matches[p.retired[i].ID])
@@ -225,8 +230,8 @@ func (p *plan) relinks() (old []id.ID, now []*id.ID) {
 	return old, now
 }
 
-// unpaired returns the retired reservations that are not the same as one of the target.
-func (p *plan) unpaired() []id.ID {
+// listUnmatched returns the retired reservations without an equal reservation of the target.
+func (p *plan) listUnmatched() []id.ID {
 	var out []id.ID
 
 	for i := range p.retired {
@@ -238,8 +243,8 @@ func (p *plan) unpaired() []id.ID {
 	return out
 }
 
-// targetsOf returns the targets of pairs.
-func targetsOf(pairs []reservation.Pair) []id.ID {
+// listTargets returns the target reservations of pairs.
+func listTargets(pairs []reservation.Pair) []id.ID {
 	out := make([]id.ID, len(pairs))
 	for i := range pairs {
 		out[i] = pairs[i].TargetID
@@ -248,8 +253,8 @@ func targetsOf(pairs []reservation.Pair) []id.ID {
 	return out
 }
 
-// joinListings has listings of the target go into those of the source that they are: one with owners, fees and the like as a
-// merge does it, the others at once.
+// joinListings joins target listings with their source listings: listings with owners, fees and the like by a merge,
+// all others at once.
 func (m *Movers) joinListings(ctx context.Context, tx *db.Tx, p *plan) error {
 	from, to := p.moves(nil)
 
@@ -259,7 +264,7 @@ func (m *Movers) joinListings(ctx context.Context, tx *db.Tx, p *plan) error {
 		}
 
 		if err := merge.Listings(ctx, tx, from[i], to[i]); err != nil {
-			return namedHere(err)
+			return relocateIssues(err)
 		}
 	}
 
@@ -270,7 +275,7 @@ func (m *Movers) joinListings(ctx context.Context, tx *db.Tx, p *plan) error {
 		writes[i] = intake.Write{ID: &from[i], Fields: intake.Values{"status": json.RawMessage(`"inactive"`)}}
 	}
 
-	// One that something keeps active stays so: its refusal changes nothing.
+	// A listing that something keeps active stays active: the refusal of its save is ignored.
 	if _, err := m.listings.Save(ctx, tx, intake.Origin{}, writes); err != nil {
 		return err
 	}

@@ -17,13 +17,13 @@ import (
 	"stayledger/platform/money"
 )
 
-// mostCompared is the number of reservations and transactions up to which a preview tries the cutover out.
+// mostCompared is the largest number of reservations and transactions for which a preview tries the cutover out.
 const mostCompared = 5000
 
-// mostNamed is how many reservations a change of an account names.
+// mostNamed is the largest number of reservations listed for a change.
 const mostNamed = 100
 
-// JournalChange is what a cutover changes of an account in a month. Amounts are debits, credits are negative.
+// JournalChange is how a cutover changes an account in a month. Amounts are debits; credits are negative.
 type JournalChange struct {
 	AccountID        id.ID           `json:"accountId"`
 	AccountName      string          `json:"accountName"`
@@ -38,19 +38,18 @@ type JournalChange struct {
 	order string // the code of the account
 }
 
-// StayOfJournal is what a cutover changes of a reservation in an account and a month.
+// StayOfJournal is the share of a reservation in such a change.
 type StayOfJournal struct {
 	ReservationID *id.ID      `json:"reservationId" doc:"null for entries that name no reservation."`
 	Before        money.Cents `json:"before"`
 	After         money.Cents `json:"after"`
 }
 
-// errTriedOut undoes a cutover that was only tried out.
+// errTriedOut undoes the trial of a cutover.
 var errTriedOut = errors.New("a cutover was tried out")
 
-// compareBooks tries a cutover out, derives the journals of all that it touches, and returns how the books then differ,
-// with nothing changed. It returns nil for a cutover that something blocks, and for one of more than mostCompared
-// reservations and transactions.
+// compareBooks tries a cutover out, derives all affected journals, returns how the books then differ, and undoes it
+// all. It returns nil for a blocked cutover, and for more than mostCompared reservations and transactions.
 func (m *Movers) compareBooks(ctx context.Context, tx *db.Tx, p *plan) (*[]JournalChange, error) {
 	from, _ := p.moves(nil)
 	old, _ := p.relinks()
@@ -60,13 +59,14 @@ func (m *Movers) compareBooks(ctx context.Context, tx *db.Tx, p *plan) (*[]Journ
 		return nil, err
 	}
 
-	stays := p.outdated()
+	stays := p.listOutdated()
 	if p.isBlocked() || len(stays)+len(touched) > mostCompared {
 		return nil, nil //nolint:nilnil // Nothing is compared.
 	}
 
 	sources := slices.Concat(stays, touched)
 
+	// Sum the books, carry the cutover out, derive the journals, and sum again.
 	before, err := ledger.SumMonths(ctx, tx, sources)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (m *Movers) compareBooks(ctx context.Context, tx *db.Tx, p *plan) (*[]Journ
 			return err
 		}
 
-		// Transactions come first: that is the order of their locks.
+		// Transactions come first, in the order of locks.
 		for _, book := range []struct {
 			source *ledger.Source
 			ids    []id.ID
@@ -102,10 +102,14 @@ func (m *Movers) compareBooks(ctx context.Context, tx *db.Tx, p *plan) (*[]Journ
 	return listChanges(ctx, tx, before, after)
 }
 
-// listChanges returns the accounts and months with a reservation of which the sum differs, in their order.
-func listChanges(ctx context.Context, tx *db.Tx, before, after map[ledger.MonthKey]money.Cents) (*[]JournalChange, error) {
+// listChanges returns the sorted accounts and months in which the sum of some reservation differs.
+func listChanges(
+	ctx context.Context, tx *db.Tx,
+	before, after map[ledger.MonthKey]money.Cents,
+) (*[]JournalChange, error) {
 	found := map[ledger.MonthKey]*JournalChange{}
 
+	// Group the sums of all reservations by account, currency and month.
 	all := maps.Clone(before)
 	maps.Copy(all, after)
 
@@ -121,10 +125,11 @@ func listChanges(ctx context.Context, tx *db.Tx, before, after map[ledger.MonthK
 
 		c.Before, c.After = c.Before+before[k], c.After+after[k]
 		if before[k] != after[k] {
-			c.Reservations = append(c.Reservations, StayOfJournal{named(k.ReservationID), before[k], after[k]})
+			c.Reservations = append(c.Reservations, StayOfJournal{idOrNil(k.ReservationID), before[k], after[k]})
 		}
 	}
 
+	// Groups without a difference are no changes.
 	maps.DeleteFunc(found, func(_ ledger.MonthKey, c *JournalChange) bool { return c.Reservations == nil })
 
 	if err := nameAccounts(ctx, tx, found); err != nil {
@@ -133,20 +138,20 @@ func listChanges(ctx context.Context, tx *db.Tx, before, after map[ledger.MonthK
 
 	out := make([]JournalChange, 0, len(found))
 	for _, c := range found {
-		c.cut()
+		c.countAndTrim()
 		out = append(out, *c)
 	}
 
 	slices.SortFunc(out, func(a, b JournalChange) int {
-		return cmp.Or(cmp.Compare(a.order, b.order), a.AccountID.Compare(b.AccountID), cmp.Compare(a.Currency, b.Currency),
-			a.Month.First().Compare(b.Month.First()))
+		return cmp.Or(cmp.Compare(a.order, b.order), a.AccountID.Compare(b.AccountID),
+			cmp.Compare(a.Currency, b.Currency), a.Month.First().Compare(b.Month.First()))
 	})
 
 	return &out, nil
 }
 
-// cut counts the reservations of a change and keeps those with the largest differences.
-func (c *JournalChange) cut() {
+// countAndTrim counts the reservations of a change, and keeps the largest differences only.
+func (c *JournalChange) countAndTrim() {
 	for i := range c.Reservations {
 		if c.Reservations[i].ReservationID != nil {
 			c.ReservationCount++
@@ -160,10 +165,10 @@ func (c *JournalChange) cut() {
 	c.Reservations = c.Reservations[:min(len(c.Reservations), mostNamed)]
 }
 
-// size returns how far the sums are apart.
+// size returns the distance between both sums.
 func (s *StayOfJournal) size() money.Cents { return max(s.After-s.Before, s.Before-s.After) }
 
-// name returns the id of the reservation as text, empty for none.
+// name returns the id of the reservation as text, "" without one.
 func (s *StayOfJournal) name() string {
 	if s.ReservationID == nil {
 		return ""
@@ -172,8 +177,8 @@ func (s *StayOfJournal) name() string {
 	return s.ReservationID.String()
 }
 
-// named returns the id of a reservation, nil for that of none.
-func named(v id.ID) *id.ID {
+// idOrNil returns an id, nil for the zero id.
+func idOrNil(v id.ID) *id.ID {
 	if v.IsZero() {
 		return nil
 	}
@@ -181,7 +186,7 @@ func named(v id.ID) *id.ID {
 	return &v
 }
 
-// nameAccounts fills in the names of the accounts that change.
+// nameAccounts sets the names and codes of the changed accounts.
 func nameAccounts(ctx context.Context, tx *db.Tx, changes map[ledger.MonthKey]*JournalChange) error {
 	type row struct {
 		ID   id.ID

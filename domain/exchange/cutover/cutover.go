@@ -1,8 +1,8 @@
-// Package cutover moves a team from one property-management system to another: on a day, with the listings that are the same,
-// and with what people have done to the stays that both systems have.
+// Package cutover moves a team from one property-management system to another on a day, together with shared listings
+// and with the edits of stays that both systems have.
 //
-// The file plan.go finds out what a cutover would change and what keeps it from being done; stay.go which stays of the two
-// systems are the same; apply.go does it; books.go compares the books before and after.
+// The file plan.go finds out what a cutover would change and what blocks it, stay.go pairs the stays of both systems,
+// apply.go carries the plan out, and books.go compares the books before and after.
 //
 // The page docs/decisions/pms.md says what the contract leaves open and how it is answered here.
 package cutover
@@ -31,24 +31,27 @@ import (
 // Movers moves teams from one system to another.
 type Movers struct {
 	apps     connection.Apps
-	listings intake.Kind // the door of listings
-	stays    intake.Kind // the door of reservations
+	listings intake.Kind // saves listings
+	stays    intake.Kind // saves reservations
 }
 
-// Part returns the endpoints of cutovers between systems of some apps. Listings and reservations are changed through their doors.
+// Part returns the endpoints of cutovers between systems of some apps. Listings and stays are the kinds that save
+// them.
 func Part(apps connection.Apps, listings, stays intake.Kind) parts.Part {
 	return parts.Part{Endpoints: (&Movers{apps, listings, stays}).endpoints()}
 }
 
 const tag = "Connections"
 
-// What keeps a team from moving to another system.
+// The refusals of a cutover.
 var (
-	errStartMissing = apierr.New(apierr.CodeBadRequest, apierr.ReasonPmsAccountingStartMissing, "Source connection has no accounting start")
-	errStaysLocked  = apierr.New(apierr.CodeConflict, apierr.ReasonReservationLocked, "Reservations that would leave the books are locked")
+	errStartMissing = apierr.New(apierr.CodeBadRequest, apierr.ReasonPmsAccountingStartMissing,
+		"Source connection has no accounting start")
+	errStaysLocked = apierr.New(apierr.CodeConflict, apierr.ReasonReservationLocked,
+		"Reservations that would leave the books are locked")
 )
 
-// endpoints returns the routes on which a team moves from one system to another.
+// endpoints returns the routes for moving a team to another system.
 func (m *Movers) endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
@@ -65,7 +68,9 @@ func (m *Movers) endpoints() []api.Endpoint {
 		}, m.preview),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/pms-cutover/apply", ID: "applyCutover", Tag: tag, Summary: "Move to another property-management system",
-			Errors: append(apierr.List{errStartMissing, pms.ErrAmbiguous, errStaysLocked, ledger.MoveRefusals, merge.Refusals}, listing.MergeErrors...),
+			Errors: append(apierr.List{
+				errStartMissing, pms.ErrAmbiguous, errStaysLocked, ledger.MoveRefusals, merge.Refusals,
+			}, listing.MergeErrors...),
 			Doc: "Ends the accounting window of the source on a day and begins that of the target on it. Reservations of the source from that day on become " +
 				"inactive, and the lines that name them go to the same reservations of the target, with what people have done to them. Where both systems have " +
 				"a stay, the one of them counts that the day of the target says. Listings of the target that are listings of the source become " +
@@ -84,7 +89,7 @@ type Cutover struct {
 	ListingMappings    []Mapping `json:"listingMappings,omitempty" maxItems:"20000" doc:"Where it is to be otherwise than suggested, or than ambiguous."`
 }
 
-// Mapping says which listing of the source a listing of the target is.
+// Mapping binds a listing of the target to a listing of the source.
 type Mapping struct {
 	TargetListingConnectionID id.ID  `json:"targetListingConnectionId"`
 	SourceListingID           *id.ID `json:"sourceListingId" doc:"null keeps it a listing of its own."`
@@ -95,7 +100,7 @@ type compareInput struct {
 	TargetConnectionID id.ID `query:"targetConnectionId" required:"true"`
 }
 
-// compareListings answers with the listings of two systems.
+// compareListings returns the listings of both systems with their matches.
 func compareListings(ctx context.Context, tx *db.Tx, in *compareInput) (*pms.CutoverListings, error) {
 	if in.SourceConnectionID == in.TargetConnectionID {
 		return nil, apierr.BadRequest.At(apierr.IssueContradiction.InQuery("targetConnectionId"))
@@ -126,7 +131,7 @@ type ImpactedReservations struct {
 	LockedCount         int64 `json:"lockedCount" doc:"Reservations that would leave the books or change entries although a lock holds them, a pair once; 0 or the cutover is refused."`
 }
 
-// ListingContinuity counts what becomes of the listings of the target.
+// ListingContinuity counts the listings of the target by what happens to them, and what moves with them.
 type ListingContinuity struct {
 	AlreadySharedCount     int64 `json:"alreadySharedCount" doc:"They are listings of the source already."`
 	MatchedCount           int64 `json:"matchedCount" doc:"They become listings of the source."`
@@ -138,13 +143,13 @@ type ListingContinuity struct {
 	LockedCount            int64 `json:"lockedCount" doc:"Journals that would move although a statement or closed books hold them, or come under a saved statement of the listing that they go to; 0 or the cutover is refused."`
 }
 
-// Unmatched is a reservation of the source that becomes inactive without one of the target that is the same.
+// Unmatched is a reservation of the source that becomes inactive without an equal reservation of the target.
 type Unmatched struct {
 	ReservationID id.ID         `json:"reservationId"`
 	Reason        apierr.Reason `json:"reason" doc:"reservationUnmatched"`
 }
 
-// PairedStay is one reservation of a pair.
+// PairedStay is a reservation of a pair.
 type PairedStay struct {
 	ReservationID id.ID              `json:"reservationId"`
 	CheckIn       day.Day            `json:"checkIn"`
@@ -154,7 +159,7 @@ type PairedStay struct {
 	Currency      string             `json:"currency"`
 }
 
-// ReservationPair is one stay that the two systems have otherwise, or that was entered here and that the target has.
+// ReservationPair is a stay that both systems have with different data, or that was entered here and the target has.
 type ReservationPair struct {
 	ConfirmationCode *string    `json:"confirmationCode" doc:"That of the target."`
 	Source           PairedStay `json:"source" doc:"The reservation of the system that the team leaves, or one that was entered here."`
@@ -162,7 +167,7 @@ type ReservationPair struct {
 	Counts           side       `json:"counts" doc:"Which of the two is in the books after the cutover."`
 }
 
-// side is one of the two systems.
+// side is the source or the target.
 type side string
 
 const (
@@ -201,9 +206,9 @@ type Done struct {
 
 type cutoverInput struct{ Body Cutover }
 
-// preview answers with what a cutover would do.
+// preview returns what a cutover would do.
 func (m *Movers) preview(ctx context.Context, tx *db.Tx, in *cutoverInput) (*Preview, error) {
-	if err := holdBoth(ctx, tx, in.Body.SourceConnectionID, in.Body.TargetConnectionID); err != nil {
+	if err := lockBoth(ctx, tx, in.Body.SourceConnectionID, in.Body.TargetConnectionID); err != nil {
 		return nil, err
 	}
 
@@ -222,7 +227,7 @@ func (m *Movers) preview(ctx context.Context, tx *db.Tx, in *cutoverInput) (*Pre
 		return nil, err
 	}
 
-	return &Preview{Impact: *p.view(ack), JournalChanges: changes}, nil
+	return &Preview{Impact: *p.render(ack), JournalChanges: changes}, nil
 }
 
 // operation describes the operation of a cutover.
@@ -233,23 +238,24 @@ func (p *plan) operation(typ operation.Type) operation.New {
 	return operation.New{Type: typ, Primary: &target, Resources: []operation.Resource{target, source}}
 }
 
-// view returns the plan as callers see it.
-func (p *plan) view(ack *operation.Acknowledgement) *Impact {
+// render returns the plan as the API shows it.
+func (p *plan) render(ack *operation.Acknowledgement) *Impact {
 	out := &Impact{
-		Acknowledgement: *ack, ImpactedReservations: p.stays, ListingContinuity: p.listings, UnmatchedReservations: []Unmatched{},
-		ReservationPairs: append([]ReservationPair{}, p.differing...),
+		Acknowledgement: *ack, ImpactedReservations: p.stays, ListingContinuity: p.listings,
+		UnmatchedReservations: []Unmatched{}, ReservationPairs: append([]ReservationPair{}, p.differing...),
 	}
 
 	for _, r := range p.retired {
 		if p.matches[r.ID] == nil {
-			out.UnmatchedReservations = append(out.UnmatchedReservations, Unmatched{r.ID, apierr.ReasonReservationUnmatched})
+			unmatched := Unmatched{r.ID, apierr.ReasonReservationUnmatched}
+			out.UnmatchedReservations = append(out.UnmatchedReservations, unmatched)
 		}
 	}
 
 	return out
 }
 
-// blocker returns what keeps a plan from being applied, nil for nothing.
+// blocker returns why a plan cannot be applied, nil if it can.
 func (p *plan) blocker() error {
 	switch {
 	case p.listings.AmbiguousCount > 0:
@@ -261,5 +267,5 @@ func (p *plan) blocker() error {
 	return p.held.Refusal()
 }
 
-// isBlocked returns true if something keeps a plan from being applied.
+// isBlocked reports whether a plan cannot be applied.
 func (p *plan) isBlocked() bool { return p.blocker() != nil }

@@ -11,9 +11,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// Join returns how reservations that the target of a cutover brings after it are joined with those of the source, or that people have
-// entered, which are the same stays: as the cutover would have done it. Stays is the door of reservations. A lock on what leaves the
-// books or comes into them refuses it.
+// Join returns how reservations that the target brings after a cutover are joined with equal stays of the source or
+// stays entered by people, as the cutover would have done. Stays is the kind that saves reservations. A lock on a
+// stay that leaves or enters the books refuses it.
 func Join(stays intake.Kind) *intake.Join {
 	m := &Movers{stays: stays}
 
@@ -32,13 +32,14 @@ func Join(stays intake.Kind) *intake.Join {
 	}
 }
 
-// joinLate joins reservations that the target of a cutover has brought just now with those that are the same stays.
+// joinLate joins reservations just created by the target of a cutover with equal stays.
 func (m *Movers) joinLate(ctx context.Context, tx *db.Tx, from intake.Origin, created []id.ID) error {
 	target, err := connection.Get(ctx, tx, *from.ConnectionID)
 	if err != nil || target.AccountingStartAt == nil {
 		return err
 	}
 
+	// A plan of these reservations alone; the day of the cutover is the start of the accounting window.
 	p := &plan{target: target, request: &Cutover{CutoverAt: *target.AccountingStartAt}, matches: map[id.ID]*id.ID{}}
 
 	if p.arriving, err = reservation.ListNamed(ctx, tx, created); err != nil {
@@ -54,14 +55,14 @@ func (m *Movers) joinLate(ctx context.Context, tx *db.Tx, from intake.Origin, cr
 		return err
 	}
 
-	// Stays of the former system come first, then those that no system has brought.
+	// Match the stays of former systems first, then stays without a system.
 	for _, of := range append(former, nil) {
 		found, err := reservation.ListCandidates(ctx, tx, of, p.listArrivals(), ids(p.arriving))
 		if err != nil {
 			return err
 		}
 
-		p.pair(found)
+		p.addPairs(found)
 	}
 
 	if p.settlePairs(); len(p.pairs) == 0 {
@@ -77,7 +78,7 @@ func (m *Movers) joinLate(ctx context.Context, tx *db.Tx, from intake.Origin, cr
 	return m.finishLate(ctx, tx, p)
 }
 
-// finishLate joins the pairs of a plan and derives their journals at once.
+// finishLate joins the pairs of a plan and derives their journals at once: there is no operation to wait for.
 func (m *Movers) finishLate(ctx context.Context, tx *db.Tx, p *plan) error {
 	done, err := m.joinStays(ctx, tx, p)
 	if err != nil {
@@ -88,5 +89,5 @@ func (m *Movers) finishLate(ctx context.Context, tx *db.Tx, p *plan) error {
 		return fmt.Errorf("derive the reservations of pairs: %w", err)
 	}
 
-	return reservation.StartRelink(ctx, tx, targetsOf(pairsOf(p.pairs)), done.transactions)
+	return reservation.StartRelink(ctx, tx, listTargets(listPairs(p.pairs)), done.transactions)
 }

@@ -10,23 +10,23 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// mostTried is the number of stays with held entries up to which a plan derives what other dates would change of them.
+// mostTried is the largest number of stays with held entries for which a plan derives the effect of new dates.
 const mostTried = 200
 
-// isMoved returns true for a stay that gets other dates.
+// isMoved reports whether a stay gets other dates.
 func isMoved(s *reservation.Stay, to *reservation.Dates) bool {
 	equal := ptr.Equal(s.BookedAt, to.BookedAt) && ptr.Equal(s.GeneralLedgerPostingAt, to.GeneralLedgerPostingAt)
 	return !equal || s.CheckIn != to.CheckIn || s.CheckOut != to.CheckOut
 }
 
-// lookout collects the stays that locks concern, a pair once.
+// lookout collects stays under locks, each pair once.
 type lookout struct {
 	stays  []id.ID
 	listed map[id.ID]bool
-	twin   map[id.ID]id.ID // of targets, those of the source
+	twin   map[id.ID]id.ID // source stays by target stay
 }
 
-// add adds a stay.
+// add adds a stay, under the id of the source if it belongs to a pair.
 func (l *lookout) add(stay id.ID) {
 	if source, is := l.twin[stay]; is {
 		stay = source
@@ -38,7 +38,7 @@ func (l *lookout) add(stay id.ID) {
 	}
 }
 
-// arrival is where and when a stay comes into the books.
+// arrival is the listing and date at which a stay enters the books.
 type arrival struct {
 	ledger.Dated
 
@@ -46,8 +46,8 @@ type arrival struct {
 	rehomed bool
 }
 
-// countLocked finds the reservations that statements or closed books keep from leaving the books, from coming to other listings, and
-// from coming to other dates where that changes an entry.
+// countLocked finds reservations that a statement or closed books keep from leaving the books, from moving to another
+// listing, or from changing dates where this changes an entry.
 func (p *plan) countLocked(ctx context.Context, tx *db.Tx) error {
 	found := &lookout{listed: map[id.ID]bool{}, twin: map[id.ID]id.ID{}}
 	for i := range p.pairs {
@@ -56,6 +56,7 @@ func (p *plan) countLocked(ctx context.Context, tx *db.Tx) error {
 
 	leaving, coming := p.listMoves()
 
+	// Entries under a lock cannot leave the books …
 	held, err := ledger.ListHeld(ctx, tx, leaving)
 	if err != nil {
 		return err
@@ -65,6 +66,7 @@ func (p *plan) countLocked(ctx context.Context, tx *db.Tx) error {
 		found.add(v)
 	}
 
+	// … no entry can come under a lock …
 	dated := make([]ledger.Dated, len(coming))
 	for i := range coming {
 		dated[i] = coming[i].Dated
@@ -84,6 +86,7 @@ func (p *plan) countLocked(ctx context.Context, tx *db.Tx) error {
 		}
 	}
 
+	// … and stays in the books cannot change locked entries.
 	if err := p.tryDates(ctx, tx, found); err != nil {
 		return err
 	}
@@ -93,16 +96,16 @@ func (p *plan) countLocked(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// listMoves returns the stays that leave the books, and those of the target that come into them.
+// listMoves returns the stays that leave the books, and the target stays that enter them.
 func (p *plan) listMoves() (leaving []id.ID, coming []arrival) {
 	leaving = ids(p.retired)
-	paired, listing := map[id.ID]*pair{}, p.joined()
+	paired, listing := map[id.ID]*pair{}, p.mapMoves()
 
 	for i := range p.pairs {
 		paired[p.pairs[i].target.ID] = &p.pairs[i]
 	}
 
-	// comes adds a stay that comes to a date on a listing.
+	// comes adds a stay that enters the books on a date and listing.
 	comes := func(s *reservation.Stay, d *reservation.Dates) {
 		in, moves := listing[s.ListingID]
 		if !moves {
@@ -110,7 +113,8 @@ func (p *plan) listMoves() (leaving []id.ID, coming []arrival) {
 		}
 
 		if s.Status == reservation.Booked && (moves || !s.IsPosted || isMoved(s, d)) {
-			coming = append(coming, arrival{ledger.Dated{ListingID: in, Currency: s.Currency, At: p.recognition.FirstDate(d)}, s.ID, moves})
+			dated := ledger.Dated{ListingID: in, Currency: s.Currency, At: p.recognition.FirstDate(d)}
+			coming = append(coming, arrival{dated, s.ID, moves})
 		}
 	}
 
@@ -123,15 +127,15 @@ func (p *plan) listMoves() (leaving []id.ID, coming []arrival) {
 		case one == nil && p.isAfter(&t.Dates):
 			comes(t, &t.Dates)
 		default:
-			leaving = append(leaving, t.ID) // before the window of the target, which has had none
+			leaving = append(leaving, t.ID) // it is before the accounting window of the target
 		}
 	}
 
 	return leaving, coming
 }
 
-// tryDates adds the stays of the source that count with other dates than now, or come back, where that would change what is held: of
-// those under a lock now or then their journals are derived to see.
+// tryDates adds source stays that go on to count with other dates, or come back, if this would change a locked entry.
+// It derives the journals of stays under a lock now or then to find out.
 func (p *plan) tryDates(ctx context.Context, tx *db.Tx, found *lookout) error {
 	var (
 		moved    []*pair
@@ -144,7 +148,9 @@ func (p *plan) tryDates(ctx context.Context, tx *db.Tx, found *lookout) error {
 		one := &p.pairs[i]
 		if s := one.source; one.counts == sourceSide && (isMoved(s, &one.dates) || s.Status == reservation.Inactive) {
 			moved, sources = append(moved, one), append(sources, s.ID)
-			dated = append(dated, ledger.Dated{ListingID: s.ListingID, Currency: s.Currency, At: p.recognition.FirstDate(&one.dates)})
+			dated = append(dated, ledger.Dated{
+				ListingID: s.ListingID, Currency: s.Currency, At: p.recognition.FirstDate(&one.dates),
+			})
 		}
 	}
 
@@ -158,6 +164,7 @@ func (p *plan) tryDates(ctx context.Context, tx *db.Tx, found *lookout) error {
 		return err
 	}
 
+	// Only stays near a lock need a trial.
 	isHeld := map[id.ID]bool{}
 	for _, v := range held {
 		isHeld[v] = true
@@ -170,6 +177,7 @@ func (p *plan) tryDates(ctx context.Context, tx *db.Tx, found *lookout) error {
 	}
 
 	for i, one := range doubtful {
+		// Too many to try: refuse rather than change a locked entry.
 		isLocked := i >= mostTried
 
 		if !isLocked {

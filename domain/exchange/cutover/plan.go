@@ -17,39 +17,40 @@ import (
 	"stayledger/platform/id"
 )
 
-// joining is a listing of the target that becomes one of the source.
+// joining is a target listing that becomes a source listing.
 type joining struct {
 	ref  id.ID
-	from *id.ID // the listing here that it is now, nil for none
+	from *id.ID // its present listing here, nil for none
 	to   id.ID
 }
 
-// plan holds all that a cutover does.
+// plan has everything that a cutover does.
 type plan struct {
 	source, target *connection.Connection
 	request        *Cutover
 	joinings       []joining
-	separate       []id.ID // listings of the target that are no listing here yet, and become new ones
-	busy           []id.ID // listings that become others, of those with owners, fees and the like
+	separate       []id.ID // target listings that are not bound yet and become new listings
+	busy           []id.ID // replaced listings with owners, fees and the like
 
 	recognition *reservation.Recognition
 
 	pairs []pair
-	// retired are the reservations of the source that leave the books or have left them before, from the day on; matches are
-	// those of the target that are the same.
+	// retired are source reservations from the day on which leave the books or have left them before; matches are the
+	// equal target reservations.
 	retired  []reservation.Stay
 	matches  map[id.ID]*id.ID
-	arriving []reservation.Stay // all of the target
-	moved    []id.ID            // those on listings that become others, of whatever origin
+	arriving []reservation.Stay // all target reservations
+	moved    []id.ID            // reservations on replaced listings, of any origin
 
 	stays     ImpactedReservations
 	listings  ListingContinuity
 	locked    []id.ID     // reservations that must not change
-	held      ledger.Held // what would move although it must not
+	held      ledger.Held // locked journals that would move
 	differing []ReservationPair
 }
 
-// plan finds out what a cutover does, and checks that it can be done (CUT-50..CUT-58). Blockers are part of the plan.
+// plan finds out what a cutover does, and checks that it is possible (CUT-50..CUT-58). What blocks it is part of the
+// plan.
 func (m *Movers) plan(ctx context.Context, tx *db.Tx, c *Cutover) (*plan, error) {
 	p := &plan{request: c, matches: map[id.ID]*id.ID{}}
 
@@ -62,7 +63,7 @@ func (m *Movers) plan(ctx context.Context, tx *db.Tx, c *Cutover) (*plan, error)
 		return nil, err
 	}
 
-	if err := p.decide(found); err != nil {
+	if err := p.decideListings(found); err != nil {
 		return nil, err
 	}
 
@@ -74,10 +75,10 @@ func (m *Movers) plan(ctx context.Context, tx *db.Tx, c *Cutover) (*plan, error)
 		return nil, err
 	}
 
-	return p, p.count(ctx, tx)
+	return p, p.countChanges(ctx, tx)
 }
 
-// checkConnections loads the connections of a cutover. It fails with an issue for each cause why nothing can be moved
+// checkConnections loads the connections of a cutover. It fails with an issue for each reason why nothing can move
 // between them on the day.
 func (m *Movers) checkConnections(ctx context.Context, tx *db.Tx, p *plan) error {
 	c := p.request
@@ -92,7 +93,10 @@ func (m *Movers) checkConnections(ctx context.Context, tx *db.Tx, p *plan) error
 		id   id.ID
 		at   string
 		into **connection.Connection
-	}{{c.SourceConnectionID, "sourceConnectionId", &p.source}, {c.TargetConnectionID, "targetConnectionId", &p.target}} {
+	}{
+		{c.SourceConnectionID, "sourceConnectionId", &p.source},
+		{c.TargetConnectionID, "targetConnectionId", &p.target},
+	} {
 		found, err := connection.Get(ctx, tx, of.id)
 
 		switch {
@@ -113,6 +117,7 @@ func (m *Movers) checkConnections(ctx context.Context, tx *db.Tx, p *plan) error
 		return apierr.BadRequest.At(issues...)
 	}
 
+	// A target with an accounting window is in the books already.
 	if p.target.AccountingStartAt != nil || p.target.AccountingEndAt != nil {
 		issues = append(issues, apierr.IssueContradiction.InBody("targetConnectionId"))
 	}
@@ -132,11 +137,11 @@ func (m *Movers) checkConnections(ctx context.Context, tx *db.Tx, p *plan) error
 	return nil
 }
 
-// checkDay returns what is wrong with the day of a cutover.
+// checkDay returns the issues of the day of a cutover.
 func (m *Movers) checkDay(ctx context.Context, tx *db.Tx, p *plan) (issues []apierr.Issue, err error) {
 	at := p.request.CutoverAt
 
-	// A window that has ended is not made longer.
+	// The day must be inside the window of the source: an ended window is not extended.
 	start, end := p.source.AccountingStartAt, p.source.AccountingEndAt
 	if start != nil && !start.Before(at) || end != nil && end.Before(at) {
 		issues = append(issues, apierr.IssueDateOrder.InBody("cutoverAt"))
@@ -151,6 +156,7 @@ func (m *Movers) checkDay(ctx context.Context, tx *db.Tx, p *plan) (issues []api
 		issues = append(issues, apierr.IssueRange.InBody("cutoverAt"))
 	}
 
+	// Two systems in the books at once would count stays twice.
 	others, err := m.apps.ListWindows(ctx, tx, at, p.source.ID, p.target.ID)
 	if len(others) > 0 {
 		issues = append(issues, apierr.IssueContradiction.InBody("cutoverAt"))
@@ -159,9 +165,9 @@ func (m *Movers) checkDay(ctx context.Context, tx *db.Tx, p *plan) (issues []api
 	return issues, err
 }
 
-// decide finds out which listings of the target become which of the source: what the request says, and else what is
-// suggested. It fails with an issue for each mapping that cannot be.
-func (p *plan) decide(found *pms.CutoverListings) error {
+// decideListings decides which source listing each target listing becomes: as requested, else as suggested. It fails
+// with an issue for each impossible mapping.
+func (p *plan) decideListings(found *pms.CutoverListings) error {
 	isSource, known := map[id.ID]bool{}, map[id.ID]*pms.CutoverTarget{}
 	for i := range found.SourceListings {
 		isSource[found.SourceListings[i].ID] = true
@@ -171,6 +177,7 @@ func (p *plan) decide(found *pms.CutoverListings) error {
 		known[found.TargetListings[i].TargetListingConnectionID] = &found.TargetListings[i]
 	}
 
+	// First check the requested mappings.
 	var issues []apierr.Issue
 
 	given, taken := map[id.ID]*id.ID{}, map[id.ID]bool{}
@@ -186,7 +193,8 @@ func (p *plan) decide(found *pms.CutoverListings) error {
 			issues = append(issues, apierr.IssueUnique.InBody("listingMappings", i, "targetListingConnectionId"))
 		case m.SourceListingID != nil && !isSource[*m.SourceListingID]:
 			issues = append(issues, apierr.IssueNotFound.InBody("listingMappings", i, "sourceListingId"))
-		case m.SourceListingID != nil && taken[*m.SourceListingID], m.SourceListingID == nil && target.Status == pms.AlreadyShared:
+		case m.SourceListingID != nil && taken[*m.SourceListingID],
+			m.SourceListingID == nil && target.Status == pms.AlreadyShared:
 			issues = append(issues, apierr.IssueContradiction.InBody("listingMappings", i, "sourceListingId"))
 		}
 
@@ -199,6 +207,7 @@ func (p *plan) decide(found *pms.CutoverListings) error {
 		return apierr.BadRequest.At(issues...)
 	}
 
+	// Then decide about all target listings; a suggestion that the request has given away does not count.
 	for i := range found.TargetListings {
 		t := &found.TargetListings[i]
 		to, says := given[t.TargetListingConnectionID]
@@ -207,14 +216,14 @@ func (p *plan) decide(found *pms.CutoverListings) error {
 			to = &suggested.ID
 		}
 
-		p.sort(t, to, says)
+		p.addTarget(t, to, says)
 	}
 
 	return nil
 }
 
-// sort notes what becomes of a listing of the target. A status that the request has decided does not count any more.
-func (p *plan) sort(t *pms.CutoverTarget, to *id.ID, says bool) {
+// addTarget adds a target listing to the plan. If the request decides about it, its status no longer matters.
+func (p *plan) addTarget(t *pms.CutoverTarget, to *id.ID, says bool) {
 	switch {
 	case t.Status == pms.AlreadyShared && (to == nil || *to == *t.ListingID):
 		p.listings.AlreadySharedCount++
@@ -232,7 +241,8 @@ func (p *plan) sort(t *pms.CutoverTarget, to *id.ID, says bool) {
 	}
 }
 
-// checkListings fails with an issue for listings in different currencies, and as a merge does for owners and fees that differ.
+// checkListings fails with an issue for joined listings in different currencies, and like a merge for owners and fees
+// that differ.
 func (p *plan) checkListings(ctx context.Context, tx *db.Tx) error {
 	from, to := p.moves(nil)
 
@@ -258,15 +268,15 @@ func (p *plan) checkListings(ctx context.Context, tx *db.Tx) error {
 		}
 
 		if err := merge.CheckListings(ctx, tx, from[i], to[i]); err != nil {
-			return namedHere(err)
+			return relocateIssues(err)
 		}
 	}
 
 	return nil
 }
 
-// namedHere returns the refusal of a merge with its issues where a cutover names listings.
-func namedHere(err error) error {
+// relocateIssues returns the refusal of a merge with its issue at the field where a cutover names listings.
+func relocateIssues(err error) error {
 	if errors.Is(err, apierr.BadRequest) && len(apierr.From(err).Issues()) > 0 {
 		return apierr.BadRequest.At(apierr.IssueContradiction.InBody("listingMappings"))
 	}
@@ -274,7 +284,7 @@ func namedHere(err error) error {
 	return err
 }
 
-// moves returns the listings that become others, except some.
+// moves returns the replaced listings and their replacements, with some exceptions.
 func (p *plan) moves(except []id.ID) (from, to []id.ID) {
 	from, to = []id.ID{}, []id.ID{}
 
@@ -287,8 +297,8 @@ func (p *plan) moves(except []id.ID) (from, to []id.ID) {
 	return from, to
 }
 
-// count counts what a plan changes and what must not change (CUT-09..CUT-11, CUT-35, CUT-38).
-func (p *plan) count(ctx context.Context, tx *db.Tx) error {
+// countChanges counts what a plan changes and what locks forbid (CUT-09..CUT-11, CUT-35, CUT-38).
+func (p *plan) countChanges(ctx context.Context, tx *db.Tx) error {
 	from, to := p.moves(nil)
 
 	var err error
@@ -299,7 +309,7 @@ func (p *plan) count(ctx context.Context, tx *db.Tx) error {
 		return fmt.Errorf("find reservations to move: %w", err)
 	}
 
-	p.stays.JournalRefreshCount = int64(len(p.outdated()))
+	p.stays.JournalRefreshCount = int64(len(p.listOutdated()))
 
 	lines, err := transaction.CountLines(ctx, tx, from)
 	if err != nil {
@@ -311,8 +321,10 @@ func (p *plan) count(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
-	p.listings.TargetReservationCount, p.listings.PaymentLineCount, p.listings.TransactionLineCount = int64(len(p.moved)), lines.Payments, lines.Others
+	p.listings.TargetReservationCount = int64(len(p.moved))
+	p.listings.PaymentLineCount, p.listings.TransactionLineCount = lines.Payments, lines.Others
 
+	// A lock may hold these journals where they are, or forbid them where they go.
 	if p.held, err = ledger.CountHeld(ctx, tx, slices.Concat(p.moved, touched), from); err != nil {
 		return err
 	}
@@ -330,8 +342,8 @@ func (p *plan) count(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// outdated returns the reservations with journals that differ after the cutover, each once.
-func (p *plan) outdated() []id.ID {
+// listOutdated returns, each once, the reservations with other journals after the cutover.
+func (p *plan) listOutdated() []id.ID {
 	out := slices.Concat(ids(p.retired), ids(p.arriving), p.moved)
 	for i := range p.pairs {
 		out = append(out, p.pairs[i].source.ID)
@@ -350,7 +362,7 @@ func ids(stays []reservation.Stay) []id.ID {
 	return out
 }
 
-// bindings returns which listings here those of the target are from now on.
+// bindings returns the bindings of target listings after the cutover.
 func (p *plan) bindings() *pms.Bindings {
 	out := &pms.Bindings{Refs: []id.ID{}, Listings: []*id.ID{}}
 

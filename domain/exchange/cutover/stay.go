@@ -9,17 +9,18 @@ import (
 	"stayledger/platform/id"
 )
 
-// pair is one stay that both systems have.
+// pair is a stay that both systems have.
 type pair struct {
 	source, target *reservation.Stay
-	// dates are those that both have after the cutover: of the target's, unless people have moved the source's.
+	// dates are the dates after the cutover: the dates of the target, except days that people have moved at the
+	// source.
 	dates reservation.Dates
-	// counts says which of the two is in the books then.
+	// counts says which reservation is in the books then.
 	counts side
 }
 
-// pairsOf returns pairs as reservations know them.
-func pairsOf(pairs []pair) []reservation.Pair {
+// listPairs returns the ids of pairs.
+func listPairs(pairs []pair) []reservation.Pair {
 	out := make([]reservation.Pair, len(pairs))
 	for i := range pairs {
 		out[i] = reservation.Pair{SourceID: pairs[i].source.ID, TargetID: pairs[i].target.ID}
@@ -28,39 +29,38 @@ func pairsOf(pairs []pair) []reservation.Pair {
 	return out
 }
 
-// loadStays loads the stays of both systems, pairs those that are the same, and decides which are in the books afterwards
-// (CUT-13, CUT-42): a stay of one system alone by its own accounting date, one that both have by the dates of the target.
+// loadStays loads the stays of both systems, pairs equal stays, and decides which are in the books afterwards
+// (CUT-13, CUT-42): a stay of one system by its own accounting date, a pair by the dates of the target.
 func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
-	source, err := reservation.ListStays(ctx, tx, p.source.ID)
+	var source, target []reservation.Stay
+
+	err := tx.Together(ctx,
+		db.LoadBy(&source, reservation.ListStays, p.source.ID),
+		db.LoadBy(&target, reservation.ListStays, p.target.ID),
+		db.Load(&p.recognition, reservation.LoadRecognition),
+	)
 	if err != nil {
 		return err
 	}
 
-	target, err := reservation.ListStays(ctx, tx, p.target.ID)
-	if err != nil {
-		return err
-	}
-
-	if p.recognition, err = reservation.LoadRecognition(ctx, tx); err != nil {
-		return err
-	}
-
+	// Inactive stays of the target never enter the books.
 	for i := range target {
 		if target[i].Status != reservation.Inactive {
 			p.arriving = append(p.arriving, target[i])
 		}
 	}
 
-	p.pair(source)
+	p.addPairs(source)
 
-	// What no system has brought is compared with what those of the source have left.
+	// Stays that people have entered are matched with the target stays that are left.
 	typed, err := reservation.ListCandidates(ctx, tx, nil, p.listArrivals(), ids(p.arriving))
 	if err != nil {
 		return err
 	}
 
-	p.pair(typed)
+	p.addPairs(typed)
 
+	// Decide which of each pair counts, and look pairs up by both sides.
 	paired := map[id.ID]*pair{}
 
 	p.settlePairs()
@@ -70,6 +70,7 @@ func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
 		paired[one.source.ID], paired[one.target.ID] = one, one
 	}
 
+	// From the day on, source stays leave the books, unless they count for their pair.
 	former := slices.Concat(source, typed)
 	for i := range former {
 		s := &former[i]
@@ -83,6 +84,7 @@ func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
 		}
 	}
 
+	// The counts of the preview.
 	for i := range p.retired {
 		if p.retired[i].Status != reservation.Inactive {
 			p.stays.SourceCount++
@@ -99,9 +101,9 @@ func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
 	return p.describePairs(ctx, tx)
 }
 
-// listArrivals returns the listings that the stays of the target are on, before the cutover and after it.
+// listArrivals returns the listings of target stays, before and after the cutover.
 func (p *plan) listArrivals() []id.ID {
-	out, listing := []id.ID{}, p.joined()
+	out, listing := []id.ID{}, p.mapMoves()
 
 	for i := range p.arriving {
 		in := p.arriving[i].ListingID
@@ -113,13 +115,13 @@ func (p *plan) listArrivals() []id.ID {
 	return id.Distinct(out)
 }
 
-// isAfter returns true for dates that are accounted for on the day of the cutover or later.
+// isAfter reports whether these dates are accounted for on the day of the cutover or later.
 func (p *plan) isAfter(d *reservation.Dates) bool {
 	return !p.recognition.AccountingDate(d).Before(p.request.CutoverAt)
 }
 
-// joined returns the listings that become others, with those.
-func (p *plan) joined() map[id.ID]id.ID {
+// mapMoves returns the replacement of each replaced listing.
+func (p *plan) mapMoves() map[id.ID]id.ID {
 	out := map[id.ID]id.ID{}
 
 	from, to := p.moves(nil)
@@ -130,7 +132,7 @@ func (p *plan) joined() map[id.ID]id.ID {
 	return out
 }
 
-// settlePairs decides which of each pair counts, and leaves out those that people have put away.
+// settlePairs decides which reservation of each pair counts, and drops pairs that people have set inactive.
 func (p *plan) settlePairs() {
 	for i := range p.pairs {
 		p.pairs[i].settle(p.isAfter)
@@ -139,7 +141,7 @@ func (p *plan) settlePairs() {
 	p.pairs = slices.DeleteFunc(p.pairs, pair.isPutAway)
 }
 
-// settle sets the dates of a pair and which of the two counts.
+// settle sets the dates of a pair, and which reservation counts.
 func (p *pair) settle(isAfter func(*reservation.Dates) bool) {
 	s, t := &p.source.Dates, &p.target.Dates
 	p.dates = *t
@@ -161,26 +163,29 @@ func (p *pair) settle(isAfter func(*reservation.Dates) bool) {
 	}
 }
 
-// isPutAway returns true for a pair of which the source would count although a person has made it inactive.
+// isPutAway reports whether the source would count although a person has set it inactive.
 func (p pair) isPutAway() bool {
-	return p.counts == sourceSide && p.source.Status == reservation.Inactive && !p.source.IsGone && p.source.RetiredStatus == nil
+	// The source system or an earlier cutover may have set it inactive instead.
+	isByPerson := !p.source.IsGone && p.source.RetiredStatus == nil
+
+	return p.counts == sourceSide && p.source.Status == reservation.Inactive && isByPerson
 }
 
-// pair adds the stays of the source, or those that no system has brought, that are one with stays of the target, of those that are not taken yet.
-func (p *plan) pair(source []reservation.Stay) {
+// addPairs pairs these stays with the equal target stays that are not paired yet.
+func (p *plan) addPairs(source []reservation.Stay) {
 	taken := map[id.ID]bool{}
 	for i := range p.pairs {
 		taken[p.pairs[i].target.ID] = true
 	}
 
 	isTaken := func(t *reservation.Stay) bool { return taken[t.ID] }
-	for _, one := range reservation.Alike(point(source), slices.DeleteFunc(point(p.arriving), isTaken), p.joined()) {
+	for _, one := range reservation.Alike(pointers(source), slices.DeleteFunc(pointers(p.arriving), isTaken), p.mapMoves()) {
 		p.pairs = append(p.pairs, pair{source: one.Source, target: one.Target})
 	}
 }
 
-// point returns pointers to stays.
-func point(stays []reservation.Stay) []*reservation.Stay {
+// pointers returns pointers to stays.
+func pointers(stays []reservation.Stay) []*reservation.Stay {
 	out := make([]*reservation.Stay, len(stays))
 	for i := range stays {
 		out[i] = &stays[i]
@@ -189,7 +194,8 @@ func point(stays []reservation.Stay) []*reservation.Stay {
 	return out
 }
 
-// describePairs sets the pairs in which the two differ, and those that people have entered, as callers see them.
+// describePairs sets, as the API shows them, the pairs with different data and the pairs with stays that people have
+// entered.
 func (p *plan) describePairs(ctx context.Context, tx *db.Tx) error {
 	var both []id.ID
 	for i := range p.pairs {
@@ -207,17 +213,22 @@ func (p *plan) describePairs(ctx context.Context, tx *db.Tx) error {
 
 	for i := range p.pairs {
 		one := &p.pairs[i]
-		isDatedElse := p.recognition.AccountingDate(&one.source.Dates) != p.recognition.AccountingDate(&one.target.Dates)
+		dateAtSource := p.recognition.AccountingDate(&one.source.Dates)
+		isDatedElse := dateAtSource != p.recognition.AccountingDate(&one.target.Dates)
 
-		if one.source.IsTyped || one.differs() || isDatedElse || totals[one.source.ID] != totals[one.target.ID] {
-			p.differing = append(p.differing, ReservationPair{one.target.ConfirmationCode, view(one.source), view(one.target), one.counts})
+		if one.source.IsTyped || one.hasOtherDays() || isDatedElse || totals[one.source.ID] != totals[one.target.ID] {
+			p.differing = append(p.differing, ReservationPair{
+				one.target.ConfirmationCode, view(one.source), view(one.target), one.counts,
+			})
 		}
 	}
 
 	return nil
 }
 
-// differs returns true for a pair with other days or statuses.
-func (p *pair) differs() bool {
-	return p.source.CheckIn != p.target.CheckIn || p.source.CheckOut != p.target.CheckOut || p.source.Status != p.target.Status
+// hasOtherDays reports whether the days or statuses of a pair differ.
+func (p *pair) hasOtherDays() bool {
+	s, t := p.source, p.target
+
+	return s.CheckIn != t.CheckIn || s.CheckOut != t.CheckOut || s.Status != t.Status
 }

@@ -37,7 +37,7 @@ type Params struct {
 	EndAt   *day.Day `json:"endAt,omitempty"`
 }
 
-// check fails for parameters that a flow lacks, and for those that it does not have.
+// check fails for missing parameters, and for parameters that the flow does not have.
 func (p *Params) check(f *Flow) error {
 	if p == nil {
 		p = &Params{}
@@ -70,6 +70,7 @@ func (p *Params) check(f *Flow) error {
 
 // run starts the work of a flow, and an operation that waits for it.
 func run(ctx context.Context, tx *db.Tx, in *runInput) (*operation.Acknowledgement, error) {
+	// The flow must exist, and the system of the connection must support it.
 	f := find(in.ID)
 	if f == nil {
 		return nil, apierr.NotFound
@@ -90,6 +91,8 @@ func run(ctx context.Context, tx *db.Tx, in *runInput) (*operation.Acknowledgeme
 
 	var args runArgs
 
+	// Only reading a window has an operation to wait for: the other flows are done at once or leave their work to
+	// jobs.
 	switch f.ID {
 	case connection.ResyncWindow:
 		ack, err := pms.ReadWindow(ctx, tx, c.ID, *in.Body.Params.StartAt, *in.Body.Params.EndAt)
@@ -101,7 +104,7 @@ func run(ctx context.Context, tx *db.Tx, in *runInput) (*operation.Acknowledgeme
 	case connection.RematchDeposits:
 		err = matchAgain(ctx, tx)
 	case connection.RebuildOccupancy:
-		err = calendar.TellAgain(ctx, tx, c.ID)
+		err = calendar.NotifyAgain(ctx, tx, c.ID)
 	}
 
 	if err != nil {
@@ -117,11 +120,11 @@ func run(ctx context.Context, tx *db.Tx, in *runInput) (*operation.Acknowledgeme
 	})
 }
 
-// openTogether is how many open bank records are read together.
+// openTogether is how many open bank records are loaded at once.
 const openTogether = 5000
 
-// matchAgain has the active bank rules look at the open bank records with money that came in. It fails with
-// apierr.MissingScope when a rule would book and the caller may not write transactions.
+// matchAgain offers all open bank records with incoming money to the active bank rules. It fails with
+// apierr.MissingScope if a rule would book and the caller may not write transactions.
 func matchAgain(ctx context.Context, tx *db.Tx) error {
 	var (
 		last     id.ID
@@ -146,22 +149,22 @@ func matchAgain(ctx context.Context, tx *db.Tx) error {
 	return rule.Offer(ctx, tx, incoming)
 }
 
-// runKind is the kind of the job that waits for the work of a flow.
+// runKind names the jobs that wait for the work of a flow.
 var runKind = job.NewKind("flow.run")
 
-// awaitPause is how long a job waits before it looks again.
+// awaitPause is the time until such a job looks again.
 const awaitPause = 2 * time.Second
 
 type runArgs struct {
-	// Awaits is the operation that does the work; nil for work that is done.
+	// Awaits is the operation to wait for; nil if the work is done.
 	Awaits *id.ID `json:"awaits,omitempty"`
 }
 
-// errFailed is the cause of a run that has failed.
+// errFailed is the cause of a failed run.
 var errFailed = errors.New("the operation that a flow has started has failed")
 
-// await settles a run when its work has ended, as that has ended.
-func await(ctx context.Context, d *db.DB, j job.Job) error {
+// awaitWork ends a run like the operation it waits for, or looks again after a pause.
+func awaitWork(ctx context.Context, d *db.DB, j job.Job) error {
 	var args runArgs
 	if err := json.Unmarshal(j.Args, &args); err != nil {
 		return job.Permanent(fmt.Errorf("decode task arguments: %w", err))
@@ -177,7 +180,7 @@ func await(ctx context.Context, d *db.DB, j job.Job) error {
 				return fmt.Errorf("read the operation of a flow: %w", err)
 			}
 
-			// One that is not kept any more has ended long ago.
+			// Operations are purged some time after they have ended.
 			if found != nil {
 				status = *found
 			}
@@ -192,6 +195,7 @@ func await(ctx context.Context, d *db.DB, j job.Job) error {
 		case operation.Queued, operation.Running:
 		}
 
+		// The work goes on: a new job looks again, so that no worker is blocked meanwhile.
 		next := job.New{Kind: runKind, Args: args, OperationID: j.OperationID, DueAt: tx.Now.Add(awaitPause)}
 		if err := job.Insert(ctx, tx, next); err != nil {
 			return err

@@ -1,9 +1,9 @@
-// Package merge brings two records of one kind together that are the same in the world: a contact goes into another
-// contact, a listing into another listing. All that names the first names the second afterwards, and the first is inactive.
+// Package merge joins two equal records: a contact goes into another contact, a listing into another listing. Records
+// that name the first name the second afterwards, and the first is inactive.
 //
-// A merge is planned first: a dry run says how many records of each kind move and which of them must not, with a hash of
-// all that decides about it. The merge itself asks for that hash, so that it does what somebody has seen, or nothing.
-// Tables are written by their nouns; this package knows in which order, and which columns there are.
+// A merge is planned first: a dry run says how many records of each kind move and which of them must not, with a hash
+// of everything that decides about it. The merge requires that hash, so that it does what a person has seen, or
+// nothing. Nouns write their own tables; this package knows the order, and all columns that name a record.
 //
 // The page docs/decisions/merge.md says what the contract leaves open and how it is answered here.
 package merge
@@ -26,16 +26,18 @@ import (
 	"stayledger/platform/parts"
 )
 
-// What keeps a merge from being done.
+// The refusals of a merge.
 var (
-	errDryRunRequired = apierr.New(apierr.CodeConflict, apierr.ReasonMergeDryRunRequired, "Run the merge as a dry run first")
-	errPlanChanged    = apierr.New(apierr.CodeConflict, apierr.ReasonMergePlanChanged, "Merge plan changed since the dry run")
+	errDryRunRequired = apierr.New(apierr.CodeConflict, apierr.ReasonMergeDryRunRequired,
+		"Run the merge as a dry run first")
+	errPlanChanged = apierr.New(apierr.CodeConflict, apierr.ReasonMergePlanChanged,
+		"Merge plan changed since the dry run")
 )
 
 // Part returns the endpoints of merges.
 func Part() parts.Part { return parts.Part{Endpoints: endpoints()} }
 
-// endpoints returns the routes of merges. They run alone in a team.
+// endpoints returns the routes of merges, which run alone in a team.
 func endpoints() []api.Endpoint {
 	const how = " A dry run (dryRun=true) returns the plan, what blocks it and its planHash, which the merge needs: 409 mergeDryRunRequired" +
 		" without it, mergePlanChanged when anything of the plan has changed since. Nothing that a statement or closed books hold moves: 409" +
@@ -43,14 +45,18 @@ func endpoints() []api.Endpoint {
 
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/contacts/{id}/merge", ID: "mergeContact", Tag: "Contacts", Summary: "Merge a contact into another",
-			Errors: append(append(apierr.List{}, refusals...), listing.MergeErrors...),
-			Doc:    "All that names the contact names the other one then, and the contact is inactive." + how + ", and for one of the other type.",
-			Scopes: []string{"contacts:write"}, DryRun: true, Exclusive: true,
+			Method: http.MethodPost, Path: "/contacts/{id}/merge", ID: "mergeContact", Tag: "Contacts",
+			Summary: "Merge a contact into another",
+			Errors:  append(append(apierr.List{}, refusals...), listing.MergeErrors...),
+			Doc:     "All that names the contact names the other one then, and the contact is inactive." + how + ", and for one of the other type.",
+			Scopes:  []string{"contacts:write"}, DryRun: true, Exclusive: true,
 		}, mergeContacts),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/listings/{id}/merge", ID: "mergeListing", Tag: "Listings", Summary: "Merge a listing into another",
-			Errors: append(append(apierr.List{statement.ErrImporting, ledger.Refusals, reservation.DeriveErrors, calendar.MergeErrors}, refusals...), listing.MergeErrors...),
+			Method: http.MethodPost, Path: "/listings/{id}/merge", ID: "mergeListing", Tag: "Listings",
+			Summary: "Merge a listing into another",
+			Errors: append(append(apierr.List{
+				statement.ErrImporting, ledger.Refusals, reservation.DeriveErrors, calendar.MergeErrors,
+			}, refusals...), listing.MergeErrors...),
 			Doc: "All that names the listing names the other one then, its journals are derived again at once, and the listing is inactive." + how +
 				" and for one in another currency; with 400 listingInGroup for a listing in a group and for a group; with 409 and" +
 				" context.conflictingPeriodIds for owners or fees that differ on days on which both have owners; with 403 for entries that would come" +
@@ -62,7 +68,7 @@ func endpoints() []api.Endpoint {
 
 var refusals = apierr.List{errDryRunRequired, errPlanChanged, ledger.MoveRefusals}
 
-// Request says which record another goes into.
+// Request names the record that another goes into.
 type Request struct {
 	IntoID   id.ID   `json:"intoId" doc:"The record that stays."`
 	PlanHash *string `json:"planHash,omitempty" maxLength:"64" doc:"Of the dry run whose plan is to be carried out."`
@@ -73,7 +79,7 @@ type input struct {
 	Body Request
 }
 
-// mergeContacts brings two contacts together.
+// mergeContacts merges a contact into another.
 func mergeContacts(ctx context.Context, tx *db.Tx, in *input) (*Plan, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
@@ -89,7 +95,7 @@ func mergeContacts(ctx context.Context, tx *db.Tx, in *input) (*Plan, error) {
 		return nil, err
 	}
 
-	// What statements say of owners stays as it is.
+	// Saved statements name their owners, so these ownership periods must not change.
 	owned, err := listing.CountHeldOwned(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -107,7 +113,7 @@ func mergeContacts(ctx context.Context, tx *db.Tx, in *input) (*Plan, error) {
 	return p.carryOut(tx, in, func() error { return moveContact(ctx, tx, m) })
 }
 
-// mergeListings brings two listings together.
+// mergeListings merges a listing into another.
 func mergeListings(ctx context.Context, tx *db.Tx, in *input) (*Plan, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err
@@ -123,6 +129,7 @@ func mergeListings(ctx context.Context, tx *db.Tx, in *input) (*Plan, error) {
 		return nil, err
 	}
 
+	// Statements belong to the listing they were made for.
 	p.holdRecords()
 
 	held, err := ledger.CountHeldNaming(ctx, tx, ledger.NamesListing, in.ID)
@@ -133,6 +140,7 @@ func mergeListings(ctx context.Context, tx *db.Tx, in *input) (*Plan, error) {
 	p.holdEntries(held)
 
 	return p.carryOut(tx, in, func() error {
+		// Fees are compared only here: a dry run of a blocked plan does not need them.
 		fees, err := fee.PlanMerge(ctx, tx, m)
 		if err != nil {
 			return err

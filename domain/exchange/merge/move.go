@@ -27,11 +27,13 @@ import (
 	"stayledger/platform/id"
 )
 
-// moveContact has all that names a contact name the other. No amount depends on a contact, so no journal is derived.
+// moveContact makes all records that name a contact name the other. No amount depends on a contact, so no journal is
+// derived.
 func moveContact(ctx context.Context, tx *db.Tx, m *contact.Merge) error {
 	for _, move := range []func(ctx context.Context, tx *db.Tx, from, into id.ID) error{
 		listing.MoveOwner, transaction.MoveContact, journal.MoveContact, ledger.MoveContact,
-		payee.MoveContact, payment.MoveContact, recurring.MoveContact, rule.MoveContact, access.MoveContact, legacy.MoveContact,
+		payee.MoveContact, payment.MoveContact, recurring.MoveContact, rule.MoveContact, access.MoveContact,
+		legacy.MoveContact,
 	} {
 		if err := move(ctx, tx, m.From.ID, m.Into.ID); err != nil {
 			return err
@@ -41,11 +43,13 @@ func moveContact(ctx context.Context, tx *db.Tx, m *contact.Merge) error {
 	return m.Retire(ctx, tx)
 }
 
-// Refusals are the conditions that Listings fails with, besides those of listing.MergeErrors.
-var Refusals = apierr.List{statement.ErrImporting, ledger.Refusals, ledger.MoveRefusals, reservation.DeriveErrors, calendar.MergeErrors}
+// Refusals are the errors of Listings, in addition to listing.MergeErrors.
+var Refusals = apierr.List{
+	statement.ErrImporting, ledger.Refusals, ledger.MoveRefusals, reservation.DeriveErrors, calendar.MergeErrors,
+}
 
-// ListBusy returns which of some listings more names than reservations, transactions and systems: what decides about owners,
-// fees and records to come. They go into others by Listings; the rest of a listing can be moved for many at once.
+// ListBusy returns the listings named by more than reservations, transactions and systems: owners, fees, rules and
+// templates. They need Listings; all others can be moved many at once.
 func ListBusy(ctx context.Context, tx *db.Tx, listings []id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, busySQL(), db.Args{"team": tx.Team, "ids": listings})
 	if err != nil {
@@ -55,14 +59,14 @@ func ListBusy(ctx context.Context, tx *db.Tx, listings []id.ID) ([]id.ID, error)
 	return found, nil
 }
 
-// CheckListings fails with what Listings would refuse because of the listings themselves, their owners and fees, and because
-// of a statement that one was made for.
+// CheckListings fails with the refusals of Listings that concern the listings themselves, their owners and fees, and
+// statements made for them.
 func CheckListings(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	_, _, err := planListings(ctx, tx, from, into)
 	return err
 }
 
-// planListings locks two listings and finds out how one goes into the other.
+// planListings locks two listings and plans the merge of the first into the second.
 func planListings(ctx context.Context, tx *db.Tx, from, into id.ID) (*listing.Merge, *fee.Merge, error) {
 	m, err := listing.LockMerge(ctx, tx, from, into)
 	if err != nil {
@@ -85,7 +89,7 @@ func planListings(ctx context.Context, tx *db.Tx, from, into id.ID) (*listing.Me
 	return m, fees, err
 }
 
-// Listings has a listing go into another one with all that names it, and derives the journals again.
+// Listings merges a listing into another, and derives the journals again.
 func Listings(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	m, fees, err := planListings(ctx, tx, from, into)
 	if err != nil {
@@ -95,8 +99,9 @@ func Listings(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	return moveListing(ctx, tx, m, fees)
 }
 
-// moveListing has all that names a listing name the other, and derives the journals again. Owners and fees come first,
-// because journals are derived from them; the periods that the other has already go when no entry names them any more.
+// moveListing makes all records that name a listing name the other, and derives the journals again. Owners and fees
+// come first, because journals are derived from them. Ownership periods that the other listing already has are
+// deleted when no entry names them any more.
 func moveListing(ctx context.Context, tx *db.Tx, m *listing.Merge, fees *fee.Merge) error {
 	if err := m.MovePeriods(ctx, tx); err != nil {
 		return err
@@ -114,9 +119,10 @@ func moveListing(ctx context.Context, tx *db.Tx, m *listing.Merge, fees *fee.Mer
 		return err
 	}
 
-	// Last, what decides about records to come.
+	// Last, records that decide about future records.
 	for _, move := range []func(ctx context.Context, tx *db.Tx, from, into id.ID) error{
-		recurring.MoveListing, rule.MoveListing, calendar.MoveListing, layout.MoveListing, pms.MoveListing, legacy.MoveListing,
+		recurring.MoveListing, rule.MoveListing, calendar.MoveListing, layout.MoveListing, pms.MoveListing,
+		legacy.MoveListing,
 	} {
 		if err := move(ctx, tx, m.From.ID, m.Into.ID); err != nil {
 			return err
@@ -126,11 +132,11 @@ func moveListing(ctx context.Context, tx *db.Tx, m *listing.Merge, fees *fee.Mer
 	return m.Retire(ctx, tx)
 }
 
-// errLeft is a mistake of the program: entries of a source that no merge knows.
+// errLeft reports a defect: entries of a source that merges do not know.
 var errLeft = errors.New("a merged listing still has entries")
 
-// moveBooks moves transactions, reservations and journals of a listing and derives their journals. A lock on any of them,
-// or on the days that they come to, refuses the merge.
+// moveBooks moves the transactions, reservations and journals of a listing, and derives their journals. A lock on
+// them, or on their days at the other listing, refuses the merge.
 func moveBooks(ctx context.Context, tx *db.Tx, m *listing.Merge) error {
 	from, into := m.From.ID, m.Into.ID
 
@@ -153,7 +159,7 @@ func moveBooks(ctx context.Context, tx *db.Tx, m *listing.Merge) error {
 		return err
 	}
 
-	// Transactions come first: that is the order of their locks.
+	// Derive transactions first, in the order of locks.
 	if _, err := transaction.Source().Book(ctx, tx, bills, ledger.Lenience{}); err != nil {
 		return err
 	}
@@ -170,6 +176,7 @@ func moveBooks(ctx context.Context, tx *db.Tx, m *listing.Merge) error {
 		return err
 	}
 
+	// Nothing may be left in the books of an inactive listing.
 	left, err := ledger.CountNaming(ctx, tx, ledger.NamesListing, from)
 	if err == nil && left > 0 {
 		err = errLeft

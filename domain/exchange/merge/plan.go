@@ -24,7 +24,7 @@ type Plan struct {
 	BlockedBy *apierr.Reason `json:"blockedBy" doc:"Why the merge is refused; null when it can be done."`
 	Applied   bool           `json:"applied" doc:"False in a dry run."`
 
-	hash string // over the rows that the plan changes, before those that hold it are known
+	hash string // over the rows to change, without the records that block the plan
 }
 
 // Move counts the records of a kind that a merge moves.
@@ -48,6 +48,7 @@ func newPlan(ctx context.Context, tx *db.Tx, all []rows, in *input) (*Plan, erro
 		parts = append(parts, all[i].sql(i))
 	}
 
+	// One round trip for all tables.
 	list, err := db.Select[found](ctx, tx, strings.Join(parts, "\nunion all\n")+"\norder by place",
 		db.Args{"team": tx.Team, "id": in.ID, "into": in.Body.IntoID})
 	if err != nil {
@@ -80,7 +81,7 @@ func newPlan(ctx context.Context, tx *db.Tx, all []rows, in *input) (*Plan, erro
 	return p, nil
 }
 
-// find returns the move of a kind, nil if nothing of it moves.
+// find returns the move of a kind, nil if no record of the kind moves.
 func (p *Plan) find(k kind) *Move {
 	if at := slices.IndexFunc(p.Moves, func(m Move) bool { return m.Kind == k }); at >= 0 {
 		return &p.Moves[at]
@@ -98,7 +99,7 @@ func (p *Plan) count(k kind) int64 {
 	return 0
 }
 
-// hold notes that some of the records of a kind must not move, and why. The first reason counts.
+// hold notes how many records of a kind must not move, and why. The first reason blocks the plan.
 func (p *Plan) hold(k kind, many int64, why apierr.Reason) {
 	if many == 0 {
 		return
@@ -113,21 +114,21 @@ func (p *Plan) hold(k kind, many int64, why apierr.Reason) {
 	}
 }
 
-// holdRecords notes the records that stay with the listing that they were made for: statements, whatever is in them, and
-// imports of statements that wait.
+// holdRecords blocks the plan if statements were made for the listing, whatever is in them, or if imports of
+// statements wait.
 func (p *Plan) holdRecords() {
 	p.hold(kindStatements, p.count(kindStatements), apierr.ReasonStatementAttachment)
 	p.hold(kindImports, p.count(kindImports), apierr.ReasonHistoricalImportPending)
 }
 
-// holdEntries notes the journals that statements and closed books hold.
+// holdEntries blocks the plan if statements or closed books hold journals.
 func (p *Plan) holdEntries(held ledger.Held) {
 	p.hold(kindEntries, held.Attached, apierr.ReasonStatementAttachment)
 	p.hold(kindEntries, held.Closed, apierr.ReasonBooksClosed)
 	p.hold(kindEntries, held.Sources, apierr.ReasonBooksClosed)
 }
 
-// seal sets the hash of the plan, with what holds it.
+// seal sets the hash of the plan, including the records that block it.
 func (p *Plan) seal() {
 	sum := sha256.New()
 	_, _ = fmt.Fprintln(sum, p.hash)
@@ -139,7 +140,7 @@ func (p *Plan) seal() {
 	p.PlanHash = hex.EncodeToString(sum.Sum(nil))
 }
 
-// check refuses a merge without a plan, one with a plan that has changed, and one that something holds.
+// check refuses a merge without a plan, with a changed plan, or with a blocked plan.
 func (p *Plan) check(in *input) error {
 	switch {
 	case in.Body.PlanHash == nil:
@@ -151,12 +152,13 @@ func (p *Plan) check(in *input) error {
 	return p.refusal()
 }
 
-// refusal returns what a blocked plan is refused with, nil for one that nothing blocks.
+// refusal returns the error of a blocked plan, nil otherwise.
 func (p *Plan) refusal() error {
 	if p.BlockedBy == nil {
 		return nil
 	}
 
+	// The errors of the reasons are declared where the locks are.
 	for _, refusal := range (apierr.List{ledger.MoveRefusals, statement.ErrImporting}).Conditions() {
 		if refusal.Reason() == *p.BlockedBy {
 			return refusal.With(map[string]any{"moves": p.Moves})
@@ -166,8 +168,8 @@ func (p *Plan) refusal() error {
 	return nil
 }
 
-// carryOut does the merge. A dry run needs no hash; it returns a plan that is blocked and tries any other, so that it is
-// refused as the merge would be.
+// carryOut runs the merge. A dry run needs no hash: it returns a blocked plan, and tries any other plan so that it
+// fails like the merge would.
 func (p *Plan) carryOut(tx *db.Tx, in *input, do func() error) (*Plan, error) {
 	p.seal()
 

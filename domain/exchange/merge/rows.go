@@ -38,9 +38,9 @@ const (
 func (kind) Enum() []string {
 	var out []string
 	for _, k := range []kind{
-		kindPeriods, kindFees, kindReservations, kindTransactions, kindJournals, kindHistorical, kindEntries, kindStatements, kindImports,
-		kindPayments, kindMethods, kindTemplates, kindRules, kindLinks, kindUsers, kindBlocks, kindMappings, kindSources,
-		kindShares, kindLegacy, kindLayouts,
+		kindPeriods, kindFees, kindReservations, kindTransactions, kindJournals, kindHistorical, kindEntries,
+		kindStatements, kindImports, kindPayments, kindMethods, kindTemplates, kindRules, kindLinks, kindUsers,
+		kindBlocks, kindMappings, kindSources, kindShares, kindLegacy, kindLayouts,
 	} {
 		out = append(out, string(k))
 	}
@@ -48,19 +48,19 @@ func (kind) Enum() []string {
 	return out
 }
 
-// rows are the rows of a table that name the record that goes.
+// rows are the rows of a table that name the record to merge.
 type rows struct {
-	kind  kind // empty for rows that decide about the merge and do not move
+	kind  kind // empty for rows that are hashed but do not move
 	table string
-	// columns have the id of the record. A column of JSON has it anywhere in its text.
+	// columns have the id of the record; a JSON column anywhere in its text.
 	columns []string
-	// where replaces the condition that the columns make, for rows that are not only those.
+	// where replaces the condition on columns.
 	where string
-	// version has the part of a row that must not change between the plan and the merge; empty for the whole row.
+	// version is the part of a row that must not change between plan and merge; empty for the whole row.
 	version string
 }
 
-// sql returns the query that counts and hashes the rows, which are in a place of the list.
+// sql returns the query that counts and hashes the rows. Its place sorts the results of all tables.
 func (r *rows) sql(place int) string {
 	conditions := make([]string, len(r.columns))
 	for i, c := range r.columns {
@@ -84,7 +84,7 @@ func (r *rows) sql(place int) string {
 		from (select md5(%s) as hash from %s t where t.team_id = @team and %s) v`, r.kind, place, version, r.table, where)
 }
 
-// contactRows are all rows that name a contact, and the contacts themselves.
+// contactRows are the contacts themselves, and all rows that name a contact.
 var contactRows = []rows{
 	{table: "contact", where: "t.id in (@id, @into)"},
 	{kind: kindPeriods, table: "listing_ownership_member", columns: []string{"contact_id"}},
@@ -97,16 +97,23 @@ var contactRows = []rows{
 	{kind: kindPayments, table: "payment", columns: []string{"contact_id"}},
 	{kind: kindMethods, table: "payee_method", columns: []string{"contact_id"}},
 	{table: "payee_change", columns: []string{"contact_id"}},
-	{kind: kindTemplates, table: "transaction_template", columns: []string{"contact_id", "lines"}, version: "t.id::text || t.updated_at::text"},
+	{
+		kind: kindTemplates, table: "transaction_template", columns: []string{"contact_id", "lines"},
+		version: "t.id::text || t.updated_at::text",
+	},
 	{kind: kindRules, table: "bank_rule", columns: []string{"vendor_contact_id"}},
 	{kind: kindLinks, table: "access_owner_link", columns: []string{"contact_id"}, version: "t.id::text"},
 	{kind: kindUsers, table: "access_member", columns: []string{"contact_id"}},
 	{kind: kindShares, table: "legacy_ownership", columns: []string{"contact_id"}},
 	{kind: kindLegacy, table: "legacy_statement", columns: []string{"lines"}},
-	{kind: kindSources, table: "external_record", where: "t.kind = 'contact' and t.entity_id = @id", version: "t.source_id::text || t.external_id"},
+	{
+		kind: kindSources, table: "external_record", where: "t.kind = 'contact' and t.entity_id = @id",
+		version: "t.source_id::text || t.external_id",
+	},
 }
 
-// listingRows are all rows that name a listing, the listings themselves, and what the one that stays has already.
+// listingRows are the listings themselves, all rows that name a listing, and the periods and shares of the listing
+// that stays.
 var listingRows = []rows{
 	{table: "listing", where: "t.id in (@id, @into)"},
 	{table: "listing_ownership_period", where: "t.listing_id = @into"},
@@ -120,7 +127,10 @@ var listingRows = []rows{
 	{kind: kindEntries, table: "ledger_entry", columns: []string{"listing_id"}},
 	{kind: kindStatements, table: "statement", columns: []string{"listing_id"}},
 	{kind: kindImports, table: "statement_import", columns: []string{"listing_id"}},
-	{kind: kindTemplates, table: "transaction_template", columns: []string{"lines"}, version: "t.id::text || t.updated_at::text"},
+	{
+		kind: kindTemplates, table: "transaction_template", columns: []string{"lines"},
+		version: "t.id::text || t.updated_at::text",
+	},
 	{kind: kindRules, table: "bank_rule", columns: []string{"lines"}},
 	{kind: kindBlocks, table: "calendar_block", columns: []string{"listing_id"}, version: "t.id::text || t.status"},
 	{kind: kindMappings, table: "listing_connection", columns: []string{"listing_id"}, version: "t.id::text"},
@@ -128,14 +138,17 @@ var listingRows = []rows{
 	{kind: kindShares, table: "legacy_ownership", columns: []string{"listing_id"}},
 	{kind: kindLegacy, table: "legacy_statement", columns: []string{"listing_id"}},
 	{kind: kindLayouts, table: "layout_listing", columns: []string{"listing_id"}},
-	{kind: kindSources, table: "external_record", where: "t.kind = 'listing' and t.entity_id = @id", version: "t.source_id::text || t.external_id"},
+	{
+		kind: kindSources, table: "external_record", where: "t.kind = 'listing' and t.entity_id = @id",
+		version: "t.source_id::text || t.external_id",
+	},
 }
 
-// bulk are the kinds of records that a cutover moves for many listings at once.
+// bulk are the kinds that a cutover moves for many listings at once.
 var bulk = []kind{kindReservations, kindTransactions, kindEntries, kindMappings, kindSources}
 
-// busySQL returns the query that finds which of the listings @ids are named by records of other kinds than bulk, or have a
-// reference of their own.
+// busySQL returns the query for listings of @ids that have a reference, or that records of other kinds than bulk
+// name.
 func busySQL() string {
 	conditions := []string{"l.unique_ref is not null"}
 
@@ -151,14 +164,16 @@ func busySQL() string {
 				condition = "position(l.id::text in t.lines::text) > 0"
 			}
 
-			conditions = append(conditions, "exists (select from "+r.table+" t where t.team_id = @team and "+condition+")")
+			exists := "exists (select from " + r.table + " t where t.team_id = @team and " + condition + ")"
+			conditions = append(conditions, exists)
 		}
 	}
 
-	return "select l.id from listing l where l.team_id = @team and l.id = any(@ids) and (" + strings.Join(conditions, " or ") + ") order by l.id"
+	return "select l.id from listing l where l.team_id = @team and l.id = any(@ids) and (" +
+		strings.Join(conditions, " or ") + ") order by l.id"
 }
 
-// Columns returns the columns with ids of records of a table that a merge moves, as table.column.
+// Columns returns the columns with ids of a table that a merge moves, as table.column.
 func Columns(table string) []string {
 	var out []string
 

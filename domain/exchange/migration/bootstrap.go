@@ -21,20 +21,20 @@ import (
 
 var bootstrapKind = job.NewKind("vri-team-migration")
 
-// atOnce is how many records are copied at a time.
+// atOnce is how many records are saved at a time.
 const atOnce = 500
 
-// bootstrapHandler returns the handler of the task that makes the new team. Whatever becomes of it, the legacy team is not
-// frozen any more then.
+// bootstrapHandler returns the handler of the task that makes the new team. When the task ends, well or not, the
+// legacy team is thawed.
 func (m mover) bootstrapHandler() job.Handler {
 	h := operation.External(10*time.Minute, m.bootstrap).InBulk()
-	h.Exhausted = thawing(func(b *Bootstrap) []id.ID { return []id.ID{b.SourceTenantID} })
+	h.Exhausted = giveUpAndThaw(func(b *Bootstrap) []id.ID { return []id.ID{b.SourceTenantID} })
 
 	return h
 }
 
-// thawing returns what is done when a task is given up: its operation fails, and the teams are not frozen any more.
-func thawing[A any](teams func(*A) []id.ID) func(context.Context, *db.Tx, job.Job, error) error {
+// giveUpAndThaw returns the function for a task that is given up: its operation fails, and the teams are thawed.
+func giveUpAndThaw[A any](teams func(*A) []id.ID) func(context.Context, *db.Tx, job.Job, error) error {
 	return func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 		var args A
 		if err := json.Unmarshal(j.Args, &args); err != nil {
@@ -49,9 +49,14 @@ func thawing[A any](teams func(*A) []id.ID) func(context.Context, *db.Tx, job.Jo
 	}
 }
 
-// bootstrap makes the new team in one transaction of its own: a worker that dies leaves all of it or nothing, and the next
-// one finds it by the id that follows from the operation.
-func (m mover) bootstrap(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, b Bootstrap) (db.Work, error) {
+// bootstrap makes the new team in its own transaction. If a worker dies, the next one finds all of the team or
+// nothing, by the id derived from the operation.
+func (m mover) bootstrap(
+	ctx context.Context, d *db.DB,
+	scope db.Scope,
+	run operation.Run,
+	b Bootstrap,
+) (db.Work, error) {
 	target := id.Derive(run.OperationID.Time(), "migration", run.OperationID.String())
 	requesting := scope.Team
 	scope.Team, scope.Timeout = target, 10*time.Minute
@@ -62,14 +67,15 @@ func (m mover) bootstrap(ctx context.Context, d *db.DB, scope db.Scope, run oper
 			return err
 		}
 
-		return m.make(ctx, tx, requesting, run.OperationID, &b)
+		return m.makeTeam(ctx, tx, requesting, run.OperationID, &b)
 	})
 	if err != nil {
 		return nil, err
 	}
 
 	return func(ctx context.Context, tx *db.Tx) error {
-		if err := operation.AddResult(ctx, tx, run.OperationID, operation.Resource{Type: operation.Team, ID: target, Role: operation.Result}); err != nil {
+		result := operation.Resource{Type: operation.Team, ID: target, Role: operation.Result}
+		if err := operation.AddResult(ctx, tx, run.OperationID, result); err != nil {
 			return err
 		}
 
@@ -77,19 +83,20 @@ func (m mover) bootstrap(ctx context.Context, d *db.DB, scope db.Scope, run oper
 	}, nil
 }
 
-// make makes the team of the transaction from a legacy team (MIG-07..MIG-17).
-func (m mover) make(ctx context.Context, tx *db.Tx, requesting, operationID id.ID, b *Bootstrap) error {
+// makeTeam makes the team of the transaction from a legacy team (MIG-07..MIG-17).
+func (m mover) makeTeam(ctx context.Context, tx *db.Tx, requesting, operationID id.ID, b *Bootstrap) error {
 	partner := id.Zero
 	if b.TargetPartnerID != nil {
 		partner = *b.TargetPartnerID
 	}
 
-	// The connections of the legacy team may change as well.
+	// Join the legacy team for writing: moving credentials deletes them there.
 	from := b.SourceTenantID
 	if err := tx.Join(ctx, from); err != nil {
 		return fmt.Errorf("see the team to move: %w", err)
 	}
 
+	// First the team itself, with its settings, and a note of where it came from.
 	if err := team.CopyShell(ctx, tx, from, b.TargetName, partner); err != nil {
 		return err
 	}
@@ -105,6 +112,7 @@ func (m mover) make(ctx context.Context, tx *db.Tx, requesting, operationID id.I
 		return fmt.Errorf("note a migration: %w", err)
 	}
 
+	// Then the people with access, and the records of the legacy team.
 	if err := access.CopyGrants(ctx, tx, from); err != nil {
 		return err
 	}
@@ -124,13 +132,16 @@ func (m mover) make(ctx context.Context, tx *db.Tx, requesting, operationID id.I
 		return err
 	}
 
-	for kind, copied := range map[string]map[id.ID]id.ID{"contact": owners, "listing": listings, "connection": connections} {
+	// The import of statements looks records up by their legacy ids.
+	for kind, copied := range map[string]map[id.ID]id.ID{
+		"contact": owners, "listing": listings, "connection": connections,
+	} {
 		sources, targets := make([]string, 0, len(copied)), make([]id.ID, 0, len(copied))
 		for source, target := range copied {
 			sources, targets = append(sources, source.String()), append(targets, target)
 		}
 
-		if err := noteRecords(ctx, tx, kind, sources, targets); err != nil {
+		if err := upsertRecords(ctx, tx, kind, sources, targets); err != nil {
 			return err
 		}
 	}
@@ -138,8 +149,8 @@ func (m mover) make(ctx context.Context, tx *db.Tx, requesting, operationID id.I
 	return copyOwnership(ctx, tx, from, listings, owners)
 }
 
-// moveConnections copies the connections of a legacy team, with credentials and tokens if they are to go along, and returns
-// the new ones by the old.
+// moveConnections copies the connections of a legacy team, on request with credentials and tokens. It returns the new
+// ids by old id.
 func (m mover) moveConnections(ctx context.Context, tx *db.Tx, b *Bootstrap) (map[id.ID]id.ID, error) {
 	var tokens pms.Taken
 
@@ -158,7 +169,7 @@ func (m mover) moveConnections(ctx context.Context, tx *db.Tx, b *Bootstrap) (ma
 	return moved, tokens.Keep(ctx, tx, m.box, moved)
 }
 
-// copyOwners copies the owners of a legacy team as contacts, and returns the new ones by the old.
+// copyOwners copies the owners of a legacy team as contacts, and returns the new ids by old id.
 func (m mover) copyOwners(ctx context.Context, tx *db.Tx, from id.ID) (map[id.ID]id.ID, error) {
 	visit := func() (ids []id.ID, values []intake.Values, err error) {
 		err = tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -172,7 +183,7 @@ func (m mover) copyOwners(ctx context.Context, tx *db.Tx, from id.ID) (map[id.ID
 	return copyRecords(ctx, tx, &m.contacts, visit)
 }
 
-// copyListings copies the listings of a legacy team, and returns the new ones by the old.
+// copyListings copies the listings of a legacy team, and returns the new ids by old id.
 func (m mover) copyListings(ctx context.Context, tx *db.Tx, from id.ID) (map[id.ID]id.ID, error) {
 	visit := func() (ids []id.ID, values []intake.Values, err error) {
 		err = tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -186,9 +197,13 @@ func (m mover) copyListings(ctx context.Context, tx *db.Tx, from id.ID) (map[id.
 	return copyRecords(ctx, tx, &m.listings, visit)
 }
 
-// copyRecords saves records of a legacy team through the door of their noun, and returns the new ones by the old. It fails
-// with the first refusal.
-func copyRecords(ctx context.Context, tx *db.Tx, kind *intake.Kind, load func() ([]id.ID, []intake.Values, error)) (map[id.ID]id.ID, error) {
+// copyRecords saves records of a legacy team as a kind, and returns the new ids by old id. It fails with the first
+// refusal.
+func copyRecords(
+	ctx context.Context, tx *db.Tx,
+	kind *intake.Kind,
+	load func() ([]id.ID, []intake.Values, error),
+) (map[id.ID]id.ID, error) {
 	ids, values, err := load()
 	if err != nil {
 		return nil, err
@@ -221,8 +236,8 @@ func copyRecords(ctx context.Context, tx *db.Tx, kind *intake.Kind, load func() 
 	return out, nil
 }
 
-// noteRecords notes which record of the new team is which of the legacy team, targets[i] of sources[i].
-func noteRecords(ctx context.Context, tx *db.Tx, kind string, sources []string, targets []id.ID) error {
+// upsertRecords saves the new record of each legacy record: targets[i] for sources[i].
+func upsertRecords(ctx context.Context, tx *db.Tx, kind string, sources []string, targets []id.ID) error {
 	_, err := tx.Exec(ctx, `
 		insert into migration_record (team_id, kind, source_id, target_id)
 		select @team, @kind, r.source, r.target from unnest(@sources::text[], @targets::uuid[]) r (source, target)
@@ -247,6 +262,7 @@ func copyOwnership(ctx context.Context, tx *db.Tx, from id.ID, listings, owners 
 		return err
 	}
 
+	// Owners and listings have new ids in the new team.
 	var periods []listing.Period
 
 	for source, target := range listings {

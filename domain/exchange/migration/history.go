@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// history is what a new team can import from its legacy team.
+// history has the records that a new team can import from its legacy team.
 type history struct {
 	source  id.ID
 	cutover day.Day
@@ -24,28 +24,32 @@ type history struct {
 	accounts   map[string]legacy.Account
 	templates  []legacy.Template
 	inTemplate map[string]bool
-	// records are those of the new team by those of the legacy team.
+	// records are the ids in the new team by kind and legacy id.
 	records map[string]map[string]id.ID
 	stored  map[string]id.ID           // mappings of the last import
 	periods map[id.ID][]listing.Period // of the new listings
 
-	// final are the last final statements by listing and currency, whether they are imported or not.
+	// final has the last final statement of each listing and currency, imported or not.
 	final map[place]string
-	// heads are the statements to import, keys the legacy accounts of their lines in order; skipped are left out.
+	// heads are the statements to import, keys the sorted legacy accounts of their lines; skipped are left out.
 	heads   []legacy.Head
 	keys    []string
 	skipped []SkippedStatement
 }
 
-// place is a listing of a legacy team, in a currency.
+// place is a listing of a legacy team and a currency.
 type place struct {
 	listing  id.ID
 	currency string
 }
 
-// checkTeams fails with an issue for a team that the caller does not reach, for a source that is no legacy team, and for
-// a target that no migration has made of it; at says where in the request the ids are.
-func checkTeams(ctx context.Context, tx *db.Tx, source, target id.ID, at func(apierr.IssueCode, ...any) apierr.Issue) error {
+// checkTeams fails with an issue for a team that the caller does not reach, for a source that is not a legacy team,
+// and for a target that was not migrated from it. The argument at says where the request has the ids.
+func checkTeams(
+	ctx context.Context, tx *db.Tx,
+	source, target id.ID,
+	at func(apierr.IssueCode, ...any) apierr.Issue,
+) error {
 	var issues []apierr.Issue
 
 	found := [2]*team.Shell{}
@@ -81,8 +85,8 @@ func checkTeams(ctx context.Context, tx *db.Tx, source, target id.ID, at func(ap
 	return nil
 }
 
-// loadHistory loads what the team of the transaction can import. It fails with account.ErrRequiredMissing before the team
-// is initialized (MIG-20).
+// loadHistory loads what the team of the transaction can import. It fails with account.ErrRequiredMissing until the
+// team is initialized (MIG-20).
 func loadHistory(ctx context.Context, tx *db.Tx, source id.ID) (*history, error) {
 	h := &history{source: source, inTemplate: map[string]bool{}}
 
@@ -103,6 +107,7 @@ func loadHistory(ctx context.Context, tx *db.Tx, source id.ID) (*history, error)
 		return nil, err
 	}
 
+	// Then the accounts, templates and statements in the legacy team.
 	var all []legacy.Head
 
 	err = tx.Visit(ctx, source, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -122,6 +127,7 @@ func loadHistory(ctx context.Context, tx *db.Tx, source id.ID) (*history, error)
 		return nil, err
 	}
 
+	// People see in the preview which accounts their templates name.
 	for _, t := range h.templates {
 		for _, s := range slices.Concat(t.NetRevenue, t.Other) {
 			for _, c := range s.Columns {
@@ -135,7 +141,7 @@ func loadHistory(ctx context.Context, tx *db.Tx, source id.ID) (*history, error)
 	return h, h.choose(ctx, tx, all)
 }
 
-// loadRecords loads what earlier steps of the migration have kept.
+// loadRecords loads what earlier steps of the migration have saved.
 func (h *history) loadRecords(ctx context.Context, tx *db.Tx) error {
 	type record struct {
 		Kind, SourceID string
@@ -175,8 +181,8 @@ func (h *history) loadRecords(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// choose finds out which statements can be imported, and the cutover: the later of the day that was asked for and the first
-// day of the month after the last final statement (MIG-33, MIG-45).
+// choose decides which statements can be imported, and the cutover: the requested day, or the first day of the month
+// after the last final statement if that is later (MIG-33, MIG-45).
 func (h *history) choose(ctx context.Context, tx *db.Tx, all []legacy.Head) error {
 	listings := make([]id.ID, 0, len(h.records["listing"]))
 	for _, target := range h.records["listing"] {
@@ -188,6 +194,7 @@ func (h *history) choose(ctx context.Context, tx *db.Tx, all []legacy.Head) erro
 		return fmt.Errorf("read the ownership periods of a new team: %w", err)
 	}
 
+	// Only final statements count; drafts stay in the legacy team.
 	names := map[string]bool{}
 	h.final = map[place]string{}
 
@@ -206,8 +213,11 @@ func (h *history) choose(ctx context.Context, tx *db.Tx, all []legacy.Head) erro
 		h.final[place{s.ListingID, s.Currency}] = s.SourceID
 		target := h.records["listing"][s.ListingID.String()]
 
-		if reason := h.skip(s, last, h.periods[target]); reason != "" {
-			h.skipped = append(h.skipped, SkippedStatement{s.SourceID, s.StartAt, s.EndAt, int64(s.BalanceEnd), s.Currency, reason})
+		if reason := h.skipReason(s, last, h.periods[target]); reason != "" {
+			h.skipped = append(h.skipped, SkippedStatement{
+				s.SourceID, s.StartAt, s.EndAt, int64(s.BalanceEnd), s.Currency, reason,
+			})
+
 			continue
 		}
 
@@ -215,7 +225,7 @@ func (h *history) choose(ctx context.Context, tx *db.Tx, all []legacy.Head) erro
 			names[key] = true
 		}
 
-		// The accounts and payees of thousands of statements are not kept.
+		// Drop accounts and payees, which thousands of statements would hold in memory.
 		last, s.Keys, s.Payees = s, nil, nil
 		h.heads = append(h.heads, *s)
 	}
@@ -229,7 +239,7 @@ func (h *history) choose(ctx context.Context, tx *db.Tx, all []legacy.Head) erro
 	return nil
 }
 
-// ownersOn returns the ownership period that a listing of the legacy team has in the new one on a day, the zero id for none.
+// ownersOn returns the ownership period in the new team that covers a legacy listing on a day, or the zero id.
 func (h *history) ownersOn(source id.ID, on day.Day) id.ID {
 	if p := listing.Covering(h.periods[h.records["listing"][source.String()]], on); p != nil {
 		return p.ID
@@ -238,8 +248,8 @@ func (h *history) ownersOn(source id.ID, on day.Day) id.ID {
 	return id.Zero
 }
 
-// skip returns why a statement is left out, empty for one that is imported; last is the one before it that is.
-func (h *history) skip(s, last *legacy.Head, periods []listing.Period) SkipReason {
+// skipReason returns why a statement is left out, "" if it is imported; last is the imported statement before it.
+func (h *history) skipReason(s, last *legacy.Head, periods []listing.Period) SkipReason {
 	p := listing.Covering(periods, s.StartAt)
 
 	switch {
@@ -251,6 +261,7 @@ func (h *history) skip(s, last *legacy.Head, periods []listing.Period) SkipReaso
 		return noMembers
 	}
 
+	// A payout to someone who was no owner then cannot be shown on the statement of the owners.
 	for _, payee := range s.Payees {
 		contact := h.records["contact"][payee.String()]
 

@@ -17,7 +17,7 @@ import (
 
 var previewErrors = apierr.List{account.ErrRequiredMissing}
 
-// MappingPreview says which accounts the lines of a legacy team would go to.
+// MappingPreview says which accounts the lines of a legacy team would get.
 type MappingPreview struct {
 	EffectiveGLStartAt day.Day            `json:"effectiveGlStartAt" doc:"The cutover: the later of the requested day and the first day of the month after the last final statement."`
 	OldAccounts        []OldAccount       `json:"oldAccounts" doc:"The legacy accounts of lines that are imported."`
@@ -25,7 +25,7 @@ type MappingPreview struct {
 	SkippedStatements  []SkippedStatement `json:"skippedStatements" doc:"Final statements that are left out, and why."`
 }
 
-// OldAccount is a legacy account with the account that its lines go to.
+// OldAccount is a legacy account with the account for its lines.
 type OldAccount struct {
 	LegacyAccount          LegacyAccount `json:"legacyAccount" doc:"The account in the legacy team."`
 	Sources                []string      `json:"sources" enum:"line,template" doc:"What names it."`
@@ -65,7 +65,7 @@ type NewCategory struct {
 	Classification string `json:"classification"`
 }
 
-// SkippedStatement is a final statement of the legacy team that is not imported.
+// SkippedStatement is a final statement of the legacy team that is left out.
 type SkippedStatement struct {
 	SourceID   string     `json:"sourceId"`
 	StartAt    day.Day    `json:"startAt"`
@@ -96,7 +96,7 @@ type previewInput struct {
 	TargetTenantID id.ID `query:"targetTenantId" required:"true"`
 }
 
-// previewMappings answers with the accounts that legacy lines would go to.
+// previewMappings returns the accounts that legacy lines would get.
 func previewMappings(ctx context.Context, tx *db.Tx, in *previewInput) (out *MappingPreview, err error) {
 	if err := checkTeams(ctx, tx, in.SourceTenantID, in.TargetTenantID, apierr.IssueCode.InQuery); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func previewMappings(ctx context.Context, tx *db.Tx, in *previewInput) (out *Map
 	err = within(ctx, tx, in.TargetTenantID, func(ctx context.Context, tx *db.Tx) error {
 		h, err := loadHistory(ctx, tx, in.SourceTenantID)
 		if err == nil {
-			out = h.preview()
+			out = h.renderPreview()
 		}
 
 		return err
@@ -114,7 +114,7 @@ func previewMappings(ctx context.Context, tx *db.Tx, in *previewInput) (out *Map
 	return out, err
 }
 
-// within runs work as if a team that the caller reaches were the selected one.
+// within runs work with a reachable team as the selected one.
 func within(ctx context.Context, tx *db.Tx, in id.ID, work db.Work) error {
 	return tx.Visit(ctx, in, func(ctx context.Context, tx *db.Tx) error {
 		selected := tx.Team
@@ -126,11 +126,11 @@ func within(ctx context.Context, tx *db.Tx, in id.ID, work db.Work) error {
 	})
 }
 
-// chart are the accounts of the new team.
+// chart has the accounts of the new team.
 type chart struct {
 	accounts []NewAccount
 	byID     map[id.ID]*NewAccount
-	standard map[string]id.ID // by the code of the place in the standard chart
+	standard map[string]id.ID // by code in the standard chart
 }
 
 // loadChart loads the accounts of the team.
@@ -156,7 +156,8 @@ func loadChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 	out := &chart{accounts: make([]NewAccount, len(rows)), byID: map[id.ID]*NewAccount{}}
 
 	for i, r := range rows {
-		out.accounts[i] = NewAccount{r.ID, r.Name, NewCategory{r.CategoryID, r.Category, r.Classification}, r.Type, r.Status, r.Code, r.Ref}
+		category := NewCategory{r.CategoryID, r.Category, r.Classification}
+		out.accounts[i] = NewAccount{r.ID, r.Name, category, r.Type, r.Status, r.Code, r.Ref}
 		out.byID[r.ID] = &out.accounts[i]
 	}
 
@@ -167,12 +168,12 @@ func loadChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 	return out, nil
 }
 
-// suggest returns the account that a legacy account is, nil if none is certain: the one with its key or reference, else the
-// one with its name, else the one for what its name means in the trade. Both have the same classification, if the legacy
-// account has one (MIG-35).
+// suggest returns the account for a legacy account, nil if none is certain: by key or reference, else by name, else
+// by the usual meaning of its name. If the legacy account has a classification, the account has the same (MIG-35).
 func (c *chart) suggest(a *legacy.Account) *id.ID {
 	fits := func(n *NewAccount) bool {
-		return n != nil && n.Status == "active" && (a.Classification == nil || *a.Classification == n.Category.Classification)
+		return n != nil && n.Status == "active" &&
+			(a.Classification == nil || *a.Classification == n.Category.Classification)
 	}
 
 	for _, same := range []func(*NewAccount) bool{
@@ -181,6 +182,7 @@ func (c *chart) suggest(a *legacy.Account) *id.ID {
 		},
 		func(n *NewAccount) bool { return plain.Text(n.Title) == plain.Text(a.Name) },
 	} {
+		// Several equal accounts are no certain suggestion.
 		var found []id.ID
 
 		for i := range c.accounts {
@@ -194,6 +196,7 @@ func (c *chart) suggest(a *legacy.Account) *id.ID {
 		}
 	}
 
+	// Last, what the name usually means in the trade.
 	for _, m := range meanings {
 		if !slices.Contains(m.words, words(a.Name)) {
 			continue
@@ -207,7 +210,7 @@ func (c *chart) suggest(a *legacy.Account) *id.ID {
 	return nil
 }
 
-// words returns the words of a name without capitals and punctuation, in the singular.
+// words returns a name without capitals and punctuation, its words in the singular.
 func words(name string) string {
 	fields := strings.FieldsFunc(plain.Text(name), func(r rune) bool { return r < 'a' || r > 'z' })
 	for i, f := range fields {
@@ -219,46 +222,79 @@ func words(name string) string {
 	return strings.Join(fields, " ")
 }
 
-// meanings are the usual names of accounts by the place in the standard chart that they belong to. A name can be in several:
-// the classification decides then.
+// meanings has the usual names of accounts, by code in the standard chart. A name can belong to several codes; then
+// the classification decides.
 var meanings = []struct {
 	code  string
 	words []string
 }{
-	{"4000", []string{"rent", "rental", "rental income", "rental revenue", "rent income", "accommodation", "accommodation fare", "nightly rate", "nightly rent", "room revenue", "base rent", "base rate", "booking revenue", "reservation revenue", "gross rent"}},
-	{"4010", []string{"cleaning", "cleaning fee", "cleaning income", "cleaning revenue", "housekeeping", "housekeeping fee", "departure cleaning"}},
-	{"4020", []string{"guest fee", "resort fee", "pet fee", "booking fee", "service fee", "extra guest fee", "extra person fee", "amenity fee", "late checkout fee", "early checkin fee", "other guest fee", "parking fee", "linen fee", "pool heat", "pool heating"}},
+	{"4000", []string{
+		"rent", "rental", "rental income", "rental revenue", "rent income", "accommodation", "accommodation fare",
+		"nightly rate", "nightly rent", "room revenue", "base rent", "base rate", "booking revenue",
+		"reservation revenue", "gross rent",
+	}},
+	{"4010", []string{
+		"cleaning", "cleaning fee", "cleaning income", "cleaning revenue", "housekeeping", "housekeeping fee",
+		"departure cleaning",
+	}},
+	{"4020", []string{
+		"guest fee", "resort fee", "pet fee", "booking fee", "service fee", "extra guest fee", "extra person fee",
+		"amenity fee", "late checkout fee", "early checkin fee", "other guest fee", "parking fee", "linen fee",
+		"pool heat", "pool heating",
+	}},
 	{"4030", []string{"damage", "damage waiver", "damage protection", "damage fee", "damage claim"}},
 	{"4090", []string{"cancellation", "cancellation fee", "cancellation revenue", "cancellation income"}},
-	{"5000", []string{"channel fee", "channel commission", "ota fee", "ota commission", "host fee", "airbnb fee", "airbnb host fee", "booking com commission", "vrbo fee"}},
-	{"5010", []string{"merchant fee", "credit card fee", "card processing fee", "processing fee", "payment processing", "payment processing fee", "bank fee", "stripe fee"}},
-	{"5100", []string{"management commission", "management fee", "commission", "property management fee", "pm commission", "pm fee", "owner commission"}},
+	{"5000", []string{
+		"channel fee", "channel commission", "ota fee", "ota commission", "host fee", "airbnb fee",
+		"airbnb host fee", "booking com commission", "vrbo fee",
+	}},
+	{"5010", []string{
+		"merchant fee", "credit card fee", "card processing fee", "processing fee", "payment processing",
+		"payment processing fee", "bank fee", "stripe fee",
+	}},
+	{"5100", []string{
+		"management commission", "management fee", "commission", "property management fee", "pm commission",
+		"pm fee", "owner commission",
+	}},
 	{"5110", []string{"cleaning", "cleaning fee", "cleaning cost", "cleaning expense", "housekeeping"}},
-	{"5120", []string{"other fee", "owner fee", "technology fee", "linen fee", "subscription", "listing fee", "hoa fee", "software fee"}},
-	{"5200", []string{"repair", "repair and maintenance", "maintenance", "maintenance and repair", "supplie", "supply", "utilitie", "utility", "electricity", "water", "internet", "landscaping", "gardening", "pool service", "pest control", "inspection", "restocking", "furnishing", "expense", "owner expense"}},
+	{"5120", []string{
+		"other fee", "owner fee", "technology fee", "linen fee", "subscription", "listing fee", "hoa fee",
+		"software fee",
+	}},
+	{"5200", []string{
+		"repair", "repair and maintenance", "maintenance", "maintenance and repair", "supplie", "supply",
+		"utilitie", "utility", "electricity", "water", "internet", "landscaping", "gardening", "pool service",
+		"pest control", "inspection", "restocking", "furnishing", "expense", "owner expense",
+	}},
 	{"5290", []string{"reimbursement", "expense reimbursement", "owner reimbursement"}},
-	{"2100", []string{"lodging tax", "occupancy tax", "hotel tax", "tourist tax", "transient occupancy tax", "bed tax", "city tax"}},
+	{"2100", []string{
+		"lodging tax", "occupancy tax", "hotel tax", "tourist tax", "transient occupancy tax", "bed tax",
+		"city tax",
+	}},
 	{"2110", []string{"sale tax", "vat", "value added tax", "tax", "gst"}},
 }
 
-// preview returns the history as callers see its accounts.
-func (h *history) preview() *MappingPreview {
+// renderPreview returns the accounts of a history as the API shows them.
+func (h *history) renderPreview() *MappingPreview {
 	out := &MappingPreview{
-		EffectiveGLStartAt: h.cutover, OldAccounts: []OldAccount{}, NewAccounts: append([]NewAccount{}, h.chart.accounts...),
+		EffectiveGLStartAt: h.cutover, OldAccounts: []OldAccount{},
+		NewAccounts:       append([]NewAccount{}, h.chart.accounts...),
 		SkippedStatements: append([]SkippedStatement{}, h.skipped...),
 	}
 
 	for _, key := range h.keys {
 		a := h.accounts[key]
-		old := OldAccount{LegacyAccount: LegacyAccount{a.Key, a.Ref, a.Name, a.Classification}, Sources: []string{"line"}}
+		old := OldAccount{
+			LegacyAccount: LegacyAccount{a.Key, a.Ref, a.Name, a.Classification}, Sources: []string{"line"},
+		}
 
 		if h.inTemplate[key] {
 			old.Sources = append(old.Sources, "template")
 		}
 
-		old.SuggestedTargetAccount = h.chart.titled(h.chart.suggest(&a))
+		old.SuggestedTargetAccount = h.chart.renderTitle(h.chart.suggest(&a))
 		if stored, known := h.stored[key]; known {
-			old.CurrentTargetAccount = h.chart.titled(&stored)
+			old.CurrentTargetAccount = h.chart.renderTitle(&stored)
 		}
 
 		out.OldAccounts = append(out.OldAccounts, old)
@@ -267,8 +303,8 @@ func (h *history) preview() *MappingPreview {
 	return out
 }
 
-// titled names an account, nil for none.
-func (c *chart) titled(v *id.ID) *Titled {
+// renderTitle returns the id and title of an account, nil for an unknown one.
+func (c *chart) renderTitle(v *id.ID) *Titled {
 	if v == nil || c.byID[*v] == nil {
 		return nil
 	}

@@ -29,7 +29,7 @@ import (
 
 const tag = "Migrations"
 
-// mover has the doors of the nouns that a new team is filled through.
+// mover has the kinds that fill a new team.
 type mover struct {
 	box                *seal.Box
 	contacts, listings intake.Kind
@@ -70,7 +70,8 @@ func endpoints() []api.Endpoint {
 	} {
 		m, s := move, statements
 		m.Path, m.ID, m.Summary = of.prefix, "migrateLegacyTeam"+of.id, "Move a legacy team into a new one"+of.summary
-		s.Path, s.ID, s.Summary = of.prefix+"/statements", "importLegacyStatements"+of.id, "Import the statements of a legacy team"+of.summary
+		s.Path, s.ID = of.prefix+"/statements", "importLegacyStatements"+of.id
+		s.Summary = "Import the statements of a legacy team" + of.summary
 		m.PartnerOnly, s.PartnerOnly = of.id != "", of.id != ""
 
 		out = append(out, api.Write(m, startMove), api.Write(s, startImport))
@@ -95,7 +96,7 @@ type Bootstrap struct {
 
 type moveInput struct{ Body Bootstrap }
 
-// startMove checks a migration and starts its operation, which keeps the legacy team frozen.
+// startMove checks a migration and starts its operation. The legacy team is frozen meanwhile.
 func startMove(ctx context.Context, tx *db.Tx, in *moveInput) (*operation.Acknowledgement, error) {
 	source, err := reach(ctx, tx, in.Body.SourceTenantID, "sourceTenantId")
 	if err != nil {
@@ -122,7 +123,7 @@ func startMove(ctx context.Context, tx *db.Tx, in *moveInput) (*operation.Acknow
 	})
 }
 
-// reach loads a team that the caller's credential reaches. It fails with 400 at a field of the body for any other.
+// reach loads a team within the reach of the credential. For any other team it fails with 400 at a field of the body.
 func reach(ctx context.Context, tx *db.Tx, of id.ID, field string) (s *team.Shell, err error) {
 	missing := apierr.BadRequest.At(apierr.IssueNotFound.InBody(field))
 	if of != tx.Team && !tx.Actor.Reaches(of) {
@@ -154,7 +155,7 @@ func checkPartner(ctx context.Context, tx *db.Tx, partner *id.ID) error {
 	return err
 }
 
-// freeze freezes teams until the operation that is started ends. It fails with access.ErrMigrating if one of them is already.
+// freeze freezes teams until the operation ends. It fails with access.ErrMigrating if a team is frozen already.
 func freeze(ctx context.Context, tx *db.Tx, teams ...id.ID) error {
 	for _, t := range id.Distinct(teams) {
 		if err := tx.Join(ctx, t); err != nil {
@@ -174,7 +175,7 @@ func freeze(ctx context.Context, tx *db.Tx, teams ...id.ID) error {
 	return nil
 }
 
-// thaw returns the write that ends the freeze of teams.
+// thaw returns work that ends the freeze of teams.
 func thaw(teams ...id.ID) db.Work {
 	return func(ctx context.Context, tx *db.Tx) error {
 		for _, t := range id.Distinct(teams) {

@@ -15,14 +15,14 @@ import (
 	"stayledger/platform/money"
 )
 
-// opens reports whether the balance of a statement that is imported opens the live books: it is the last final one of its
-// listing in its currency, and whoever held it owns the listing when the live books begin.
+// opens reports whether the balance of an imported statement opens the live books: it is the last final statement of
+// its listing and currency, and the listing has the same owners when the live books begin.
 func (h *history) opens(s *legacy.Head) bool {
 	return h.final[place{s.ListingID, s.Currency}] == s.SourceID &&
 		h.ownersOn(s.ListingID, s.EndAt) == h.ownersOn(s.ListingID, h.cutover.AddDays(-1))
 }
 
-// checkBanks refuses with currencyMismatch opening balances in a currency that no trust account has.
+// checkBanks refuses with currencyMismatch opening balances in a currency without a trust account.
 func (h *history) checkBanks(ctx context.Context, tx *db.Tx) error {
 	known := map[string]bool{}
 
@@ -47,9 +47,9 @@ func (h *history) checkBanks(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// open gives each listing without an opening balance that of its last final statement, in each currency, and each member
-// the own part of it. Imported are the statements of the heads.
-func (h *history) open(ctx context.Context, tx *db.Tx, imported []historic.Statement) error {
+// openBooks gives each listing without an opening balance the balance of its last final statement in each currency,
+// and each member the own share. The imported statements belong to the heads.
+func (h *history) openBooks(ctx context.Context, tx *db.Tx, imported []historic.Statement) error {
 	var last []int
 
 	periods := []id.ID{}
@@ -60,6 +60,7 @@ func (h *history) open(ctx context.Context, tx *db.Tx, imported []historic.State
 		}
 	}
 
+	// Members share a balance by all statements before it, not by their present splits.
 	histories, err := chain.LoadHistories(ctx, tx, id.Distinct(periods))
 	if err != nil {
 		return fmt.Errorf("read how members share imported balances: %w", err)
@@ -83,8 +84,8 @@ func (h *history) open(ctx context.Context, tx *db.Tx, imported []historic.State
 	return nil
 }
 
-// splitOpening returns the parts of an opening balance: one of all members where their shares follow from their splits,
-// else one of each member by name. There are none where nothing is left.
+// splitOpening returns the shares of an opening balance: one for all members if their shares follow from their
+// splits, else one for each member by name. A zero balance has none.
 func splitOpening(balance money.Cents, owners []chain.Owner, shares []money.Cents) []opening.Share {
 	splits := make([]int64, len(owners))
 	for i := range owners {

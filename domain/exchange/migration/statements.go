@@ -21,13 +21,13 @@ import (
 
 var importKind = job.NewKind("vri-statement-import")
 
-// importErrors are the conditions of an import, in their order.
+// importErrors are the refusals of an import, in their order.
 var importErrors = apierr.List{account.ErrRequiredMissing, errUnmapped}
 
-// errUnmapped refuses an import with lines of accounts that go nowhere.
+// errUnmapped refuses an import with lines of legacy accounts that have no account.
 var errUnmapped = apierr.New(apierr.CodeUnprocessableContent, "", "Legacy accounts have no account")
 
-// HistoricalImport says which team imports the statements of which legacy team.
+// HistoricalImport says which team imports statements from which legacy team.
 type HistoricalImport struct {
 	SourceTenantID  id.ID            `json:"sourceTenantId"`
 	TargetTenantID  id.ID            `json:"targetTenantId"`
@@ -35,7 +35,7 @@ type HistoricalImport struct {
 	OpeningBalances bool             `json:"openingBalances,omitempty" doc:"Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch)."`
 }
 
-// AccountMapping says which account the lines of a legacy account go to.
+// AccountMapping chooses the account for the lines of a legacy account.
 type AccountMapping struct {
 	LegacyAccountKey string `json:"legacyAccountKey" minLength:"1" maxLength:"180" doc:"The legacy account."`
 	TargetAccountID  id.ID  `json:"targetAccountId" doc:"The account of the new team."`
@@ -43,7 +43,7 @@ type AccountMapping struct {
 
 type importInput struct{ Body HistoricalImport }
 
-// startImport checks an import as if it were done now, and starts its operation, which keeps both teams frozen.
+// startImport checks an import as if it ran now, and starts its operation. Both teams are frozen meanwhile.
 func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*operation.Acknowledgement, error) {
 	r := &in.Body
 	if err := checkTeams(ctx, tx, r.SourceTenantID, r.TargetTenantID, apierr.IssueCode.InBody); err != nil {
@@ -56,7 +56,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*operation.Ac
 			return err
 		}
 
-		if _, err := h.resolve(r.AccountMappings); err != nil || !r.OpeningBalances {
+		if _, err := h.resolveAccounts(r.AccountMappings); err != nil || !r.OpeningBalances {
 			return err
 		}
 
@@ -79,14 +79,14 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*operation.Ac
 	})
 }
 
-// resolve returns the account of each legacy account: the one that was chosen, else that of the last import, else the one
-// that is suggested. It fails with 400 for a choice that cannot be, and with errUnmapped for lines without an account
-// (MIG-34..MIG-37).
-func (h *history) resolve(chosen []AccountMapping) (map[string]id.ID, error) {
+// resolveAccounts returns the account for each legacy account: chosen, else of the last import, else suggested. It
+// fails with 400 for an impossible choice, and with errUnmapped for lines without an account (MIG-34..MIG-37).
+func (h *history) resolveAccounts(chosen []AccountMapping) (map[string]id.ID, error) {
 	var issues []apierr.Issue
 
 	out := map[string]id.ID{}
 
+	// First the choices of the caller.
 	for i, m := range chosen {
 		if _, known := h.accounts[m.LegacyAccountKey]; !known {
 			issues = append(issues, apierr.IssueNotFound.InBody("accountMappings", i, "legacyAccountKey"))
@@ -107,6 +107,7 @@ func (h *history) resolve(chosen []AccountMapping) (map[string]id.ID, error) {
 		return nil, apierr.BadRequest.At(issues...)
 	}
 
+	// Then the accounts without a choice.
 	for key := range h.accounts {
 		if _, said := out[key]; said {
 			continue
@@ -120,6 +121,7 @@ func (h *history) resolve(chosen []AccountMapping) (map[string]id.ID, error) {
 		}
 	}
 
+	// Only accounts with lines need an account.
 	for _, key := range h.keys {
 		if _, known := out[key]; !known {
 			issues = append(issues, apierr.IssueAccountMappingRequired.InBody("accountMappings", key))
@@ -133,32 +135,38 @@ func (h *history) resolve(chosen []AccountMapping) (map[string]id.ID, error) {
 	return out, nil
 }
 
-// importHandler returns the handler of the task that imports statements. Whatever becomes of it, the teams are not frozen
-// any more then.
+// importHandler returns the handler of the task that imports statements. When the task ends, well or not, the teams
+// are thawed.
 func importHandler() job.Handler {
 	h := operation.External(30*time.Minute, importStatements).InBulk()
-	h.Exhausted = thawing(func(r *HistoricalImport) []id.ID { return []id.ID{r.SourceTenantID, r.TargetTenantID} })
+	h.Exhausted = giveUpAndThaw(func(r *HistoricalImport) []id.ID { return []id.ID{r.SourceTenantID, r.TargetTenantID} })
 
 	return h
 }
 
-// maxResults is the greatest number of statements that an operation names as its results.
+// maxResults is the largest number of statements that an operation lists as results.
 const maxResults = 100
 
-// importStatements imports everything in one transaction of the new team: a worker that dies leaves nothing or all of it,
-// and importing it again changes nothing.
-func importStatements(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, r HistoricalImport) (db.Work, error) {
+// importStatements imports all statements in one transaction of the new team. If a worker dies, all or nothing is
+// left, and importing again changes nothing.
+func importStatements(
+	ctx context.Context, d *db.DB,
+	scope db.Scope,
+	run operation.Run,
+	r HistoricalImport,
+) (db.Work, error) {
 	scope.Team, scope.Timeout, scope.Ungated = r.TargetTenantID, 30*time.Minute, true
 
 	var done []historic.Statement
 
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		// The teams are frozen, but the accounts may have changed since the request was checked.
 		h, err := loadHistory(ctx, tx, r.SourceTenantID)
 		if err != nil {
 			return err
 		}
 
-		accounts, err := h.resolve(r.AccountMappings)
+		accounts, err := h.resolveAccounts(r.AccountMappings)
 		if err != nil {
 			return err
 		}
@@ -167,7 +175,7 @@ func importStatements(ctx context.Context, d *db.DB, scope db.Scope, run operati
 			return err
 		}
 
-		if err := h.keep(ctx, tx, accounts); err != nil {
+		if err := h.saveMappings(ctx, tx, accounts); err != nil {
 			return err
 		}
 
@@ -175,7 +183,7 @@ func importStatements(ctx context.Context, d *db.DB, scope db.Scope, run operati
 			return err
 		}
 
-		return h.open(ctx, tx, done)
+		return h.openBooks(ctx, tx, done)
 	})
 	if err != nil {
 		return nil, err
@@ -194,15 +202,20 @@ func importStatements(ctx context.Context, d *db.DB, scope db.Scope, run operati
 }
 
 // importAll imports the statements of a history (MIG-41..MIG-43, MIG-46).
-func (h *history) importAll(ctx context.Context, tx *db.Tx, operationID id.ID, accounts map[string]id.ID) ([]historic.Statement, error) {
+func (h *history) importAll(
+	ctx context.Context, tx *db.Tx,
+	operationID id.ID,
+	accounts map[string]id.ID,
+) ([]historic.Statement, error) {
 	heads, sources := make([]historic.Head, len(h.heads)), make([]string, len(h.heads))
 
 	for i := range h.heads {
 		s := &h.heads[i]
 		sources[i] = s.SourceID
 		heads[i] = historic.Head{LineCount: s.LineCount, HasPayouts: s.HasPayouts, Statement: historic.Import{
-			UniqueRef: "legacy:" + s.SourceID, ListingID: h.records["listing"][s.ListingID.String()], StartAt: s.StartAt, EndAt: s.EndAt,
-			Currency: s.Currency, Status: historic.Status(statement.Published), CentBalanceStart: s.BalanceStart, CentBalanceEnd: &s.BalanceEnd,
+			UniqueRef: "legacy:" + s.SourceID, ListingID: h.records["listing"][s.ListingID.String()],
+			StartAt: s.StartAt, EndAt: s.EndAt, Currency: s.Currency, Status: historic.Status(statement.Published),
+			CentBalanceStart: s.BalanceStart, CentBalanceEnd: &s.BalanceEnd,
 		}}
 	}
 
@@ -210,7 +223,8 @@ func (h *history) importAll(ctx context.Context, tx *db.Tx, operationID id.ID, a
 		return nil, nil
 	}
 
-	done, err := historic.ImportAll(ctx, tx, heads, func(ctx context.Context, tx *db.Tx, from, to int) (lines [][]historic.Line, err error) {
+	// Lines are loaded in batches: a team has too many to hold at once.
+	loadLines := func(ctx context.Context, tx *db.Tx, from, to int) (lines [][]historic.Line, err error) {
 		var read [][]legacy.Line
 
 		err = tx.Visit(ctx, h.source, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -223,7 +237,9 @@ func (h *history) importAll(ctx context.Context, tx *db.Tx, operationID id.ID, a
 		}
 
 		return lines, err
-	})
+	}
+
+	done, err := historic.ImportAll(ctx, tx, heads, loadLines)
 	if err != nil {
 		return nil, fmt.Errorf("import legacy statements: %w", err)
 	}
@@ -233,7 +249,9 @@ func (h *history) importAll(ctx context.Context, tx *db.Tx, operationID id.ID, a
 		ids[i] = done[i].ID
 	}
 
-	origins := &statement.Origins{SourceTenantID: h.source, OperationID: operationID, Statements: ids, SourceIDs: sources}
+	origins := &statement.Origins{
+		SourceTenantID: h.source, OperationID: operationID, Statements: ids, SourceIDs: sources,
+	}
 	if err := statement.NoteOrigins(ctx, tx, origins); err != nil {
 		return nil, fmt.Errorf("import legacy statements: %w", err)
 	}
@@ -241,7 +259,7 @@ func (h *history) importAll(ctx context.Context, tx *db.Tx, operationID id.ID, a
 	return done, nil
 }
 
-// convert returns lines as historic statements have them, without those of zero.
+// convert returns legacy lines as historic lines, without zero lines.
 func (h *history) convert(lines []legacy.Line, accounts map[string]id.ID) []historic.Line {
 	out := make([]historic.Line, 0, len(lines))
 
@@ -251,8 +269,11 @@ func (h *history) convert(lines []legacy.Line, accounts map[string]id.ID) []hist
 			continue
 		}
 
-		converted := historic.Line{UniqueRef: l.ID, Type: historic.LineType(l.Type), CentTotal: l.Amount, Description: l.Description, Date: l.Date}
+		converted := historic.Line{
+			UniqueRef: l.ID, Type: historic.LineType(l.Type), CentTotal: l.Amount, Description: l.Description, Date: l.Date,
+		}
 
+		// Payouts name an owner; all other lines name an account.
 		if l.Type == legacy.Payout {
 			if l.OwnerID != nil {
 				to := h.records["contact"][*l.OwnerID]
@@ -269,8 +290,8 @@ func (h *history) convert(lines []legacy.Line, accounts map[string]id.ID) []hist
 	return out
 }
 
-// keep keeps the mappings, and makes the templates of the legacy team layouts of the new one (MIG-38, MIG-44).
-func (h *history) keep(ctx context.Context, tx *db.Tx, accounts map[string]id.ID) error {
+// saveMappings saves the mappings, and makes layouts of the legacy templates (MIG-38, MIG-44).
+func (h *history) saveMappings(ctx context.Context, tx *db.Tx, accounts map[string]id.ID) error {
 	keys, targets := make([]string, 0, len(h.keys)), make([]id.ID, 0, len(h.keys))
 	for _, key := range h.keys {
 		keys, targets = append(keys, key), append(targets, accounts[key])
@@ -288,22 +309,23 @@ func (h *history) keep(ctx context.Context, tx *db.Tx, accounts map[string]id.ID
 	for i := range h.templates {
 		t := &h.templates[i]
 
+		// A repeated import changes the layout it made before.
 		var before *id.ID
 		if known, is := h.records["layout"][t.ID]; is {
 			before = &known
 		}
 
-		if made[t.ID], err = layout.Adopt(ctx, tx, before, adopt(t, accounts)); err != nil {
+		if made[t.ID], err = layout.Adopt(ctx, tx, before, convertTemplate(t, accounts)); err != nil {
 			return fmt.Errorf("import a template: %w", err)
 		}
 	}
 
-	return noteLayouts(ctx, tx, made)
+	return upsertLayouts(ctx, tx, made)
 }
 
-// adopt returns a template with the accounts of the new team. Accounts that nothing is known of are left out: they are on
-// no line, and what no column takes has a column of its own.
-func adopt(t *legacy.Template, accounts map[string]id.ID) *layout.Foreign {
+// convertTemplate returns a template with accounts of the new team. Unknown accounts are left out: no line has them,
+// and accounts without a column get one of their own.
+func convertTemplate(t *legacy.Template, accounts map[string]id.ID) *layout.Foreign {
 	sections := func(from []legacy.Section) []layout.ForeignSection {
 		out := make([]layout.ForeignSection, len(from))
 
@@ -329,12 +351,12 @@ func adopt(t *legacy.Template, accounts map[string]id.ID) *layout.Foreign {
 	return &layout.Foreign{Name: t.Name, NetRevenue: sections(t.NetRevenue), Other: sections(t.Other)}
 }
 
-// noteLayouts notes which layout is which template.
-func noteLayouts(ctx context.Context, tx *db.Tx, made map[string]id.ID) error {
+// upsertLayouts saves the layout made of each template.
+func upsertLayouts(ctx context.Context, tx *db.Tx, made map[string]id.ID) error {
 	sources, targets := make([]string, 0, len(made)), make([]id.ID, 0, len(made))
 	for source, target := range made {
 		sources, targets = append(sources, source), append(targets, target)
 	}
 
-	return noteRecords(ctx, tx, "layout", sources, targets)
+	return upsertRecords(ctx, tx, "layout", sources, targets)
 }

@@ -13,14 +13,14 @@ import (
 	"stayledger/provider/pms"
 )
 
-// login is the name and the password that messages come with.
+// login is the name and password that messages of an app come with.
 type login struct{ name, password string }
 
-// minPassword is how many bytes a password of messages has at least: a shorter one could be guessed.
+// minPassword is the least length of such a password in bytes: a shorter one could be guessed.
 const minPassword = 16
 
-// TakeMessages has messages of an app taken that come for all accounts, at one address and with one name and password, which the operator
-// has set at the system. It fails for a system without such messages, and for a password that could be guessed.
+// TakeMessages accepts messages that an app sends for all its accounts to one address, with a name and password that
+// the operator has set at the system. It fails for a system without such messages, and for a weak password.
 func (s *Systems) TakeMessages(name connection.AppID, user, password string) error {
 	k := find(name)
 
@@ -42,15 +42,20 @@ type appMessageInput struct {
 	Raw           api.Raw
 }
 
-// reader is a connection to an account that a message is about.
+// reader is a connection to the account in a message.
 type reader struct {
 	holder
 
 	ID id.ID
 }
 
-// takeAppMessage takes a message that an app gets for all of its accounts: each connection to the account has what it names looked at.
-func (s *Systems) takeAppMessage(ctx context.Context, d *db.DB, scope db.Scope, in *appMessageInput) (*api.None, error) {
+// takeAppMessage takes a message for all accounts of an app: each connection to the account looks at the named
+// records.
+func (s *Systems) takeAppMessage(
+	ctx context.Context, d *db.DB,
+	scope db.Scope,
+	in *appMessageInput,
+) (*api.None, error) {
 	k, known := find(in.AppID), s.messages[in.AppID]
 	if k == nil || k.appMessage == nil || known == (login{}) {
 		return nil, errMessage
@@ -64,6 +69,7 @@ func (s *Systems) takeAppMessage(ctx context.Context, d *db.DB, scope db.Scope, 
 		return nil, errMessage.Because(err)
 	}
 
+	// Several teams can be connected to one account. The message names no team, so look at all teams.
 	var readers []reader
 
 	err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
@@ -82,7 +88,8 @@ func (s *Systems) takeAppMessage(ctx context.Context, d *db.DB, scope db.Scope, 
 		of := scope
 		of.Team, of.Zone, of.Actor = r.TeamID, r.Zone, db.Service
 
-		if err := d.Write(ctx, of, func(ctx context.Context, tx *db.Tx) error { return s.takeEvent(ctx, tx, r.ID, event) }); err != nil {
+		err := d.Write(ctx, of, func(ctx context.Context, tx *db.Tx) error { return s.takeEvent(ctx, tx, r.ID, event) })
+		if err != nil {
 			return nil, fmt.Errorf("take a message for a connection: %w", err)
 		}
 	}
@@ -90,8 +97,8 @@ func (s *Systems) takeAppMessage(ctx context.Context, d *db.DB, scope db.Scope, 
 	return &api.None{}, nil
 }
 
-// takeEvent has a connection look at what a message of its app names. Access that an account holder takes back is that of connections with
-// such access: a token of a person's own goes on to work.
+// takeEvent inserts hints for the records that a message names. If the account holder has revoked our access,
+// connections with such access must be connected again; connections with a personal token go on.
 func (s *Systems) takeEvent(ctx context.Context, tx *db.Tx, one id.ID, event *pms.Event) error {
 	c, err := connection.Get(ctx, tx, one)
 	if err != nil || c.Status != connection.Active {
@@ -99,7 +106,7 @@ func (s *Systems) takeEvent(ctx context.Context, tx *db.Tx, one id.ID, event *pm
 	}
 
 	if !event.Revoked {
-		return hint(ctx, tx, one, event.ReservationIDs, event.Listings)
+		return insertHints(ctx, tx, one, event.ReservationIDs, event.Listings)
 	}
 
 	given, err := s.isGiven(c)
@@ -110,7 +117,7 @@ func (s *Systems) takeEvent(ctx context.Context, tx *db.Tx, one id.ID, event *pm
 	return connection.RequireReconnect(ctx, tx, one)
 }
 
-// isGiven reports whether an account holder has given the access of a connection, by OAuth.
+// isGiven reports whether a connection has access given by the account holder through OAuth.
 func (s *Systems) isGiven(c *connection.Connection) (bool, error) {
 	access, err := find(c.AppID).Access(s.box, c)
 	if err != nil {

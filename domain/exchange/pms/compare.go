@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/plain"
 )
 
-// CutoverTarget is a listing of the target, and the listing of the source that it is or could be.
+// CutoverTarget is a listing of the target with the source listing that it matches.
 type CutoverTarget struct {
 	TargetListingConnectionID id.ID            `json:"targetListingConnectionId"`
 	UniqueRef                 string           `json:"uniqueRef" doc:"The system's own id of the listing."`
@@ -23,14 +23,15 @@ type CutoverTarget struct {
 	SuggestedListing          *Place           `json:"suggestedListing" doc:"The listing of the source that it probably is; null for none that is certain."`
 }
 
-// CutoverListings are the listings of two systems.
+// CutoverListings are the listings of both systems of a cutover.
 type CutoverListings struct {
 	SourceListings []Place         `json:"sourceListings" doc:"Listings here that the source has."`
 	TargetListings []CutoverTarget `json:"targetListings" doc:"Listings of the target, and what they are or could be."`
 }
 
-// Compare finds out which listing of one system each listing of another is or could be (CUT-19..CUT-27). One that another
-// listing of the target is already is no candidate, and one that several could be is ambiguous.
+// Compare matches each listing of the target with a listing of the source (CUT-19..CUT-27). A source listing that
+// another target listing is bound to already is no candidate, and one that several target listings match is
+// ambiguous.
 func Compare(ctx context.Context, tx *db.Tx, source, target id.ID) (*CutoverListings, error) {
 	here, err := db.Select[Place](ctx, tx, `
 		select l.id, l.name, l.address from listing l where l.team_id = @team and exists (
@@ -45,22 +46,25 @@ func Compare(ctx context.Context, tx *db.Tx, source, target id.ID) (*CutoverList
 		return nil, err
 	}
 
-	out := &CutoverListings{SourceListings: append([]Place{}, here...), TargetListings: make([]CutoverTarget, len(refs))}
+	out := &CutoverListings{
+		SourceListings: append([]Place{}, here...), TargetListings: make([]CutoverTarget, len(refs)),
+	}
 	found := compare(here, refs)
 
 	for i := range refs {
 		r := &refs[i]
 		out.TargetListings[i] = CutoverTarget{
-			TargetListingConnectionID: r.ID, UniqueRef: r.ExternalID, Name: r.Name, Address: r.Address, ListingID: r.ListingID,
-			Status: found[i].status, SuggestedListing: found[i].listing,
+			TargetListingConnectionID: r.ID, UniqueRef: r.ExternalID, Name: r.Name, Address: r.Address,
+			ListingID: r.ListingID, Status: found[i].status, SuggestedListing: found[i].listing,
 		}
 	}
 
 	return out, nil
 }
 
-// compare returns for each listing of a target which of some listings here it is or could be.
+// compare returns a suggestion for each listing of the target, among the listings of the source (here).
 func compare(here []Place, refs []ref) []suggestion {
+	// A source listing that is bound already is not free for another target listing.
 	shared := map[id.ID]bool{}
 
 	for i := range refs {
@@ -76,6 +80,7 @@ func compare(here []Place, refs []ref) []suggestion {
 		}
 	}
 
+	// Then suggest a source listing for each target listing that is not shared yet.
 	out, wanted := make([]suggestion, len(refs)), map[id.ID]int{}
 
 	for i := range refs {
@@ -90,6 +95,7 @@ func compare(here []Place, refs []ref) []suggestion {
 		}
 	}
 
+	// Last, two target listings with the same suggestion are ambiguous: one of them would be wrong.
 	for i := range out {
 		if l := out[i].listing; l != nil && wanted[l.ID] > 1 {
 			out[i] = suggestion{status: Ambiguous}
@@ -102,17 +108,17 @@ func compare(here []Place, refs []ref) []suggestion {
 // IsSystem reports whether an app is a property-management system.
 func IsSystem(a connection.AppID) bool { return find(a) != nil }
 
-// Bindings say which listings here those of a system are: Listings[i] for Refs[i], nil for a new one. Moves are listings here
-// that are others from now on.
+// Bindings bind listings of a system to listings here: Refs[i] to Listings[i], nil for a new one. Moves are listings
+// here that were replaced by others.
 type Bindings struct {
 	Refs     []id.ID
 	Listings []*id.ID
 	Moves    intake.Moves
 }
 
-// BindListings saves which listings here those of a system are. What the system says of one that is another now goes there.
+// BindListings saves bindings, and moves the external records of replaced listings.
 func BindListings(ctx context.Context, tx *db.Tx, connection id.ID, b *Bindings) error {
-	if err := setListings(ctx, tx, connection, b.Refs, b.Listings); err != nil {
+	if err := updateListings(ctx, tx, connection, b.Refs, b.Listings); err != nil {
 		return err
 	}
 

@@ -21,23 +21,23 @@ import (
 	"stayledger/provider/pms"
 )
 
-// extractor is a file of what a system has.
+// extractor makes a file of the records of a system.
 type extractor struct {
 	connection.Extractor
 
 	columns []csv.Column
-	// listing or reservation writes the rows of a record; the other one is nil.
+	// listing or reservation writes the rows of a record; the other function is nil.
 	listing     func(w *csv.Writer, l *pms.Listing) error
 	reservation func(w *csv.Writer, r *pms.Reservation, zone day.Zone) error
 }
 
-// What Extractor.DateRange says.
+// The values of Extractor.DateRange.
 const (
 	noRange       = "none"
 	optionalRange = "optional"
 )
 
-// extractors are those of every system.
+// extractors are offered by every system.
 var extractors = []extractor{
 	{
 		Extractor: connection.Extractor{ID: "listings", Name: "Listings", Format: "csv", DateRange: noRange},
@@ -60,11 +60,14 @@ var extractors = []extractor{
 				a = &pms.Address{}
 			}
 
-			return w.Row(l.ID, l.Name, a.Street, a.City, a.State, a.PostalCode, a.Country, orNull(l.Currency), orNull(l.ParentID), orNull(l.Unit), l.Archived)
+			return w.Row(l.ID, l.Name, a.Street, a.City, a.State, a.PostalCode, a.Country, orNull(l.Currency),
+				orNull(l.ParentID), orNull(l.Unit), l.Archived)
 		},
 	},
 	{
-		Extractor: connection.Extractor{ID: "reservations", Name: "Reservations", Format: "csv", DateRange: optionalRange},
+		Extractor: connection.Extractor{
+			ID: "reservations", Name: "Reservations", Format: "csv", DateRange: optionalRange,
+		},
 		columns: []csv.Column{
 			{Name: "id", Kind: csv.ID},
 			{Name: "listingId", Kind: csv.ID},
@@ -88,12 +91,16 @@ var extractors = []extractor{
 			{Name: "payout", Kind: csv.Amount},
 		},
 		reservation: func(w *csv.Writer, r *pms.Reservation, zone day.Zone) error {
-			return w.Row(r.ID, r.ListingID, string(r.Status), stayType(r), orNull(r.Code), orNull(r.Channel), orNull(r.Guest.Name), orNull(r.Guest.Email),
-				orNull(r.Guest.Phone), r.Guests, r.CheckIn, r.CheckOut, r.BookedAt.In(zone), r.CanceledAt.In(zone), r.Currency, r.Total, r.Owed(), r.ChannelFee, r.ProcessingFee, r.Payout)
+			return w.Row(r.ID, r.ListingID, string(r.Status), stayType(r), orNull(r.Code), orNull(r.Channel),
+				orNull(r.Guest.Name), orNull(r.Guest.Email), orNull(r.Guest.Phone), r.Guests, r.CheckIn, r.CheckOut,
+				r.BookedAt.In(zone), r.CanceledAt.In(zone), r.Currency, r.Total, r.Owed(), r.ChannelFee,
+				r.ProcessingFee, r.Payout)
 		},
 	},
 	{
-		Extractor: connection.Extractor{ID: "reservationLines", Name: "Lines of reservations", Format: "csv", DateRange: optionalRange},
+		Extractor: connection.Extractor{
+			ID: "reservationLines", Name: "Lines of reservations", Format: "csv", DateRange: optionalRange,
+		},
 		columns: []csv.Column{
 			{Name: "reservationId", Kind: csv.ID},
 			{Name: "listingId", Kind: csv.ID},
@@ -107,7 +114,9 @@ var extractors = []extractor{
 		},
 		reservation: func(w *csv.Writer, r *pms.Reservation, _ day.Zone) error {
 			for _, l := range r.Lines {
-				if err := w.Row(r.ID, r.ListingID, string(r.Status), r.CheckIn, r.CheckOut, l.Type, orNull(l.Description), r.Currency, l.Amount); err != nil {
+				err := w.Row(r.ID, r.ListingID, string(r.Status), r.CheckIn, r.CheckOut, l.Type,
+					orNull(l.Description), r.Currency, l.Amount)
+				if err != nil {
 					return err
 				}
 			}
@@ -117,7 +126,7 @@ var extractors = []extractor{
 	},
 }
 
-// stayType says what a reservation is.
+// stayType returns the type of a reservation: block, ownerStay or guest.
 func stayType(r *pms.Reservation) string {
 	switch {
 	case r.Block:
@@ -139,7 +148,7 @@ func infos() []connection.Extractor {
 	return out
 }
 
-// findExtractor returns an extractor, nil for none.
+// findExtractor returns the extractor with a name, or nil.
 func findExtractor(name string) *extractor {
 	i := slices.IndexFunc(extractors, func(x extractor) bool { return x.ID == name })
 	if i < 0 {
@@ -157,7 +166,7 @@ type extractInput struct {
 	}
 }
 
-// startExtract starts the making of a file.
+// startExtract starts a sync that makes a file.
 func startExtract(ctx context.Context, tx *db.Tx, in *extractInput) (*operation.Acknowledgement, error) {
 	b := &in.Body
 
@@ -183,7 +192,10 @@ func startExtract(ctx context.Context, tx *db.Tx, in *extractInput) (*operation.
 		return nil, apierr.BadRequest.At(apierr.IssueContradiction.InBody("dateRange"))
 	}
 
-	n := intake.New{ConnectionID: b.ConnectionID, View: intake.Extract, Mode: intake.Full, Trigger: intake.Manual, Kinds: []string{x.kind()}}
+	n := intake.New{
+		ConnectionID: b.ConnectionID, View: intake.Extract, Mode: intake.Full, Trigger: intake.Manual,
+		Kinds: []string{x.kind()},
+	}
 	if err := b.DateRange.bound(&n); err != nil {
 		return nil, err
 	}
@@ -191,7 +203,7 @@ func startExtract(ctx context.Context, tx *db.Tx, in *extractInput) (*operation.
 	return intake.StartExtract(ctx, tx, n, x.ID)
 }
 
-// kind returns the kind of records that a file has.
+// kind returns the kind of records in the file.
 func (x *extractor) kind() string {
 	if x.listing != nil {
 		return listingKind
@@ -200,7 +212,7 @@ func (x *extractor) kind() string {
 	return reservationKind
 }
 
-// Extracts returns what makes the files of extracts in a store.
+// Extracts returns the function that makes the files of extracts in a store.
 func (s *Systems) Extracts(store blob.Store) intake.MakeFile {
 	return func(ctx context.Context, d *db.DB, scope db.Scope, sync *intake.Sync) (*intake.Extracted, error) {
 		x := findExtractor(*sync.Extractor)
@@ -218,6 +230,7 @@ func (s *Systems) Extracts(store blob.Store) intake.MakeFile {
 			return nil, err
 		}
 
+		// The file goes to the store while it is read, outside any transaction.
 		e := &extraction{extractor: x, client: client, zones: held, from: sync.RangeStart, to: sync.RangeEnd}
 
 		kept, err := file.Keep(ctx, d, scope, store, func(w io.Writer) error { return e.write(ctx, w) })
@@ -229,7 +242,8 @@ func (s *Systems) Extracts(store blob.Store) intake.MakeFile {
 
 		return &intake.Extracted{
 			File: file.New{
-				Stored: kept, Kind: file.Export, ContentType: "text/csv; charset=utf-8", PurgeAt: now.Add(file.KeepExports),
+				Stored: kept, Kind: file.Export, ContentType: "text/csv; charset=utf-8",
+				PurgeAt:  now.Add(file.KeepExports),
 				Filename: string(c.AppID) + "-" + x.ID + "-" + scope.Zone.Day(now).String() + ".csv",
 			},
 			Counts: intake.Counts{x.kind(): e.counts()},
@@ -237,20 +251,20 @@ func (s *Systems) Extracts(store blob.Store) intake.MakeFile {
 	}
 }
 
-// extraction is the making of one file.
+// extraction makes one file.
 type extraction struct {
 	*extractor
 
 	client   pms.Client
 	zones    zones
-	from, to *day.Day // nights, nil for no bound
+	from, to *day.Day // nights; nil leaves a side open
 
-	// seen are the records that are in the file: pages can have one twice.
+	// seen are the ids of records in the file: pages can overlap.
 	seen       map[string]bool
 	unreadable map[string]bool
 }
 
-// counts returns what became of the records. Those that cannot be read are not in the file.
+// counts returns the records by outcome. Unreadable records are not in the file.
 func (e *extraction) counts() map[intake.Outcome]int64 {
 	return map[intake.Outcome]int64{intake.Done: int64(len(e.seen)), intake.Rejected: int64(len(e.unreadable))}
 }
@@ -263,7 +277,7 @@ func (e *extraction) write(ctx context.Context, to io.Writer) error {
 	for page, more := "", true; more; {
 		next, err := e.page(ctx, w, page)
 
-		// A system that takes no calls for a moment is waited for: what was read need not be read again.
+		// Wait for a system that takes no calls for a moment: starting again would read all pages twice.
 		if waitShortly(ctx, err) {
 			continue
 		}
@@ -282,11 +296,11 @@ func (e *extraction) write(ctx context.Context, to io.Writer) error {
 	return nil
 }
 
-// longestPause is how long a system is waited for while a file is made.
+// longestPause is the longest wait for a system while a file is made.
 const longestPause = time.Minute
 
-// waitShortly waits until a system takes calls again, and returns true. It returns false at once for an error that does
-// not say when, for a longer time, and when the context ends.
+// waitShortly waits until a system takes calls again, and returns true. It returns false at once for an error without
+// a time, for a longer wait, and when the context ends.
 func waitShortly(ctx context.Context, err error) bool {
 	limited, is := errors.AsType[*intake.LimitedError](err)
 	if !is || time.Until(limited.Until) > longestPause {
@@ -301,7 +315,7 @@ func waitShortly(ctx context.Context, err error) bool {
 	}
 }
 
-// page reads a page and writes its rows. It returns the next page, empty after the last one.
+// page reads a page and writes its rows. It returns the next page, empty after the last page.
 func (e *extraction) page(ctx context.Context, w *csv.Writer, page string) (next string, err error) {
 	var unreadable []pms.Unreadable
 
@@ -346,7 +360,7 @@ func (e *extraction) page(ctx context.Context, w *csv.Writer, page string) (next
 	return next, err
 }
 
-// isNew returns true for a record that is not in the file yet, and notes that it is.
+// isNew reports whether a record is not in the file yet, and notes that it is now.
 func (e *extraction) isNew(name string) bool {
 	was := e.seen[name]
 	e.seen[name] = true
@@ -354,12 +368,12 @@ func (e *extraction) isNew(name string) bool {
 	return !was
 }
 
-// isAsked returns true for a reservation with a night in the range. Systems can give others.
+// isAsked reports whether a reservation has a night in the range: systems return others, too.
 func (e *extraction) isAsked(r *pms.Reservation) bool {
 	return !r.Gone && (e.from == nil || e.from.Before(r.CheckOut)) && (e.to == nil || !e.to.Before(r.CheckIn))
 }
 
-// orNull returns a text, nil for an empty one.
+// orNull returns a text, or nil for an empty text.
 func orNull(s string) *string {
 	if s == "" {
 		return nil

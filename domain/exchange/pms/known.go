@@ -10,16 +10,18 @@ import (
 	"stayledger/provider/pms/protocol"
 )
 
-// everyFlow are the flows of a system with reservations and a calendar.
+// everyFlow lists the flows for systems with reservations and a calendar.
 var everyFlow = []connection.FlowID{connection.ResyncWindow, connection.RematchDeposits, connection.RebuildOccupancy}
 
 // known declares every property-management system.
 var known = []app{
 	{
 		App: connection.App{
-			AppInfo:      connection.AppInfo{ID: "pmsProtocol", Name: "PMS protocol", Kind: connection.PMS},
-			Capabilities: []connection.Capability{connection.Webhooks, connection.Incremental, connection.OwnerStays, connection.CalendarBlocks},
-			Flows:        everyFlow,
+			AppInfo: connection.AppInfo{ID: "pmsProtocol", Name: "PMS protocol", Kind: connection.PMS},
+			Capabilities: []connection.Capability{
+				connection.Webhooks, connection.Incremental, connection.OwnerStays, connection.CalendarBlocks,
+			},
+			Flows: everyFlow,
 			Settings: []connection.Field{
 				{Name: "baseUrl", Required: true, Min: 1, Max: 500, Address: true},
 				onDifferenceSetting,
@@ -38,9 +40,11 @@ var known = []app{
 	},
 	{
 		App: connection.App{
-			AppInfo:      connection.AppInfo{ID: "hostaway", Name: "Hostaway", Kind: connection.PMS},
-			Capabilities: []connection.Capability{connection.Webhooks, connection.Incremental, connection.OwnerStays, connection.CalendarBlocks},
-			Flows:        everyFlow,
+			AppInfo: connection.AppInfo{ID: "hostaway", Name: "Hostaway", Kind: connection.PMS},
+			Capabilities: []connection.Capability{
+				connection.Webhooks, connection.Incremental, connection.OwnerStays, connection.CalendarBlocks,
+			},
+			Flows: everyFlow,
 			Settings: []connection.Field{
 				{Name: "baseUrl", Fallback: hostaway.PublicURL, Min: 1, Max: 500, Address: true},
 				onDifferenceSetting,
@@ -59,9 +63,11 @@ var known = []app{
 	},
 	{
 		App: connection.App{
-			AppInfo:      connection.AppInfo{ID: "ownerrez", Name: "OwnerRez", Kind: connection.PMS},
-			Capabilities: []connection.Capability{connection.Incremental, connection.OwnerStays, connection.CalendarBlocks},
-			Flows:        everyFlow,
+			AppInfo: connection.AppInfo{ID: "ownerrez", Name: "OwnerRez", Kind: connection.PMS},
+			Capabilities: []connection.Capability{
+				connection.Incremental, connection.OwnerStays, connection.CalendarBlocks,
+			},
+			Flows: everyFlow,
 			Settings: []connection.Field{
 				{Name: "baseUrl", Fallback: ownerrez.PublicURL, Min: 1, Max: 500, Address: true},
 				onDifferenceSetting,
@@ -85,12 +91,12 @@ var known = []app{
 	},
 }
 
-// client returns the options of a client.
+// client returns the options for a client.
 func (o Options) client() pms.Options {
 	return pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within, Budgets: o.Budgets}
 }
 
-// fieldError returns the error of a client's settings as connections see it.
+// fieldError converts an error about the settings of a client to the error that connections show.
 func fieldError(err error) error {
 	if wrong, ok := errors.AsType[*pms.SettingsError](err); ok {
 		return &connection.FieldError{Field: wrong.Field, Cause: err}

@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/plain"
 )
 
-// ref is a listing of a system, and the listing here that it is.
+// ref is a listing of a system, with the listing here that it is bound to.
 type ref struct {
 	ID               id.ID
 	ExternalID       string
@@ -22,20 +22,21 @@ type ref struct {
 	ParentExternalID *string
 	Unit             *string
 	ListingID        *id.ID
-	// IsDecided says that a person has said which listing it is; one without a listing becomes a new one.
+	// IsDecided says that a person has decided; a decided ref without a listing becomes a new one.
 	IsDecided bool
 }
 
-// Listings says how listings of systems are taken in: through the door of listings, as the listing here that a person
-// or the mapping says they are. A listing that could be one here waits until a person decides.
+// Listings returns the kind for listings of systems. It saves through the kind of listings (door), bound to the
+// listing here that a person or the mapping has decided. A listing that matches one here waits until a person
+// decides.
 func Listings(door *intake.Kind) intake.Kind {
 	k := *door
-	k.See, k.Apart = see, []string{"parentId", "unit"}
+	k.See, k.Apart = saveSeen, []string{"parentId", "unit"}
 	k.Match = func(ctx context.Context, tx *db.Tx, from intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
 		return matchListings(ctx, tx, door, from, unknown)
 	}
 	k.Save = func(ctx context.Context, tx *db.Tx, from intake.Origin, writes []intake.Write) ([]intake.Saved, error) {
-		// What is kept beside the listing is no field of it.
+		// These fields are saved in listing_connection instead.
 		for i := range writes {
 			for _, field := range k.Apart {
 				delete(writes[i].Fields, field)
@@ -47,14 +48,14 @@ func Listings(door *intake.Kind) intake.Kind {
 			return nil, err
 		}
 
-		return saved, bind(ctx, tx, from, writes, saved)
+		return saved, bindSaved(ctx, tx, from, writes, saved)
 	}
 
 	return k
 }
 
-// see keeps what a system says of its listings, and which of them it has no more.
-func see(ctx context.Context, tx *db.Tx, from intake.Origin, changes []*intake.Change) error {
+// saveSeen saves the listings that a system has, and notes the listings that it no longer has.
+func saveSeen(ctx context.Context, tx *db.Tx, from intake.Origin, changes []*intake.Change) error {
 	if from.ConnectionID == nil {
 		return nil
 	}
@@ -68,9 +69,11 @@ func see(ctx context.Context, tx *db.Tx, from intake.Origin, changes []*intake.C
 		}
 
 		r := ref{ExternalID: c.ExternalID}
-		for field, into := range map[string]any{"name": &r.Name, "address": &r.Address, "parentId": &r.ParentExternalID, "unit": &r.Unit} {
+		for field, into := range map[string]any{
+			"name": &r.Name, "address": &r.Address, "parentId": &r.ParentExternalID, "unit": &r.Unit,
+		} {
 			if raw, says := c.Values[field]; says {
-				// Values that do not fit are refused when they are saved.
+				// Values of a wrong type are refused when the listing is saved.
 				_ = json.Unmarshal(raw, into)
 			}
 		}
@@ -78,16 +81,18 @@ func see(ctx context.Context, tx *db.Tx, from intake.Origin, changes []*intake.C
 		refs = append(refs, r)
 	}
 
-	if _, err := tx.Exec(ctx, `update listing_connection set state = 'gone' where team_id = @team and connection_id = @connection and external_id = any(@gone)`,
-		db.Args{"team": tx.Team, "connection": from.ConnectionID, "gone": gone}); err != nil {
-		return fmt.Errorf("note listings that a system has no more: %w", err)
+	markGone := db.Stmt{
+		SQL:  `update listing_connection set state = 'gone' where team_id = @team and connection_id = @connection and external_id = any(@gone)`,
+		Args: db.Args{"team": tx.Team, "connection": from.ConnectionID, "gone": gone},
 	}
 
-	return saveRefs(ctx, tx, *from.ConnectionID, refs)
+	return tx.Together(ctx, db.Send(markGone), func(ctx context.Context, tx *db.Tx) error {
+		return upsertRefs(ctx, tx, *from.ConnectionID, refs)
+	})
 }
 
-// saveRefs saves what a system says of its listings. Which listing here each one is stays as it is.
-func saveRefs(ctx context.Context, tx *db.Tx, connection id.ID, refs []ref) error {
+// upsertRefs upserts the listings of a system. Their bindings stay.
+func upsertRefs(ctx context.Context, tx *db.Tx, connection id.ID, refs []ref) error {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -122,7 +127,7 @@ func saveRefs(ctx context.Context, tx *db.Tx, connection id.ID, refs []ref) erro
 
 const refColumns = `r.id, r.external_id, r.name, r.address, r.parent_external_id, r.unit, r.listing_id, r.is_decided`
 
-// loadRefs loads the listings of a system that it still has, in the order of their names.
+// loadRefs loads the listings that a system still has, by name.
 func loadRefs(ctx context.Context, tx *db.Tx, connection id.ID) ([]ref, error) {
 	refs, err := db.Select[ref](ctx, tx, `select `+refColumns+` from listing_connection r
 		where r.team_id = @team and r.connection_id = @connection and r.state = 'active' order by r.name, r.external_id`,
@@ -134,8 +139,8 @@ func loadRefs(ctx context.Context, tx *db.Tx, connection id.ID) ([]ref, error) {
 	return refs, nil
 }
 
-// matchListings finds the listings here that listings of a source are: what was decided, or what the door finds. One that
-// is not decided and could be one here waits.
+// matchListings finds the listing here for each unknown source listing: the decided one, or the match of the door. An
+// undecided listing that matches one here waits.
 func matchListings(
 	ctx context.Context, tx *db.Tx,
 	door *intake.Kind,
@@ -147,12 +152,7 @@ func matchListings(
 		return out, err
 	}
 
-	refs, err := loadRefs(ctx, tx, *from.ConnectionID)
-	if err != nil {
-		return nil, err
-	}
-
-	here, err := loadPlaces(ctx, tx, *from.ConnectionID)
+	refs, here, err := loadCandidates(ctx, tx, *from.ConnectionID)
 	if err != nil {
 		return nil, err
 	}
@@ -177,8 +177,8 @@ func matchListings(
 	return out, nil
 }
 
-// bind keeps which listings here the saved listings of a system are.
-func bind(ctx context.Context, tx *db.Tx, from intake.Origin, writes []intake.Write, saved []intake.Saved) error {
+// bindSaved binds the saved listings of a system to their listings here.
+func bindSaved(ctx context.Context, tx *db.Tx, from intake.Origin, writes []intake.Write, saved []intake.Saved) error {
 	if from.ConnectionID == nil {
 		return nil
 	}
@@ -203,7 +203,14 @@ func bind(ctx context.Context, tx *db.Tx, from intake.Origin, writes []intake.Wr
 	return nil
 }
 
-// Place is a listing here that one of a system could be.
+// loadCandidates loads the listings of a system and the listings here that they can be bound to.
+func loadCandidates(ctx context.Context, tx *db.Tx, connection id.ID) (refs []ref, here places, err error) {
+	err = tx.Together(ctx, db.LoadBy(&refs, loadRefs, connection), db.LoadBy(&here, loadPlaces, connection))
+
+	return refs, here, err
+}
+
+// Place is a listing here that a listing of a system may be bound to.
 type Place struct {
 	ID      id.ID            `json:"id"`
 	Name    string           `json:"name"`
@@ -213,7 +220,7 @@ type Place struct {
 // places are the listings of a team by their comparable names.
 type places map[string][]Place
 
-// loadPlaces loads the active listings of the team that no listing of the system is yet.
+// loadPlaces loads the active listings of the team that are not bound to the system yet.
 func loadPlaces(ctx context.Context, tx *db.Tx, connection id.ID) (places, error) {
 	found, err := db.Select[Place](ctx, tx, `
 		select l.id, l.name, l.address from listing l
@@ -232,14 +239,14 @@ func loadPlaces(ctx context.Context, tx *db.Tx, connection id.ID) (places, error
 	return out, nil
 }
 
-// suggestion is what is known about which listing here a listing of a system is.
+// suggestion is the best match here for a listing of a system; listing is nil unless it is certain.
 type suggestion struct {
 	status  MappingStatus
 	listing *Place
 }
 
-// suggest compares a listing of a system with those here: by name, and where several have the name by address. Several
-// that are left, or one with another address, are ambiguous.
+// suggest matches a listing of a system with listings here: by name, and among several with that name by address.
+// Several matches, or one match with another address, are ambiguous.
 func (r *ref) suggest(here places) suggestion {
 	named := here[plain.Text(r.Name)]
 
@@ -270,7 +277,7 @@ func (r *ref) suggest(here places) suggestion {
 	return suggestion{status: Ambiguous}
 }
 
-// likeness is what a comparison of addresses says.
+// likeness is the result of comparing two addresses.
 type likeness int
 
 const (
@@ -279,8 +286,8 @@ const (
 	different
 )
 
-// sameAddress compares two addresses: their street line and postal code where both sides have both, or else the whole
-// texts. It is unknown when one side has none.
+// sameAddress compares two addresses: street line and postal code if both sides have both, else the whole texts. It
+// returns unknown if one side has no address.
 func sameAddress(a, b *contact.Address) likeness {
 	if a == nil || b == nil {
 		return unknown

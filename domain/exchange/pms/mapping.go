@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// MappingStatus says how certain it is which listing here a listing of a system is (CUT-07).
+// MappingStatus says how certainly a listing of a system matches a listing here (CUT-07).
 type MappingStatus string
 
 // The statuses of mappings.
@@ -28,7 +28,7 @@ func (MappingStatus) Enum() []string {
 	return []string{string(AlreadyShared), string(Matched), string(Ambiguous), string(Unmapped)}
 }
 
-// Mapping is a listing of a system, and the listing here that it is or could be.
+// Mapping is a listing of a system, with its binding or suggestion.
 type Mapping struct {
 	TargetListingConnectionID id.ID            `json:"targetListingConnectionId"`
 	UniqueRef                 string           `json:"uniqueRef" doc:"The system's own id of the listing."`
@@ -42,7 +42,7 @@ type Mapping struct {
 	SuggestedListing          *Place           `json:"suggestedListing" doc:"The listing here that it probably is; null for none that is certain."`
 }
 
-// Mappings are those of a connection.
+// Mappings are all mappings of a connection.
 type Mappings struct {
 	Data []Mapping `json:"data"`
 }
@@ -51,7 +51,7 @@ type connectionInput struct {
 	ID id.ID `path:"id"`
 }
 
-// getMappings answers with the listings of a system and what they are here.
+// getMappings returns the listings of a system with their bindings and suggestions.
 func getMappings(ctx context.Context, tx *db.Tx, in *connectionInput) (*Mappings, error) {
 	c, err := connection.Get(ctx, tx, in.ID)
 	if err != nil {
@@ -67,12 +67,7 @@ func getMappings(ctx context.Context, tx *db.Tx, in *connectionInput) (*Mappings
 
 // loadMappings loads the mappings of a connection.
 func loadMappings(ctx context.Context, tx *db.Tx, connection id.ID) (*Mappings, error) {
-	refs, err := loadRefs(ctx, tx, connection)
-	if err != nil {
-		return nil, err
-	}
-
-	here, err := loadPlaces(ctx, tx, connection)
+	refs, here, err := loadCandidates(ctx, tx, connection)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +77,9 @@ func loadMappings(ctx context.Context, tx *db.Tx, connection id.ID) (*Mappings, 
 	for i := range refs {
 		r := &refs[i]
 		m := Mapping{
-			TargetListingConnectionID: r.ID, UniqueRef: r.ExternalID, Name: r.Name, Address: r.Address, ParentRef: r.ParentExternalID, Unit: r.Unit,
-			ListingID: r.ListingID, IsDecided: r.IsDecided, Status: AlreadyShared,
+			TargetListingConnectionID: r.ID, UniqueRef: r.ExternalID, Name: r.Name, Address: r.Address,
+			ParentRef: r.ParentExternalID, Unit: r.Unit, ListingID: r.ListingID, IsDecided: r.IsDecided,
+			Status: AlreadyShared,
 		}
 
 		if r.ListingID == nil {
@@ -97,7 +93,7 @@ func loadMappings(ctx context.Context, tx *db.Tx, connection id.ID) (*Mappings, 
 	return out, nil
 }
 
-// Decision says which listing here a listing of a system is.
+// Decision binds a listing of a system to a listing here.
 type Decision struct {
 	TargetListingConnectionID id.ID  `json:"targetListingConnectionId"`
 	ListingID                 *id.ID `json:"listingId" doc:"null makes it a new listing."`
@@ -110,11 +106,13 @@ type putMappingsInput struct {
 	}
 }
 
-// errTaken refuses to make two listings of a system one listing, and to change what reservations have followed.
-var errTaken = apierr.New(apierr.CodeConflict, "", "Listing of the system has reservations here already, or another one of it is the same listing")
+// errTaken refuses to bind two listings of a system to one listing, and to rebind a listing that reservations have
+// followed.
+var errTaken = apierr.New(apierr.CodeConflict, "",
+	"Listing of the system has reservations here already, or another one of it is the same listing")
 
-// putMappings decides which listings here those of a system are. Listings that are not named keep what was decided, and
-// those without a decision become what is suggested: the request confirms all of them.
+// putMappings binds the listings of a system. Listings that the request leaves out keep their binding or take the
+// suggestion: the request confirms all of them.
 func putMappings(ctx context.Context, tx *db.Tx, in *putMappingsInput) (*Mappings, error) {
 	c, err := lock(ctx, tx, in.ID)
 	if err != nil {
@@ -135,7 +133,7 @@ func putMappings(ctx context.Context, tx *db.Tx, in *putMappingsInput) (*Mapping
 		return nil, err
 	}
 
-	// What is suggested counts unless the caller says otherwise; what is ambiguous has to be said.
+	// A suggestion counts unless the caller decides otherwise; an ambiguous listing must be decided.
 	ids, listings, used := []id.ID{}, []*id.ID{}, map[id.ID]bool{}
 
 	for i := range now.Data {
@@ -152,6 +150,7 @@ func putMappings(ctx context.Context, tx *db.Tx, in *putMappingsInput) (*Mapping
 			to = &m.SuggestedListing.ID
 		}
 
+		// Two listings of a system cannot share one listing here: their stays would overlap.
 		if to != nil && used[*to] {
 			return nil, errTaken
 		}
@@ -177,11 +176,12 @@ func putMappings(ctx context.Context, tx *db.Tx, in *putMappingsInput) (*Mapping
 	return after, nil
 }
 
-// ErrAmbiguous refuses to go on with a listing that could be several here.
-var ErrAmbiguous = apierr.New(apierr.CodeConflict, apierr.ReasonListingMappingAmbiguous, "A listing of the system could be several listings here")
+// ErrAmbiguous refuses to go on while a listing of the system matches several here.
+var ErrAmbiguous = apierr.New(apierr.CodeConflict, apierr.ReasonListingMappingAmbiguous,
+	"A listing of the system could be several listings here")
 
-// checkDecisions returns the decisions by the listing of the system. It fails with an issue for each that names none, the
-// same twice, or a listing that the team does not have.
+// checkDecisions returns the decisions by listing of the system. It fails with an issue for each decision about an
+// unknown listing of the system, about the same one twice, or with a listing that the team does not have.
 func checkDecisions(ctx context.Context, tx *db.Tx, now *Mappings, given []Decision) (map[id.ID]*id.ID, error) {
 	known := map[id.ID]bool{}
 	for i := range now.Data {
@@ -209,6 +209,7 @@ func checkDecisions(ctx context.Context, tx *db.Tx, now *Mappings, given []Decis
 		}
 	}
 
+	// Lock the listings, so that none is deleted before the binding is saved.
 	there, err := db.Select[id.ID](ctx, tx, `select id from listing where team_id = @team and id = any(@ids) order by id for key share`,
 		db.Args{"team": tx.Team, "ids": wanted})
 	if err != nil {
@@ -233,8 +234,7 @@ func checkDecisions(ctx context.Context, tx *db.Tx, now *Mappings, given []Decis
 	return out, nil
 }
 
-// decide saves which listings here those of a system are. It fails with errTaken for one whose listing would change
-// although it was taken in.
+// decide saves bindings. It fails with errTaken if a listing was taken in already and its binding would change.
 func decide(ctx context.Context, tx *db.Tx, connection id.ID, ids []id.ID, listings []*id.ID) error {
 	args := db.Args{"team": tx.Team, "connection": connection, "ids": ids, "listings": listings}
 
@@ -252,11 +252,11 @@ func decide(ctx context.Context, tx *db.Tx, connection id.ID, ids []id.ID, listi
 		return errTaken
 	}
 
-	return setListings(ctx, tx, connection, ids, listings)
+	return updateListings(ctx, tx, connection, ids, listings)
 }
 
-// setListings saves which listings here those of a system are.
-func setListings(ctx context.Context, tx *db.Tx, connection id.ID, ids []id.ID, listings []*id.ID) error {
+// updateListings updates the bindings of listings of a system.
+func updateListings(ctx context.Context, tx *db.Tx, connection id.ID, ids []id.ID, listings []*id.ID) error {
 	if _, err := tx.Exec(ctx, `
 		update listing_connection r set listing_id = g.listing, is_decided = true
 		from unnest(@ids::uuid[], @listings::uuid[]) g (id, listing)

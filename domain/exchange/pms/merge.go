@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// MoveListing says that listings of systems that were one here are another from now on.
+// MoveListing moves the bindings and external records of one listing here to another.
 func MoveListing(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	type ref struct{ ID, ConnectionID id.ID }
 
@@ -22,7 +22,8 @@ func MoveListing(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 
 	for _, r := range changed {
 		at := func(v id.ID) any { return map[string]any{"listingMappings": map[string]id.ID{r.ID.String(): v}} }
-		audit.Note(tx, audit.Updated, audit.Connection, r.ConnectionID, at(from), at(into), audit.Ref(audit.RoleListing, audit.Listing, into))
+		audit.Note(tx, audit.Updated, audit.Connection, r.ConnectionID, at(from), at(into),
+			audit.Ref(audit.RoleListing, audit.Listing, into))
 	}
 
 	return intake.RebindAll(ctx, tx, listingKind, from, into)

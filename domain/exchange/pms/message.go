@@ -16,13 +16,13 @@ import (
 	"stayledger/provider/pms"
 )
 
-// messagePath is where systems send messages, before the id of the connection.
+// messagePath is the path at which systems send messages, before the id of the connection.
 const messagePath = "/pms-messages/"
 
-// errMessage answers a message that is not to be believed, in the same way whatever is wrong with it.
+// errMessage refuses a message that cannot be trusted. It does not say why: that would help to forge one.
 var errMessage = apierr.New(apierr.CodeUnauthorized, "", "Message of the system is not to be believed")
 
-// secrets returns what the messages of a connection are signed with: the first is given to the system, all are accepted.
+// secrets returns the signing secrets for messages of a connection. The system gets the first; all are accepted.
 func (s *Systems) secrets(connection id.ID) []string {
 	return s.box.Secrets("pms-message:" + connection.String())
 }
@@ -36,16 +36,16 @@ type messageInput struct {
 	Raw           api.Raw
 }
 
-// holder is the team of a connection.
+// holder is the team that has a connection.
 type holder struct {
 	TeamID id.ID
 	Zone   day.Zone
 }
 
-// takeMessage keeps what a message of a system names, and starts a sync that looks at it. Nothing else of the message is
-// believed. A message can come twice and late.
+// takeMessage inserts hints for the records that a message names, and starts a sync that looks at them. Nothing else
+// in the message is trusted. A message can come twice and late.
 func (s *Systems) takeMessage(ctx context.Context, d *db.DB, scope db.Scope, in *messageInput) (*api.None, error) {
-	// The message names no team, so this one query looks at all teams; what it finds is trusted only with the signature.
+	// The message names no team, so this query looks at all teams. Its result is trusted only with the signature.
 	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 		found, err := db.One[holder](ctx, tx, errMessage, `
 			select c.team_id, t.time_zone as zone from connection c join team t on t.id = c.team_id where c.id = @id`, db.Args{"id": in.ConnectionID})
@@ -65,12 +65,12 @@ func (s *Systems) takeMessage(ctx context.Context, d *db.DB, scope db.Scope, in 
 			return err
 		}
 
-		event, err := s.read(c, in, d)
+		event, err := s.verify(c, in, d)
 		if err != nil {
 			return err
 		}
 
-		// A connection that is not read keeps no hints: connecting again reads everything.
+		// An inactive connection keeps no hints: connecting it again reads all records.
 		if c.Status != connection.Active {
 			return nil
 		}
@@ -79,7 +79,7 @@ func (s *Systems) takeMessage(ctx context.Context, d *db.DB, scope db.Scope, in 
 			return connection.RequireReconnect(ctx, tx, c.ID)
 		}
 
-		return hint(ctx, tx, c.ID, event.ReservationIDs, event.Listings)
+		return insertHints(ctx, tx, c.ID, event.ReservationIDs, event.Listings)
 	})
 	if err != nil {
 		return nil, err
@@ -88,8 +88,8 @@ func (s *Systems) takeMessage(ctx context.Context, d *db.DB, scope db.Scope, in 
 	return &api.None{}, nil
 }
 
-// read reads a message with the secrets of its connection. It fails with errMessage.
-func (s *Systems) read(c *connection.Connection, in *messageInput, d *db.DB) (*pms.Event, error) {
+// verify returns the event of a message signed with a secret of its connection. It fails with errMessage.
+func (s *Systems) verify(c *connection.Connection, in *messageInput, d *db.DB) (*pms.Event, error) {
 	k := find(c.AppID)
 	if k == nil || k.message == nil {
 		return nil, errMessage
@@ -101,6 +101,7 @@ func (s *Systems) read(c *connection.Connection, in *messageInput, d *db.DB) (*p
 	h.Set("Webhook-Signature", in.Signature)
 	h.Set("Authorization", in.Authorization)
 
+	// After a rotation the system may still use an older secret.
 	var failures []error
 
 	for _, secret := range s.secrets(c.ID) {
@@ -115,9 +116,10 @@ func (s *Systems) read(c *connection.Connection, in *messageInput, d *db.DB) (*p
 	return nil, errMessage.Because(errors.Join(failures...))
 }
 
-// hint has reservations looked at, and the listings read if some of them have changed. A connection that was never read
-// waits for its first sync, which reads everything.
-func hint(ctx context.Context, tx *db.Tx, one id.ID, reservations []string, listings bool) error {
+// insertHints starts syncs for named reservations, and for all listings if some have changed. A connection that was
+// never read waits for its first sync, which reads all records.
+func insertHints(ctx context.Context, tx *db.Tx, one id.ID, reservations []string, listings bool) error {
+	// Nothing of a source that was never read can have changed here.
 	read, err := db.Get[bool](ctx, tx, `select exists (select from sync where team_id = @team and source_id = @source and view = 'automate')`,
 		db.Args{"team": tx.Team, "source": one})
 	if err != nil {
@@ -128,9 +130,12 @@ func hint(ctx context.Context, tx *db.Tx, one id.ID, reservations []string, list
 		return nil
 	}
 
-	// A sync that a message has started looks at named records only, so this one is of the schedule.
+	// Webhook syncs look at named records only, so listings need the trigger of the schedule.
 	if listings {
-		n := intake.New{ConnectionID: one, View: intake.Automate, Mode: intake.Incremental, Trigger: intake.Schedule, Kinds: []string{listingKind}}
+		n := intake.New{
+			ConnectionID: one, View: intake.Automate, Mode: intake.Incremental, Trigger: intake.Schedule,
+			Kinds: []string{listingKind},
+		}
 		if _, err := intake.Start(ctx, tx, n); err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"stayledger/domain/tenant/connection"
 )
 
-// oauth returns how an account holder gives access to us at a system, nil if the operator has not registered there.
+// oauth returns the OAuth flow of a system, nil if the operator has not registered there.
 func (s *Systems) oauth(name connection.AppID) *connection.OAuth {
 	grants := s.registered[name]
 	if grants == nil {
@@ -30,7 +30,7 @@ func (s *Systems) oauth(name connection.AppID) *connection.OAuth {
 				return nil, nil, fmt.Errorf("encode a token: %w", err)
 			}
 
-			// What can be renewed lasts until it is taken back.
+			// A renewable token lasts until the account holder takes it back.
 			if token.Refresh != "" || token.ExpiresAt.IsZero() {
 				return credentials, nil, nil
 			}

@@ -24,22 +24,22 @@ import (
 	"stayledger/provider/pms"
 )
 
-// Options are those of the clients of all systems.
+// Options are for the clients of all systems.
 type Options struct {
-	// AllowPrivate lets clients call private addresses: the operator's choice and never a team's.
+	// AllowPrivate lets clients call private addresses: only the operator may choose so, never a team.
 	AllowPrivate bool
-	// PublicURL is our own address, at which systems send messages.
+	// PublicURL is our own address; systems send messages to it.
 	PublicURL string
-	// Within shortens the time that a call may take, 0 does not.
+	// Within shortens the time that a call may take; 0 does not.
 	Within time.Duration
-	// Budgets are the limits of calls in place of those of each system, nil for these.
+	// Budgets limit the calls in place of the limits of each system; nil keeps these.
 	Budgets []*outbound.Budget
 }
 
-// Registration is how a system knows us.
+// Registration is our registration at a system.
 type Registration struct {
 	ID, Secret string
-	// Address is where the system is, such as a sandbox; empty for the system itself.
+	// Address is the address of the system, such as a sandbox; empty for the usual one.
 	Address string
 }
 
@@ -47,21 +47,21 @@ type Registration struct {
 type app struct {
 	connection.App
 
-	// open makes a client. It fails with a connection.FieldError for settings that the client does not take.
-	// The registration is nil if there is none.
+	// open makes a client. It fails with a connection.FieldError for settings that the client rejects. The
+	// registration is nil if there is none.
 	open func(a connection.Access, o Options, tokens pms.Tokens, registered pms.Grants) (pms.Client, error)
-	// pays says that its client is a pms.Payer.
+	// pays says that the client is a pms.Payer.
 	pays bool
-	// register makes our registration at the system; nil for a system where account holders cannot give access.
+	// register returns our registration at the system; nil if account holders there cannot give access.
 	register func(r Registration, o Options) (pms.Grants, error)
-	// message reads a message of the system that is signed with a secret; nil for a system that sends none.
+	// message reads a message signed with a secret; nil if the system sends none.
 	message func(secret string, h http.Header, body []byte, now time.Time) (*pms.Event, error)
-	// appMessage reads a message that comes for all accounts that have given access to us, with a name and a password that the operator has
-	// set at the system; nil for a system without such messages.
+	// appMessage reads a message for all accounts that have given us access, sent with a name and password that the
+	// operator has set at the system; nil if the system sends none.
 	appMessage func(name, password string, h http.Header, body []byte) (*pms.Event, error)
 }
 
-// find returns a system, nil for an app that is none.
+// find returns the system of an app, or nil.
 func find(a connection.AppID) *app {
 	i := slices.IndexFunc(known, func(k app) bool { return k.ID == a })
 	if i < 0 {
@@ -71,7 +71,7 @@ func find(a connection.AppID) *app {
 	return &known[i]
 }
 
-// errNoSystem refuses to read records over a connection to an app that has none.
+// errNoSystem refuses to read records over a connection to an app without records.
 var errNoSystem = errors.New("the app of the connection gives no records")
 
 // Systems opens the clients of connections.
@@ -79,17 +79,19 @@ type Systems struct {
 	box        *seal.Box
 	options    Options
 	registered map[connection.AppID]pms.Grants
-	// messages are the names and passwords of messages that come for all accounts of an app.
+	// messages are the logins for messages that come for all accounts of an app.
 	messages map[connection.AppID]login
 }
 
-// New returns the systems, with credentials that the box has sealed.
+// New returns the systems. The box opens their credentials.
 func New(box *seal.Box, o Options) *Systems {
-	return &Systems{box: box, options: o, registered: map[connection.AppID]pms.Grants{}, messages: map[connection.AppID]login{}}
+	return &Systems{
+		box: box, options: o, registered: map[connection.AppID]pms.Grants{}, messages: map[connection.AppID]login{},
+	}
 }
 
-// Register lets account holders at a system give access to us. It fails for a system where they cannot, and for a
-// registration that cannot be used.
+// Register lets account holders at a system give us access. It fails if the system does not support that, and for an
+// unusable registration.
 func (s *Systems) Register(name connection.AppID, r Registration) error {
 	k := find(name)
 	if k == nil || k.register == nil {
@@ -106,7 +108,7 @@ func (s *Systems) Register(name connection.AppID, r Registration) error {
 	return nil
 }
 
-// open opens the client of a connection, with what keeps its token.
+// open opens the client of a connection; tokens keeps its token.
 func (s *Systems) open(c *connection.Connection, tokens pms.Tokens) (pms.Client, error) {
 	k := find(c.AppID)
 	if k == nil {
@@ -143,8 +145,12 @@ func (s *Systems) Apps() connection.Apps {
 	return out
 }
 
-// check asks the system of a connection whose account the credentials open.
-func (s *Systems) check(ctx context.Context, d *db.DB, scope db.Scope, c *connection.Connection) (*connection.Account, error) {
+// check calls the system of a connection and returns the account that its credentials open.
+func (s *Systems) check(
+	ctx context.Context, d *db.DB,
+	scope db.Scope,
+	c *connection.Connection,
+) (*connection.Account, error) {
 	client, err := s.open(c, s.tokens(d, scope, c))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", connection.ErrUnusable, err)
@@ -158,16 +164,19 @@ func (s *Systems) check(ctx context.Context, d *db.DB, scope db.Scope, c *connec
 	return &connection.Account{ID: account.ID, Name: account.Name}, nil
 }
 
-// readListings reads all listings of a system, so that it can be said which listings here they are before the first
-// sync. Before that it has the system send messages, so that nothing is missed.
-func (s *Systems) readListings(ctx context.Context, d *db.DB, scope db.Scope, c *connection.Connection) (db.Work, error) {
+// readListings reads all listings of a system, so that people can bind them before the first sync. It subscribes to
+// messages first, so that no change is missed.
+func (s *Systems) readListings(
+	ctx context.Context, d *db.DB,
+	scope db.Scope,
+	c *connection.Connection,
+) (db.Work, error) {
 	client, err := s.open(c, s.tokens(d, scope, c))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", connection.ErrUnusable, err)
 	}
 
-	// Messages only say sooner what a sync finds anyway: a system that takes no subscription, or not with these
-	// credentials, is read all the same.
+	// Messages only make syncs earlier, so a system that refuses the subscription is read all the same.
 	if hooks, ok := client.(pms.Hooks); ok {
 		err := hooks.Subscribe(ctx, s.options.PublicURL+messagePath+c.ID.String(), s.secrets(c.ID)[0])
 		if err != nil && !errors.Is(err, pms.ErrRefused) && !errors.Is(err, pms.ErrCredentials) {
@@ -175,6 +184,7 @@ func (s *Systems) readListings(ctx context.Context, d *db.DB, scope db.Scope, c 
 		}
 	}
 
+	// Read all pages outside the transaction.
 	var changes []*intake.Change
 
 	from := &source{client: client, app: string(c.AppID)}
@@ -192,25 +202,27 @@ func (s *Systems) readListings(ctx context.Context, d *db.DB, scope db.Scope, c 
 	}
 
 	return func(ctx context.Context, tx *db.Tx) error {
+		// An account that was connected before brings its bindings along, so adopt them first.
 		if err := find(c.AppID).adopt(ctx, tx, c.ID); err != nil {
 			return err
 		}
 
-		return see(ctx, tx, intake.Origin{ConnectionID: &c.ID}, keepLast(changes))
+		return saveSeen(ctx, tx, intake.Origin{ConnectionID: &c.ID}, keepLast(changes))
 	}, nil
 }
 
-// leave ends what an archived connection was for: stays that other systems have as well become theirs, and its system
+// leave ends an archived connection: stays that other systems have as well follow them from now on, and its system
 // sends no more messages.
 func (s *Systems) leave(ctx context.Context, d *db.DB, scope db.Scope, c *connection.Connection) error {
-	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return reunite(ctx, tx, c.ID) }); err != nil {
+	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return reunite(ctx, tx, c.ID) })
+	if err != nil {
 		return fmt.Errorf("give the stays of a connection to other systems: %w", err)
 	}
 
 	return s.unsubscribe(ctx, d, scope, c)
 }
 
-// unsubscribe has a system send no more messages for a connection.
+// unsubscribe stops the messages of a system for a connection.
 func (s *Systems) unsubscribe(ctx context.Context, d *db.DB, scope db.Scope, c *connection.Connection) error {
 	client, err := s.open(c, s.tokens(d, scope, c))
 	if err != nil {
@@ -229,7 +241,7 @@ func (s *Systems) unsubscribe(ctx context.Context, d *db.DB, scope db.Scope, c *
 	return nil
 }
 
-// keepLast returns each record of changes once, as it came last: pages can overlap.
+// keepLast returns the last change of each record: pages can overlap.
 func keepLast(changes []*intake.Change) []*intake.Change {
 	out, at := []*intake.Change{}, map[string]int{}
 
@@ -246,7 +258,7 @@ func keepLast(changes []*intake.Change) []*intake.Change {
 	return out
 }
 
-// checkError returns the error of a call as connections see it.
+// checkError converts the error of a call to the error that connections show.
 func checkError(err error) error {
 	switch {
 	case errors.Is(err, pms.ErrCredentials):
@@ -260,7 +272,7 @@ func checkError(err error) error {
 	return fmt.Errorf("ask a property-management system: %w", err)
 }
 
-// tokens returns what keeps the token of a connection: the database, for credentials that have worked.
+// tokens returns the store for the token of a connection: the database once its credentials have worked, else memory.
 func (s *Systems) tokens(d *db.DB, scope db.Scope, c *connection.Connection) pms.Tokens {
 	if c.ConnectedAt == nil {
 		return &pms.MemoryTokens{}
@@ -269,22 +281,22 @@ func (s *Systems) tokens(d *db.DB, scope db.Scope, c *connection.Connection) pms
 	return newTokens(d, scope, s.box, c)
 }
 
-// Can reports whether an app is a system that can do something.
+// Can reports whether an app is a system with a capability.
 func Can(a connection.AppID, c connection.Capability) bool {
 	k := find(a)
 
 	return k != nil && slices.Contains(k.Capabilities, c)
 }
 
-// Runs reports whether an app is a system for whose connections a flow can be run.
+// Runs reports whether an app is a system with a flow.
 func Runs(a connection.AppID, flow connection.FlowID) bool {
 	k := find(a)
 
 	return k != nil && slices.Contains(k.Flows, flow)
 }
 
-// Calendar opens the calendar behind a connection. It fails with intake.ErrRefused for a connection over which nothing can
-// be sent now, and for a system without a calendar.
+// Calendar opens the calendar of a connection. It fails with intake.ErrRefused if the connection is not active, and
+// for a system without a calendar.
 func (s *Systems) Calendar(ctx context.Context, d *db.DB, scope db.Scope, connectionID id.ID) (pms.Blocker, error) {
 	_, client, err := s.openActive(ctx, d, scope, connectionID)
 	if err != nil {
@@ -299,7 +311,7 @@ func (s *Systems) Calendar(ctx context.Context, d *db.DB, scope db.Scope, connec
 	return blocker, nil
 }
 
-// Open opens the source behind a connection. It is an intake.Open.
+// Open opens the source of a connection. It is an intake.Open.
 func (s *Systems) Open(ctx context.Context, d *db.DB, scope db.Scope, connectionID id.ID) (intake.Source, error) {
 	c, client, err := s.openActive(ctx, d, scope, connectionID)
 	if err != nil {
@@ -314,8 +326,13 @@ func (s *Systems) Open(ctx context.Context, d *db.DB, scope db.Scope, connection
 	return &source{client: client, app: string(c.AppID), zones: held, onDifference: readOnDifference(c.Settings)}, nil
 }
 
-// openActive opens the client of an active connection. It fails with intake.ErrRefused for one that cannot be read.
-func (s *Systems) openActive(ctx context.Context, d *db.DB, scope db.Scope, connectionID id.ID) (*connection.Connection, pms.Client, error) {
+// openActive opens the client of an active connection. It fails with intake.ErrRefused if the connection cannot be
+// read.
+func (s *Systems) openActive(
+	ctx context.Context, d *db.DB,
+	scope db.Scope,
+	connectionID id.ID,
+) (*connection.Connection, pms.Client, error) {
 	var c *connection.Connection
 
 	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -326,7 +343,7 @@ func (s *Systems) openActive(ctx context.Context, d *db.DB, scope db.Scope, conn
 		return nil, nil, fmt.Errorf("read the connection of a source: %w", err)
 	}
 
-	// Nothing is read over a connection that was switched off or has to be connected again.
+	// A connection that was switched off or must be connected again is not read.
 	if c.Status != connection.Active {
 		return nil, nil, intake.ErrRefused
 	}

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// The time between two readings by schedule.
+	// The time between two scheduled syncs.
 	every = time.Hour
-	// The time after which a reading by schedule reads everything: systems do not tell of all deletions.
+	// After this time a scheduled sync reads all records: systems do not report all deletions.
 	completely = 24 * time.Hour
-	// Bounds the connections that one round looks at; the others are looked at in the next round.
+	// One round starts at most this many syncs; the next round starts the others.
 	dueAtOnce = 500
 )
 
@@ -28,7 +28,7 @@ func periodicTasks() []job.Every {
 	return []job.Every{{Name: "connection-sync", Interval: time.Minute, Do: startDue}}
 }
 
-// startDue starts the syncs that are due, each in a transaction of its own: one that fails does not hold up the others.
+// startDue starts the due syncs, each in its own transaction: one failure does not stop the others.
 func startDue(ctx context.Context, d *db.DB) error {
 	var due []connection.Due
 
@@ -43,7 +43,9 @@ func startDue(ctx context.Context, d *db.DB) error {
 	var failures []error
 
 	for _, v := range due {
-		err := d.Write(ctx, db.Scope{Team: v.TeamID, Zone: v.Zone, Actor: db.Service}, func(ctx context.Context, tx *db.Tx) error { return startScheduled(ctx, tx, v.ID) })
+		scope := db.Scope{Team: v.TeamID, Zone: v.Zone, Actor: db.Service}
+
+		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return startScheduled(ctx, tx, v.ID) })
 		if err != nil {
 			failures = append(failures, err)
 		}
@@ -52,7 +54,7 @@ func startDue(ctx context.Context, d *db.DB) error {
 	return errors.Join(failures...)
 }
 
-// startScheduled starts the sync of a connection that is due, if it still is, and sets when the next one is.
+// startScheduled starts the sync of a connection if it is still due, and schedules the next one.
 func startScheduled(ctx context.Context, tx *db.Tx, one id.ID) error {
 	c, err := lock(ctx, tx, one)
 	if errors.Is(err, apierr.NotFound) {
@@ -63,11 +65,13 @@ func startScheduled(ctx context.Context, tx *db.Tx, one id.ID) error {
 		return err
 	}
 
+	// Another worker may have started it meanwhile, or a person may have paused it.
 	due := c.IsSyncEnabled && c.NextSyncAt != nil && !c.NextSyncAt.After(tx.Now)
 	if syncable := checkSyncable(c) == nil; !syncable || !due {
 		return nil
 	}
 
+	// Once a day all records are read.
 	read, err := db.Get[bool](ctx, tx, `
 		select exists (select from sync where team_id = @team and source_id = @source and view = 'automate' and mode = 'full' and status <> 'failed' and queued_at > @since)`,
 		db.Args{"team": tx.Team, "source": one, "since": tx.Now.Add(-completely)})

@@ -19,33 +19,33 @@ import (
 	"stayledger/provider/pms"
 )
 
-// The kinds of records that systems give.
+// The kinds of records of systems.
 const (
 	listingKind     = "listing"
 	reservationKind = "reservation"
 	payoutKind      = channelpayout.KindName
 )
 
-// source gives the records of a system to syncs.
+// source reads the records of a system for syncs.
 type source struct {
 	client pms.Client
 	app    string
 	zones  zones
-	// onDifference is what becomes of what the lines of a stay lack of its stated total.
+	// onDifference says how to deal with lines that do not add up to the stated total of a stay.
 	onDifference onDifference
 }
 
-// onDifference is a setting of connections to systems: what becomes of what the lines of a stay lack of its stated total, or have beyond it.
+// onDifference is a setting of connections: how to deal with lines that do not add up to the stated total of a stay.
 type onDifference string
 
-// The choices: a line that no account takes until a person has said what it is, a fee of the guest, or the stay is refused.
+// The choices: a line that no account takes until a person has classified it, a guest fee, or the stay is refused.
 const (
 	differenceIssue onDifference = "issue"
 	differenceFee   onDifference = "fee"
 	differenceFails onDifference = "fail"
 )
 
-// onDifferenceSetting is the setting as apps have it.
+// onDifferenceSetting declares the setting for apps.
 var onDifferenceSetting = connection.Field{
 	Name: "onTotalDifference", Fallback: string(differenceIssue), Min: 1, Max: 10,
 	Check: connection.OneOf(string(differenceIssue), string(differenceFee), string(differenceFails)),
@@ -55,12 +55,13 @@ var onDifferenceSetting = connection.Field{
 func readOnDifference(settings json.RawMessage) onDifference {
 	var has map[string]string
 
-	_ = json.Unmarshal(settings, &has) // They were checked when they were saved.
+	_ = json.Unmarshal(settings, &has) // they were checked before they were saved
 
 	return onDifference(cmp.Or(has[onDifferenceSetting.Name], onDifferenceSetting.Fallback))
 }
 
-// zones are the time zones of the listings of a system, by their ids there. A listing without one has that of the team.
+// zones are the time zones of the listings of a system, by external id. Listings without a zone use the zone of the
+// team.
 type zones struct {
 	team     day.Zone
 	listings map[string]day.Zone
@@ -75,7 +76,7 @@ func (z zones) at(listing string) day.Zone {
 	return z.team
 }
 
-// add takes the time zone of a listing that has just been read, and is not here with one yet.
+// add adds the time zone of a listing just read, unless the listing here has one.
 func (z *zones) add(l *pms.Listing) {
 	zone := day.Zone(l.TimeZone)
 	if _, has := z.listings[l.ID]; has || !zone.Known() {
@@ -89,7 +90,7 @@ func (z *zones) add(l *pms.Listing) {
 	z.listings[l.ID] = zone
 }
 
-// readZones reads the time zones of the listings here that a system has, in a transaction of its own.
+// readZones loads, in its own transaction, the time zones of listings bound to a system.
 func readZones(ctx context.Context, d *db.DB, scope db.Scope, connection id.ID) (out zones, err error) {
 	err = d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		out, err = loadZones(ctx, tx, connection)
@@ -99,7 +100,7 @@ func readZones(ctx context.Context, d *db.DB, scope db.Scope, connection id.ID) 
 	return out, err
 }
 
-// loadZones loads the time zones of the listings here that a system has.
+// loadZones loads the time zones of listings bound to a system.
 func loadZones(ctx context.Context, tx *db.Tx, connection id.ID) (zones, error) {
 	type row struct {
 		ExternalID string
@@ -121,13 +122,13 @@ func loadZones(ctx context.Context, tx *db.Tx, connection id.ID) (zones, error) 
 	return out, nil
 }
 
-// Kinds lists the kinds, listings first: reservations name them.
+// Kinds lists the kinds of records, listings first because reservations refer to them.
 func (s *source) Kinds() []string {
 	_, pays := s.client.(pms.Payer)
 	return kinds(pays)
 }
 
-// kinds lists the kinds of records of a system, which may know what channels have paid out.
+// kinds lists the kinds of records of a system; pays says that it also has channel payouts.
 func kinds(pays bool) []string {
 	out := []string{listingKind, reservationKind}
 	if pays {
@@ -137,7 +138,7 @@ func kinds(pays bool) []string {
 	return out
 }
 
-// Pull gives the next page of a kind.
+// Pull returns the next page of a kind.
 func (s *source) Pull(ctx context.Context, r intake.Request) (*intake.Page, error) {
 	switch r.Kind {
 	case listingKind:
@@ -164,7 +165,7 @@ func (s *source) Pull(ctx context.Context, r intake.Request) (*intake.Page, erro
 	return out, nil
 }
 
-// newPage returns a page with the bounds within which the reading that was asked for is complete.
+// newPage sets the window in which a complete page is complete: the requested days.
 func newPage(r *intake.Request, p *intake.Page) *intake.Page {
 	if p.Complete && (r.From != nil || r.To != nil) {
 		p.Window = &intake.Window{From: r.From, To: r.To}
@@ -173,7 +174,7 @@ func newPage(r *intake.Request, p *intake.Page) *intake.Page {
 	return p
 }
 
-// pullListings gives a page of listings. The pages have all of them.
+// pullListings returns a page of listings. Together the pages always have all listings.
 func (s *source) pullListings(ctx context.Context, page string) (*intake.Page, error) {
 	got, err := s.client.Listings(ctx, page)
 	if err != nil {
@@ -194,7 +195,7 @@ func (s *source) pullListings(ctx context.Context, page string) (*intake.Page, e
 	return out, nil
 }
 
-// pullPayouts gives a page of what channels have paid out.
+// pullPayouts returns a page of channel payouts.
 func (s *source) pullPayouts(ctx context.Context, r intake.Request) (*intake.Page, error) {
 	payer, is := s.client.(pms.Payer)
 	if !is {
@@ -219,7 +220,7 @@ func (s *source) pullPayouts(ctx context.Context, r intake.Request) (*intake.Pag
 	return out, nil
 }
 
-// payoutChange returns what a system says of a payout.
+// payoutChange returns the change for a payout.
 func payoutChange(p *pms.Payout) intake.Change {
 	c := intake.Change{Kind: payoutKind, ExternalID: p.ID, Gone: p.Gone, ChangedAt: p.ChangedAt}
 	if p.Gone {
@@ -229,22 +230,22 @@ func payoutChange(p *pms.Payout) intake.Change {
 	members := make([]channelpayout.ItemMember, len(p.Members))
 	for i, m := range p.Members {
 		members[i] = channelpayout.ItemMember{
-			SourceID: orNull(m.ReservationID), ConfirmationCode: orNull(m.Code), Description: orNull(m.Description), Gross: m.Gross, Fees: m.Fees,
-			Taxes: m.Taxes,
+			SourceID: orNull(m.ReservationID), ConfirmationCode: orNull(m.Code), Description: orNull(m.Description),
+			Gross: m.Gross, Fees: m.Fees, Taxes: m.Taxes,
 		}
 	}
 
 	c.At = &p.Day
 	c.Values = intake.Values{
-		"channel": textOrNull(p.Channel), "reference": textOrNull(p.Reference), "date": text(p.Day.String()), "currency": text(p.Currency),
-		"amount": encode(p.Amount), "members": encode(members),
+		"channel": textOrNull(p.Channel), "reference": textOrNull(p.Reference), "date": text(p.Day.String()),
+		"currency": text(p.Currency), "amount": encode(p.Amount), "members": encode(members),
 	}
 
 	return c
 }
 
-// Lookup gives reservations as they are now. Other records, and the reservations of a system that looks nothing up, are looked for by
-// reading all of them.
+// Lookup returns the present state of reservations. Other kinds, and systems without a lookup, are read completely
+// instead.
 func (s *source) Lookup(ctx context.Context, kind string, externalIDs []string) ([]intake.Change, error) {
 	if kind != reservationKind {
 		return s.lookThrough(ctx, kind, externalIDs)
@@ -271,7 +272,8 @@ func (s *source) Lookup(ctx context.Context, kind string, externalIDs []string) 
 	return out, nil
 }
 
-// lookThrough reads all records of a kind and gives those with some ids. The others are gone if the reading has every record.
+// lookThrough reads all records of a kind and returns the ones with these ids. Missing records are gone if the
+// reading was complete.
 func (s *source) lookThrough(ctx context.Context, kind string, externalIDs []string) ([]intake.Change, error) {
 	found, complete := map[string]intake.Change{}, true
 
@@ -303,7 +305,7 @@ func (s *source) lookThrough(ctx context.Context, kind string, externalIDs []str
 	return out, nil
 }
 
-// sourceError returns the error of a call as syncs see it.
+// sourceError converts the error of a call to the error that syncs act on.
 func sourceError(err error) error {
 	switch {
 	case errors.Is(err, pms.ErrCredentials):
@@ -321,12 +323,14 @@ func sourceError(err error) error {
 	return fmt.Errorf("read a property-management system: %w", err)
 }
 
-// unreadable is the change of a record that is not of the form that its system describes: it fails alone.
+// unreadable returns the change for a record that breaks the format of its system: it fails alone.
 func unreadable(kind string, u *pms.Unreadable) intake.Change {
-	return intake.Change{Kind: kind, ExternalID: u.ID, Refused: &intake.Refusal{Reason: intake.Malformed, Field: u.Field, Fault: string(u.Fault)}}
+	refused := &intake.Refusal{Reason: intake.Malformed, Field: u.Field, Fault: string(u.Fault)}
+
+	return intake.Change{Kind: kind, ExternalID: u.ID, Refused: refused}
 }
 
-// listingChange returns what a system says of a listing.
+// listingChange returns the change for a listing.
 func listingChange(l *pms.Listing) intake.Change {
 	values := intake.Values{"name": text(l.Name)}
 
@@ -334,7 +338,7 @@ func listingChange(l *pms.Listing) intake.Change {
 		values["defaultCurrency"] = text(l.Currency)
 	}
 
-	// A zone that is not known here is none: the listing is worth more than it.
+	// An unknown time zone is left out: refusing the listing for it would cost more.
 	if zone := day.Zone(l.TimeZone); zone.Known() {
 		values["timeZone"] = text(l.TimeZone)
 	}
@@ -343,7 +347,7 @@ func listingChange(l *pms.Listing) intake.Change {
 		values["address"] = encode(listingAddress(a))
 	}
 
-	// The parent and the unit are no fields of a listing here; they are kept apart from it.
+	// The parent and the unit are no fields of a listing here; listing_connection has them.
 	if l.ParentID != "" {
 		values["parentId"], values["unit"] = text(l.ParentID), text(l.Unit)
 	}
@@ -366,7 +370,7 @@ func listingAddress(a *pms.Address) map[string]string {
 	return out
 }
 
-// reservation returns what the system says of a reservation.
+// reservation returns the change for a reservation.
 func (s *source) reservation(r *pms.Reservation) intake.Change {
 	c := intake.Change{Kind: reservationKind, ExternalID: r.ID, Gone: r.Gone, ChangedAt: r.ChangedAt}
 	if r.Gone {
@@ -378,13 +382,16 @@ func (s *source) reservation(r *pms.Reservation) intake.Change {
 	c.At = &r.CheckIn
 	c.Refs = map[string]intake.Reference{"listingId": {Kind: listingKind, ExternalID: r.ListingID}}
 	c.Values = intake.Values{
-		"appId": text(s.app), "sourceId": text(r.ID), "type": text("guest"), "guestName": textOrNull(r.Guest.Name), "guests": encode(r.Guests),
-		"confirmationCode": textOrNull(r.Code), "pmsReferenceCode": text(r.ID), "checkIn": text(r.CheckIn.String()), "checkOut": text(r.CheckOut.String()),
-		"bookedAt": dayOrNull(r.BookedAt.In(zone)), "bookingPlatform": textOrNull(r.Channel), "status": text("booked"), "cancelledAt": dayOrNull(nil),
-		"lines": encode(s.lines(r)), "expectedPayout": encode(r.Payout), "expectedChannelFee": encode(r.ChannelFee),
-		"expectedProcessingFee": encode(r.ProcessingFee),
+		"appId": text(s.app), "sourceId": text(r.ID), "pmsReferenceCode": text(r.ID),
+		"confirmationCode": textOrNull(r.Code), "type": text("guest"), "status": text("booked"),
+		"guestName": textOrNull(r.Guest.Name), "guests": encode(r.Guests),
+		"checkIn": text(r.CheckIn.String()), "checkOut": text(r.CheckOut.String()),
+		"bookedAt": dayOrNull(r.BookedAt.In(zone)), "cancelledAt": dayOrNull(nil),
+		"bookingPlatform": textOrNull(r.Channel), "lines": encode(s.lines(r)), "expectedPayout": encode(r.Payout),
+		"expectedChannelFee": encode(r.ChannelFee), "expectedProcessingFee": encode(r.ProcessingFee),
 	}
 
+	// Amounts that look wrong are taken in, with a note for a person.
 	if off := r.PayoutDeviation(); off != 0 {
 		c.Notes = append(c.Notes, intake.Note{Code: intake.PayoutDeviation, Context: map[string]any{
 			"centTotal": off, "currency": r.Currency, "expectedPayout": *r.Payout, "expectedChannelFee": r.ChannelFee,
@@ -392,12 +399,15 @@ func (s *source) reservation(r *pms.Reservation) intake.Change {
 	}
 
 	if r.UnknownTax != 0 {
-		c.Notes = append(c.Notes, intake.Note{Code: intake.TaxUnknown, Context: map[string]any{"centTotal": r.UnknownTax, "currency": r.Currency}})
+		c.Notes = append(c.Notes, intake.Note{
+			Code: intake.TaxUnknown, Context: map[string]any{"centTotal": r.UnknownTax, "currency": r.Currency},
+		})
 	}
 
 	if off := r.Unexplained(); off != 0 && s.onDifference == differenceFails {
 		c.Refused = &intake.Refusal{
-			Reason: totalDeviation, Field: "total", Fault: "differs", Context: map[string]any{"centTotal": off, "currency": r.Currency},
+			Reason: totalDeviation, Field: "total", Fault: "differs",
+			Context: map[string]any{"centTotal": off, "currency": r.Currency},
 		}
 	}
 
@@ -410,6 +420,7 @@ func (s *source) reservation(r *pms.Reservation) intake.Change {
 	}
 
 	switch {
+	// Blocks and inquiries matter only if they were stays before, which then become inactive.
 	case r.Block, r.Status == pms.Inactive, r.Status == pms.Inquiry:
 		c.Values["status"], c.SkipNew = text("inactive"), intake.StatusIgnored
 	case r.Status == pms.Pending:
@@ -428,11 +439,11 @@ type line struct {
 	Type        pms.LineType `json:"type"`
 }
 
-// totalDeviation is the reason of a stay that is refused because its lines do not add up to its total.
+// totalDeviation is the reason for refusing a stay with lines that do not add up to its total.
 const totalDeviation intake.Reason = "totalDeviation"
 
-// lines returns the lines of a reservation in the form of the API. An owner stay has none that the guest pays. What the
-// lines lack of the stated total, or have beyond it, is a line of its own.
+// lines returns the lines of a reservation in the form of the API. A guest pays none for an owner stay. A difference
+// to the stated total becomes a line.
 func (s *source) lines(r *pms.Reservation) []line {
 	out := make([]line, 0, len(r.Lines)+1)
 	if r.OwnerStay || r.Block {
@@ -444,13 +455,15 @@ func (s *source) lines(r *pms.Reservation) []line {
 	}
 
 	if off := r.Difference(); off != 0 {
-		out = append(out, line{Amount: off, Description: "Difference to the stated total", Type: s.lineType(pms.Difference)})
+		out = append(out, line{
+			Amount: off, Description: "Difference to the stated total", Type: s.lineType(pms.Difference),
+		})
 	}
 
 	return out
 }
 
-// lineType returns the type that a line gets here: what is not explained can be a fee of the guest.
+// lineType returns the type of a line here: by the setting, an unexplained difference is a guest fee.
 func (s *source) lineType(t pms.LineType) pms.LineType {
 	if t == pms.Difference && s.onDifference == differenceFee {
 		return pms.GuestFee
@@ -459,7 +472,7 @@ func (s *source) lineType(t pms.LineType) pms.LineType {
 	return t
 }
 
-// textOrNull returns a text as JSON, null for an empty one.
+// textOrNull returns a text as JSON, null for an empty text.
 func textOrNull(s string) json.RawMessage {
 	if s == "" {
 		return json.RawMessage("null")
@@ -468,7 +481,7 @@ func textOrNull(s string) json.RawMessage {
 	return text(s)
 }
 
-// dayOrNull returns a day as JSON, null for none.
+// dayOrNull returns a day as JSON, null without a day.
 func dayOrNull(d *day.Day) json.RawMessage {
 	if d == nil {
 		return json.RawMessage("null")
@@ -477,7 +490,8 @@ func dayOrNull(d *day.Day) json.RawMessage {
 	return text(d.String())
 }
 
-// text returns a text as JSON. A page has thousands of texts, and hardly one of them needs an escape.
+// text returns a text as JSON. A page has thousands of texts that hardly ever need an escape, so plain texts are not
+// encoded.
 func text(s string) json.RawMessage {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || strings.IndexByte(`"\<>&`, c) >= 0 {

@@ -20,10 +20,11 @@ import (
 
 const tag = "Connections"
 
-// What can be wrong with a sync.
+// The refusals of a sync.
 var (
-	ErrMappingRequired = apierr.New(apierr.CodeConflict, apierr.ReasonListingMappingRequired, "Say first which listings here those of the system are")
-	ErrInactive        = apierr.New(apierr.CodeBadRequest, "", "Connection is not active")
+	ErrMappingRequired = apierr.New(apierr.CodeConflict, apierr.ReasonListingMappingRequired,
+		"Say first which listings here those of the system are")
+	ErrInactive = apierr.New(apierr.CodeBadRequest, "", "Connection is not active")
 )
 
 // Part returns the endpoints and tables of property-management systems.
@@ -32,7 +33,9 @@ func (s *Systems) Part() parts.Part {
 		Endpoints: []api.Endpoint{
 			api.Write(api.Endpoint{
 				Method: http.MethodPost, Path: "/connections/{id}/sync", ID: "syncConnection", Tag: tag, Summary: "Read the records of a connection",
-				Errors: apierr.List{connection.ErrBusy, connection.ErrReconnect, ErrInactive, ErrMappingRequired, apierr.NotImplemented},
+				Errors: apierr.List{
+					connection.ErrBusy, connection.ErrReconnect, ErrInactive, ErrMappingRequired, apierr.NotImplemented,
+				},
 				Doc: "Starts an operation that reads what has changed since the last sync, or everything, and takes it in. A sync that waits already takes the " +
 					"request over. The first sync of a connection in a team with listings needs listing mappings.",
 				Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
@@ -93,7 +96,7 @@ type DateRange struct {
 	EndAt   *day.Day `json:"endAt,omitempty"`
 }
 
-// bound sets the days that are read. It fails for a range that ends before it starts.
+// bound sets the days to read. It fails for a range that ends before it starts.
 func (r *DateRange) bound(n *intake.New) error {
 	if r == nil {
 		return nil
@@ -117,8 +120,10 @@ func startSync(ctx context.Context, tx *db.Tx, in *syncInput) (*operation.Acknow
 		return nil, err
 	}
 
-	// The caller can make mistakes that the description does not show.
-	n := intake.New{ConnectionID: in.ID, View: intake.Automate, Mode: in.Body.Mode, Trigger: intake.Manual, Kinds: in.Body.Kinds}
+	// The kinds depend on the system, so the description of the API cannot check them.
+	n := intake.New{
+		ConnectionID: in.ID, View: intake.Automate, Mode: in.Body.Mode, Trigger: intake.Manual, Kinds: in.Body.Kinds,
+	}
 	if n.Mode == "" {
 		n.Mode = intake.Incremental
 	}
@@ -142,7 +147,7 @@ func startSync(ctx context.Context, tx *db.Tx, in *syncInput) (*operation.Acknow
 		return nil, ErrMappingRequired
 	}
 
-	// From its first sync on the schedule reads it, too.
+	// Its first sync also starts the schedule.
 	if err := connection.Schedule(ctx, tx, in.ID, tx.Now.Add(every)); err != nil {
 		return nil, err
 	}
@@ -150,9 +155,13 @@ func startSync(ctx context.Context, tx *db.Tx, in *syncInput) (*operation.Acknow
 	return intake.Start(ctx, tx, n)
 }
 
-// ReadWindow starts a sync that reads the reservations with a night in some days again, all of them. Both days are included. It
-// fails as a sync that a person asks for.
-func ReadWindow(ctx context.Context, tx *db.Tx, connectionID id.ID, from, to day.Day) (*operation.Acknowledgement, error) {
+// ReadWindow starts a sync that reads all reservations with a night between two days again. Both days are included.
+// It fails like a sync started by hand.
+func ReadWindow(
+	ctx context.Context, tx *db.Tx,
+	connectionID id.ID,
+	from, to day.Day,
+) (*operation.Acknowledgement, error) {
 	c, err := lock(ctx, tx, connectionID)
 	if err != nil {
 		return nil, err
@@ -172,12 +181,13 @@ func ReadWindow(ctx context.Context, tx *db.Tx, connectionID id.ID, from, to day
 	}
 
 	return intake.Start(ctx, tx, intake.New{
-		ConnectionID: connectionID, View: intake.Automate, Mode: intake.Full, Trigger: intake.Manual, Kinds: []string{reservationKind}, From: &from, To: &to,
+		ConnectionID: connectionID, View: intake.Automate, Mode: intake.Full, Trigger: intake.Manual,
+		Kinds: []string{reservationKind}, From: &from, To: &to,
 	})
 }
 
-// lock keeps a connection from changing and from being read until the transaction ends, and reads it. Syncs lock their
-// source before the connection, so this does, too.
+// lock locks a connection and its syncs until the transaction ends, and loads it. Syncs lock their source before the
+// connection, so lock does, too.
 func lock(ctx context.Context, tx *db.Tx, one id.ID) (*connection.Connection, error) {
 	if err := intake.Hold(ctx, tx, one); err != nil {
 		return nil, err
@@ -186,7 +196,7 @@ func lock(ctx context.Context, tx *db.Tx, one id.ID) (*connection.Connection, er
 	return connection.Lock(ctx, tx, one)
 }
 
-// checkSyncable fails for a connection over which nothing can be read now.
+// checkSyncable fails for a connection that cannot be read now.
 func checkSyncable(c *connection.Connection) error {
 	switch {
 	case find(c.AppID) == nil:
@@ -202,8 +212,8 @@ func checkSyncable(c *connection.Connection) error {
 	return nil
 }
 
-// needsMapping returns true for a connection that was never synced, in a team with listings, while it is not decided
-// which of these the listings of the system are.
+// needsMapping reports whether a person must bind listings before the first sync: the team has listings, and some
+// listings of the system are undecided.
 func needsMapping(ctx context.Context, tx *db.Tx, connection id.ID) (bool, error) {
 	waits, err := db.Get[bool](ctx, tx, `
 		select exists (select from listing where team_id = @team)

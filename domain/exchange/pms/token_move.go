@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/seal"
 )
 
-// Taken are tokens on their way to the connections of another team.
+// Taken are tokens on their way to connections of another team.
 type Taken []takenToken
 
 type takenToken struct {
@@ -21,9 +21,8 @@ type takenToken struct {
 	renewAt    *time.Time
 }
 
-// TakeTokens takes the tokens of the connections of another team, which is in sight, before their credentials move: a
-// system that was given access by a person gives a new token for the old one only. Those of earlier credentials are
-// dropped.
+// TakeTokens deletes and returns the tokens of the connections of another visible team, before their credentials
+// move: with OAuth a system gives a new token only for the old one. Tokens for earlier credentials are dropped.
 func TakeTokens(ctx context.Context, tx *db.Tx, box *seal.Box, from id.ID) (Taken, error) {
 	type row struct {
 		ID      id.ID
@@ -57,7 +56,7 @@ func TakeTokens(ctx context.Context, tx *db.Tx, box *seal.Box, from id.ID) (Take
 	return out, nil
 }
 
-// Keep keeps the tokens for the connections of the transaction's team that the others have become.
+// Keep inserts the tokens for the moved connections of this team; moved maps the old connections to the new ones.
 func (t Taken) Keep(ctx context.Context, tx *db.Tx, box *seal.Box, moved map[id.ID]id.ID) error {
 	for i := range t {
 		c, err := connection.Get(ctx, tx, moved[t[i].connection])
@@ -65,11 +64,14 @@ func (t Taken) Keep(ctx context.Context, tx *db.Tx, box *seal.Box, moved map[id.
 			return fmt.Errorf("read a connection that has moved: %w", err)
 		}
 
-		// A token counts for the sealed credentials that it was given for.
+		// A token is valid only for the sealed credentials it was given for, and moving has sealed them anew.
 		sum := sha256.Sum256(c.Credentials)
 
 		if _, err := tx.Exec(ctx, `insert into connection_token (team_id, id, token, credentials_sum, renew_at) values (@team, @id, @token, @sum, @renew)`,
-			db.Args{"team": tx.Team, "id": c.ID, "token": box.Seal(t[i].plain, tokenLabel(c.ID)), "sum": sum[:], "renew": t[i].renewAt}); err != nil {
+			db.Args{
+				"team": tx.Team, "id": c.ID, "token": box.Seal(t[i].plain, tokenLabel(c.ID)), "sum": sum[:],
+				"renew": t[i].renewAt,
+			}); err != nil {
 			return fmt.Errorf("keep the token of a connection: %w", err)
 		}
 	}

@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { apitest.Main(m) }
 
-// A token is asked for once, however many workers want it, and again when it is refused, when its time is nearly over and
-// for other credentials. One that could not be got is none.
+// A token is asked for once, however many workers want it, and again when it is refused, when its time is nearly over
+// and for other credentials. One that could not be got is none.
 func TestTokensAreSharedAndKept(t *testing.T) {
 	t.Parallel()
 

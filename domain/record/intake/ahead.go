@@ -8,30 +8,30 @@ import (
 	"stayledger/platform/job"
 )
 
-// turn is a part of a sync that one job takes in.
+// turn is the part of a sync that one job takes in.
 type turn struct {
 	job  job.Job
 	sync *Sync
-	// over is closed when others have their turn, which is at an instant at the latest.
+	// over is closed when other jobs get their turn, at ends at the latest.
 	over <-chan struct{}
 	ends time.Time
-	// took is how long the last step was, and kind what it read: empty for none.
+	// took is how long the last step took, and kind the kind it read; empty if it read none.
 	took time.Duration
 	kind string
-	// ahead is the next page, which is pulled while the present one is taken in; nil for none.
+	// ahead is the next page, pulled while the present page is taken in; nil without such a call.
 	ahead *ahead
 }
 
 // ahead is a page that is pulled before its step.
 type ahead struct {
-	at   progress      // where a sync has to go on to need it
+	at   progress      // the place from which a sync would read this page
 	done chan struct{} // closed at the end of the call
-	// next is what was pulled, with the error of the call; nil if the call has panicked.
+	// next is the pulled page, with the error of the call; nil if the call has panicked.
 	next *fetched
 	err  error
 }
 
-// isOver returns true when others have their turn.
+// isOver reports whether other jobs get their turn now.
 func (t *turn) isOver() bool {
 	select {
 	case <-t.over:
@@ -41,27 +41,26 @@ func (t *turn) isOver() bool {
 	}
 }
 
-// clock notes how long a step was that read a kind, when the returned function is called.
+// clock starts measuring a step; calling the returned function with the kind that the step read ends it.
 func (t *turn) clock() func(kind string) {
 	began := time.Now() //nolint:forbidigo // how long a step is, outside any transaction
 
 	return func(kind string) { t.took, t.kind = time.Since(began), kind }
 }
 
-// hasTime returns true if two more steps like the last one, which read a kind, end before the turn does. A page that is
-// pulled and not needed is a call too many.
+// hasTime reports whether two more steps like the last one, which must have read this kind, end before the turn does.
+// Otherwise the page might be pulled for nothing.
 func (t *turn) hasTime(kind string) bool {
 	return t.kind == kind && !t.isOver() && 2*t.took < time.Until(t.ends)
 }
 
-// pullAhead begins to pull the page after the one that is to be taken in, if that page is of the same kind and will be
-// needed in this turn.
+// pullAhead starts pulling the page after f, if it has the same kind and this turn will need it.
 func (r *runner) pullAhead(ctx context.Context, d *db.DB, t *turn, f *fetched) {
 	if f.kind == "" || f.page.Next == "" || !t.hasTime(f.kind) {
 		return
 	}
 
-	// The sync as it will be: of the place only the page differs.
+	// Where the sync will go on after f: only the page of its progress differs.
 	s := *t.sync
 	s.Progress.Page = f.page.Next
 
@@ -82,8 +81,8 @@ func (r *runner) pullAhead(ctx context.Context, d *db.DB, t *turn, f *fetched) {
 	}()
 }
 
-// drop waits for the page that is pulled ahead and returns it, nil for none. Its call is not broken off: it could be the
-// one that renews a token.
+// drop waits for the page being pulled ahead and returns it, nil without such a call. It does not cancel the call: it
+// could be renewing a token.
 func (t *turn) drop() *ahead {
 	a := t.ahead
 	if a == nil {
@@ -97,9 +96,9 @@ func (t *turn) drop() *ahead {
 	return a
 }
 
-// get gets what the next step of a turn takes in: what was pulled ahead, if the sync goes on exactly there. An error of
-// that call is one of this step.
-func (r *runner) get(ctx context.Context, d *db.DB, t *turn) (*fetched, error) {
+// nextPage returns the input of the next step: the page pulled ahead, if the sync goes on exactly there, else a page
+// pulled now. An error of the earlier call counts as an error of this step.
+func (r *runner) nextPage(ctx context.Context, d *db.DB, t *turn) (*fetched, error) {
 	if a := t.drop(); a != nil && a.next != nil && a.at.equal(&t.sync.Progress) {
 		return a.next, a.err
 	}

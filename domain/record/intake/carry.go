@@ -10,22 +10,24 @@ import (
 	"stayledger/platform/id"
 )
 
-// Carrying says what Carry carries: from some records to those of a source, which are the same in the world.
+// Carrying says which edits of people Carry copies: from some records to the records of a source that are the same in
+// the world.
 type Carrying struct {
 	Kind *Kind
-	// Moves are the records here: what people changed of Moves.From[i] goes to Moves.To[i], which Into has brought.
+	// Moves are the records here: what people changed in Moves.From[i] goes to Moves.To[i], which Into has brought.
 	Into  id.ID
 	Moves Moves
-	// Typed says that no system has brought Moves.From: what no source, such as a file, has said of them is the word of people.
+	// Typed says that no system brought Moves.From, so that all their values count as edits of people, unless a
+	// source, such as a file, gave them.
 	Typed bool
-	// Instead has what is carried of some of Moves.From instead of what they have.
+	// Instead replaces the values of some records of Moves.From.
 	Instead map[id.ID]Values
-	// Fields are those that are carried, with what they are where nobody has said anything of them.
+	// Fields are the fields to copy, with the value that counts as unedited where no source said anything.
 	Fields Values
 }
 
-// Carry has what people changed of some records be changed of others. Where the source of these says something else, that is
-// an open conflict of its record. It returns the records that have changed. It fails with a refusal of the kind.
+// Carry copies what people changed in some records to other records. Where the source of the other record says
+// something else, it opens a conflict. It returns the changed records, and fails with the first refusal of the kind.
 func Carry(ctx context.Context, tx *db.Tx, w *Carrying) ([]id.ID, error) {
 	c := &carrier{kind: w.Kind, into: Origin{SourceID: w.Into}, fields: w.Fields, typed: w.Typed, instead: w.Instead}
 
@@ -34,7 +36,7 @@ func Carry(ctx context.Context, tx *db.Tx, w *Carrying) ([]id.ID, error) {
 	for start := 0; start < len(w.Moves.From); start += carried {
 		end := min(start+carried, len(w.Moves.From))
 
-		changed, err := c.carry(ctx, tx, w.Moves.From[start:end], w.Moves.To[start:end])
+		changed, err := c.carryBatch(ctx, tx, w.Moves.From[start:end], w.Moves.To[start:end])
 		if err != nil {
 			return nil, err
 		}
@@ -45,10 +47,10 @@ func Carry(ctx context.Context, tx *db.Tx, w *Carrying) ([]id.ID, error) {
 	return out, nil
 }
 
-// carried is how many records are carried at once.
+// carried is how many records one batch copies.
 const carried = 500
 
-// carrier carries what people changed of some records to those of a source.
+// carrier copies edits of people from some records to the records of a source.
 type carrier struct {
 	kind    *Kind
 	into    Origin
@@ -57,18 +59,28 @@ type carrier struct {
 	instead map[id.ID]Values
 }
 
-// carry carries what people changed of some records.
-func (c *carrier) carry(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID, error) {
-	said, err := loadSaid(ctx, tx, c.kind.Name, from)
+// carryBatch copies the edits of one batch of records.
+func (c *carrier) carryBatch(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID, error) {
+	// An edit is a difference between a record and the last word of its source.
+	var (
+		said     map[id.ID]Values
+		saidInto map[id.ID]*memory
+	)
+
+	err := tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			said, err = loadSaid(ctx, tx, c.kind.Name, from)
+			return err
+		},
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			saidInto, err = loadByEntity(ctx, tx, c.into, byEntity{c.kind.Name, to, []string{active}})
+			return err
+		})
 	if err != nil {
 		return nil, err
 	}
 
-	told, err := loadByEntity(ctx, tx, c.into, byEntity{c.kind.Name, to, []string{active}})
-	if err != nil {
-		return nil, err
-	}
-
+	// Conflicts are asked about only where this copy makes a difference to the source, so note the state before it.
 	before, err := c.kind.Show(ctx, tx, slices.Concat(from, to))
 	if err != nil {
 		return nil, err
@@ -80,7 +92,8 @@ func (c *carrier) carry(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.
 	)
 
 	for i := range from {
-		was, now := said[from[i]], told[to[i]]
+		was, now := said[from[i]], saidInto[to[i]]
+		// Without a word of a source nothing is known to be an edit.
 		if was == nil && !c.typed || now == nil {
 			continue
 		}
@@ -88,13 +101,14 @@ func (c *carrier) carry(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.
 		edited := maps.Clone(before[from[i]])
 		maps.Copy(edited, c.instead[from[i]])
 
-		fields, err := c.edits(was, edited, before[to[i]])
+		fields, err := c.deriveEdits(was, edited, before[to[i]])
 		if err != nil {
 			return nil, err
 		}
 
 		if len(fields) > 0 {
-			writes, written = append(writes, Write{ID: &to[i], ExternalID: now.ExternalID, Fields: fields}), append(written, now)
+			writes = append(writes, Write{ID: &to[i], ExternalID: now.ExternalID, Fields: fields})
+			written = append(written, now)
 		}
 	}
 
@@ -111,12 +125,13 @@ func (c *carrier) carry(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.
 		ids[i] = *writes[i].ID
 	}
 
-	return ids, c.ask(ctx, tx, written, before)
+	return ids, c.openNewConflicts(ctx, tx, written, before)
 }
 
-// edits returns the fields to write so that a record has what people changed of another one, of which its source had said
-// something.
-func (c *carrier) edits(said, edited, here Values) (Values, error) {
+// deriveEdits returns the fields to write into a record (here) so that it has what people changed in another one:
+// edited are the values of that record, said the last word of its source.
+func (c *carrier) deriveEdits(said, edited, here Values) (Values, error) {
+	// A merge with the last word of the source as base finds the edits.
 	was, is := Values{}, Values{}
 
 	for f, unsaid := range c.fields {
@@ -131,7 +146,7 @@ func (c *carrier) edits(said, edited, here Values) (Values, error) {
 		return out.fields, err
 	}
 
-	// The sources of the two differ, too: the word of people counts.
+	// The sources of both records differ here, too: the edit of a person wins.
 	paths := map[string]bool{}
 	for _, conflict := range out.conflicts {
 		paths[conflict.Field] = true
@@ -150,7 +165,7 @@ func (c *carrier) edits(said, edited, here Values) (Values, error) {
 	return out.fields, nil
 }
 
-// save writes what is carried. It fails with the first refusal.
+// save writes the copied fields. It fails with the first refusal.
 func (c *carrier) save(ctx context.Context, tx *db.Tx, writes []Write) error {
 	saved, err := c.kind.Save(ctx, tx, Origin{}, writes)
 	if err != nil {
@@ -166,22 +181,23 @@ func (c *carrier) save(ctx context.Context, tx *db.Tx, writes []Write) error {
 	return nil
 }
 
-// ask opens conflicts about the values that were carried and that the source of a record says otherwise.
-func (c *carrier) ask(ctx context.Context, tx *db.Tx, records []*memory, before map[id.ID]Values) error {
+// openNewConflicts opens a conflict for each copied value that differs from what the source of the record says.
+func (c *carrier) openNewConflicts(ctx context.Context, tx *db.Tx, records []*memory, before map[id.ID]Values) error {
 	ids := make([]id.ID, len(records))
 	for i, r := range records {
 		ids[i] = *r.EntityID
 	}
 
+	// Read the records again: Save may have normalized what was written.
 	after, err := c.kind.Show(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
 
-	rows := make([]keepRow, 0, len(records))
+	rows := make([]recordRow, 0, len(records))
 
 	for _, r := range records {
-		paths, err := c.kind.newlyOther(r.Taken, before[*r.EntityID], after[*r.EntityID])
+		paths, err := c.kind.listNewDifferences(r.Taken, before[*r.EntityID], after[*r.EntityID])
 		if err != nil {
 			return err
 		}
@@ -199,11 +215,11 @@ func (c *carrier) ask(ctx context.Context, tx *db.Tx, records []*memory, before 
 		rows = append(rows, row)
 	}
 
-	return remember(ctx, tx, c.into, rows)
+	return upsertRecords(ctx, tx, c.into, rows)
 }
 
-// newlyOther returns the paths, sorted, in which a record differs from what its source says, and did not before.
-func (k *Kind) newlyOther(taken, before, after Values) ([]string, error) {
+// listNewDifferences returns the sorted paths in which a record now differs from its source but did not before.
+func (k *Kind) listNewDifferences(taken, before, after Values) ([]string, error) {
 	differs := map[string]bool{}
 
 	ours, theirs, err := k.sides(taken, before)
@@ -222,7 +238,7 @@ func (k *Kind) newlyOther(taken, before, after Values) ([]string, error) {
 	var out []string
 
 	for path := range ours {
-		// What the source has nothing of is no conflict with it.
+		// A value that the source lacks is no conflict with it.
 		same := string(ours[path]) == string(theirs[path]) || sameText(string(ours[path]), string(theirs[path]))
 		if !same && string(theirs[path]) != null && !differs[path] {
 			out = append(out, path)

@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// conflictEndpoints returns the routes of the conflicts that syncs have found.
+// conflictEndpoints returns the routes for conflicts found by syncs.
 func (r *runner) conflictEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
@@ -83,11 +83,12 @@ func (r *runner) listConflicts(ctx context.Context, tx *db.Tx, in *conflictsInpu
 		return nil, err
 	}
 
-	return found, r.showValues(ctx, tx, found.Data)
+	return found, r.loadSides(ctx, tx, found.Data)
 }
 
-// showValues sets the values of both sides in conflicts. What has no value, such as a line that is not there, is null.
-func (r *runner) showValues(ctx context.Context, tx *db.Tx, all []ConflictView) error {
+// loadSides sets the values of both sides in conflicts. A missing value, such as a line that is gone, is null.
+func (r *runner) loadSides(ctx context.Context, tx *db.Tx, all []ConflictView) error {
+	// One call for each kind loads all its records.
 	ids := map[string][]id.ID{}
 	for i := range all {
 		ids[all[i].Kind] = append(ids[all[i].Kind], all[i].EntityID)
@@ -114,6 +115,7 @@ func (r *runner) showValues(ctx context.Context, tx *db.Tx, all []ConflictView) 
 		c.Ours, c.Theirs = orNull(ours[c.Field]), orNull(theirs[c.Field])
 		c.Entity = ConflictEntity{k.Entity, c.EntityID}
 
+		// A tax identifier must not be readable in a tax identifier a conflict.
 		if slices.Contains(k.Secret, c.Field) {
 			c.Theirs = json.RawMessage(`"***"`)
 		}
@@ -156,7 +158,7 @@ type Choices struct {
 
 type settleInput struct{ Body Choices }
 
-// settle settles conflicts, each by itself. Those that are not there, or not any more, are not found.
+// settle settles conflicts, each by itself. A conflict that is gone is refused as not found.
 func (r *runner) settle(ctx context.Context, tx *db.Tx, in *settleInput) (*api.Outcome, error) {
 	return api.Land(ctx, tx, false, func(ctx context.Context, tx *db.Tx) ([]api.Attempt, error) {
 		found, err := lockConflicts(ctx, tx, in.Body.Data)
@@ -165,9 +167,9 @@ func (r *runner) settle(ctx context.Context, tx *db.Tx, in *settleInput) (*api.O
 		}
 
 		s := &settling{out: make([]api.Attempt, len(in.Body.Data)), records: map[string][]*contested{}}
-		s.sort(in.Body.Data, found)
+		s.splitChoices(in.Body.Data, found)
 
-		// Records are locked by kind in the order of the kinds, as a sync locks them.
+		// Kinds follow the order in which a sync locks records.
 		for _, kind := range r.order {
 			if err := s.writeTheirs(ctx, tx, r.kinds[kind], s.records[kind]); err != nil {
 				return nil, err
@@ -178,28 +180,28 @@ func (r *runner) settle(ctx context.Context, tx *db.Tx, in *settleInput) (*api.O
 	})
 }
 
-// settling settles some conflicts.
+// settling is a request that settles conflicts.
 type settling struct {
 	out []api.Attempt
-	// over are the conflicts that are settled.
+	// over are the ids of the settled conflicts.
 	over []id.ID
-	// records are those that get values of their source, by kind.
+	// records are to get values of their source, by kind.
 	records map[string][]*contested
 }
 
-// contested is a record that gets some values of its source.
+// contested is a record for which values of its source were chosen.
 type contested struct {
 	heldConflict
 
-	// paths are those of the slots to write, conflicts and places those of the choices.
+	// paths name the slots to write; conflicts and places belong to the choices.
 	paths     map[string]bool
 	conflicts []id.ID
 	places    []int
 }
 
-// sort settles the choices of values here, and collects the others by record. A choice of a conflict that is not there,
-// or that an earlier choice has settled, is refused.
-func (s *settling) sort(all []Choice, found map[id.ID]*heldConflict) {
+// splitChoices settles the choices of ours, and groups the choices of theirs by record. It refuses a conflict that is
+// gone or was settled by an earlier choice.
+func (s *settling) splitChoices(all []Choice, found map[id.ID]*heldConflict) {
 	records := map[recordKey]*contested{}
 
 	for i, c := range all {
@@ -230,13 +232,13 @@ func (s *settling) sort(all []Choice, found map[id.ID]*heldConflict) {
 	}
 }
 
-// writeTheirs writes values of sources into records of one kind.
+// writeTheirs writes the chosen values of sources into records of one kind.
 func (s *settling) writeTheirs(ctx context.Context, tx *db.Tx, k *Kind, records []*contested) error {
 	if len(records) == 0 {
 		return nil
 	}
 
-	// All records are locked at once: a batch of the noun locks in the order of ids, too.
+	// Lock all records in one call, because saving a batch also locks in the order of ids.
 	if _, err := k.Current(ctx, tx, listEntities(records)); err != nil {
 		return err
 	}
@@ -255,7 +257,7 @@ func (s *settling) writeTheirs(ctx context.Context, tx *db.Tx, k *Kind, records 
 	return nil
 }
 
-// writeSource writes values of one source into records of one kind, which are locked.
+// writeSource writes the chosen values of one source. The records are locked.
 func (s *settling) writeSource(ctx context.Context, tx *db.Tx, k *Kind, records []*contested) error {
 	here, err := k.Show(ctx, tx, listEntities(records))
 	if err != nil {
@@ -273,32 +275,36 @@ func (s *settling) writeSource(ctx context.Context, tx *db.Tx, k *Kind, records 
 			return err
 		}
 
-		// What is the same on both sides already needs no write.
+		// Both sides agree already.
 		if len(fields) == 0 {
-			s.end(r)
+			s.markSettled(r)
 			continue
 		}
 
 		entity := r.EntityID
-		writes, written = append(writes, Write{ID: &entity, ExternalID: r.ExternalID, Fields: fields}), append(written, r)
+		writes = append(writes, Write{ID: &entity, ExternalID: r.ExternalID, Fields: fields})
+		written = append(written, r)
 	}
 
 	if len(writes) == 0 {
 		return nil
 	}
 
-	// The event of each change names who settles: what was chosen is no change of the source any more.
-	saved, err := k.Save(ctx, tx, Origin{SourceID: records[0].SourceID, ConnectionID: records[0].ConnectionID}, writes)
+	// The audit event names the person who settles, not the connection: the choice is theirs.
+	from := Origin{SourceID: records[0].SourceID, ConnectionID: records[0].ConnectionID}
+
+	saved, err := k.Save(ctx, tx, from, writes)
 	if err != nil {
 		return err
 	}
 
 	for i, r := range written {
 		if saved[i].Refusal == nil {
-			s.end(r)
+			s.markSettled(r)
 			continue
 		}
 
+		// A refusal of the record refuses all choices about it.
 		for _, place := range r.places {
 			s.out[place].Refusal = saved[i].Refusal
 		}
@@ -307,7 +313,7 @@ func (s *settling) writeSource(ctx context.Context, tx *db.Tx, k *Kind, records 
 	return nil
 }
 
-// listEntities returns the records here, each once.
+// listEntities returns the ids of the records here, each once.
 func listEntities(records []*contested) []id.ID {
 	ids := make([]id.ID, len(records))
 	for i, r := range records {
@@ -317,8 +323,8 @@ func listEntities(records []*contested) []id.ID {
 	return id.Distinct(ids)
 }
 
-// end notes that the chosen conflicts of a record are settled.
-func (s *settling) end(r *contested) {
+// markSettled notes that the chosen conflicts of a record are settled.
+func (s *settling) markSettled(r *contested) {
 	for i, place := range r.places {
 		s.out[place].ID = r.conflicts[i]
 		s.over = append(s.over, r.conflicts[i])

@@ -11,7 +11,7 @@ import (
 
 var conflictSorts = page.Sorts{{Name: "at", Expr: "c.at"}}
 
-// recordJoin joins to conflicts what is known of their records.
+// recordJoin joins the external record and the source of a conflict.
 const recordJoin = ` join external_record r on r.team_id = c.team_id and r.source_id = c.source_id and r.kind = c.kind and r.external_id = c.external_id
 		and r.ordinal = c.ordinal
 	join sync_source o on o.team_id = c.team_id and o.id = c.source_id`
@@ -19,8 +19,9 @@ const recordJoin = ` join external_record r on r.team_id = c.team_id and r.sourc
 // conflictQuery returns the query of the team's open conflicts.
 func conflictQuery(tx *db.Tx) page.Query {
 	q := page.Query{
-		Columns: "c.id, o.connection_id, c.kind, c.external_id, r.entity_id, c.field, r.taken, c.at", From: "sync_conflict c" + recordJoin,
-		Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team}, Rows: "sync_conflict c", Joined: "r o",
+		Columns: "c.id, o.connection_id, c.kind, c.external_id, r.entity_id, c.field, r.taken, c.at",
+		From:    "sync_conflict c" + recordJoin,
+		Where:   []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team}, Rows: "sync_conflict c", Joined: "r o",
 		Sorts: conflictSorts, Default: "-at", ID: "c.id",
 	}
 	q.CountedAs("sync_conflict")
@@ -36,7 +37,7 @@ type recordKey struct {
 	Ordinal    int
 }
 
-// heldConflict is a conflict while nothing else can settle it.
+// heldConflict is a conflict that the transaction has locked through its source.
 type heldConflict struct {
 	recordKey
 
@@ -47,8 +48,8 @@ type heldConflict struct {
 	Taken        Values
 }
 
-// lockConflicts locks the sources of conflicts in the order of their ids, so that no sync and nobody else settles them
-// until the transaction ends, and loads those that are still there.
+// lockConflicts locks the sources of conflicts in the order of ids, so that no sync or other request settles them
+// until the transaction ends. It loads the conflicts that still exist.
 func lockConflicts(ctx context.Context, tx *db.Tx, all []Choice) (map[id.ID]*heldConflict, error) {
 	ids := make([]id.ID, len(all))
 	for i := range all {
@@ -78,7 +79,7 @@ func lockConflicts(ctx context.Context, tx *db.Tx, all []Choice) (map[id.ID]*hel
 	return out, nil
 }
 
-// deleteConflicts deletes conflicts that are settled.
+// deleteConflicts deletes settled conflicts.
 func deleteConflicts(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	if len(ids) == 0 {
 		return nil
@@ -92,28 +93,28 @@ func deleteConflicts(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// EndQuestions ends the open conflicts of a source that nothing comes from any more, and what was to be looked at about it:
-// its records keep what they have. If its account is connected again the conflicts are open again.
+// EndQuestions deletes the open conflicts and issues of a source that is not read any more: its records keep their
+// values. If its account is connected again, reopenConflicts opens the conflicts again.
 func EndQuestions(ctx context.Context, tx *db.Tx, source id.ID) error {
 	args := db.Args{"team": tx.Team, "source": source}
 
-	for _, sql := range []string{
-		`update external_record r set ended = c.fields from (
+	// First note the fields with conflicts in the records, for reopenConflicts.
+	err := tx.Pipeline(ctx,
+		db.Stmt{SQL: `update external_record r set ended = c.fields from (
 			select kind, external_id, ordinal, array_agg(field order by field) as fields from sync_conflict where team_id = @team and source_id = @source
 			group by kind, external_id, ordinal) c
-		where r.team_id = @team and r.source_id = @source and r.kind = c.kind and r.external_id = c.external_id and r.ordinal = c.ordinal`,
-		`delete from sync_conflict where team_id = @team and source_id = @source`,
-		`delete from sync_issue where team_id = @team and source_id = @source`,
-	} {
-		if _, err := tx.Exec(ctx, sql, args); err != nil {
-			return fmt.Errorf("end the questions about a source: %w", err)
-		}
+		where r.team_id = @team and r.source_id = @source and r.kind = c.kind and r.external_id = c.external_id and r.ordinal = c.ordinal`, Args: args},
+		db.Stmt{SQL: `delete from sync_conflict where team_id = @team and source_id = @source`, Args: args},
+		db.Stmt{SQL: `delete from sync_issue where team_id = @team and source_id = @source`, Args: args},
+	)
+	if err != nil {
+		return fmt.Errorf("end the questions about a source: %w", err)
 	}
 
 	return nil
 }
 
-// reopenConflicts opens the conflicts again that ended when the former source of records was archived.
+// reopenConflicts opens the conflicts that ended when the former source of the records was archived.
 func reopenConflicts(ctx context.Context, tx *db.Tx, source id.ID) error {
 	type row struct {
 		recordKey
@@ -133,18 +134,19 @@ func reopenConflicts(ctx context.Context, tx *db.Tx, source id.ID) error {
 		return fmt.Errorf("find conflicts that had ended: %w", err)
 	}
 
-	rows := make([]keepRow, len(found))
+	rows := make([]recordRow, len(found))
 	for i, r := range found {
-		rows[i] = keepRow{
-			Kind: r.Kind, ExternalID: r.ExternalID, Ordinal: r.Ordinal, conflicts: []openConflict{{ID: tx.NewID(), Field: r.Field}},
+		rows[i] = recordRow{
+			Kind: r.Kind, ExternalID: r.ExternalID, Ordinal: r.Ordinal,
+			conflicts: []openConflict{{ID: tx.NewID(), Field: r.Field}},
 		}
 	}
 
 	return saveConflicts(ctx, tx, Origin{SourceID: source}, rows)
 }
 
-// saveConflicts saves which conflicts of external records are open.
-func saveConflicts(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error {
+// saveConflicts inserts conflicts that are open now and deletes conflicts that were open before and are not any more.
+func saveConflicts(ctx context.Context, tx *db.Tx, from Origin, rows []recordRow) error {
 	type row struct {
 		ID         id.ID  `json:"id"`
 		Kind       string `json:"kind"`
@@ -166,7 +168,7 @@ func saveConflicts(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) 
 			had[c] = true
 		}
 
-		// One that is about another path now is written anew under its id.
+		// A conflict that is about another path now is inserted again under its id.
 		for _, c := range r.conflicts {
 			if !had[c] {
 				anew = append(anew, row{c.ID, r.Kind, r.ExternalID, r.Ordinal, c.Field})
@@ -180,7 +182,7 @@ func saveConflicts(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) 
 		}
 	}
 
-	// A new conflict takes the place of the one of its field.
+	// Delete first: a new conflict can replace an old conflict about the same field, and fields are unique.
 	if err := deleteConflicts(ctx, tx, over); err != nil || len(anew) == 0 {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// Contest says that another system says otherwise of records than they are here: fields which are lists, by record. What that comes
-// to is an open conflict of the record's own source for each item that only one side has and each amount that differs; equal
-// lists end the conflicts about them. Records that no source has brought stay as they are.
+// Contest compares list fields of records with the lists of another system, given by record. In the record's own
+// source it opens a conflict for each item that only one side has and for each amount that differs; equal lists end
+// their conflicts. Records without a source are ignored.
 func Contest(ctx context.Context, tx *db.Tx, k *Kind, said map[id.ID]Values) error {
 	type row struct{ SourceID, EntityID id.ID }
 
@@ -31,7 +31,7 @@ func Contest(ctx context.Context, tx *db.Tx, k *Kind, said map[id.ID]Values) err
 	}
 
 	for _, source := range slices.SortedFunc(maps.Keys(bySource), id.ID.Compare) {
-		if err := k.contest(ctx, tx, Origin{SourceID: source}, bySource[source], said); err != nil {
+		if err := k.contestSource(ctx, tx, Origin{SourceID: source}, bySource[source], said); err != nil {
 			return err
 		}
 	}
@@ -39,8 +39,13 @@ func Contest(ctx context.Context, tx *db.Tx, k *Kind, said map[id.ID]Values) err
 	return nil
 }
 
-// contest is Contest for records of one source.
-func (k *Kind) contest(ctx context.Context, tx *db.Tx, from Origin, entities []id.ID, said map[id.ID]Values) error {
+// contestSource is Contest for the records of one source.
+func (k *Kind) contestSource(
+	ctx context.Context, tx *db.Tx,
+	from Origin,
+	entities []id.ID,
+	said map[id.ID]Values,
+) error {
 	known, err := loadByEntity(ctx, tx, from, byEntity{k.Name, entities, []string{active}})
 	if err != nil {
 		return err
@@ -51,7 +56,7 @@ func (k *Kind) contest(ctx context.Context, tx *db.Tx, from Origin, entities []i
 		return err
 	}
 
-	var rows []keepRow
+	var rows []recordRow
 
 	for _, v := range entities {
 		m, comes := known[v], said[v]
@@ -61,11 +66,12 @@ func (k *Kind) contest(ctx context.Context, tx *db.Tx, from Origin, entities []i
 			return err
 		}
 
-		// The source is not read anew for that: it goes on to say what it has said.
+		// Keep the hash: the source of the record has said nothing new.
 		row := m.row(active, m.Waiting)
 		row.Hash, row.Taken, row.conflicts = m.Hash, maps.Clone(m.Taken), nil
 		maps.Copy(row.Taken, comes)
 
+		// Conflicts about other fields stay open.
 		for _, c := range m.Conflicts {
 			if comes[pathFields(c.Field)[0]] == nil {
 				row.conflicts = append(row.conflicts, c)
@@ -79,10 +85,10 @@ func (k *Kind) contest(ctx context.Context, tx *db.Tx, from Origin, entities []i
 		rows = append(rows, row)
 	}
 
-	return remember(ctx, tx, from, rows)
+	return upsertRecords(ctx, tx, from, rows)
 }
 
-// listDiffering returns the paths, sorted, of the items of lists that only one side has and of the amounts that differ.
+// listDiffering returns the sorted paths of list items that only one side has, and of amounts that differ.
 func (k *Kind) listDiffering(comes, here Values) ([]string, error) {
 	ours, theirs, err := k.sides(comes, here)
 	if err != nil {

@@ -12,23 +12,23 @@ import (
 	"stayledger/platform/job"
 )
 
-// extractTime bounds the making of a file.
+// extractTime bounds how long making a file may take.
 const extractTime = 30 * time.Minute
 
-// extractKind is the kind of the job that makes a file.
+// extractKind names the jobs that make a file.
 var extractKind = job.NewKind("intake.extract")
 
-// MakeFile makes the file of a sync of view Extract, from what its source has. It runs outside of any transaction and can
-// run again after a failure. Errors are those of Source.
+// MakeFile makes the file of a sync of view Extract. It runs outside any transaction and can run again after a
+// failure. Its errors are errors of Source.
 type MakeFile func(ctx context.Context, d *db.DB, scope db.Scope, s *Sync) (*Extracted, error)
 
-// Extracted is a file that was made of what a source has, and what became of the records.
+// Extracted is a file made from the records of a source, with the counts of its records.
 type Extracted struct {
 	File   file.New
 	Counts Counts
 }
 
-// StartExtract starts a sync that makes a file and writes no records. It waits for no other one of its source.
+// StartExtract starts a sync that makes a file and writes no records. It does not wait for other syncs of its source.
 func StartExtract(ctx context.Context, tx *db.Tx, n New, extractor string) (*operation.Acknowledgement, error) {
 	if err := lockSource(ctx, tx, n.ConnectionID, true); err != nil {
 		return nil, err
@@ -40,9 +40,15 @@ func StartExtract(ctx context.Context, tx *db.Tx, n New, extractor string) (*ope
 	return s.insert(ctx, tx)
 }
 
-// extractor returns the handler of the job that makes a file. A sync that was ended by hand keeps no file.
+// extractor returns the handler of the jobs that make files. The file of a sync that was ended by hand meanwhile is
+// dropped.
 func (r *runner) extractor() job.Handler {
-	h := operation.External(extractTime, func(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, args taskArgs) (db.Work, error) {
+	h := operation.External(extractTime, func(
+		ctx context.Context, d *db.DB,
+		scope db.Scope,
+		run operation.Run,
+		args taskArgs,
+	) (db.Work, error) {
 		var s *Sync
 
 		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -52,26 +58,27 @@ func (r *runner) extractor() job.Handler {
 
 			return startSync(ctx, tx, s)
 		})
-		if err != nil || s.Status.ended() {
+		if err != nil || s.Status.hasEnded() {
 			return nil, err
 		}
 
+		// The calls to the source, with no transaction open.
 		made, err := r.makeFile(ctx, d, scope, s)
 		if err != nil {
 			return nil, sourceError(err)
 		}
 
-		return func(ctx context.Context, tx *db.Tx) error { return keepExtract(ctx, tx, args.SyncID, run, made) }, nil
+		return func(ctx context.Context, tx *db.Tx) error { return saveExtract(ctx, tx, args.SyncID, run, made) }, nil
 	})
 	h.Lane, h.Exhausted = job.Bulk, r.giveUp
 
 	return h
 }
 
-// keepExtract keeps the file of a sync as the result of its operation, and ends the sync.
-func keepExtract(ctx context.Context, tx *db.Tx, sync id.ID, run operation.Run, made *Extracted) error {
+// saveExtract saves the file of a sync as the result of its operation, and ends the sync.
+func saveExtract(ctx context.Context, tx *db.Tx, sync id.ID, run operation.Run, made *Extracted) error {
 	s, err := lockSync(ctx, tx, sync)
-	if err != nil || s.Status.ended() {
+	if err != nil || s.Status.hasEnded() {
 		return err
 	}
 
@@ -80,7 +87,8 @@ func keepExtract(ctx context.Context, tx *db.Tx, sync id.ID, run operation.Run, 
 		return fmt.Errorf("keep an extract: %w", err)
 	}
 
-	if err := operation.AddResult(ctx, tx, run.OperationID, operation.Resource{Type: operation.File, ID: f.ID, Role: operation.Result}); err != nil {
+	result := operation.Resource{Type: operation.File, ID: f.ID, Role: operation.Result}
+	if err := operation.AddResult(ctx, tx, run.OperationID, result); err != nil {
 		return err
 	}
 
@@ -89,5 +97,5 @@ func keepExtract(ctx context.Context, tx *db.Tx, sync id.ID, run operation.Run, 
 		return fmt.Errorf("save the counts of an extract: %w", err)
 	}
 
-	return finish(ctx, tx, s, Completed, nil)
+	return finishSync(ctx, tx, s, Completed, nil)
 }

@@ -16,19 +16,19 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// hasher hashes changes, one after another, with the same memory.
+// hasher hashes changes one after another, reusing its memory.
 type hasher struct {
 	text   []byte
 	fields []string
 }
 
-// sum returns a hash of what a change says. It is the same whatever the order of the fields and the white space. A source
-// that writes a value in another form, such as 1.0 for 1, has another hash, and merging finds that nothing has changed. It
-// fails for values that are no JSON, and for texts that cannot be stored.
+// sum returns a hash of the content of a change. The order of fields and white space do not matter. A value in
+// another form, such as 1.0 for 1, gives another hash; merging then finds no change. It fails for values that are not
+// JSON, and for texts that cannot be stored.
 func (h *hasher) sum(c *Change) ([]byte, error) {
 	h.text = h.text[:0]
 
-	for _, field := range sortedKeys(h, c.Values) {
+	for _, field := range sortKeys(h, c.Values) {
 		h.text = append(strconv.AppendQuote(h.text, field), ':')
 
 		value := c.Values[field]
@@ -36,24 +36,27 @@ func (h *hasher) sum(c *Change) ([]byte, error) {
 			value = json.RawMessage(null)
 		}
 
+		// Most values are plain, and formatting them would cost more than hashing.
 		if isPlain(value) {
 			h.text = append(h.text, value...)
 			continue
 		}
 
 		var err error
-		if h.text, err = jsontext.AppendFormat(h.text, jsontext.Value(value), jsontext.AllowDuplicateNames(true)); err != nil {
+
+		h.text, err = jsontext.AppendFormat(h.text, jsontext.Value(value), jsontext.AllowDuplicateNames(true))
+		if err != nil {
 			return nil, fmt.Errorf("field %s: %w", field, err)
 		}
 	}
 
-	for _, field := range sortedKeys(h, c.Refs) {
+	for _, field := range sortKeys(h, c.Refs) {
 		h.text = append(strconv.AppendQuote(h.text, field), '>')
 		h.text = append(strconv.AppendQuote(h.text, c.Refs[field].Kind), ' ')
 		h.text = strconv.AppendQuote(h.text, c.Refs[field].ExternalID)
 	}
 
-	if err := c.storable(h.text); err != nil {
+	if err := c.checkStorable(h.text); err != nil {
 		return nil, err
 	}
 
@@ -62,26 +65,31 @@ func (h *hasher) sum(c *Change) ([]byte, error) {
 	return sum[:], nil
 }
 
-// sortedKeys returns the keys of a map in their order, until the next call.
-func sortedKeys[V any](h *hasher, of map[string]V) []string {
+// sortKeys returns the sorted keys of a map; the next call overwrites them.
+func sortKeys[V any](h *hasher, of map[string]V) []string {
 	h.fields = slices.AppendSeq(h.fields[:0], maps.Keys(of))
 	slices.Sort(h.fields)
 
 	return h.fields
 }
 
-// isPlain returns true for a text of printable ASCII without escapes and for a whole number, which have one form only.
+// isPlain reports whether a value is a text of printable ASCII without escapes, or a whole number: such values have
+// one form only.
 func isPlain(value json.RawMessage) bool {
 	if last := len(value) - 1; last > 0 && value[0] == '"' && value[last] == '"' {
-		return !slices.ContainsFunc(value[1:last], func(c byte) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' })
+		isOther := func(c byte) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }
+
+		return !slices.ContainsFunc(value[1:last], isOther)
 	}
 
-	return value[0] >= '1' && value[0] <= '9' && !slices.ContainsFunc(value, func(c byte) bool { return c < '0' || c > '9' })
+	isNoDigit := func(c byte) bool { return c < '0' || c > '9' }
+
+	return value[0] >= '1' && value[0] <= '9' && !slices.ContainsFunc(value, isNoDigit)
 }
 
-// storable fails for a change with a text that PostgreSQL does not store: it has no NUL, and nothing but UTF-8. Text has
-// all values.
-func (c *Change) storable(text []byte) error {
+// checkStorable fails for a change with a text that PostgreSQL cannot store: text must be UTF-8 without NUL. The
+// argument text holds all values.
+func (c *Change) checkStorable(text []byte) error {
 	named := true
 	for field := range c.Values {
 		named = named && isText(field)
@@ -98,7 +106,7 @@ func (c *Change) storable(text []byte) error {
 	return nil
 }
 
-// isText returns true for a text that PostgreSQL stores.
+// isText reports whether PostgreSQL can store a text.
 func isText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // nul matches the escape of a NUL in JSON: its backslash is not itself escaped.

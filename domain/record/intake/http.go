@@ -69,7 +69,7 @@ type listInput struct {
 
 // list returns a page of syncs, the newest first.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Sync], error) {
-	q := query(tx)
+	q := syncQuery(tx)
 	q.IDs("s.id = any(?)", in.IDs)
 	q.Refs("o.connection_id", in.ConnectionIDs)
 	q.Narrow("s.status = any(?)", in.Status)
@@ -82,7 +82,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Sync], erro
 	}
 
 	for i := range found.Data {
-		found.Data[i].show()
+		found.Data[i].deriveFields()
 	}
 
 	return found, nil
@@ -92,9 +92,11 @@ type getInput struct {
 	ID id.ID `path:"id"`
 }
 
-func get(ctx context.Context, tx *db.Tx, in *getInput) (*Sync, error) { return load(ctx, tx, in.ID) }
+func get(ctx context.Context, tx *db.Tx, in *getInput) (*Sync, error) {
+	return loadSync(ctx, tx, in.ID)
+}
 
-// Item is what became of a record in a sync.
+// Item says how a sync dealt with one record.
 type Item struct {
 	Position   int64       `json:"position" doc:"Place in the sync, from 1."`
 	Kind       string      `json:"kind"`
@@ -112,9 +114,9 @@ type itemsInput struct {
 	Kind    string    `query:"kind" maxLength:"100"`
 }
 
-// listItems returns a page of what became of the records of a sync.
+// listItems returns a page of the items of a sync.
 func listItems(ctx context.Context, tx *db.Tx, in *itemsInput) (*page.Page[Item], error) {
-	if _, err := load(ctx, tx, in.ID); err != nil {
+	if _, err := loadSync(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 
@@ -148,12 +150,12 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Sync, error) {
 	}
 
 	switch to := in.Body.Status; {
-	case to == s.Status, to.ended() && s.Status.ended(), !to.ended() && !s.Status.ended():
+	case to == s.Status, to.hasEnded() && s.Status.hasEnded(), !to.hasEnded() && !s.Status.hasEnded():
 		return s, nil
 	case to == Completed:
-		err = end(ctx, tx, s, Completed, operation.Completed)
+		err = endByHand(ctx, tx, s, Completed, operation.Completed)
 	case to == Failed:
-		err = end(ctx, tx, s, Failed, operation.Failed)
+		err = endByHand(ctx, tx, s, Failed, operation.Failed)
 	default:
 		err = requeue(ctx, tx, s)
 	}
@@ -162,33 +164,33 @@ func put(ctx context.Context, tx *db.Tx, in *putInput) (*Sync, error) {
 		return nil, err
 	}
 
-	return load(ctx, tx, in.ID)
+	return loadSync(ctx, tx, in.ID)
 }
 
 // cancel ends a sync as failed (OPEN-78).
 func cancel(ctx context.Context, tx *db.Tx, in *getInput) (*Sync, error) {
 	s, err := lockSync(ctx, tx, in.ID)
-	if err != nil || s.Status.ended() {
+	if err != nil || s.Status.hasEnded() {
 		return s, err
 	}
 
-	if err := end(ctx, tx, s, Failed, operation.Failed); err != nil {
+	if err := endByHand(ctx, tx, s, Failed, operation.Failed); err != nil {
 		return nil, err
 	}
 
-	return load(ctx, tx, in.ID)
+	return loadSync(ctx, tx, in.ID)
 }
 
 // end ends a sync and its operation by hand.
-func end(ctx context.Context, tx *db.Tx, s *Sync, to Status, settled operation.Status) error {
+func endByHand(ctx context.Context, tx *db.Tx, s *Sync, to Status, settled operation.Status) error {
 	if err := operation.End(ctx, tx, s.OperationID, settled); err != nil {
 		return err
 	}
 
-	return finish(ctx, tx, s, to, nil)
+	return finishSync(ctx, tx, s, to, nil)
 }
 
-// requeue has a sync that has ended go on in a new operation. A completed one begins anew.
+// requeue lets an ended sync go on in a new operation. A completed sync begins anew.
 func requeue(ctx context.Context, tx *db.Tx, s *Sync) error {
 	other, err := findBySource(ctx, tx, s.SourceID, Queued)
 	if err != nil {
@@ -199,6 +201,7 @@ func requeue(ctx context.Context, tx *db.Tx, s *Sync) error {
 		return errOtherWaits
 	}
 
+	// Another reading mark: the records seen by the completed reading do not count for this one.
 	if s.Status == Completed {
 		anew := tx.NewID()
 		s.Progress = progress{Reading: &anew}

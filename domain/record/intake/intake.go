@@ -26,50 +26,50 @@ import (
 	"stayledger/platform/id"
 )
 
-// Values are the fields of a record under their names in the API. A field that is absent is one that the source says
-// nothing about; one that it says to be empty is null.
+// Values are the fields of a record under their API names. The source says nothing about an absent field; null says
+// that the field is empty.
 type Values map[string]json.RawMessage
 
-// Change is what a source says of one record.
+// Change is the state of one record as its source gives it.
 type Change struct {
 	Kind string
-	// ExternalID is the source's name of the record; Ordinal keeps records apart that have one, such as equal rows of a
-	// file.
+	// ExternalID is the name of the record at the source; Ordinal distinguishes records with equal names, such as
+	// equal rows in a file.
 	ExternalID string
 	Ordinal    int
-	// Values are those of the record now; nil if Gone, which says that the source has it no more.
+	// Values are the fields now; nil if Gone, which means that the source no longer has the record.
 	Values Values
 	Gone   bool
-	// Refs are fields that name other records of the source, such as the listing of a stay. They become fields with the
-	// records here; a change that names one which is not known here waits for it.
+	// Refs are fields that name other source records, such as the listing of a stay. They are replaced by ids here; a
+	// change waits while a record it names is unknown here.
 	Refs map[string]Reference
-	// ChangedAt is the source's own stamp of the change, zero for none: an older change than the last one is ignored.
+	// ChangedAt is the source's own stamp of the change, zero without one. A change older than the last is ignored.
 	ChangedAt time.Time
-	// At is the day that places the record in a window, such as a check-in; nil for none.
+	// At is the day that places the record in a window, such as a check-in; nil without such a day.
 	At *day.Day
-	// Skip says why the record is left out, such as pending; empty takes it in. SkipNew is the same for one that was never
-	// taken in.
+	// Skip says why the record is left out, such as pending; "" takes it in. SkipNew does the same for a record never
+	// taken in before.
 	Skip, SkipNew Reason
-	// Refused says why the record cannot be taken in, nil for one that can.
+	// Refused says why the record cannot be taken in, nil if it can.
 	Refused *Refusal
-	// Notes are what a person should look at in what the source says of the record.
+	// Notes are findings in this state that a person should look at.
 	Notes []Note
 
-	// sum is the hash of what it says.
+	// sum is the hash of the content.
 	sum []byte
-	// asks says that each field which it changes is a conflict.
+	// asks says that each changed field becomes a conflict.
 	asks bool
 }
 
-// Refusal says why a record of a source cannot be taken in: the reason, the field as the source calls it, and what is wrong with it. The last
-// two can be empty. Context is what its issue shows as well.
+// Refusal says why a source record cannot be taken in: the reason, the field under its source name, and the fault.
+// Field and Fault can be empty. Context is added to the issue.
 type Refusal struct {
 	Reason       Reason
 	Field, Fault string
 	Context      map[string]any
 }
 
-// Note is an issue about a record of a source, with what the record shows of it.
+// Note is an issue about a source record, with facts from the record.
 type Note struct {
 	Code    string
 	Context map[string]any
@@ -81,161 +81,165 @@ type Reference struct {
 	ExternalID string `json:"externalId"`
 }
 
-// Origin says where records come from. It is the provenance of what they write.
+// Origin says where records come from: the provenance of the records they write.
 type Origin struct {
 	SourceID, SyncID id.ID
-	// ConnectionID is the connection that they come over, nil for none.
+	// ConnectionID is the connection that was read, nil for a file.
 	ConnectionID *id.ID
-	// reading marks the records that the present reading has seen. A sync that begins anew is another reading.
+	// reading marks the records seen by the present reading. A sync that begins anew is another reading.
 	reading id.ID
 }
 
-// Kind says how the records of one noun are taken in. The functions run in the transaction of a page, and get all of its
+// Kind says how the records of one noun are taken in. Its functions run in the transaction of a page and get all its
 // records at once.
 type Kind struct {
-	// Name is what counts and items call the kind, such as reservation; Entity the type of its records here.
+	// Name is the kind in counts and items, such as reservation; Entity is the type of its records here.
 	Name   string
 	Entity audit.Entity
-	// Lists are the fields that are lists, with how their items are known.
+	// Lists are the list fields, with how their items are recognized.
 	Lists map[string]List
-	// Lengths are how many characters texts may have, by field, or by field and member of a list: lines.type.
+	// Lengths are the most characters that texts may have, by field, or by field and member of a list: lines.type.
 	Lengths map[string]int
-	// bounds are Lengths in their order.
+	// bounds are the sorted Lengths.
 	bounds []bound
-	// Fills are fields that Save fills in for a new record if its source says nothing of them, and Filled returns them: what
-	// was filled in is no edit of a person.
+	// Fills are fields that Save fills in for new records if the source says nothing about them, and Filled returns
+	// them, so that a filled-in value does not count as an edit of a person.
 	Fills  []string
 	Filled func(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Values, error)
-	// Keeps are fields that Save may keep as they are while it saves the others, such as a currency that amounts are in:
-	// another word of the source is a conflict then.
+	// Keeps are fields that Save may leave unchanged while it saves other fields, such as the currency of existing
+	// amounts. A new value from the source then becomes a conflict.
 	Keeps []string
-	// Together are fields that mean something only together, such as the days of a stay: they are merged as one.
+	// Together are fields that mean something only together, such as the days of a stay. They are merged as one
+	// value.
 	Together [][]string
-	// See gets the records that have changed, before they are matched. Nil: nothing is done.
+	// See gets the changed records before they are matched. Nil: nothing is done.
 	See func(ctx context.Context, tx *db.Tx, from Origin, changes []*Change) error
-	// Match finds the records here that unknown ones are, in the order given; their references are fields. Nil: they are
-	// all new.
+	// Match finds the records here of unknown source records, in the given order; references are already fields. Nil:
+	// all are new.
 	Match func(ctx context.Context, tx *db.Tx, from Origin, unknown []Change) ([]Match, error)
-	// Current locks records and returns their values as they are here, in the form of Change.Values; fields that no
-	// source fills may be left out. A record that is gone here is left out of the map.
+	// Current locks records and returns their present values in the form of Change.Values. Fields that no source
+	// fills may be left out. Deleted records are absent from the map.
 	Current func(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Values, error)
-	// Show returns the same values without locking the records.
+	// Show returns the same values without locks.
 	Show func(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Values, error)
-	// Apart are fields that are no values of the record here: they are not compared with it, and Save knows what they are
-	// for.
+	// Apart are fields that the record here does not have. They are not compared; Save knows what to do with them.
 	Apart []string
-	// Secret are fields of which people see a part only: what a source says of them is not shown.
+	// Secret are fields of which people see only a part: conflicts do not show the value of the source.
 	Secret []string
-	// Save creates records or changes the given fields, each by itself: one that is refused keeps no other from being
-	// saved. It returns an outcome for each, in the order given.
+	// Save creates records or changes the given fields, each record by itself: a refused record does not stop the
+	// others. It returns an outcome for each write, in the given order.
 	Save func(ctx context.Context, tx *db.Tx, from Origin, writes []Write) ([]Saved, error)
-	// Present are fields that a source says by having a record at all, unless it says them itself, such as the status
-	// that Remove changes.
+	// Present are fields implied by the source having a record at all, unless the source gives them itself, such as
+	// the status that Remove changes.
 	Present Values
-	// Successors finds the records here that a source has brought under other ids for records that it has no more, by these:
-	// the same in the world, and nothing here depends on them yet. Nil: no kind of record gets another id.
+	// Successors maps records that the source no longer has to the records here that it has brought for them under
+	// other ids: the same in the world, and nothing here depends on the new records yet. Nil: records of this kind
+	// never change their ids.
 	Successors func(ctx context.Context, tx *db.Tx, from Origin, gone []id.ID) (map[id.ID]id.ID, error)
-	// Withhold says which changes of a source are not taken over, or not without a person: entities are the records here, nil for
-	// new ones. It returns a Withheld for each change, nil for none. Nil: all changes are taken over.
+	// Withhold says which changes of a source are skipped or need a person; entities are the records here, nil for
+	// new records. It returns one Withheld for each change, or nil if it withholds nothing. Nil: all changes are
+	// taken in.
 	Withhold func(ctx context.Context, tx *db.Tx, from Origin, changes []*Change, entities []*id.ID) ([]Withheld, error)
-	// Join joins new records of a source with those here that are the same in the world. Nil: nothing is joined.
+	// Join joins new source records with equal records here. Nil: nothing is joined.
 	Join *Join
-	// Freed gets the external ids and the ids here of records that were looked at and that no lock holds. Nil: nothing is done.
+	// Freed gets external ids and ids here of records that were looked at and are not locked. Nil: nothing is done.
 	Freed func(ctx context.Context, tx *db.Tx, from Origin, names []string) error
-	// Remove makes records inactive that the source has no more. Nil: nothing is done about them.
+	// Remove makes records inactive that the source no longer has. Nil: they stay as they are.
 	Remove func(ctx context.Context, tx *db.Tx, from Origin, ids []id.ID) ([]Saved, error)
 }
 
-// Withheld says that a change is not taken over: it is skipped for a reason, or each field that it changes is a conflict. The zero
-// value holds nothing.
+// Withheld says how a change is held back: skipped for a reason, or each changed field becomes a conflict. The zero
+// value holds nothing back.
 type Withheld struct {
 	Skip Reason
 	Asks bool
 }
 
-// Join says how new records of a source are joined with those here that are the same in the world.
+// Join says how new source records are joined with records here that are the same in the world.
 type Join struct {
-	// Applies reports whether anything of a source is joined.
+	// Applies reports whether records of this source are joined at all.
 	Applies func(ctx context.Context, tx *db.Tx, from Origin) (bool, error)
-	// Do joins records that a source has brought just now, after they were saved. A refusal undoes that they were; Locked says
-	// which refusals are those of locks.
+	// Do joins records just created from a source. A refusal undoes their creation; Locked says whether the refusal
+	// comes from a lock.
 	Do     func(ctx context.Context, tx *db.Tx, from Origin, created []id.ID) error
 	Locked func(error) bool
 }
 
-// Match is the record here that an external one is: one, none, or one of several that the source must not guess about.
-// One that Waits is tried again with every sync until a person has decided.
+// Match is the record here for an external record: found, none, or ambiguous. One that Waits is tried again with
+// every sync until a person has decided.
 type Match struct {
 	ID        *id.ID
 	Ambiguous bool
 	Waits     bool
 }
 
-// Write is a record to create, or with an ID one to change: the fields that are given.
+// Write is a record to create, or with an ID to change. Fields has only the fields to write.
 type Write struct {
 	ID         *id.ID
 	ExternalID string
 	Fields     Values
 }
 
-// Saved is the outcome of a write. The zero value is that of a record with a status in which it is not taken in.
+// Saved is the outcome of a write. The zero value means skipped because of its status.
 type Saved struct {
 	ID id.ID
-	// Refusal says why nothing was saved; Locked that a lock refused it, so that it is tried again.
+	// Refusal says why nothing was saved; Locked that a lock caused it, so that the write is tried again.
 	Refusal *apierr.Error
 	Locked  bool
 }
 
-// Source gives the records of one connection or import. Its calls go outside, so no transaction is open during them.
+// Source reads the records of one connection or import. It calls systems outside, so no transaction is open
+// meanwhile.
 type Source interface {
-	// Kinds lists the kinds that it gives, in the order in which they are read.
+	// Kinds lists the kinds of its records, in reading order.
 	Kinds() []string
-	// Pull gives the next page of a kind.
+	// Pull returns the next page of a kind.
 	Pull(ctx context.Context, r Request) (*Page, error)
-	// Lookup gives the records with some external ids as they are now. Those that the source does not have any more are
-	// given as Gone.
+	// Lookup returns the present state of records by their external ids. Records that the source no longer has are
+	// returned as Gone.
 	Lookup(ctx context.Context, kind string, externalIDs []string) ([]Change, error)
 }
 
 // Request asks a source for a page.
 type Request struct {
 	Kind string
-	// Since is the watermark of the last sync: only what has changed since is asked for. Empty asks for everything.
+	// Since is the watermark of the last sync: the source returns later changes only. Empty asks for all records.
 	Since string
-	// Page continues after an earlier page; empty begins.
+	// Page continues an earlier page; empty begins.
 	Page string
-	// From and To bound the days of the records, both included; nil for no bound.
+	// From and To bound the days of the records, both included; nil leaves a side open.
 	From, To *day.Day
 }
 
 // Page is a page of changes.
 type Page struct {
 	Changes []Change
-	// Next is the Page of the next request; empty after the last page.
+	// Next is the Page of the next request; empty on the last page.
 	Next string
-	// Watermark is the source's clock at the start of the reading, less an overlap. That of the first page with one is
-	// kept for the next sync.
+	// Watermark is the source's clock at the start of the reading, less an overlap. The next sync gets the first
+	// watermark of this reading.
 	Watermark string
-	// Complete says that the pages of this reading have every record of the kind, or if Window is set, every one with a
-	// day in it. If all of its pages say so, the records that it lacks are gone.
+	// Complete says that the pages of this reading have every record of the kind, or with a Window every record with
+	// a day in it. If all pages say so, missing records are gone.
 	Complete bool
 	Window   *Window
 }
 
-// Window is a range of days, both included; nil is no bound.
+// Window is a range of days, both included; nil leaves a side open.
 type Window struct{ From, To *day.Day }
 
-// The errors of sources that a sync acts on. Any other is tried again for a while.
+// The errors of sources that a sync acts on. After any other error it tries again for a while.
 var (
-	// ErrCursorLost says that the page or watermark is not known any more: the kind is read from its beginning.
+	// ErrCursorLost says that the source does not know the page or watermark any more: the kind is read from its
+	// beginning.
 	ErrCursorLost = errors.New("the source does not know where it was")
-	// ErrProtocol says that an answer is not of the source's protocol. It is asked for again a few times only.
+	// ErrProtocol says that an answer breaks the protocol of the source. It is asked for again a few times only.
 	ErrProtocol = errors.New("the source does not keep to its protocol")
-	// ErrRefused says that the credentials are refused, which only a person can mend.
+	// ErrRefused says that the source refuses the credentials, which only a person can mend.
 	ErrRefused = errors.New("the source refuses the credentials")
 )
 
-// LimitedError is the error of a source that takes no more calls for a while.
+// LimitedError says that a source takes no more calls until a time.
 type LimitedError struct {
 	Until time.Time
 	Cause error
@@ -247,7 +251,7 @@ func (e *LimitedError) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *LimitedError) Unwrap() error { return e.Cause }
 
-// Encode returns the values of a record from what the API shows of it.
+// Encode returns the values of a record from its API form.
 func Encode(record any) (Values, error) {
 	text, err := json.Marshal(record)
 	if err != nil {
@@ -262,8 +266,8 @@ func Encode(record any) (Values, error) {
 	return out, nil
 }
 
-// MatchByRef returns the Match of a kind whose records are the same by the field uniqueRef, which is unique in the team:
-// the column unique_ref of a table.
+// MatchByRef returns a Kind.Match that finds records by the field uniqueRef, which is unique in the team: the column
+// unique_ref of a table.
 func MatchByRef(table string) func(ctx context.Context, tx *db.Tx, from Origin, unknown []Change) ([]Match, error) {
 	sql := `select g.n, r.id from unnest(@refs::text[]) with ordinality as g (ref, n)
 		cross join lateral (select id from ` + table + ` where team_id = @team and unique_ref = g.ref` + db.Fence + `) r`
@@ -282,7 +286,7 @@ func MatchByRef(table string) func(ctx context.Context, tx *db.Tx, from Origin, 
 
 		var found []row
 
-		// A plan that is kept could be one of an empty table, which reads all rows of the team for each reference.
+		// A cached plan could date from an empty table and would read all rows of the team for each reference.
 		err := db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
 			found, err = db.Select[row](ctx, tx, sql, db.Args{"team": tx.Team, "refs": refs})
 			return err
@@ -300,8 +304,10 @@ func MatchByRef(table string) func(ctx context.Context, tx *db.Tx, from Origin, 
 	}
 }
 
-// FilledColumn returns the Filled of a kind that fills in one field, which a column of a table has as a text.
-func FilledColumn(table, column, field string) func(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Values, error) {
+// LoadFilledFrom returns a Kind.Filled for one field, which a column of a table has as text.
+func LoadFilledFrom(
+	table, column, field string,
+) func(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Values, error) {
 	type row struct {
 		ID   id.ID
 		Text string
@@ -323,21 +329,22 @@ func FilledColumn(table, column, field string) func(ctx context.Context, tx *db.
 	}
 }
 
-// Door saves records through the batch of a noun.
+// Door saves records through the batch endpoint of a noun.
 type Door[T any] struct {
-	// Form is what the fields of an item are held to.
+	// Form decodes and checks the fields of an item.
 	Form *api.Form[T]
-	// Name says which record an item changes; nil is a new one.
+	// Name sets which record an item changes; nil creates one.
 	Name func(item *T, of *id.ID)
-	// From gives an item where it comes from, with its external id; nil for nouns that keep no such key.
+	// From sets the origin and external id of an item; nil for nouns without such a key.
 	From func(item *T, from Origin, externalID string)
 	Save func(ctx context.Context, tx *db.Tx, from Origin, items []T) ([]api.Attempt, error)
-	// Locked says which refusals are those of locks; nil for none.
+	// Locked reports whether a refusal comes from a lock; nil for nouns without locks.
 	Locked func(error) bool
 }
 
-// Write saves records, each by itself, and returns an outcome for each in the order given. It is the Save of a Kind.
+// Write saves records, each by itself, and returns an outcome for each in the given order. It is a Kind.Save.
 func (d *Door[T]) Write(ctx context.Context, tx *db.Tx, from Origin, writes []Write) ([]Saved, error) {
+	// First decode: an item with bad fields is refused by itself and does not reach the noun.
 	saved, items, places := make([]Saved, len(writes)), []T{}, []int{}
 
 	for i := range writes {
@@ -371,13 +378,14 @@ func (d *Door[T]) Write(ctx context.Context, tx *db.Tx, from Origin, writes []Wr
 	}
 
 	for i, a := range attempts {
-		saved[places[i]] = Saved{ID: a.ID, Refusal: a.Refusal, Locked: a.Refusal != nil && d.Locked != nil && d.Locked(a.Refusal)}
+		isLocked := a.Refusal != nil && d.Locked != nil && d.Locked(a.Refusal)
+		saved[places[i]] = Saved{ID: a.ID, Refusal: a.Refusal, Locked: isLocked}
 	}
 
 	return saved, nil
 }
 
-// Deactivate makes records inactive by their field status. It is the Remove of kinds whose records stay readable.
+// Deactivate sets the status of records to inactive. It is a Kind.Remove for records that stay readable.
 func (d *Door[T]) Deactivate(ctx context.Context, tx *db.Tx, from Origin, ids []id.ID) ([]Saved, error) {
 	writes := make([]Write, len(ids))
 	for i := range ids {

@@ -18,45 +18,46 @@ import (
 	"stayledger/platform/parts"
 )
 
-// The codes of what a person should look at about a source.
+// The codes of issues that a person should look at.
 const (
-	// Texts were longer than their fields hold.
+	// Texts were longer than their fields allow.
 	textShortened = "textShortened"
-	// A record could be several here and was not taken in.
+	// A record matches several records here and was not taken in.
 	ambiguous = "ambiguous"
-	// TaxUnknown is the code of a note: a part of a canceled stay is kept, and how much of it is tax is not known.
+	// TaxUnknown is the code of a note: a part of a canceled stay is kept, and its share of tax is unknown.
 	TaxUnknown = "taxUnknown"
-	// PayoutDeviation is the code of a note: what the channel should pay out for a stay is not its lines less the channel's fee.
+	// PayoutDeviation is the code of a note: the payout that the channel announces differs from the lines less its
+	// fee.
 	PayoutDeviation = "payoutDeviation"
-	// A record was refused; a lock holds it; it names another one that is not known here.
+	// A record was refused; a lock holds it; it names another record which is not known here.
 	recordFailed   = "recordFailed"
 	recordLocked   = "recordLocked"
 	recordUnmapped = "recordUnmapped"
 	// A field was changed here and at the source. These are rows of sync_conflict.
 	recordConflict = "recordConflict"
-	// A reading lacked so many records that nothing was removed.
+	// A reading lacked so many records that it removed none.
 	incompleteRead = "incompleteRead"
 	// The last sync ended before it had read everything; the source cannot be read, and is tried again.
 	syncFailed  = "syncFailed"
 	syncDelayed = "syncDelayed"
 )
 
-// severitySQL is the severity of an issue i.
+// severitySQL is the severity of an issue row i.
 const severitySQL = `case when i.code in ('` + TaxUnknown + `', '` + PayoutDeviation + `', '` + textShortened + `', '` + recordLocked + `', '` + recordConflict + `', '` + syncDelayed + `') then '` +
 	string(finding.Warning) + `' else '` + string(finding.Error) + `' end`
 
-// issueSQL is an issue i as a finding.
+// issueSQL renders an issue row i as a finding.
 const issueSQL = `jsonb_build_object('code', i.code, 'severity', ` + severitySQL + `, 'context', i.context)`
 
-// conflictIssue selects a conflict c of a record r as an issue of the columns that follow.
+// conflictIssue selects a conflict c of an external record r as the columns code, at and context.
 const conflictIssue = `'` + recordConflict + `' as code, c.at, jsonb_build_object('kind', c.kind, 'externalId', c.external_id, 'conflictId', c.id,
 	'fields', jsonb_build_array(c.field)) as context`
 
-// shown are the kinds of records that show their issues themselves. Those of other kinds are shown at the connection.
+// shown are the kinds with issues at their own records. Issues of other kinds are shown at the connection.
 var shown = []string{"listing", "reservation"}
 
-// SourceIssuesSQL selects what is to be looked at about a source and is not shown at a record here: the oldest of it, as
-// a list of findings. The source is an SQL expression.
+// SourceIssuesSQL selects, as a list of findings, the 50 oldest issues of a source which are not shown at a record
+// here. The arguments are SQL expressions.
 func SourceIssuesSQL(team, source string) string {
 	of := `.team_id = ` + team + ` and ` + `%.source_id = ` + source
 
@@ -70,8 +71,8 @@ func SourceIssuesSQL(team, source string) string {
 		order by i.at limit 50) v)`
 }
 
-// RecordIssuesSQL selects, as a list of findings, the issues of a record here, and of records of sources that were to come to it. The team and
-// the record are SQL expressions.
+// RecordIssuesSQL selects, as a list of findings, the issues of a record here and of source records that belong to it
+// but were not taken in. The arguments are SQL expressions.
 func RecordIssuesSQL(team, record string) string {
 	return `(select coalesce(jsonb_agg(` + issueSQL + ` order by i.code, i.context ->> 'externalId', i.context ->> 'fields'), '[]') from (
 		select i.code, i.context from sync_issue i where i.team_id = ` + team + ` and i.entity_id = ` + record + `
@@ -81,7 +82,7 @@ func RecordIssuesSQL(team, record string) string {
 			where r.team_id = ` + team + ` and r.entity_id = ` + record + `) c` + db.Fence + `) i)`
 }
 
-// LoadIssues returns the issues of some records, as RecordIssuesSQL does. A record without any is absent.
+// LoadIssues returns the issues of records as RecordIssuesSQL does. Records without issues are absent.
 func LoadIssues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]finding.Finding, error) {
 	type row struct {
 		EntityID id.ID
@@ -105,7 +106,7 @@ func LoadIssues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]findin
 	return out, nil
 }
 
-// waits are the issues of syncs and the open conflicts.
+// waits returns the waiting lists of sync issues and open conflicts.
 func waits() []parts.Wait {
 	return []parts.Wait{
 		{
@@ -129,7 +130,7 @@ func waits() []parts.Wait {
 	}
 }
 
-// issue is something to be looked at about a record of a source.
+// issue is an issue of a source record before it is saved.
 type issue struct {
 	*pending
 
@@ -139,19 +140,19 @@ type issue struct {
 	context map[string]any // in addition to the names of the record
 }
 
-// ask adds an issue about a change.
-func (in *intake) ask(c *Change, p *pending, code string, fields []string) {
+// addIssue adds an issue about a change.
+func (in *intake) addIssue(c *Change, p *pending, code string, fields []string) {
 	in.issues = append(in.issues, issue{p, c, code, fields, nil})
 }
 
-// askNotes adds the issues that the source names.
-func (in *intake) askNotes(c *Change, p *pending) {
+// addNotes adds the notes of the source as issues.
+func (in *intake) addNotes(c *Change, p *pending) {
 	for _, n := range c.Notes {
 		in.issues = append(in.issues, issue{p, c, n.Code, nil, n.Context})
 	}
 }
 
-// issueRow is an issue about a record as it is written.
+// issueRow is an issue of a record as it is saved.
 type issueRow struct {
 	ID         id.ID          `json:"id"`
 	Kind       string         `json:"kind"`
@@ -163,14 +164,14 @@ type issueRow struct {
 	Day        *day.Day       `json:"day"`
 }
 
-// row returns an issue about a change of a record, which is here as entity.
-func (in *intake) row(tx *db.Tx, c *Change, code string, entity *id.ID) issueRow {
+// newIssueRow returns an issue about a change; entity is the record here.
+func (in *intake) newIssueRow(tx *db.Tx, c *Change, code string, entity *id.ID) issueRow {
 	r := issueRow{
 		ID: tx.NewID(), Kind: c.Kind, ExternalID: c.ExternalID, Ordinal: c.Ordinal, Code: code, Day: c.At,
 		Context: map[string]any{"kind": c.Kind, "externalId": c.ExternalID},
 	}
 
-	// Names by which people know the record.
+	// People look for the record under these names.
 	for _, field := range []string{"confirmationCode", "name"} {
 		var text string
 		if json.Unmarshal(c.Values[field], &text) == nil && text != "" && isText(text) {
@@ -178,7 +179,7 @@ func (in *intake) row(tx *db.Tx, c *Change, code string, entity *id.ID) issueRow
 		}
 	}
 
-	// What the source says that it is worth.
+	// The worth of the record shows how urgent the issue is.
 	var lines []struct{ Amount int64 }
 	if json.Unmarshal(c.Values["lines"], &lines) == nil {
 		var sum int64
@@ -189,6 +190,7 @@ func (in *intake) row(tx *db.Tx, c *Change, code string, entity *id.ID) issueRow
 		r.Context["centTotal"], r.Context["currency"] = sum, c.Values["currency"]
 	}
 
+	// Show the issue at the record, or at its listing while there is no record.
 	switch listing, known := in.entities[c.Refs["listingId"]]; {
 	case !slices.Contains(shown, c.Kind):
 	case entity != nil:
@@ -200,7 +202,8 @@ func (in *intake) row(tx *db.Tx, c *Change, code string, entity *id.ID) issueRow
 	return r
 }
 
-// issueCode returns the code of the issue that the outcome of a record is, empty for one that is none. Records that are ambiguous have theirs.
+// issueCode returns the code of the issue that an outcome causes, "" without an issue. Ambiguous records already have
+// one.
 func (it *item) issueCode() string {
 	switch {
 	case it.outcome == Rejected && it.reason != Ambiguous:
@@ -214,8 +217,8 @@ func (it *item) issueCode() string {
 	return ""
 }
 
-// saveIssues saves, with the commit, the issues of the records of a page in place of those that each of them had.
-// A record that says what it said before, or less, leaves what there is.
+// saveIssues replaces, with the commit, the issues of all records of a page that were looked at. Records without news
+// keep theirs.
 func (in *intake) saveIssues(tx *db.Tx) {
 	var (
 		kinds, ids []string
@@ -223,6 +226,7 @@ func (in *intake) saveIssues(tx *db.Tx) {
 		rows       []issueRow
 	)
 
+	// First the issues that follow from outcomes.
 	for i := range in.items {
 		it := &in.items[i]
 		if it.isSame {
@@ -233,7 +237,7 @@ func (in *intake) saveIssues(tx *db.Tx) {
 		kinds, ids, ordinals = append(kinds, c.Kind), append(ids, c.ExternalID), append(ordinals, c.Ordinal)
 
 		if code := it.issueCode(); code != "" {
-			r := in.row(tx, c, code, it.entityID)
+			r := in.newIssueRow(tx, c, code, it.entityID)
 			r.Context["reason"] = it.reason
 
 			if it.field != "" {
@@ -252,6 +256,7 @@ func (in *intake) saveIssues(tx *db.Tx) {
 		}
 	}
 
+	// Then the issues that were found on the way.
 	for i := range in.issues {
 		v := &in.issues[i]
 
@@ -260,7 +265,7 @@ func (in *intake) saveIssues(tx *db.Tx) {
 			entity = v.entity
 		}
 
-		r := in.row(tx, v.change, v.code, entity)
+		r := in.newIssueRow(tx, v.change, v.code, entity)
 		if v.fields != nil {
 			r.Context["fields"] = v.fields
 		}
@@ -274,14 +279,16 @@ func (in *intake) saveIssues(tx *db.Tx) {
 		return
 	}
 
-	// What there was goes, so that its time stays only where it is there again.
+	// Delete only the issues that are not raised again: a repeated issue keeps its time.
 	tx.AtEnd(db.Stmt{
 		SQL: `
 		delete from sync_issue i using unnest(@kinds::text[], @ids::text[], @ordinals::integer[]) as g (kind, external_id, ordinal)
 		where i.team_id = @team and i.source_id = @source and i.kind = g.kind and i.external_id = g.external_id and i.ordinal = g.ordinal
 			and not exists (select from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, code text)
 				where r.kind = i.kind and r.external_id = i.external_id and r.ordinal = i.ordinal and r.code = i.code)`,
-		Args: db.Args{"team": tx.Team, "source": in.origin.SourceID, "kinds": kinds, "ids": ids, "ordinals": ordinals, "rows": rows},
+		Args: db.Args{
+			"team": tx.Team, "source": in.origin.SourceID, "kinds": kinds, "ids": ids, "ordinals": ordinals, "rows": rows,
+		},
 	})
 
 	if len(rows) > 0 {
@@ -299,8 +306,8 @@ func (in *intake) saveIssues(tx *db.Tx) {
 		})
 	}
 
-	// Each stay that waits for a listing is an issue, and one thing is not two.
-	if listings := in.waitedFor(); len(listings) > 0 {
+	// Stays that wait for a listing raise an issue each; the same issue at the listing would count twice.
+	if listings := in.listAwaited(); len(listings) > 0 {
 		tx.AtEnd(db.Stmt{
 			SQL: `delete from sync_issue where team_id = @team and source_id = @source and kind = 'listing' and external_id = any(@ids) and ordinal = 0
 				and code = '` + recordUnmapped + `'`,
@@ -309,8 +316,8 @@ func (in *intake) saveIssues(tx *db.Tx) {
 	}
 }
 
-// waitedFor returns the external ids of the listings that stays wait for.
-func (in *intake) waitedFor() (listings []string) {
+// listAwaited returns the external ids of listings that stays wait for.
+func (in *intake) listAwaited() (listings []string) {
 	for i := range in.items {
 		if it := &in.items[i]; it.issueCode() == recordUnmapped {
 			if r, refers := it.change.Refs["listingId"]; refers {
@@ -322,7 +329,8 @@ func (in *intake) waitedFor() (listings []string) {
 	return listings
 }
 
-// noteFault saves that a source cannot be read: for now (syncDelayed), or that the sync has ended by it (syncFailed).
+// noteFault upserts the issue of a source that cannot be read: for now (syncDelayed), or the sync has failed
+// (syncFailed).
 func noteFault(ctx context.Context, tx *db.Tx, s *Sync, code string, fault FaultCode) error {
 	_, err := tx.Exec(ctx, `
 		insert into sync_issue (team_id, id, source_id, kind, external_id, ordinal, code, context, at)
@@ -339,7 +347,7 @@ func noteFault(ctx context.Context, tx *db.Tx, s *Sync, code string, fault Fault
 	return nil
 }
 
-// endFaults deletes issues of a source that cannot be read.
+// endFaults deletes such issues of a source.
 func endFaults(ctx context.Context, tx *db.Tx, s *Sync, codes ...string) error {
 	_, err := tx.Exec(ctx, `delete from sync_issue where team_id = @team and source_id = @source and kind = '' and code = any(@codes)`,
 		db.Args{"team": tx.Team, "source": s.SourceID, "codes": codes})
@@ -350,7 +358,7 @@ func endFaults(ctx context.Context, tx *db.Tx, s *Sync, codes ...string) error {
 	return nil
 }
 
-// Decision says what is true of a reading that lacked many records.
+// Decision says whether the records that a reading lacked are gone.
 type Decision string
 
 // The decisions: the records are gone, or the reading was wrong.
@@ -362,29 +370,30 @@ const (
 // Enum lists the decisions.
 func (Decision) Enum() []string { return []string{string(Confirm), string(Dismiss)} }
 
-// lacked has the ids that a reading lacked, with the decision of a person about it.
+// lacked has the records that an earlier reading lacked, with the decision of a person.
 type lacked struct {
 	Decision *Decision
 	Missing  []string
 }
 
-// shortfall has the records, of those known in its window, that a complete reading of a kind lacked.
+// shortfall has the external ids that a complete reading of a kind lacked, and how many records were known in its
+// window.
 type shortfall struct {
 	kind    string
 	missing []string
 	known   int64
 }
 
-// isFault reports whether a reading lacks so many records that it is taken for a fault: more than half and five or more, or
-// all of three or more.
+// isFault reports whether so many records are missing that the source is probably at fault: five or more and over
+// half, or three or more and all.
 func (s *shortfall) isFault() bool {
 	missing := int64(len(s.missing))
 
 	return missing >= 5 && 2*missing > s.known || missing >= 3 && missing == s.known
 }
 
-// checkMissing decides about the records that a complete reading lacked: it returns those to look up, or the fault that ends
-// the sync until a person decides. What a person has confirmed is looked up, and what a person has dismissed is not.
+// checkMissing returns the missing records to look up, or the fault that ends the sync until a person decides.
+// Records that a person has confirmed as gone are looked up; dismissed ones are not.
 func checkMissing(ctx context.Context, tx *db.Tx, from Origin, s *shortfall) ([]string, *FaultCode, error) {
 	args := db.Args{"team": tx.Team, "source": from.SourceID, "kind": s.kind}
 	key := ` team_id = @team and source_id = @source and kind = @kind and external_id = '' and code = '` + incompleteRead + `'`
@@ -402,7 +411,7 @@ func checkMissing(ctx context.Context, tx *db.Tx, from Origin, s *shortfall) ([]
 		return nil, nil, fmt.Errorf("read what was decided about a reading: %w", err)
 	}
 
-	// A decision counts for the records that it was about.
+	// A decision covers only the records it was made for.
 	if before != nil && before.Decision != nil && isSubset(s.missing, before.Missing) {
 		if *before.Decision == Dismiss {
 			return nil, nil, nil
@@ -413,8 +422,11 @@ func checkMissing(ctx context.Context, tx *db.Tx, from Origin, s *shortfall) ([]
 		return s.missing, nil, err
 	}
 
+	// Ask. The sync fails, and the decision starts another one.
 	args["id"], args["missing"], args["now"] = tx.NewID(), s.missing, tx.Now
-	args["context"] = map[string]any{"kind": s.kind, "syncId": from.SyncID, "missingCount": len(s.missing), "knownCount": s.known}
+	args["context"] = map[string]any{
+		"kind": s.kind, "syncId": from.SyncID, "missingCount": len(s.missing), "knownCount": s.known,
+	}
 
 	if _, err := tx.Exec(ctx, `
 		insert into sync_issue (team_id, id, source_id, kind, external_id, ordinal, code, context, missing, at)
@@ -429,7 +441,7 @@ func checkMissing(ctx context.Context, tx *db.Tx, from Origin, s *shortfall) ([]
 	return nil, &fault, nil
 }
 
-// isSubset reports whether all of some names are among others.
+// isSubset reports whether others contains all names.
 func isSubset(names, others []string) bool {
 	known := make(map[string]bool, len(others))
 	for _, name := range others {
@@ -442,7 +454,7 @@ func isSubset(names, others []string) bool {
 // errNothingAsked refuses a decision about a sync that asks for none.
 var errNothingAsked = apierr.New(apierr.CodeConflict, "", "Nothing is to be decided about the sync")
 
-// issueEndpoints returns the route by which a person decides about a reading that lacked many records.
+// issueEndpoints returns the route for deciding about a reading that lacked many records.
 func issueEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
@@ -464,8 +476,8 @@ type decideInput struct {
 	}
 }
 
-// decideMissing notes what a person says of a reading that lacked many records. It fails with errNothingAsked for a sync
-// about which nothing is asked, or not any more.
+// decideMissing saves the decision about a reading that lacked many records. It fails with errNothingAsked if nothing
+// is to be decided about the sync, or not any more.
 func decideMissing(ctx context.Context, tx *db.Tx, in *decideInput) (*Sync, error) {
 	s, err := lockSync(ctx, tx, in.ID)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// write has the kind save changes, and join the new records among them with those here that are the same in the world. It returns
-// an outcome for each.
-func (in *intake) write(ctx context.Context, tx *db.Tx, k *Kind, writes []*pending) ([]Saved, error) {
+// saveAndJoin has the kind save changes, and joins new records with records here that are the same in the world. It
+// returns an outcome for each change.
+func (in *intake) saveAndJoin(ctx context.Context, tx *db.Tx, k *Kind, writes []*pending) ([]Saved, error) {
 	isNew := func(p *pending) bool { return p.write.ID == nil }
 	joins := k.Join != nil && slices.ContainsFunc(writes, isNew)
 
@@ -26,9 +26,10 @@ func (in *intake) write(ctx context.Context, tx *db.Tx, k *Kind, writes []*pendi
 		return in.saveAll(ctx, tx, k, writes)
 	}
 
+	// A refused join must undo the save of its record only, so halve the batch until the refused records are alone.
 	saved := make([]Saved, len(writes))
 
-	refusals, err := db.Halves(ctx, tx, len(writes), apierr.IsRefusal, func(ctx context.Context, tx *db.Tx, from, to int) error {
+	saveHalf := func(ctx context.Context, tx *db.Tx, from, to int) error {
 		some, err := in.saveAll(ctx, tx, k, writes[from:to])
 		if err != nil {
 			return err
@@ -36,8 +37,10 @@ func (in *intake) write(ctx context.Context, tx *db.Tx, k *Kind, writes []*pendi
 
 		copy(saved[from:to], some)
 
-		return in.join(ctx, tx, k, writes[from:to], some)
-	})
+		return in.joinNew(ctx, tx, k, writes[from:to], some)
+	}
+
+	refusals, err := db.Halves(ctx, tx, len(writes), apierr.IsRefusal, saveHalf)
 	if err != nil {
 		return nil, err
 	}
@@ -45,14 +48,14 @@ func (in *intake) write(ctx context.Context, tx *db.Tx, k *Kind, writes []*pendi
 	for i, refusal := range refusals {
 		if refusal != nil {
 			saved[i] = Saved{Refusal: apierr.From(refusal), Locked: k.Join.Locked(refusal)}
-			writes[i].isKept = false
+			writes[i].isSaved = false
 		}
 	}
 
 	return saved, nil
 }
 
-// saveAll has the kind save changes.
+// saveAll has the kind save changes, and notes the fields that it filled in.
 func (in *intake) saveAll(ctx context.Context, tx *db.Tx, k *Kind, writes []*pending) ([]Saved, error) {
 	all := make([]Write, len(writes))
 	for i, p := range writes {
@@ -67,17 +70,18 @@ func (in *intake) saveAll(ctx context.Context, tx *db.Tx, k *Kind, writes []*pen
 	return saved, k.loadFilled(ctx, tx, writes, saved)
 }
 
-// join joins the new records among saved ones. What their source said is saved before that: it can become a conflict.
-func (in *intake) join(ctx context.Context, tx *db.Tx, k *Kind, writes []*pending, saved []Saved) error {
+// joinNew joins the new records among the saved ones. It saves their external records first: joining can turn what
+// the source said into a conflict.
+func (in *intake) joinNew(ctx context.Context, tx *db.Tx, k *Kind, writes []*pending, saved []Saved) error {
 	var (
-		rows    []keepRow
+		rows    []recordRow
 		created []id.ID
 	)
 
 	for i, p := range writes {
 		if s := &saved[i]; p.write.ID == nil && s.Refusal == nil && !s.ID.IsZero() {
 			rows, created = append(rows, p.row(&s.ID)), append(created, s.ID)
-			p.isKept = true
+			p.isSaved = true
 		}
 	}
 
@@ -85,7 +89,7 @@ func (in *intake) join(ctx context.Context, tx *db.Tx, k *Kind, writes []*pendin
 		return nil
 	}
 
-	if err := remember(ctx, tx, in.origin, rows); err != nil {
+	if err := upsertRecords(ctx, tx, in.origin, rows); err != nil {
 		return err
 	}
 

@@ -9,9 +9,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// TakeWaiting takes in records of a kind that wait for a lock, as the kind saves them: those of a source with these names, which are external
-// ids or ids of records here. It returns what they are here, by these names. A record that is refused, or of which nothing is taken over,
-// goes on to wait or to be a conflict.
+// TakeWaiting takes in the records of a source that wait for a lock and have one of these names: external ids, or ids
+// of records here. It returns the record here of each name. A record that is refused goes on waiting; values that a
+// person has changed here become conflicts.
 func TakeWaiting(ctx context.Context, tx *db.Tx, k *Kind, source id.ID, names []string) (map[string]*id.ID, error) {
 	if err := lockSource(ctx, tx, source, false); err != nil {
 		return nil, err
@@ -23,6 +23,7 @@ func TakeWaiting(ctx context.Context, tx *db.Tx, k *Kind, source id.ID, names []
 		return nil, fmt.Errorf("read the connection of a source: %w", err)
 	}
 
+	// The lock may hold them under either name.
 	changes, err := selectWaiting(ctx, tx, `locked and kind = @kind and (external_id = any(@names) or entity_id::text = any(@names)) order by `+place,
 		db.Args{"source": source, "kind": k.Name, "names": names})
 	if err != nil {
@@ -33,10 +34,11 @@ func TakeWaiting(ctx context.Context, tx *db.Tx, k *Kind, source id.ID, names []
 		audit.FromConnection(tx, *connection)
 	}
 
+	// The caller gives its own Kind, which Part has not prepared.
 	k.bounds = k.readBounds()
 	in := &intake{kinds: map[string]*Kind{k.Name: k}, origin: Origin{SourceID: source, ConnectionID: connection}}
 
-	if err := in.take(ctx, tx, changes); err != nil {
+	if err := in.takeChanges(ctx, tx, changes); err != nil {
 		return nil, err
 	}
 

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// List says how the items of a list field are known, such as the lines of a stay.
+// List says how items of a list field, such as the lines of a stay, are recognized.
 type List struct {
-	// Key is the member that two items have in common if they can be the same, such as the type of a line.
+	// Key is the member in which two items agree if they can be the same, such as the type of a line.
 	Key string
-	// Label is the member that words an item. It helps to know an item again and is no conflict: sources reword.
+	// Label is the member that words an item. It helps to recognize an item and is never a conflict: sources reword.
 	Label string
-	// Amount is the member by which items of one key differ.
+	// Amount is the member by which items with one key differ.
 	Amount string
-	// Unit is the field with the unit of the amounts, such as the currency; empty for none.
+	// Unit is the field with the unit of the amounts, such as the currency; empty if they have none.
 	Unit string
 }
 
@@ -23,24 +23,24 @@ type entry struct {
 	key, label string
 	// n counts the items before it in its list that have the same key and label.
 	n int
-	// members are its members as canonical JSON, without those that are null.
+	// members are its members as canonical JSON, without nulls.
 	members map[string]string
 }
 
-// at returns a member as canonical JSON, null for none.
-func (e *entry) at(member string) string {
+// member returns a member as canonical JSON; null if it is absent.
+func (e *entry) member(name string) string {
 	if e == nil {
 		return null
 	}
 
-	if v, ok := e.members[member]; ok {
+	if v, ok := e.members[name]; ok {
 		return v
 	}
 
 	return null
 }
 
-// exists returns the value of the slot that says whether the item is there.
+// exists returns the value of the slot for the presence of the item.
 func (e *entry) exists() string {
 	if e == nil {
 		return null
@@ -63,7 +63,7 @@ func (e *entry) path(field string, n int) string {
 	return field + "[" + name + "]"
 }
 
-// read returns the items of a list field. It fails for a value that is no list of objects.
+// read returns the items of a list field. It fails for a value that is not a list of objects.
 func (l List) read(field string, raw json.RawMessage) ([]*entry, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -92,7 +92,7 @@ func (l List) read(field string, raw json.RawMessage) ([]*entry, error) {
 			}
 		}
 
-		// The name is of canonical members, so that 1.0 and 1 are one.
+		// Names use canonical members, so that 1.0 and 1 are one name.
 		e.key, e.label = strings.Trim(e.members[l.Key], `"`), strings.Trim(e.members[l.Label], `"`)
 		e.n = counts[name{e.key, e.label}]
 		counts[name{e.key, e.label}]++
@@ -102,12 +102,12 @@ func (l List) read(field string, raw json.RawMessage) ([]*entry, error) {
 	return out, nil
 }
 
-// pair returns for each item of a the item of b that is the same: of one key the one with the same label and amount, else
-// the one with the same label, else the one with the same amount, else the next in order. Labels that two different hands
-// have written say nothing alone: then amounts decide.
+// pair maps items of a to equal items of b. Among items with one key it prefers the same label and amount, then the
+// same label, then the same amount, then the next in order. Labels written by two different hands prove nothing, so
+// with twoHands amounts decide.
 func (l List) pair(a, b []*entry, twoHands bool) map[*entry]*entry {
 	sameLabel := func(x, y *entry) bool { return x.label == y.label }
-	sameAmount := func(x, y *entry) bool { return x.at(l.Amount) == y.at(l.Amount) }
+	sameAmount := func(x, y *entry) bool { return x.member(l.Amount) == y.member(l.Amount) }
 
 	out, taken := map[*entry]*entry{}, map[*entry]bool{}
 
@@ -129,23 +129,23 @@ func (l List) pair(a, b []*entry, twoHands bool) map[*entry]*entry {
 	return out
 }
 
-// triple is one item as it was taken over last, as it is here and as it comes in; nil where it is not.
+// triple is one item in three states: as last taken over, as it is here, and as it comes in; nil where it is missing.
 type triple struct{ was, is, comes *entry }
 
-// edited reports whether the item differs here from the state that was last taken over.
-func (t *triple) edited(l *List) bool {
+// isEdited reports whether the item here differs from its state when last taken over, wording aside.
+func (t *triple) isEdited(l *List) bool {
 	if t.was == nil || t.is == nil {
 		return false
 	}
 
 	for member := range t.is.members {
-		if member != l.Label && t.was.at(member) != t.is.at(member) {
+		if member != l.Label && t.was.member(member) != t.is.member(member) {
 			return true
 		}
 	}
 
 	for member := range t.was.members {
-		if member != l.Label && t.is.at(member) == null {
+		if member != l.Label && t.is.member(member) == null {
 			return true
 		}
 	}
@@ -153,12 +153,12 @@ func (t *triple) edited(l *List) bool {
 	return false
 }
 
-// join returns the items of a list, each once: first those that come in, in their order, then those that are only here,
-// then those that were only before.
+// join returns each item of a list once: first the incoming items in their order, then items that exist only here,
+// then items that were only taken over before.
 func (l List) join(was, is, comes []*entry) []*triple {
 	here, next := l.pair(was, is, false), l.pair(was, comes, false)
 
-	// First what each side has made of the items that were taken over last.
+	// First match both sides with the items taken over last.
 	byIs, byComes := map[*entry]*triple{}, map[*entry]*triple{}
 
 	var before []*triple
@@ -171,12 +171,13 @@ func (l List) join(was, is, comes []*entry) []*triple {
 	delete(byIs, nil)
 	delete(byComes, nil)
 
-	// Then what is new on both sides: somebody has entered here what the source says now.
-	for x, y := range l.pair(unpaired(comes, byComes), unpaired(is, byIs), true) {
+	// Then match items that are new on both sides: a person has entered here what the source says now.
+	for x, y := range l.pair(listUnpaired(comes, byComes), listUnpaired(is, byIs), true) {
 		t := &triple{is: y, comes: x}
 		byIs[y], byComes[x] = t, t
 	}
 
+	// Last, the order: the source decides, and whatever it lacks follows.
 	var out []*triple
 
 	placed := map[*triple]bool{}
@@ -209,8 +210,8 @@ func (l List) join(was, is, comes []*entry) []*triple {
 	return out
 }
 
-// unpaired returns the items without a triple.
-func unpaired(all []*entry, by map[*entry]*triple) []*entry {
+// listUnpaired returns the items without a triple.
+func listUnpaired(all []*entry, by map[*entry]*triple) []*entry {
 	var out []*entry
 
 	for _, e := range all {

@@ -11,21 +11,21 @@ import (
 	"stayledger/platform/plain"
 )
 
-// The values of slots that have none and of those of items which are there, and the member of an item that says so.
+// The canonical values of an empty slot and of the slot for an existing item, and the member name of that slot.
 const (
 	null   = "null"
 	there  = "true"
 	exists = ""
 )
 
-// slot is one value of a record that is merged by itself: a field, fields that mean something only together, or a member
-// of an item of a list. Values are canonical JSON.
+// slot is a value that is merged by itself: a field, a group of fields that mean something only together, or a member
+// of a list item. Values are canonical JSON.
 type slot struct {
 	// path names the slot as people read it: checkIn, lines[rent|Cleaning].amount.
 	path string
-	// former is its path by what was taken over last, if the source has reworded the item since then.
+	// former is its path as last taken over, if the source has reworded the item since.
 	former string
-	// item and member are those of a list; nil for any other slot.
+	// item and member locate a slot in a list; item is nil outside lists.
 	item   *triple
 	member string
 
@@ -34,15 +34,15 @@ type slot struct {
 	out string
 }
 
-// part is a unit that is written as a whole: a field, fields that mean something only together, or a list.
+// part is a unit that is written as a whole: a field, a group of fields, or a list.
 type part struct {
 	fields []string
 	list   *List
 	slots  []*slot
 }
 
-// compare returns the parts of a record that come in, sorted by their names, each with its values as they were taken over
-// last, as they are here and as they come in. It fails for values that are no JSON, and for a list that is none of objects.
+// compare returns the incoming parts of a record, sorted by name. Each has its values as last taken over, as they are
+// here and as they come in. It fails for values that are not JSON, and for a list of anything but objects.
 func (k *Kind) compare(taken, here, incoming Values) ([]*part, error) {
 	var parts []*part
 
@@ -58,7 +58,7 @@ func (k *Kind) compare(taken, here, incoming Values) ([]*part, error) {
 			done[f] = true
 		}
 
-		// If the unit of a list changes as well, the list is compared as a whole.
+		// Amounts in another unit cannot be compared one by one, so the list is one value then.
 		var err error
 
 		if l, isList := k.Lists[field]; isList && len(p.fields) == 1 {
@@ -78,8 +78,8 @@ func (k *Kind) compare(taken, here, incoming Values) ([]*part, error) {
 	return parts, nil
 }
 
-// together returns the fields that are merged with one as a single value: those that the kind names, and amounts with
-// their unit if that is another one here.
+// together returns the fields to merge with a field as one value: the group that the kind names, or amounts with a
+// unit that differs here.
 func (k *Kind) together(field string, here, incoming Values) []string {
 	for _, group := range k.Together {
 		if slices.Contains(group, field) {
@@ -101,7 +101,7 @@ func (k *Kind) together(field string, here, incoming Values) []string {
 	return []string{field}
 }
 
-// readFields sets the slot of plain fields. What the source does not say of fields that belong together is as it said last.
+// readFields sets the slot of plain fields. In a group, fields that the source leaves out keep its last word.
 func (p *part) readFields(taken, here, incoming Values) error {
 	said := maps.Clone(taken)
 	if said == nil {
@@ -130,7 +130,7 @@ func (p *part) readFields(taken, here, incoming Values) error {
 	return nil
 }
 
-// encodeFields returns the value of a field, or an object of several.
+// encodeFields returns the value of one field, or an object of several fields.
 func encodeFields(v Values, fields []string) (string, error) {
 	if len(fields) == 1 {
 		text, err := canonical(v[fields[0]])
@@ -161,7 +161,7 @@ func encodeFields(v Values, fields []string) (string, error) {
 	return canonical(encodeJSON(all))
 }
 
-// readList sets the slots of a list: for each item one that says whether it is there, then its members.
+// readList sets the slots of a list: for each item a slot for its presence, then one for each member.
 func (p *part) readList(taken, here, incoming Values) error {
 	var sides [3][]*entry
 
@@ -177,7 +177,7 @@ func (p *part) readList(taken, here, incoming Values) error {
 	used := map[string]bool{}
 
 	for _, t := range p.list.join(sides[0], sides[1], sides[2]) {
-		// The item is named as the source does, else as it is here; two that have one name are counted.
+		// People know an item by its incoming wording, else by its wording here. Items with equal names are numbered.
 		named := t.comes
 		if named == nil {
 			named = t.is
@@ -199,12 +199,15 @@ func (p *part) readList(taken, here, incoming Values) error {
 			former = t.was.path(field, t.was.n)
 		}
 
-		p.slots = append(p.slots, &slot{path: path, former: former, item: t, was: t.was.exists(), is: t.is.exists(), comes: t.comes.exists(), out: t.is.exists()})
+		p.slots = append(p.slots, &slot{
+			path: path, former: former, item: t, was: t.was.exists(), is: t.is.exists(), comes: t.comes.exists(),
+			out: t.is.exists(),
+		})
 
 		for _, member := range t.members() {
 			p.slots = append(p.slots, &slot{
 				path: path + "." + member, former: former + "." + member, item: t, member: member,
-				was: t.was.at(member), is: t.is.at(member), comes: t.comes.at(member), out: t.is.at(member),
+				was: t.was.member(member), is: t.is.member(member), comes: t.comes.member(member), out: t.is.member(member),
 			})
 		}
 	}
@@ -212,7 +215,7 @@ func (p *part) readList(taken, here, incoming Values) error {
 	return nil
 }
 
-// members returns the members that an item has on any side, sorted.
+// members returns the sorted members that an item has in any state.
 func (t *triple) members() []string {
 	all := map[string]bool{}
 
@@ -231,24 +234,24 @@ func (t *triple) members() []string {
 type Conflict struct {
 	// Field is the path of a slot, such as checkIn,checkOut or lines[rent].amount.
 	Field string
-	// Here is what the record has, which is kept; Incoming what the source says.
+	// Here is the value of the record, which stays; Incoming is the value of the source.
 	Here, Incoming json.RawMessage
 }
 
-// outcome is what a merge decides.
+// outcome is the result of a merge.
 type outcome struct {
-	// fields are those to write.
+	// fields are the fields to write.
 	fields    Values
 	conflicts []Conflict
-	// stays are the slots in which the record goes on to differ from the former word of its source and says again, by their
-	// paths now and formerly: a conflict about one of them is still open, and is about the path that it has now.
+	// stays maps former and present paths to the present path of slots in which the record still differs while the
+	// source repeats its former value: conflicts about these slots stay open.
 	stays map[string]string
 }
 
-// merge returns the fields to write so that a record follows its source where no one has changed it here. Of each slot
-// it compares what was last taken over, what is here and what comes in: what was not changed here follows the source,
-// what was changed here only stays, and of what both changed the value here stays as well and is returned as a
-// conflict. It fails for values that compare refuses.
+// merge returns the fields to write so that a record follows its source wherever people have not changed it. For each
+// slot it compares the value last taken over, the value here and the incoming value. A value changed only at the
+// source is written; a value changed here stays, and is a conflict if the source has changed it as well. It fails for
+// values that compare refuses.
 func (k *Kind) merge(taken, here, incoming Values) (*outcome, error) {
 	parts, err := k.compare(taken, here, incoming)
 	if err != nil {
@@ -274,19 +277,20 @@ func (k *Kind) merge(taken, here, incoming Values) (*outcome, error) {
 	return out, nil
 }
 
-// decide sets what a slot gets.
+// decide sets the value that a slot gets.
 func (p *part) decide(s *slot, out *outcome) {
-	edited := s.item != nil && s.item.comes == nil && s.item.edited(p.list)
+	edited := s.item != nil && s.item.comes == nil && s.item.isEdited(p.list)
 
 	switch {
 	case s.comes == s.is:
 	case s.item != nil && s.item.comes != nil && s.member == p.list.Label && s.member != exists:
-		// Wording follows the source unless it was changed here, or the source has none for what was here before.
+		// Wording follows the source unless a person has changed it, or the source has none for an item that was here
+		// before.
 		if s.item.was == nil && s.comes != null || s.item.was != nil && s.is == s.was {
 			s.out = s.comes
 		}
 	case edited && s.member != exists:
-		// An item that somebody has edited here stays, with all of its members, when the source drops it.
+		// An edited item stays, with all its members, when the source drops it.
 	case s.comes == s.was:
 		out.stays[s.path], out.stays[s.former] = s.path, s.path
 	case s.is == s.was && !edited, sameText(s.is, s.comes):
@@ -296,7 +300,7 @@ func (p *part) decide(s *slot, out *outcome) {
 	}
 }
 
-// sameText reports whether two values are texts that differ in case, width or white space only.
+// sameText reports whether two texts differ only in case, width or white space.
 func sameText(a, b string) bool {
 	var x, y string
 	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil || a == null || b == null {
@@ -306,7 +310,7 @@ func sameText(a, b string) bool {
 	return plain.Text(x) == plain.Text(y)
 }
 
-// write adds the fields of a part with what its slots get.
+// write adds the fields of a part with the values of its slots.
 func (p *part) write(into Values) {
 	switch {
 	case p.list != nil:
@@ -314,7 +318,7 @@ func (p *part) write(into Values) {
 	case len(p.fields) == 1:
 		into[p.fields[0]] = json.RawMessage(p.slots[0].out)
 	default:
-		// A field that the object lacks has no value.
+		// A field that is absent from the object has no value.
 		var all Values
 
 		_ = json.Unmarshal([]byte(p.slots[0].out), &all)
@@ -327,7 +331,7 @@ func (p *part) write(into Values) {
 	}
 }
 
-// renderList returns the list of the items that are there.
+// renderList returns the list of the existing items.
 func (p *part) renderList() json.RawMessage {
 	items := []map[string]json.RawMessage{}
 
@@ -348,7 +352,7 @@ func (p *part) renderList() json.RawMessage {
 	return encodeJSON(items)
 }
 
-// encodeJSON returns values that were JSON before as JSON.
+// encodeJSON encodes values that were decoded from JSON, which cannot fail.
 func encodeJSON(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -358,7 +362,7 @@ func encodeJSON(v any) json.RawMessage {
 	return raw
 }
 
-// sides returns what a record has in each slot, by its path, and what its source said last.
+// sides returns the value here and the last value of the source for each slot, by path.
 func (k *Kind) sides(taken, here Values) (ours, theirs map[string]json.RawMessage, err error) {
 	parts, err := k.compare(taken, here, taken)
 	if err != nil {
@@ -376,9 +380,8 @@ func (k *Kind) sides(taken, here Values) (ours, theirs map[string]json.RawMessag
 	return ours, theirs, nil
 }
 
-// takeTheirs returns the fields to write so that a record has in some slots, named by their paths, what was last taken
-// over from its source. An item of a list that is not here any more comes back as the source has it. It fails for values
-// that compare refuses.
+// takeTheirs returns the fields to write so that the slots with these paths get the last value of the source. A list
+// item that was dropped here is restored as the source has it. It fails for values that compare refuses.
 func (k *Kind) takeTheirs(taken, here Values, paths map[string]bool) (Values, error) {
 	parts, err := k.compare(taken, here, taken)
 	if err != nil {
@@ -388,7 +391,7 @@ func (k *Kind) takeTheirs(taken, here Values, paths map[string]bool) (Values, er
 	out := Values{}
 
 	for _, p := range parts {
-		// An item of which any member is chosen is there again, with all of its members.
+		// Choosing one member of a dropped item restores the whole item.
 		restored := map[*triple]bool{}
 
 		for _, s := range p.slots {
@@ -415,7 +418,8 @@ func (k *Kind) takeTheirs(taken, here Values, paths map[string]bool) (Values, er
 	return out, nil
 }
 
-// checkLists fails for a list field that is no list of objects. The values are JSON, since they have a hash.
+// checkLists fails for a list field that is not a list of objects. The values are valid JSON, because they were
+// hashed.
 func (k *Kind) checkLists(v Values) error {
 	for field := range k.Lists {
 		var items []struct{}
@@ -427,7 +431,7 @@ func (k *Kind) checkLists(v Values) error {
 	return nil
 }
 
-// canonical returns JSON with sorted members, without white space and without members that are null.
+// canonical returns JSON with sorted members, without white space and nulls.
 func canonical(raw json.RawMessage) (string, error) {
 	if len(raw) == 0 {
 		return null, nil
@@ -475,7 +479,7 @@ func dropNulls(v any) any {
 	return v
 }
 
-// pathFields returns the fields that the path of a slot is about.
+// pathFields returns the fields in the path of a slot.
 func pathFields(path string) []string {
 	field, _, isList := strings.Cut(path, "[")
 	if isList {

@@ -11,17 +11,17 @@ import (
 	"stayledger/platform/parts"
 )
 
-// keepItems is how long it is kept what became of each record of a sync; its counts stay.
+// keepItems is how long the items of a sync are kept; its counts stay.
 const keepItems = 365 * 24 * time.Hour
 
-// Config has what the intake needs from the service.
+// Config has the dependencies of the intake.
 type Config struct {
 	Open Open
-	// Refused is told of a connection whose app refuses the credentials.
+	// Refused is called with a connection when its app refuses the credentials.
 	Refused func(ctx context.Context, tx *db.Tx, connection id.ID) error
 	// MakeFile makes the files of extracts.
 	MakeFile MakeFile
-	// Kinds are those of the nouns, in the order in which sources give them: a stay comes after its listing.
+	// Kinds are the kinds of all nouns in the order of sources: a stay comes after its listing.
 	Kinds []Kind
 }
 
@@ -42,19 +42,20 @@ func Part(c Config) parts.Part {
 			Do: func(ctx context.Context, d *db.DB) error { return Purge(ctx, d, keepItems) },
 		}},
 		Waits: waits(),
-		// The connection is archived once it was synced, and its memory stays.
+		// A connection that was synced is archived instead of deleted, so that its external records stay.
 		Uses: []parts.Use{{Of: "connection", Reason: "syncs", Columns: []string{"sync_source.connection_id"}}},
 		Tables: parts.Owns(
-			"sync_source", "sync_cursor", "sync", "sync_item", "sync_day", "sync_seen", "external_record", "sync_conflict", "sync_issue", "sync_hint",
+			"sync_source", "sync_cursor", "sync", "sync_item", "sync_day", "sync_seen", "external_record", "sync_conflict",
+			"sync_issue", "sync_hint",
 		),
 	}
 }
 
-// Purge deletes what became of the records of syncs that were queued longer ago than keep.
+// Purge deletes the items of syncs that were queued longer ago than keep.
 func Purge(ctx context.Context, d *db.DB, keep time.Duration) error {
 	const batch = 5000
 
-	// At most 500 of a team in one batch, so that a team with many old items does not keep the others waiting.
+	// At most 500 rows of a team in one batch, so that a team with many old items does not delay the others.
 	return d.Repeat(ctx, 1, db.Stmt{SQL: `
 		with b as materialized (
 			select v.* from team t cross join lateral (

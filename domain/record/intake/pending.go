@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// pending is a change on its way into a record. Values are those of the change with its references resolved.
+// pending is a change on its way into a record. Values are its values with references resolved.
 type pending struct {
 	change    *Change
 	values    Values
@@ -19,23 +19,23 @@ type pending struct {
 	conflicts []openConflict
 	// asks says that this change has brought a conflict.
 	asks bool
-	// inherited has the values that another source said last of the record here, which this change is the first of its own source to
-	// bring; nil for none.
+	// inherited are the last values of another source for the same record, for the first change of a new source; nil
+	// otherwise.
 	inherited Values
-	// reopen are the paths of conflicts that go on to be open if the record goes on to differ.
+	// reopen are the paths of conflicts that stay open if the record still differs.
 	reopen []string
-	// cut are the texts that were longer than their fields hold.
+	// cut are the texts that were too long for their fields.
 	cut []string
 	// entity is the record here, nil while there is none.
 	entity *id.ID
-	// filled are the fields of a new record that were filled in here.
+	// filled are the fields of a new record that Save filled in.
 	filled Values
-	// isKept says that what the source said was saved with the record.
-	isKept bool
+	// isSaved says that the external record was saved before joining.
+	isSaved bool
 }
 
-// resolve sets the values of a change with its references as fields, and with the fields that are present in any case. It
-// returns false if a record that it refers to is not known here.
+// resolve sets the values: those given, the ids of referenced records, and the implied fields. It returns false if a
+// referenced record is unknown here.
 func (p *pending) resolve(entities map[Reference]id.ID, present Values) bool {
 	if p.values = p.change.Values; len(p.change.Refs) == 0 && len(present) == 0 {
 		return true
@@ -60,22 +60,24 @@ func (p *pending) resolve(entities map[Reference]id.ID, present Values) bool {
 	return true
 }
 
-// merge sets what the change writes into a record that has some values. It fails for values that split refuses.
+// merge sets the fields that the change writes into a record with these values. It fails for values that compare
+// refuses.
 func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
 	taken := p.inherited
 	if p.was.wasTaken() {
 		taken = p.was.Taken
 	}
 
-	p.conflicts = p.was.open()
+	p.conflicts = p.was.openConflicts()
 
-	// A new record gets everything that the source says.
+	// A new record gets all fields.
 	if p.write.ID == nil {
 		p.write.Fields = maps.Clone(p.values)
 
 		return k.checkLists(p.values)
 	}
 
+	// Fields that the record here does not have cannot differ from it.
 	compared := maps.Clone(p.values)
 	for _, field := range k.Apart {
 		delete(compared, field)
@@ -86,6 +88,7 @@ func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
 		return err
 	}
 
+	// A person decides about each change of a withheld record.
 	if p.change.asks {
 		if err := k.askAll(out, here, compared); err != nil {
 			return err
@@ -95,13 +98,15 @@ func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
 	p.write.Fields, p.asks = out.fields, len(out.conflicts) > 0
 	p.conflicts = stillOpen(p.conflicts, p.values, out)
 
+	// A renamed record keeps the conflicts it had under its former id.
 	for _, path := range p.reopen {
 		if now, stays := out.stays[path]; stays {
 			p.conflicts = append(p.conflicts, openConflict{ID: tx.NewID(), Field: now})
 		}
 	}
 
-	// Each is another one than there was about its field: whoever has seen that one has not seen what the source says now.
+	// Each new conflict replaces the old one about its field under a new id: whoever saw the old one has not seen
+	// what the source says now.
 	for _, c := range out.conflicts {
 		p.conflicts = append(p.conflicts, openConflict{ID: tx.NewID(), Field: c.Field})
 	}
@@ -109,7 +114,7 @@ func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
 	return nil
 }
 
-// askAll makes a conflict of each value that an outcome would write.
+// askAll turns each value that a merge would write into a conflict.
 func (k *Kind) askAll(out *outcome, here, incoming Values) error {
 	ours, theirs, err := k.sides(incoming, here)
 	if err != nil {
@@ -128,12 +133,13 @@ func (k *Kind) askAll(out *outcome, here, incoming Values) error {
 		}
 	}
 
+	// Nothing is written until a person has decided.
 	out.fields = Values{}
 
 	return nil
 }
 
-// reason returns conflict for a change that has brought one, empty for any other.
+// reason returns InConflict for a change that brought a conflict, else "".
 func (p *pending) reason() Reason {
 	if p.asks {
 		return InConflict
@@ -142,8 +148,8 @@ func (p *pending) reason() Reason {
 	return ""
 }
 
-// stillOpen returns the conflicts of a record that a merge leaves open: those about fields of which the source says
-// nothing, and those in which the record goes on to differ from what the source says again.
+// stillOpen returns the conflicts that a merge leaves open: those about fields the source does not mention, and those
+// where the record still differs while the source repeats itself.
 func stillOpen(old []openConflict, incoming Values, out *outcome) []openConflict {
 	var open []openConflict
 
@@ -155,7 +161,7 @@ func stillOpen(old []openConflict, incoming Values, out *outcome) []openConflict
 			says = says || comes
 		}
 
-		// The path follows an item that the source has reworded.
+		// If the source has reworded the item, the conflict gets its new path.
 		if path, stays := out.stays[c.Field]; stays {
 			c.Field = path
 		} else if says {
@@ -169,11 +175,11 @@ func stillOpen(old []openConflict, incoming Values, out *outcome) []openConflict
 }
 
 // row returns the external record of a change that was taken in.
-func (p *pending) row(entity *id.ID) keepRow {
+func (p *pending) row(entity *id.ID) recordRow {
 	c := p.change
-	row := keepRow{
-		Kind: c.Kind, ExternalID: c.ExternalID, Ordinal: c.Ordinal, EntityID: entity, Taken: p.taken(), Refs: c.Refs,
-		conflicts: p.conflicts, had: p.was.open(), Day: c.At, State: active,
+	row := recordRow{
+		Kind: c.Kind, ExternalID: c.ExternalID, Ordinal: c.Ordinal, EntityID: entity, Taken: p.valuesTaken(), Refs: c.Refs,
+		conflicts: p.conflicts, had: p.was.openConflicts(), Day: c.At, State: active,
 	}
 
 	if row.Refs == nil {
@@ -184,7 +190,7 @@ func (p *pending) row(entity *id.ID) keepRow {
 		row.ChangedAt = &c.ChangedAt
 	}
 
-	// A record with a conflict is looked at whenever the source gives it: people may have ended the conflict meanwhile.
+	// Without a hash the record is looked at in every sync: people may settle the conflict meanwhile.
 	if row.Hash = c.sum; len(p.conflicts) > 0 {
 		row.Hash = []byte{}
 	}
@@ -192,8 +198,9 @@ func (p *pending) row(entity *id.ID) keepRow {
 	return row
 }
 
-// taken returns what is taken over now: what the source says, and what it said before of fields of which it says nothing.
-func (p *pending) taken() Values {
+// valuesTaken returns the values to remember as taken over: the values of the source, and earlier values of fields it
+// leaves out now.
+func (p *pending) valuesTaken() Values {
 	if p.was == nil && p.filled == nil {
 		return p.values
 	}
@@ -209,9 +216,9 @@ func (p *pending) taken() Values {
 	return out
 }
 
-// wait returns the external record of a change that waits, beside what was taken over last. It has no hash: it is not
-// the same as what was taken in.
-func (p *pending) wait() keepRow {
+// waitingRow returns the external record of a change that waits; the values taken over before stay. It has no hash,
+// because a repeated change must be tried again.
+func (p *pending) waitingRow() recordRow {
 	row := p.row(p.write.ID)
 	row.Waiting, row.Hash, row.Taken, row.conflicts = p.change.Values, []byte{}, Values{}, row.had
 
@@ -222,7 +229,7 @@ func (p *pending) wait() keepRow {
 	return row
 }
 
-// loadFilled sets the fields of new records that were filled in here because their sources say nothing of them.
+// loadFilled notes which fields of new records Save filled in because the source left them out.
 func (k *Kind) loadFilled(ctx context.Context, tx *db.Tx, writes []*pending, saved []Saved) error {
 	silent := map[id.ID]*pending{}
 
@@ -242,6 +249,7 @@ func (k *Kind) loadFilled(ctx context.Context, tx *db.Tx, writes []*pending, sav
 		return err
 	}
 
+	// Remember them as if the source had said them, so that they do not look like edits of a person.
 	for entity, p := range silent {
 		p.filled = Values{}
 
@@ -255,7 +263,7 @@ func (k *Kind) loadFilled(ctx context.Context, tx *db.Tx, writes []*pending, sav
 	return nil
 }
 
-// askAboutKept adds conflicts about fields that Save has kept as they are, although the source has changed them.
+// askAboutKept opens conflicts about fields that Save left unchanged although the source has changed them.
 func (k *Kind) askAboutKept(ctx context.Context, tx *db.Tx, writes []*pending, saved []Saved) error {
 	var asked []*pending
 

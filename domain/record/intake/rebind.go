@@ -10,10 +10,10 @@ import (
 	"stayledger/platform/id"
 )
 
-// Moves say that records here are others now: From[i] is To[i].
+// Moves map records here to other records: From[i] becomes To[i].
 type Moves struct{ From, To []id.ID }
 
-// Rebind says that records of a source are others here: what the source says of them goes there from now on.
+// Rebind moves the external records of a source to other records here, which follow the source from now on.
 func Rebind(ctx context.Context, tx *db.Tx, source id.ID, kind string, m Moves) error {
 	_, err := tx.Exec(ctx, `
 		update external_record r set entity_id = g.to_id from unnest(@from::uuid[], @to::uuid[]) g (from_id, to_id)
@@ -26,7 +26,7 @@ func Rebind(ctx context.Context, tx *db.Tx, source id.ID, kind string, m Moves) 
 	return nil
 }
 
-// RebindAll says that a record is another one here, as every source knows it.
+// RebindAll moves the external records of all sources from one record here to another.
 func RebindAll(ctx context.Context, tx *db.Tx, kind string, from, into id.ID) error {
 	_, err := tx.Exec(ctx, `update external_record set entity_id = @into where team_id = @team and kind = @kind and entity_id = @from`,
 		db.Args{"team": tx.Team, "kind": kind, "from": from, "into": into})
@@ -37,15 +37,15 @@ func RebindAll(ctx context.Context, tx *db.Tx, kind string, from, into id.ID) er
 	return nil
 }
 
-// Referring are records of a kind with a field that names other records.
+// Referring are records of a kind with a field that refers to other records.
 type Referring struct {
 	Kind, Field string
 	Records     []id.ID
 }
 
-// Moved says that the service has moved records: what they refer to is another record now. What was last taken over moves
-// along, so that the move is not taken for an edit of a person.
-func Moved(ctx context.Context, tx *db.Tx, r Referring, m Moves) error {
+// MoveReferences changes references in the values last taken over, after the service has moved records. Otherwise the
+// move would look like an edit of a person.
+func MoveReferences(ctx context.Context, tx *db.Tx, r Referring, m Moves) error {
 	_, err := tx.Exec(ctx, `
 		update external_record r set taken = jsonb_set(r.taken, array[@field::text], to_jsonb(g.to_id))
 		from unnest(@records::uuid[]) v (id), unnest(@from::uuid[], @to::uuid[]) g (from_id, to_id)
@@ -58,8 +58,8 @@ func Moved(ctx context.Context, tx *db.Tx, r Referring, m Moves) error {
 	return nil
 }
 
-// Retake says that the service has changed records: what was last taken over has these values now, so that they are not taken
-// for edits of a person. Fields that the source has said nothing of stay unsaid.
+// Retake changes the values last taken over after the service has changed records, so that these changes do not look
+// like edits of a person. Fields that the source has never mentioned stay absent.
 func Retake(ctx context.Context, tx *db.Tx, kind string, values map[id.ID]Values) error {
 	type row struct {
 		ID     id.ID  `json:"id"`
@@ -87,8 +87,8 @@ func Retake(ctx context.Context, tx *db.Tx, kind string, values map[id.ID]Values
 	return nil
 }
 
-// Adopt gives a source what another one has brought, since both are of one account outside: the same ids name the same
-// records. A record that the source has brought itself already stays as it is.
+// Adopt moves everything known from one source to another source of the same account outside, where equal ids name
+// equal records. Records that the new source has brought already stay.
 func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) error {
 	if err := lockSource(ctx, tx, into, true); err != nil {
 		return err
@@ -96,8 +96,8 @@ func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) error {
 
 	one, both := db.Args{"team": tx.Team, "from": from}, db.Args{"team": tx.Team, "into": into, "from": from}
 
-	// Conflicts refer to their records, so these are copied first.
-	for _, stmt := range []db.Stmt{
+	// Lock the old source; then copy the records before the conflicts, which refer to them.
+	err := tx.Pipeline(ctx, []db.Stmt{
 		{SQL: `select from sync_source where team_id = @team and id = @from for update`, Args: one},
 		{SQL: `insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, changed_at, day, state, ended)
 			select team_id, @into, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, changed_at, day, state, ended
@@ -111,21 +111,20 @@ func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) error {
 				and o.ordinal = i.ordinal and o.code = i.code)`, Args: both},
 		{SQL: `delete from sync_issue where team_id = @team and source_id = @from`, Args: one},
 		{SQL: `delete from external_record where team_id = @team and source_id = @from`, Args: one},
-	} {
-		if _, err := tx.Exec(ctx, stmt.SQL, stmt.Args); err != nil {
-			return fmt.Errorf("give a source what another one has brought: %w", err)
-		}
+	}...)
+	if err != nil {
+		return fmt.Errorf("give a source what another one has brought: %w", err)
 	}
 
 	return reopenConflicts(ctx, tx, into)
 }
 
-// IdentifyAnew has the records of sources that are records here identified once more, as if they came for the first time,
-// and starts syncs that do so. Until then they are no record here.
+// IdentifyAnew unbinds the external records of these records here and starts syncs that identify them once more, as
+// if they came for the first time.
 func IdentifyAnew(ctx context.Context, tx *db.Tx, kind string, records []id.ID) error {
 	args := db.Args{"team": tx.Team, "kind": kind, "records": records}
 
-	// Sources come before their records in the order of locks.
+	// Lock sources before their records, as syncs do.
 	sources, err := db.Select[id.ID](ctx, tx, `
 		select id from sync_source where team_id = @team and id in (
 			select source_id from external_record where team_id = @team and kind = @kind and entity_id = any(@records) and state = 'active')
@@ -134,21 +133,23 @@ func IdentifyAnew(ctx context.Context, tx *db.Tx, kind string, records []id.ID) 
 		return fmt.Errorf("lock the sources of records: %w", err)
 	}
 
-	if _, err := tx.Exec(ctx, `
+	// Conflicts end first: they are found by the binding that is about to go.
+	err = tx.Pipeline(ctx,
+		db.Stmt{SQL: `
 		delete from sync_conflict c using external_record r
 		where r.team_id = @team and r.kind = @kind and r.entity_id = any(@records) and r.state = 'active'
-			and c.team_id = r.team_id and c.source_id = r.source_id and c.kind = r.kind and c.external_id = r.external_id and c.ordinal = r.ordinal`, args); err != nil {
-		return fmt.Errorf("end the conflicts of records: %w", err)
-	}
-
-	if _, err := tx.Exec(ctx, `
+			and c.team_id = r.team_id and c.source_id = r.source_id and c.kind = r.kind and c.external_id = r.external_id and c.ordinal = r.ordinal`, Args: args},
+		db.Stmt{SQL: `
 		update external_record set entity_id = null, waiting = taken, taken = '{}', hash = '', locked = false
-		where team_id = @team and kind = @kind and entity_id = any(@records) and state = 'active'`, args); err != nil {
+		where team_id = @team and kind = @kind and entity_id = any(@records) and state = 'active'`, Args: args},
+	)
+	if err != nil {
 		return fmt.Errorf("have records identified anew: %w", err)
 	}
 
 	for _, source := range sources {
-		if _, err := Start(ctx, tx, New{ConnectionID: source, View: Automate, Mode: Incremental, Trigger: Unlocked}); err != nil {
+		again := New{ConnectionID: source, View: Automate, Mode: Incremental, Trigger: Unlocked}
+		if _, err := Start(ctx, tx, again); err != nil {
 			return err
 		}
 	}

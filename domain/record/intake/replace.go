@@ -9,13 +9,18 @@ import (
 	"stayledger/platform/id"
 )
 
-// errKept undoes a replacement that something refuses.
+// errKept undoes replacements that something refuses.
 var errKept = errors.New("a record cannot be replaced")
 
-// replace keeps records here that their source has under other ids now. The source has brought each under its new id as
-// another record here, which is made inactive, and says of the first one what it said of that; what people have done to
-// the first one stays. It returns the changes that nothing replaces, all of them if anything refuses.
-func (in *intake) replace(ctx context.Context, tx *db.Tx, k *Kind, removed []*Change, known map[key]*memory) ([]*Change, error) {
+// replaceRenamed keeps records here that their source now has under other ids. The source has brought each of them
+// again, as a twin here. The twin is made inactive, and the first record, with all that people have done to it,
+// follows the new id. It returns the changes without a twin, or all changes if anything refuses.
+func (in *intake) replaceRenamed(
+	ctx context.Context, tx *db.Tx,
+	k *Kind,
+	removed []*Change,
+	known map[key]*memory,
+) ([]*Change, error) {
 	if k.Successors == nil {
 		return removed, nil
 	}
@@ -43,27 +48,28 @@ func (in *intake) replace(ctx context.Context, tx *db.Tx, k *Kind, removed []*Ch
 		}
 	}
 
-	// What was noted is undone with the rest.
-	items, keep := len(in.items), len(in.keep)
+	// A refusal rolls the database back; drop the items and records added meanwhile, too.
+	items, keep := len(in.items), len(in.records)
 
-	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return in.rekey(ctx, tx, k, replaced) })
+	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return in.followNewIDs(ctx, tx, k, replaced) })
 	if errors.Is(err, errKept) {
-		in.items, in.keep = in.items[:items], in.keep[:keep]
+		in.items, in.records = in.items[:items], in.records[:keep]
 		return removed, nil
 	}
 
 	return rest, err
 }
 
-// replacement is a record that its source has no more, with the record here that it has brought for it under another id.
+// replacement is a record that its source no longer has, and its twin here, which the source has brought under
+// another id.
 type replacement struct {
 	change *Change
 	was    *memory
 	twin   id.ID
 }
 
-// rekey has records here follow what their source says under other ids. It fails with errKept if anything is refused.
-func (in *intake) rekey(ctx context.Context, tx *db.Tx, k *Kind, replaced []replacement) error {
+// followNewIDs lets records here follow their new ids at the source. It fails with errKept if anything is refused.
+func (in *intake) followNewIDs(ctx context.Context, tx *db.Tx, k *Kind, replaced []replacement) error {
 	twins := make([]id.ID, len(replaced))
 	for i, r := range replaced {
 		twins[i] = r.twin
@@ -74,7 +80,7 @@ func (in *intake) rekey(ctx context.Context, tx *db.Tx, k *Kind, replaced []repl
 		return err
 	}
 
-	// First the second record of each goes.
+	// First the twins go …
 	saved, err := k.Remove(ctx, tx, in.origin, twins)
 	if err != nil {
 		return err
@@ -93,7 +99,7 @@ func (in *intake) rekey(ctx context.Context, tx *db.Tx, k *Kind, replaced []repl
 			return errKept
 		}
 
-		// The old id is that of the record which went, as it is now.
+		// … and keep the old ids, with their present values.
 		old := was.row(gone, nil)
 		old.EntityID, old.conflicts, old.Taken = &twins[i], nil, Values{}
 
@@ -101,23 +107,24 @@ func (in *intake) rekey(ctx context.Context, tx *db.Tx, k *Kind, replaced []repl
 			old.Taken[field] = after[r.twin][field]
 		}
 
-		in.note(r.change, was.EntityID, Done, "")
-		in.keep = append(in.keep, old)
+		in.addItem(r.change, was.EntityID, Done, "")
+		in.records = append(in.records, old)
 
-		found = append(found, twin.follow(was))
+		found = append(found, twin.successorChange(was))
 	}
 
-	// Then the first one follows what is said under the new id.
-	writes, err := in.plan(ctx, tx, k, found)
+	// Then the first records take over what the source says under the new ids.
+	writes, err := in.planWrites(ctx, tx, k, found)
 	if err != nil {
 		return err
 	}
 
 	before := len(in.items)
-	if err := in.save(ctx, tx, k, writes); err != nil {
+	if err := in.saveWrites(ctx, tx, k, writes); err != nil {
 		return err
 	}
 
+	// One refused record undoes all replacements.
 	for _, it := range in.items[before:] {
 		if it.outcome == Rejected {
 			return errKept
@@ -127,9 +134,11 @@ func (in *intake) rekey(ctx context.Context, tx *db.Tx, k *Kind, replaced []repl
 	return nil
 }
 
-// follow returns the change by which a record here follows another external record from now on.
-func (m *memory) follow(was *memory) *pending {
-	c := &Change{Kind: m.Kind, ExternalID: m.ExternalID, Ordinal: m.Ordinal, Values: m.Taken, Refs: m.Refs, At: m.Day, sum: m.Hash}
+// successorChange returns the change that makes the record here of was follow the external record m.
+func (m *memory) successorChange(was *memory) *pending {
+	c := &Change{
+		Kind: m.Kind, ExternalID: m.ExternalID, Ordinal: m.Ordinal, Values: m.Taken, Refs: m.Refs, At: m.Day, sum: m.Hash,
+	}
 	if m.ChangedAt != nil {
 		c.ChangedAt = *m.ChangedAt
 	}
@@ -145,14 +154,15 @@ func (m *memory) follow(was *memory) *pending {
 	return p
 }
 
-// byEntity selects the external records of a kind in some states that records here are.
+// byEntity selects external records of a kind by their records here and states.
 type byEntity struct {
 	kind   string
 	ids    []id.ID
 	states []string
 }
 
-// loadByEntity loads external records of a source by the records here that they are; of several the active one.
+// loadByEntity loads external records of a source by their records here. If a record has several, it returns the
+// active one.
 func loadByEntity(ctx context.Context, tx *db.Tx, from Origin, by byEntity) (map[id.ID]*memory, error) {
 	rows, err := db.Select[memory](ctx, tx, `
 		select r.kind, r.external_id, r.ordinal, r.entity_id, r.hash, r.taken, r.refs, r.waiting, r.changed_at, r.day, r.state, (

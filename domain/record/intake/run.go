@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	// One page is bounded by this time: the call to the source and the transaction that takes it in.
+	// The most time for one page: the call to the source and the transaction that takes it in.
 	pageTime = 5 * time.Minute
-	// So long a job goes on with further pages before others have their turn.
+	// A job goes on with further pages for this long before other jobs get their turn.
 	turnTime = time.Second
-	// How many records that wait are tried again together, and how many hints are looked up.
+	// This many waiting records are tried again together, and this many hints are looked up.
 	retried = 500
-	// The most records of a page, all of which are held in memory.
+	// The most records of a page; all are held in memory.
 	mostChanges = 5000
-	// How often an answer that is not of the protocol is asked for.
+	// An answer that breaks the protocol is asked for this often.
 	protocolTries = 3
 )
 
-// Open returns the source behind a connection. It runs outside of any transaction. Errors of settings that cannot be
-// opened are ErrRefused.
+// Open returns the source of a connection. It runs outside any transaction. It fails with ErrRefused for settings
+// that cannot be opened.
 type Open func(ctx context.Context, d *db.DB, scope db.Scope, connection id.ID) (Source, error)
 
-// runner takes in pages.
+// runner takes in the pages of syncs.
 type runner struct {
 	open     Open
 	refused  func(ctx context.Context, tx *db.Tx, connection id.ID) error
@@ -43,14 +43,14 @@ type runner struct {
 	order    []string // the names of the kinds
 }
 
-// handler returns the handler of the job that takes in pages.
+// handler returns the handler of the jobs that take in pages.
 func (r *runner) handler() job.Handler {
 	return job.Handler{
 		Timeout: pageTime, TryFor: job.OutsideTime, Lane: job.Bulk, Do: r.do, Exhausted: r.giveUp,
 	}
 }
 
-// do takes in pages of a sync, one after another until its turn is over: many say nothing new and take a moment.
+// do takes in pages of a sync until its turn is over: many pages have no news and take a moment.
 func (r *runner) do(ctx context.Context, d *db.DB, j job.Job) error {
 	args, err := decodeTask(j)
 	if err != nil {
@@ -60,19 +60,19 @@ func (r *runner) do(ctx context.Context, d *db.DB, j job.Job) error {
 	var s *Sync
 
 	err = d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
-		s, err = begin(ctx, tx, args.SyncID)
+		s, err = beginSync(ctx, tx, args.SyncID)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 
-	// A sync that has ended needs no job, and one that waits for another of its source gets one when that ends.
+	// An ended sync needs no job. A sync that waits gets one when the present sync of its source ends.
 	if s == nil || s.Status != Started {
 		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
 	}
 
-	// A job that has failed before ends with its page: a page that kills its worker is then given up, and no other.
+	// A retried job takes in one page only: a page that kills its worker then gives up just itself.
 	over, end := context.WithTimeout(ctx, turnTime)
 	defer end()
 
@@ -87,7 +87,7 @@ func (r *runner) do(ctx context.Context, d *db.DB, j job.Job) error {
 
 	for s = t.sync; s != nil && err == nil; {
 		t.sync = s
-		s, err = r.step(ctx, d, t)
+		s, err = r.takeStep(ctx, d, t)
 	}
 
 	if !errors.Is(err, errSource) {
@@ -97,23 +97,23 @@ func (r *runner) do(ctx context.Context, d *db.DB, j job.Job) error {
 	return t.delay(ctx, d, err)
 }
 
-// delay notes that the source of a sync cannot be read, and returns the error as the worker sees it: one of the protocol is final after
+// delay saves that the source cannot be read, and returns the error for the worker: a protocol error is final after
 // some attempts.
 func (t *turn) delay(ctx context.Context, d *db.DB, cause error) error {
 	if errors.Is(cause, ErrProtocol) && t.job.Attempt >= protocolTries {
 		cause = job.Permanent(cause)
 	}
 
-	code := faultOf(cause)
+	code := faultCode(cause)
 
 	err := d.Write(ctx, t.job.Scope(), func(ctx context.Context, tx *db.Tx) error {
-		s, err := reload(ctx, tx, t.sync.SourceID, t.sync.ID)
+		s, err := lockFromSource(ctx, tx, t.sync.SourceID, t.sync.ID)
 		if err != nil || s.Status != Started {
 			return err
 		}
 
 		s.Code = &code
-		if err := saveFault(ctx, tx, s); err != nil || code == FaultReconnect {
+		if err := updateFault(ctx, tx, s); err != nil || code == FaultReconnect {
 			return err
 		}
 
@@ -123,8 +123,8 @@ func (t *turn) delay(ctx context.Context, d *db.DB, cause error) error {
 	return errors.Join(cause, err)
 }
 
-// faultOf returns the code of an error of a source.
-func faultOf(cause error) FaultCode {
+// faultCode returns the fault of an error from reading a source.
+func faultCode(cause error) FaultCode {
 	switch {
 	case errors.Is(cause, ErrRefused):
 		return FaultReconnect
@@ -137,31 +137,32 @@ func faultOf(cause error) FaultCode {
 	return FaultInternal
 }
 
-// step takes in one page. The transaction that takes it in also says where the sync goes on, so that each page is taken
-// in once, whenever the worker dies. It returns the sync as it is then; nil when the job has ended, with another one
-// that goes on or without.
-func (r *runner) step(ctx context.Context, d *db.DB, t *turn) (*Sync, error) {
+// takeStep takes in one page. The same transaction saves where the sync goes on, so that each page is taken in once,
+// whenever the worker dies. It returns the sync after the page, or nil if the job has ended.
+func (r *runner) takeStep(ctx context.Context, d *db.DB, t *turn) (*Sync, error) {
 	s, end := t.sync, t.clock()
 
-	// The call outside, with no transaction open.
-	next, err := r.get(ctx, d, t)
+	// Call the source first, with no transaction open.
+	next, err := r.nextPage(ctx, d, t)
 	if errors.Is(err, ErrCursorLost) && s.Progress.forget(next.kind) {
 		return nil, r.commitProgress(ctx, d, t.job, s)
 	}
 
 	if limited, ok := errors.AsType[*LimitedError](err); ok {
-		return nil, d.Write(ctx, t.job.Scope(), func(ctx context.Context, tx *db.Tx) error { return waitUntil(ctx, tx, t.job, s, limited.Until) })
+		return nil, d.Write(ctx, t.job.Scope(), func(ctx context.Context, tx *db.Tx) error {
+			return waitUntil(ctx, tx, t.job, s, limited.Until)
+		})
 	}
 
 	if err != nil {
 		return nil, sourceError(err)
 	}
 
-	// The call of the next step goes on during the transaction of this one.
+	// Pull the next page during this transaction.
 	r.pullAhead(ctx, d, t, next)
 
 	err = d.Write(ctx, t.job.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
-		s, err = r.commit(ctx, tx, t, next)
+		s, err = r.commitPage(ctx, tx, t, next)
 		return err
 	})
 
@@ -170,14 +171,14 @@ func (r *runner) step(ctx context.Context, d *db.DB, t *turn) (*Sync, error) {
 	return s, err
 }
 
-// forget has a kind read from its beginning. It returns false if it is being read from there already: then the source
-// cannot be read at all.
+// forget makes the sync read a kind from its beginning. It returns false if it already does: then the source cannot
+// be read at all.
 func (p *progress) forget(kind string) bool {
 	if p.Anew[kind] && p.Page == "" {
 		return false
 	}
 
-	// Copies, because the progress before is compared with that of the row.
+	// Change copies: the caller compares the old progress with the row.
 	anew, marks := maps.Clone(p.Anew), maps.Clone(p.Marks)
 	if anew == nil {
 		anew = map[string]bool{}
@@ -191,15 +192,17 @@ func (p *progress) forget(kind string) bool {
 	return true
 }
 
-// origin returns the provenance of what the sync writes.
+// origin returns the provenance of records written by the sync.
 func (s *Sync) origin() Origin {
-	return Origin{SourceID: s.SourceID, SyncID: s.ID, ConnectionID: s.ConnectionID, reading: *cmp.Or(s.Progress.Reading, &s.ID)}
+	return Origin{
+		SourceID: s.SourceID, SyncID: s.ID, ConnectionID: s.ConnectionID, reading: *cmp.Or(s.Progress.Reading, &s.ID),
+	}
 }
 
-// errSource marks the errors of a source.
+// errSource marks errors of a source.
 var errSource = errors.New("the source")
 
-// sourceError returns the error of a source as the worker sees it: refused credentials are final.
+// sourceError returns the error of a source for the worker: refused credentials are final.
 func sourceError(err error) error {
 	err = fmt.Errorf("%w: %w", errSource, err)
 	if errors.Is(err, ErrRefused) {
@@ -209,7 +212,8 @@ func sourceError(err error) error {
 	return err
 }
 
-// giveUp ends a sync whose source could not be read. A connection whose credentials are refused has to be connected again.
+// giveUp ends a sync when its source could not be read. After refused credentials the connection must be connected
+// again.
 func (r *runner) giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	args, err := decodeTask(j)
 	if err != nil {
@@ -221,15 +225,15 @@ func (r *runner) giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) 
 		return err
 	}
 
-	if !s.Status.ended() {
-		code := faultOf(cause)
+	if !s.Status.hasEnded() {
+		code := faultCode(cause)
 		if code == FaultReconnect && s.ConnectionID != nil {
 			if err := r.refused(ctx, tx, *s.ConnectionID); err != nil {
 				return err
 			}
 		}
 
-		if err := finish(ctx, tx, s, Failed, &code); err != nil {
+		if err := finishSync(ctx, tx, s, Failed, &code); err != nil {
 			return err
 		}
 	}
@@ -237,9 +241,9 @@ func (r *runner) giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) 
 	return operation.GiveUp(ctx, tx, j, cause)
 }
 
-// begin loads a sync to go on with, and starts one that waited if no other one of its source runs. It returns nil for one
-// that has gone with its source.
-func begin(ctx context.Context, tx *db.Tx, sync id.ID) (*Sync, error) {
+// beginSync locks a sync, and starts it if it waits and no other sync of its source runs. It returns nil if the sync
+// was deleted with its source.
+func beginSync(ctx context.Context, tx *db.Tx, sync id.ID) (*Sync, error) {
 	s, err := lockSync(ctx, tx, sync)
 	if errors.Is(err, apierr.NotFound) {
 		return nil, nil
@@ -259,19 +263,19 @@ func begin(ctx context.Context, tx *db.Tx, sync id.ID) (*Sync, error) {
 	return s, startSync(ctx, tx, s)
 }
 
-// fetched is what one step of a sync takes in.
+// fetched is the input of one step of a sync.
 type fetched struct {
 	page *Page
-	// kind is the one that was read, empty for none.
+	// kind is the kind that was read, empty without one.
 	kind string
-	// hints are the external ids by kind that were looked up, as they were at an instant.
+	// hints are the external ids that were looked up, by kind, as they were at the instant read.
 	hints map[string][]string
 	read  time.Time
-	// hashed is closed when the records of the page have their hashes; nil if no one makes them.
+	// hashed is closed when the records of the page have their hashes; nil if they are hashed later.
 	hashed chan struct{}
 }
 
-// fetch gets what the next step of a sync takes in from its source. What waits is in the database already.
+// fetch reads the input of the next step from the source. Waiting records are in the database already.
 func (r *runner) fetch(ctx context.Context, d *db.DB, scope db.Scope, s *Sync) (*fetched, error) {
 	out := &fetched{page: &Page{}}
 	if s.Progress.Step == stepWaiting {
@@ -288,7 +292,7 @@ func (r *runner) fetch(ctx context.Context, d *db.DB, scope db.Scope, s *Sync) (
 	}
 
 	// After the last kind nothing is left to be read.
-	kinds := s.kindsOf(source)
+	kinds := s.listKinds(source)
 	if s.Progress.Step-stepKinds >= len(kinds) {
 		return out, nil
 	}
@@ -296,6 +300,7 @@ func (r *runner) fetch(ctx context.Context, d *db.DB, scope db.Scope, s *Sync) (
 	out.kind = kinds[s.Progress.Step-stepKinds]
 	ask := Request{Kind: out.kind, Page: s.Progress.Page, From: s.RangeStart, To: s.RangeEnd}
 
+	// Ask only for what has changed since the last sync.
 	if s.Mode == Incremental && !s.Progress.Anew[ask.Kind] {
 		err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 			ask.Since, err = loadWatermark(ctx, tx, s.SourceID, ask.Kind)
@@ -314,7 +319,7 @@ func (r *runner) fetch(ctx context.Context, d *db.DB, scope db.Scope, s *Sync) (
 		return out, fmt.Errorf("%w: a page of %d records", ErrProtocol, len(out.page.Changes))
 	}
 
-	// A source may give what belongs to the records of a kind with them, but names the kind of each.
+	// A source may return dependent records of other kinds, which then name their kind.
 	for i := range out.page.Changes {
 		c := &out.page.Changes[i]
 		c.Kind = cmp.Or(c.Kind, ask.Kind)
@@ -325,15 +330,16 @@ func (r *runner) fetch(ctx context.Context, d *db.DB, scope db.Scope, s *Sync) (
 	return out, nil
 }
 
-// startHashing begins to hash the records of a page. The next page can be pulled meanwhile. What cannot have a hash is
-// refused when it is taken in.
+// startHashing hashes the records of a page in the background while the next page is pulled. Records that cannot be
+// hashed are refused when they are taken in.
 func (f *fetched) startHashing() {
 	f.hashed = make(chan struct{})
 
 	go func() {
 		defer close(f.hashed)
 
-		// A panic would end the process here. The rest is hashed when it is taken in, where the worker takes note of it.
+		// A panic here would end the process. The remaining records are hashed when they are taken in, where the
+		// worker reports a panic.
 		defer func() { _ = recover() }()
 
 		var h hasher
@@ -345,8 +351,8 @@ func (f *fetched) startHashing() {
 	}()
 }
 
-// kindsOf returns the kinds to read, in the order of the source.
-func (s *Sync) kindsOf(source Source) []string {
+// listKinds returns the kinds to read, in the order of the source.
+func (s *Sync) listKinds(source Source) []string {
 	if !s.reads() {
 		return nil
 	}
@@ -362,10 +368,11 @@ func (s *Sync) kindsOf(source Source) []string {
 	return out
 }
 
-// lookUp gets the records that hints name.
+// lookUp reads the records named by hints.
 func lookUp(ctx context.Context, d *db.DB, scope db.Scope, source Source, s *Sync) (*fetched, error) {
 	out := &fetched{page: &Page{}}
 
+	// Note the instant: hints that come again later are not deleted.
 	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 		out.read = tx.Now
 		out.hints, err = loadHints(ctx, tx, s.SourceID, retried)
@@ -392,10 +399,10 @@ func lookUp(ctx context.Context, d *db.DB, scope db.Scope, source Source, s *Syn
 	return out, nil
 }
 
-// commit takes in a page and says where the sync goes on. It returns the sync for the job to go on with, or nil with the
-// job ended in the same transaction. A page that another worker has taken in meanwhile is dropped.
-func (r *runner) commit(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*Sync, error) {
-	s, err := reload(ctx, tx, t.sync.SourceID, t.sync.ID)
+// commitPage takes in a page and saves where the sync goes on. It returns the sync for the job to go on with, or nil
+// if the job has ended in this transaction. A page that another worker has taken in meanwhile is dropped.
+func (r *runner) commitPage(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*Sync, error) {
+	s, err := lockFromSource(ctx, tx, t.sync.SourceID, t.sync.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -404,6 +411,7 @@ func (r *runner) commit(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*S
 		return nil, job.Done(ctx, tx, t.job)
 	}
 
+	// Take in the records, as changes made by the connection.
 	in := &intake{kinds: r.kinds, origin: s.origin(), complete: f.page.Complete}
 
 	if s.ConnectionID != nil {
@@ -417,11 +425,12 @@ func (r *runner) commit(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*S
 		}
 	}
 
+	// takeChanges compares hashes, so wait for the background.
 	if f.hashed != nil {
 		<-f.hashed
 	}
 
-	if err := in.take(ctx, tx, changes); err != nil {
+	if err := in.takeChanges(ctx, tx, changes); err != nil {
 		return nil, err
 	}
 
@@ -429,7 +438,7 @@ func (r *runner) commit(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*S
 		return nil, err
 	}
 
-	// Then where to go on. A complete reading says which records are gone.
+	// Then decide where to go on. After a complete reading this finds the records that are gone.
 	more, fault, err := s.advance(ctx, tx, f, changes)
 	if err != nil {
 		return nil, err
@@ -437,6 +446,7 @@ func (r *runner) commit(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*S
 
 	savePage(tx, s, in.items)
 
+	// An earlier attempt may have noted that the source cannot be read.
 	if t.job.Attempt > 1 {
 		if err := endFaults(ctx, tx, s, syncDelayed); err != nil {
 			return nil, err
@@ -445,7 +455,7 @@ func (r *runner) commit(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*S
 
 	switch {
 	case fault != nil:
-		if err := finish(ctx, tx, s, Failed, fault); err != nil {
+		if err := finishSync(ctx, tx, s, Failed, fault); err != nil {
 			return nil, err
 		}
 
@@ -457,15 +467,15 @@ func (r *runner) commit(ctx context.Context, tx *db.Tx, t *turn, f *fetched) (*S
 	case more && !t.isOver():
 		return s, nil
 	case more:
-		return nil, goOn(ctx, tx, t.job, s)
+		return nil, insertNextJob(ctx, tx, t.job, s)
 	}
 
 	operation.Settle(tx, t.job)
 
-	return nil, finish(ctx, tx, s, Completed, nil)
+	return nil, finishSync(ctx, tx, s, Completed, nil)
 }
 
-// waitUntil ends a job whose source takes no calls for a while, and inserts one that goes on then.
+// waitUntil replaces the job with one that goes on when the source takes calls again.
 func waitUntil(ctx context.Context, tx *db.Tx, j job.Job, s *Sync, until time.Time) error {
 	next := s.task()
 	next.DueAt = until
@@ -477,8 +487,8 @@ func waitUntil(ctx context.Context, tx *db.Tx, j job.Job, s *Sync, until time.Ti
 	return job.Done(ctx, tx, j)
 }
 
-// goOn ends the job of a page and inserts that of the next one.
-func goOn(ctx context.Context, tx *db.Tx, j job.Job, s *Sync) error {
+// insertNextJob ends the job of a page and inserts the job of the next page.
+func insertNextJob(ctx context.Context, tx *db.Tx, j job.Job, s *Sync) error {
 	if err := job.Insert(ctx, tx, s.task()); err != nil {
 		return err
 	}
@@ -486,10 +496,10 @@ func goOn(ctx context.Context, tx *db.Tx, j job.Job, s *Sync) error {
 	return job.Done(ctx, tx, j)
 }
 
-// commitProgress saves where a sync goes on without having taken anything in.
+// commitProgress saves where a sync goes on when a step took in nothing.
 func (r *runner) commitProgress(ctx context.Context, d *db.DB, j job.Job, s *Sync) error {
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
-		now, err := reload(ctx, tx, s.SourceID, s.ID)
+		now, err := lockFromSource(ctx, tx, s.SourceID, s.ID)
 		if err != nil {
 			return err
 		}
@@ -501,16 +511,17 @@ func (r *runner) commitProgress(ctx context.Context, d *db.DB, j job.Job, s *Syn
 		now.Progress = s.Progress
 		savePage(tx, now, nil)
 
-		return goOn(ctx, tx, j, now)
+		return insertNextJob(ctx, tx, j, now)
 	})
 }
 
-// equal returns true for the same place in a sync.
+// equal reports whether both are the same place in a sync.
 func (p *progress) equal(o *progress) bool {
 	return p.Step == o.Step && p.Page == o.Page && maps.Equal(p.Anew, o.Anew)
 }
 
-// advance sets where a sync goes on after a page. It reports whether there is more, or the fault that ends the sync.
+// advance sets where a sync goes on after a page. It reports whether there is more to read, or the fault that ends
+// the sync.
 func (s *Sync) advance(
 	ctx context.Context, tx *db.Tx,
 	f *fetched,
@@ -540,11 +551,10 @@ func (s *Sync) advance(
 		return false, nil, nil
 	}
 
-	// A reading is complete if all of its pages are: only those have noted which records they saw.
+	// A reading is complete if all its pages are: only complete pages have noted the records they saw.
 	p.Partial = p.Partial || !f.page.Complete
 
-	// The watermark is that of the first page, before which nothing was missed.
-
+	// Keep the watermark of the first page: changes during the reading come again with the next sync.
 	if p.Marks[f.kind] == "" && f.page.Watermark != "" {
 		if p.Marks == nil {
 			p.Marks = map[string]string{}
@@ -557,8 +567,8 @@ func (s *Sync) advance(
 		return true, nil, nil
 	}
 
-	// The last page of a kind. Records that a complete reading lacks are looked up before the next one: those that have
-	// moved to another page while it was read are not gone.
+	// This was the last page of the kind. Look up the records that a complete reading lacked: a record that moved to
+	// another page while it was read is not gone.
 	next := p.Step + 1
 
 	complete := !p.Partial
@@ -572,8 +582,9 @@ func (s *Sync) advance(
 		p.Step = next
 	}
 
+	// A reading of some days says nothing about changes outside them, so it sets no watermark.
 	if mark := p.Marks[f.kind]; mark != "" && s.RangeStart == nil && s.RangeEnd == nil {
-		if err := saveWatermark(ctx, tx, s.SourceID, f.kind, mark); err != nil {
+		if err := upsertWatermark(ctx, tx, s.SourceID, f.kind, mark); err != nil {
 			return false, nil, err
 		}
 	}
@@ -581,8 +592,8 @@ func (s *Sync) advance(
 	return true, nil, nil
 }
 
-// hintUnseen has the records looked up which a complete reading lacked. A reading that lacks most of the records is taken
-// for a fault of the source until a person decides.
+// hintUnseen adds hints for the records that a complete reading lacked. If most records are missing, it returns a
+// fault until a person decides.
 func hintUnseen(ctx context.Context, tx *db.Tx, from Origin, f *fetched) (*FaultCode, error) {
 	unseen, all, err := listUnseen(ctx, tx, from, f.kind, f.page.Window)
 	if err != nil {
@@ -594,5 +605,5 @@ func hintUnseen(ctx context.Context, tx *db.Tx, from Origin, f *fetched) (*Fault
 		return fault, err
 	}
 
-	return nil, keepHints(ctx, tx, from.SourceID, f.kind, gone)
+	return nil, upsertHints(ctx, tx, from.SourceID, f.kind, gone)
 }

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// bound is how many characters a text may have: a field, or a member of the items of a list.
+// bound is the most characters that a text may have: a field, or a member of the items of a list.
 type bound struct {
 	field, member string
 	most          int
@@ -31,8 +31,8 @@ func (k *Kind) readBounds() []bound {
 	return out
 }
 
-// shorten returns values with the texts cut that are longer than their fields hold, and the names of these fields. A source
-// that writes more than a field holds is no reason to lose a record.
+// shorten returns values with overlong texts cut, and the names of their fields. A source that writes more than a
+// field can store is no reason to lose a record.
 func (k *Kind) shorten(v Values) (out Values, cut []string) {
 	out = v
 	longest, of := 0, ""
@@ -43,7 +43,7 @@ func (k *Kind) shorten(v Values) (out Values, cut []string) {
 			continue
 		}
 
-		// Nearly all texts of lists are shorter than any bound.
+		// Decoding lists is slow, and nearly all their texts are shorter than any bound.
 		if of != b.field {
 			longest, of = longestText(raw), b.field
 		}
@@ -52,7 +52,7 @@ func (k *Kind) shorten(v Values) (out Values, cut []string) {
 			continue
 		}
 
-		// Values that do not fit otherwise are refused when they are saved.
+		// Values of a wrong type are refused when they are saved.
 		short, is := shortenText(out[b.field], b.most)
 		if b.member != "" {
 			short, is = shortenMembers(out[b.field], b)
@@ -72,7 +72,7 @@ func (k *Kind) shorten(v Values) (out Values, cut []string) {
 	return out, cut
 }
 
-// shortenText returns a text of at most so many characters, and reports whether it was longer.
+// shortenText returns a text with at most this many characters, and reports whether it was longer.
 func shortenText(raw json.RawMessage, most int) (json.RawMessage, bool) {
 	var text string
 	if json.Unmarshal(raw, &text) != nil || utf8.RuneCountInString(text) <= most {
@@ -82,7 +82,7 @@ func shortenText(raw json.RawMessage, most int) (json.RawMessage, bool) {
 	return encodeJSON(strings.TrimSpace(string([]rune(text)[:most]))), true
 }
 
-// shortenMembers returns a list of objects with a member of at most so many characters, and reports whether any was longer.
+// shortenMembers returns a list of objects with a member cut to its bound, and reports whether any was longer.
 func shortenMembers(raw json.RawMessage, b bound) (out json.RawMessage, cut bool) {
 	var items []map[string]json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
@@ -103,7 +103,7 @@ func shortenMembers(raw json.RawMessage, b bound) (out json.RawMessage, cut bool
 	return encodeJSON(items), true
 }
 
-// longestText returns a bound of the bytes of the texts in JSON: no text is longer.
+// longestText returns an upper bound for the bytes of any text in JSON.
 func longestText(raw json.RawMessage) (longest int) {
 	last := 0
 

@@ -9,10 +9,11 @@ import (
 	"stayledger/platform/id"
 )
 
-// recallSQL selects what was known of records that do not say what they said before. A complete reading also notes which
-// records its pages had, and forgets those of readings before it. What is as it was taken in has failed no more. Its kept plan is good for an empty table, too: of the
-// indexes with all records only the primary key begins with the team (migration 0072).
-const recallSQL = `
+// loadMemorySQL selects the known state of records with news, and whether a record is known at all. In the same round
+// trip it advances the stamps of unchanged records and deletes their issues about failures. A complete reading also
+// notes the records on its pages and deletes the notes of earlier readings. Its cached plan suits an empty table,
+// too: among the indexes over all records only the primary key begins with the team (migration 0072).
+const loadMemorySQL = `
 	with given as materialized (
 		select * from unnest(@kinds::text[], @ids::text[], @ordinals::integer[], @hashes::bytea[], @stamps::timestamptz[])
 			as g (kind, external_id, ordinal, hash, stamp)
@@ -38,9 +39,14 @@ const recallSQL = `
 		where c.team_id = @team and c.source_id = @source and c.kind = r.kind and c.external_id = r.external_id and c.ordinal = r.ordinal) as conflicts
 	from recalled r where (equal and state = 'active' and waiting is null) is not true`
 
-// recall loads what a source said of records before, by record, and notes that a complete reading has seen them. Those
-// with the content that was taken in before are in same, and nothing of them is loaded.
-func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change, complete bool) (known map[key]*memory, same map[key]bool, err error) {
+// loadMemory loads the external records of changes, and notes that a complete reading has seen them. A change with
+// the same content as before is in same instead, and its record is not loaded.
+func loadMemory(
+	ctx context.Context, tx *db.Tx,
+	from Origin,
+	changes []Change,
+	complete bool,
+) (known map[key]*memory, same map[key]bool, err error) {
 	kinds, ids, ordinals := make([]string, len(changes)), make([]string, len(changes)), make([]int, len(changes))
 	hashes, stamps := make([][]byte, len(changes)), make([]*time.Time, len(changes))
 	known, same = map[key]*memory{}, make(map[key]bool, len(changes))
@@ -49,7 +55,7 @@ func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change, compl
 		c := &changes[i]
 		kinds[i], ids[i], ordinals[i], same[c.key()] = c.Kind, c.ExternalID, c.Ordinal, true
 
-		// What is gone is not the same as any content.
+		// A removal never equals stored content.
 		if hashes[i] = c.sum; c.Gone {
 			hashes[i] = []byte{1}
 		}
@@ -65,7 +71,7 @@ func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change, compl
 		Known bool
 	}
 
-	rows, err := db.Select[row](ctx, tx, recallSQL, db.Args{
+	rows, err := db.Select[row](ctx, tx, loadMemorySQL, db.Args{
 		"team": tx.Team, "source": from.SourceID, "reading": from.reading, "complete": complete,
 		"kinds": kinds, "ids": ids, "ordinals": ordinals, "hashes": hashes, "stamps": stamps,
 	})
@@ -73,6 +79,7 @@ func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change, compl
 		return nil, nil, fmt.Errorf("read external records: %w", err)
 	}
 
+	// Every change counted as the same until its row says otherwise.
 	for i := range rows {
 		m := &rows[i].memory
 		k := key{m.Kind, m.ExternalID, m.Ordinal}
@@ -85,7 +92,7 @@ func recall(ctx context.Context, tx *db.Tx, from Origin, changes []Change, compl
 	return known, same, nil
 }
 
-// loadEntities returns the records here that records of the source are, of those that changes refer to.
+// loadEntities returns the ids here of the source records that changes refer to.
 func loadEntities(ctx context.Context, tx *db.Tx, from Origin, changes []*Change) (map[Reference]id.ID, error) {
 	var kinds, ids []string
 
@@ -123,7 +130,7 @@ func loadEntities(ctx context.Context, tx *db.Tx, from Origin, changes []*Change
 	return out, nil
 }
 
-// loadBound returns which of the records here belong to a record of the source already.
+// loadBound returns the matched records here that already belong to a record of the source.
 func loadBound(ctx context.Context, tx *db.Tx, from Origin, kind string, matches []Match) (map[id.ID]bool, error) {
 	var ids []id.ID
 
@@ -155,8 +162,8 @@ func loadBound(ctx context.Context, tx *db.Tx, from Origin, kind string, matches
 	return bound, nil
 }
 
-// loadInherited sets what other sources said last of the records here that changes are and their own source has not
-// brought before: what a person has not changed since then follows the new source.
+// loadInherited sets the last values of other sources for changes that are the first of their source about a record:
+// values that people have not changed since follow the new source.
 func loadInherited(ctx context.Context, tx *db.Tx, kind string, changes []*pending) error {
 	var (
 		taken []*pending
@@ -185,7 +192,7 @@ func loadInherited(ctx context.Context, tx *db.Tx, kind string, changes []*pendi
 	return nil
 }
 
-// loadSaid loads what any source said last of records here, of several the one that was connected last.
+// loadSaid loads the last values of any source for records here; the source connected last wins.
 func loadSaid(ctx context.Context, tx *db.Tx, kind string, ids []id.ID) (map[id.ID]Values, error) {
 	type row struct {
 		EntityID id.ID
@@ -209,13 +216,14 @@ func loadSaid(ctx context.Context, tx *db.Tx, kind string, ids []id.ID) (map[id.
 	return said, nil
 }
 
-// remember saves external records.
-func remember(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error {
+// upsertRecords upserts external records with their conflicts.
+func upsertRecords(ctx context.Context, tx *db.Tx, from Origin, rows []recordRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
 
-	_, err := tx.Exec(ctx, `
+	upsert := db.Stmt{
+		SQL: `
 		insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, changed_at, day, state)
 		select @team, @source, kind, external_id, ordinal, entity_id, decode(hash, 'base64'), taken, refs, waiting, locked, changed_at, day, state
 		from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, entity_id uuid, hash text, taken jsonb, refs jsonb, waiting jsonb,
@@ -223,21 +231,27 @@ func remember(ctx context.Context, tx *db.Tx, from Origin, rows []keepRow) error
 		on conflict (team_id, source_id, kind, external_id, ordinal) do update set entity_id = excluded.entity_id, hash = excluded.hash,
 			taken = excluded.taken, refs = excluded.refs, waiting = excluded.waiting, locked = excluded.locked, changed_at = excluded.changed_at, day = excluded.day,
 			state = excluded.state`,
-		db.Args{"team": tx.Team, "source": from.SourceID, "rows": rows})
-	if err != nil {
-		return fmt.Errorf("save external records: %w", err)
+		Args: db.Args{"team": tx.Team, "source": from.SourceID, "rows": rows},
 	}
 
-	return saveConflicts(ctx, tx, from, rows)
+	// Records come first: conflicts refer to them.
+	return tx.Together(ctx, db.Send(upsert), func(ctx context.Context, tx *db.Tx) error {
+		return saveConflicts(ctx, tx, from, rows)
+	})
 }
 
-// listUnseen returns the external ids of records of a kind that a complete reading did not have, and how many were taken
-// in or wait at all. It forgets which ones the reading had, and what failed of records that it did not have.
-func listUnseen(ctx context.Context, tx *db.Tx, from Origin, kind string, w *Window) (unseen []string, all int64, err error) {
+// listUnseen returns the external ids that a complete reading of a kind lacked, and how many records of the kind were
+// taken in or wait. It deletes the notes about the reading, and issues about failed records that the reading lacked.
+func listUnseen(
+	ctx context.Context, tx *db.Tx,
+	from Origin,
+	kind string,
+	w *Window,
+) (unseen []string, all int64, err error) {
 	args := db.Args{"team": tx.Team, "source": from.SourceID, "kind": kind, "reading": from.reading}
 	within := ""
 
-	// A window is about records with a day in it; those without a day are not looked for.
+	// A record without a day is in no window, so the reading need not have it.
 	if w != nil {
 		args["from"], args["to"] = w.From, w.To
 		within = ` and day >= coalesce(@from::date, '-infinity') and day <= coalesce(@to::date, 'infinity')`
@@ -276,16 +290,15 @@ func listUnseen(ctx context.Context, tx *db.Tx, from Origin, kind string, w *Win
 	return unseen, all, nil
 }
 
-// place is the SQL of the order in which records that wait are tried; position returns it for a change.
+// place is the SQL of the order in which waiting records are tried; position returns the same text for a change.
 const place = `(kind || ' ' || external_id || ' ' || lpad(ordinal::text, 10, '0')) collate "C"`
 
-// loadWaiting returns, as changes, some records that a lock held when the source had them last, after the one with a
-// name.
+// loadWaiting returns waiting records as changes, beginning after a position.
 func loadWaiting(ctx context.Context, tx *db.Tx, from Origin, after string, most int) ([]Change, error) {
 	return selectWaiting(ctx, tx, place+` > @after order by `+place+` limit @most`, db.Args{"source": from.SourceID, "after": after, "most": most})
 }
 
-// selectWaiting returns, as changes, the records of a source that wait and meet a condition.
+// selectWaiting returns the waiting records of a source that meet a condition, as changes.
 func selectWaiting(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Change, error) {
 	args["team"] = tx.Team
 
@@ -299,7 +312,10 @@ func selectWaiting(ctx context.Context, tx *db.Tx, condition string, args db.Arg
 	out := make([]Change, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		out[i] = Change{Kind: r.Kind, ExternalID: r.ExternalID, Ordinal: r.Ordinal, Values: r.Waiting, Refs: r.Refs, Gone: len(r.Waiting) == 0, At: r.Day}
+		out[i] = Change{
+			Kind: r.Kind, ExternalID: r.ExternalID, Ordinal: r.Ordinal, Values: r.Waiting, Refs: r.Refs,
+			Gone: len(r.Waiting) == 0, At: r.Day,
+		}
 
 		if r.ChangedAt != nil {
 			out[i].ChangedAt = *r.ChangedAt
@@ -309,5 +325,5 @@ func selectWaiting(ctx context.Context, tx *db.Tx, condition string, args db.Arg
 	return out, nil
 }
 
-// position returns the place of a change among those that wait.
+// position returns the position of a change in the order of place.
 func position(c *Change) string { return fmt.Sprintf("%s %s %010d", c.Kind, c.ExternalID, c.Ordinal) }

@@ -31,13 +31,13 @@ func (Status) Enum() []string {
 	return []string{string(Queued), string(Started), string(Completed), string(Failed)}
 }
 
-// ended returns true for a sync that reads no more.
-func (s Status) ended() bool { return s == Completed || s == Failed }
+// hasEnded reports whether a sync reads no more.
+func (s Status) hasEnded() bool { return s == Completed || s == Failed }
 
-// View says what a sync makes of what it reads.
+// View says whether a sync writes records or makes a file.
 type View string
 
-// The views: records are written, or a file is made.
+// The views.
 const (
 	Automate View = "automate"
 	Extract  View = "extract"
@@ -61,8 +61,8 @@ func (Mode) Enum() []string { return []string{string(Incremental), string(Full)}
 // Trigger says why a sync was started.
 type Trigger string
 
-// The triggers. A sync that a webhook has started looks at the records that hints name, one of released locks at the
-// records that waited for them; all others read the source.
+// The triggers. Webhook syncs look up the records named by hints, Unlocked syncs try waiting records again, and all
+// others read the source.
 const (
 	Manual   Trigger = "manual"
 	Schedule Trigger = "schedule"
@@ -83,7 +83,7 @@ type Counts map[string]map[Outcome]int64
 // Reasons are how many records of a sync have a reason.
 type Reasons map[Reason]int64
 
-// Sync is one reading of a source.
+// Sync is a reading of a source.
 type Sync struct {
 	ID           id.ID        `json:"id"`
 	ConnectionID *id.ID       `json:"connectionId"`
@@ -120,20 +120,20 @@ type Fault struct {
 	Code FaultCode `json:"code"`
 }
 
-// FaultCode is a code of our own; nothing of what the source says comes through.
+// FaultCode says in our own words why a source could not be read; texts of the source never get through.
 type FaultCode string
 
 // The faults.
 const (
-	// FaultUnavailable: the source could not be reached, for a day when the sync has ended by it.
+	// FaultUnavailable: the source could not be reached; a sync ends after a day without success.
 	FaultUnavailable FaultCode = "unavailable"
-	// FaultProtocol: the source gave answers that are not of its protocol.
+	// FaultProtocol: the answers of the source break its protocol.
 	FaultProtocol FaultCode = "protocolError"
 	// FaultReconnect: the source refuses the credentials.
 	FaultReconnect FaultCode = "reconnectRequired"
-	// FaultInternal: what the source gave could not be taken in, by a fault of ours.
+	// FaultInternal: a defect here kept records from being taken in.
 	FaultInternal FaultCode = "internal"
-	// FaultIncomplete: a reading that was to be complete lacked most of the records; a person decides about them.
+	// FaultIncomplete: a complete reading lacked most records; a person decides about them.
 	FaultIncomplete FaultCode = "incompleteRead"
 )
 
@@ -142,8 +142,8 @@ func (FaultCode) Enum() []string {
 	return []string{string(FaultUnavailable), string(FaultProtocol), string(FaultReconnect), string(FaultInternal), string(FaultIncomplete)}
 }
 
-// show completes a sync with what is made of several columns.
-func (s *Sync) show() {
+// deriveFields sets the fields of the API that combine several columns.
+func (s *Sync) deriveFields() {
 	if s.RangeStart != nil || s.RangeEnd != nil {
 		s.DateRange = &Range{s.RangeStart, s.RangeEnd}
 	}
@@ -164,20 +164,20 @@ type New struct {
 	From, To *day.Day
 }
 
-// taskKind is the kind of the job that takes in one page.
+// taskKind names the jobs that take in one page.
 var taskKind = job.NewKind("intake.page")
 
 type taskArgs struct {
 	SyncID id.ID `json:"syncId"`
 }
 
-// task returns the job that takes in the next page of a sync.
+// task returns the job for the next page of a sync.
 func (s *Sync) task() job.New {
 	return job.New{Kind: taskKind, Args: taskArgs{s.ID}, OperationID: s.OperationID}
 }
 
-// Start starts a sync of a connection. At most one of a source runs and one waits: a sync that is asked for while another
-// waits joins it, which then reads what either was to read.
+// Start queues a sync of a connection. A source has at most one running and one waiting sync: if one waits already,
+// it is widened to read what either would have read.
 func Start(ctx context.Context, tx *db.Tx, n New) (*operation.Acknowledgement, error) {
 	if err := lockSource(ctx, tx, n.ConnectionID, true); err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func Start(ctx context.Context, tx *db.Tx, n New) (*operation.Acknowledgement, e
 	if waiting != nil {
 		waiting.join(&n)
 
-		if err := saveRequest(ctx, tx, waiting); err != nil {
+		if err := updateRequest(ctx, tx, waiting); err != nil {
 			return nil, err
 		}
 
@@ -201,7 +201,7 @@ func Start(ctx context.Context, tx *db.Tx, n New) (*operation.Acknowledgement, e
 	return n.sync(tx).insert(ctx, tx)
 }
 
-// sync returns the sync that is to start.
+// sync returns the new sync, which waits.
 func (n *New) sync(tx *db.Tx) *Sync {
 	return &Sync{
 		ID: tx.NewID(), SourceID: n.ConnectionID, View: n.View, Mode: n.Mode, Trigger: n.Trigger, Kinds: n.Kinds,
@@ -209,7 +209,7 @@ func (n *New) sync(tx *db.Tx) *Sync {
 	}
 }
 
-// insert inserts a sync that waits, and starts its operation.
+// insert inserts a waiting sync and starts its operation.
 func (s *Sync) insert(ctx context.Context, tx *db.Tx) (*operation.Acknowledgement, error) {
 	ack, err := operation.Start(ctx, tx, s.operation())
 	if err != nil {
@@ -221,8 +221,8 @@ func (s *Sync) insert(ctx context.Context, tx *db.Tx) (*operation.Acknowledgemen
 	return ack, insertSync(ctx, tx, s)
 }
 
-// Hold keeps the syncs of a connection from starting, ending and taking in a page until the transaction ends. Whoever
-// locks the connection as well does so afterwards, as pages do.
+// Hold keeps the syncs of a connection from starting, ending and taking in pages until the transaction ends. Callers
+// that also lock the connection do so afterwards, as pages do.
 func Hold(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	err := lockSource(ctx, tx, connection, false)
 	if errors.Is(err, apierr.NotFound) {
@@ -247,7 +247,7 @@ func (s *Sync) operation() operation.New {
 	}
 }
 
-// acknowledge returns the acknowledgement of the operation of a sync that waits.
+// acknowledge returns the acknowledgement for a waiting sync.
 func acknowledge(ctx context.Context, tx *db.Tx, s *Sync) (*operation.Acknowledgement, error) {
 	ref := operation.Ref{ID: s.OperationID.String()}
 	ref.Resolve()
@@ -260,18 +260,18 @@ func acknowledge(ctx context.Context, tx *db.Tx, s *Sync) (*operation.Acknowledg
 	return found.Acknowledge(), nil
 }
 
-// join widens a sync that waits to what another one was to read.
+// join widens a waiting sync by the wishes of another one.
 func (s *Sync) join(n *New) {
 	if n.Mode == Full {
 		s.Mode = Full
 	}
 
-	// Hints and released locks are looked at by every sync; one that reads the source is the wider one.
+	// Every sync looks at hints and released locks, so reading the source is the wider trigger.
 	if s.Trigger == Unlocked || s.Trigger == Webhook && n.Trigger != Unlocked {
 		s.Trigger = n.Trigger
 	}
 
-	// No kinds are all kinds, and no bound is the wider one.
+	// No kinds means all kinds, and no bound is the widest.
 	if len(s.Kinds) == 0 || len(n.Kinds) == 0 {
 		s.Kinds = nil
 	} else {
@@ -291,8 +291,8 @@ func (s *Sync) join(n *New) {
 	}
 }
 
-// finish ends a sync, and lets the one that waits for it begin.
-func finish(ctx context.Context, tx *db.Tx, s *Sync, to Status, code *FaultCode) error {
+// finishSync ends a sync and starts the job of the next one that waits.
+func finishSync(ctx context.Context, tx *db.Tx, s *Sync, to Status, code *FaultCode) error {
 	s.Status, s.Code = to, code
 	if err := endSync(ctx, tx, s); err != nil || s.View == Extract {
 		return err
@@ -310,29 +310,33 @@ func finish(ctx context.Context, tx *db.Tx, s *Sync, to Status, code *FaultCode)
 	return job.Insert(ctx, tx, next.task())
 }
 
-// settleFaults makes an issue of the fault that has ended a sync, and ends those of earlier ones when it has read the source. A reading that
-// lacked records has an issue of its own, and so has a connection with credentials that are refused.
+// settleFaults raises an issue for the fault that ended a sync, and deletes earlier ones after the source was read.
+// Incomplete readings and refused credentials have issues elsewhere.
 func (s *Sync) settleFaults(ctx context.Context, tx *db.Tx) error {
 	over := []string{syncDelayed}
 	if s.Status == Completed && s.reads() {
 		over = append(over, syncFailed)
 	}
 
-	if err := endFaults(ctx, tx, s, over...); err != nil || s.Code == nil || *s.Code == FaultIncomplete || *s.Code == FaultReconnect {
+	if err := endFaults(ctx, tx, s, over...); err != nil {
 		return err
+	}
+
+	if s.Code == nil || *s.Code == FaultIncomplete || *s.Code == FaultReconnect {
+		return nil
 	}
 
 	return noteFault(ctx, tx, s, syncFailed, *s.Code)
 }
 
-// reads reports whether a sync reads its source: those that hints or released locks have started do not.
+// reads reports whether a sync reads its source, and not only hints or waiting records.
 func (s *Sync) reads() bool { return s.Trigger != Unlocked && s.Trigger != Webhook }
 
-// retryKind is the kind of the job that starts syncs of what waits.
+// retryKind names the jobs that start syncs for waiting records.
 var retryKind = job.NewKind("intake.retry")
 
-// RetryWaiting has the records tried again that wait for a lock. Code that removes a lock calls it in the same
-// transaction. A job starts the syncs: the transaction holds records already, and a sync locks its source before them.
+// RetryWaiting tries records again that wait for a lock. Code that removes a lock calls it in the same transaction. A
+// job starts the syncs, because this transaction already locks records and a sync locks its source first.
 func RetryWaiting(ctx context.Context, tx *db.Tx) error {
 	waiting, err := db.Get[bool](ctx, tx, `select exists (select from external_record where team_id = @team and locked)`,
 		db.Args{"team": tx.Team})
@@ -347,7 +351,7 @@ func RetryWaiting(ctx context.Context, tx *db.Tx) error {
 	return job.Insert(ctx, tx, job.New{Kind: retryKind})
 }
 
-// retry starts syncs of the sources with records that wait for a lock.
+// retry starts syncs for records that wait for a lock.
 func retry(ctx context.Context, d *db.DB, j job.Job) error {
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		if err := startWaiting(ctx, tx); err != nil {
@@ -358,7 +362,7 @@ func retry(ctx context.Context, d *db.DB, j job.Job) error {
 	})
 }
 
-// startWaiting starts a sync of each source with records that wait for a lock, in the order of the sources.
+// startWaiting starts a sync for each source with records that wait for a lock, in the order of ids.
 func startWaiting(ctx context.Context, tx *db.Tx) error {
 	sources, err := db.Select[id.ID](ctx, tx, `
 		select distinct source_id from external_record where team_id = @team and locked order by source_id`, db.Args{"team": tx.Team})
@@ -367,7 +371,8 @@ func startWaiting(ctx context.Context, tx *db.Tx) error {
 	}
 
 	for _, v := range sources {
-		if _, err := Start(ctx, tx, New{ConnectionID: v, View: Automate, Mode: Incremental, Trigger: Unlocked}); err != nil {
+		again := New{ConnectionID: v, View: Automate, Mode: Incremental, Trigger: Unlocked}
+		if _, err := Start(ctx, tx, again); err != nil {
 			return err
 		}
 	}
@@ -375,21 +380,21 @@ func startWaiting(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// progress is where a sync goes on.
+// progress says where a sync goes on.
 type progress struct {
-	// Step is what is done next: the records that wait, those that hints name, then the kinds of the source in order.
+	// Step is the next step: waiting records, hints, then the kinds of the source in order.
 	Step int `json:"step"`
-	// Page continues the step: a page of the source, or the last record that was tried.
+	// Page continues the step: a page of the source, or the position of the last waiting record.
 	Page string `json:"page,omitempty"`
-	// Partial says that the reading of a kind has had a page that does not belong to a complete one.
+	// Partial says that some page of this kind was not complete.
 	Partial bool `json:"partial,omitempty"`
-	// Then is the step after the hints, zero for the first kind: a complete reading has records that it lacked looked up.
+	// Then is the step after looking up the records that a complete reading lacked; zero is the first kind.
 	Then int `json:"then,omitempty"`
-	// Reading marks the records that were seen; the sync itself does while it has not begun anew.
+	// Reading marks the seen records; nil means the id of the sync, until it begins anew.
 	Reading *id.ID `json:"reading,omitempty"`
-	// Marks are the watermarks of the kinds that were read.
+	// Marks are the watermarks by kind.
 	Marks map[string]string `json:"marks,omitempty"`
-	// Anew are the kinds that are read from their beginning because the source did not know where it was.
+	// Anew are kinds read from their beginning because the source lost its cursor.
 	Anew map[string]bool `json:"anew,omitempty"`
 }
 

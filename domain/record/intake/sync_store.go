@@ -19,16 +19,16 @@ const syncTables = `sync s join sync_source o on o.team_id = s.team_id and o.id 
 
 var sorts = page.Sorts{{Name: "queuedAt", Expr: "s.queued_at"}}
 
-// query returns the query of the team's syncs.
-func query(tx *db.Tx) page.Query {
+// syncQuery returns the query of the syncs of the team.
+func syncQuery(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: syncColumns, From: syncTables, Where: []string{"s.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "-queuedAt", ID: "s.id",
 	}
 }
 
-// lockSource keeps other syncs of a source from starting and ending until the transaction ends. With create it makes the
-// source of a connection that has none.
+// lockSource keeps other syncs of a source from starting and ending until the transaction ends. With create it
+// inserts the source of a connection if it has none.
 func lockSource(ctx context.Context, tx *db.Tx, source id.ID, create bool) error {
 	args := db.Args{"team": tx.Team, "source": source}
 
@@ -48,7 +48,7 @@ func lockSource(ctx context.Context, tx *db.Tx, source id.ID, create bool) error
 	return nil
 }
 
-// lockSync locks a sync and its source, and loads it. It fails with apierr.NotFound.
+// lockSync locks a sync and its source, and loads the sync. It fails with apierr.NotFound.
 func lockSync(ctx context.Context, tx *db.Tx, sync id.ID) (*Sync, error) {
 	source, err := db.One[id.ID](ctx, tx, apierr.NotFound, `select source_id from sync where team_id = @team and id = @sync`,
 		db.Args{"team": tx.Team, "sync": sync})
@@ -56,25 +56,25 @@ func lockSync(ctx context.Context, tx *db.Tx, sync id.ID) (*Sync, error) {
 		return nil, fmt.Errorf("find a sync: %w", err)
 	}
 
-	return reload(ctx, tx, source, sync)
+	return lockFromSource(ctx, tx, source, sync)
 }
 
-// reload locks a sync whose source is known, with it, and loads it as it is now. It fails with apierr.NotFound.
-func reload(ctx context.Context, tx *db.Tx, source, sync id.ID) (s *Sync, err error) {
-	// The source is what syncs take turns on; the sync is read when it is locked.
+// lockFromSource locks a known source and then loads a sync, as it is under the lock. It fails with apierr.NotFound.
+func lockFromSource(ctx context.Context, tx *db.Tx, source, sync id.ID) (s *Sync, err error) {
+	// One round trip: syncs take turns on the lock of the source, and the sync is read after it.
 	err = tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) error { return lockSource(ctx, tx, source, false) },
 		func(ctx context.Context, tx *db.Tx) (err error) {
-			s, err = load(ctx, tx, sync)
+			s, err = loadSync(ctx, tx, sync)
 			return err
 		})
 
 	return s, err
 }
 
-// load loads a sync. It fails with apierr.NotFound.
-func load(ctx context.Context, tx *db.Tx, sync id.ID) (*Sync, error) {
-	q := query(tx)
+// loadSync loads a sync. It fails with apierr.NotFound.
+func loadSync(ctx context.Context, tx *db.Tx, sync id.ID) (*Sync, error) {
+	q := syncQuery(tx)
 	q.And("s.id = @sync", db.Args{"sync": sync})
 
 	s, err := db.One[Sync](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
@@ -82,16 +82,16 @@ func load(ctx context.Context, tx *db.Tx, sync id.ID) (*Sync, error) {
 		return nil, fmt.Errorf("read a sync: %w", err)
 	}
 
-	s.show()
+	s.deriveFields()
 
 	return &s, nil
 }
 
-// findBySource returns the sync of a source that writes records and has a status, nil for none: at most one waits and one
-// runs.
+// findBySource returns the record-writing sync of a source with this status, or nil: at most one waits and one runs.
 func findBySource(ctx context.Context, tx *db.Tx, source id.ID, status Status) (*Sync, error) {
-	q := query(tx)
-	q.And("s.source_id = @source and s.status = @status and s.view = 'automate'", db.Args{"source": source, "status": status})
+	q := syncQuery(tx)
+	q.And("s.source_id = @source and s.status = @status and s.view = 'automate'",
+		db.Args{"source": source, "status": status})
 
 	s, err := db.Maybe[Sync](ctx, tx, q.SQL(""), q.Args)
 	if err != nil {
@@ -101,7 +101,7 @@ func findBySource(ctx context.Context, tx *db.Tx, source id.ID, status Status) (
 	return s, nil
 }
 
-// insertSync inserts a sync that waits.
+// insertSync inserts a waiting sync.
 func insertSync(ctx context.Context, tx *db.Tx, s *Sync) error {
 	if s.Kinds == nil {
 		s.Kinds = []string{}
@@ -111,8 +111,9 @@ func insertSync(ctx context.Context, tx *db.Tx, s *Sync) error {
 		insert into sync (team_id, id, source_id, operation_id, view, mode, trigger, extractor, kinds, range_start, range_end, status, queued_at)
 		values (@team, @id, @source, @operation, @view, @mode, @trigger, @extractor, @kinds, @from, @to, 'queued', @now)`,
 		db.Args{
-			"team": tx.Team, "id": s.ID, "source": s.SourceID, "operation": s.OperationID, "view": s.View, "mode": s.Mode,
-			"trigger": s.Trigger, "extractor": s.Extractor, "kinds": s.Kinds, "from": s.RangeStart, "to": s.RangeEnd, "now": tx.Now,
+			"team": tx.Team, "id": s.ID, "source": s.SourceID, "operation": s.OperationID, "view": s.View,
+			"mode": s.Mode, "trigger": s.Trigger, "extractor": s.Extractor, "kinds": s.Kinds, "from": s.RangeStart,
+			"to": s.RangeEnd, "now": tx.Now,
 		})
 	if err != nil {
 		return fmt.Errorf("insert a sync: %w", err)
@@ -121,8 +122,8 @@ func insertSync(ctx context.Context, tx *db.Tx, s *Sync) error {
 	return nil
 }
 
-// saveRequest saves what a sync that waits is to read.
-func saveRequest(ctx context.Context, tx *db.Tx, s *Sync) error {
+// updateRequest updates which records a waiting sync reads.
+func updateRequest(ctx context.Context, tx *db.Tx, s *Sync) error {
 	if s.Kinds == nil {
 		s.Kinds = []string{}
 	}
@@ -130,7 +131,8 @@ func saveRequest(ctx context.Context, tx *db.Tx, s *Sync) error {
 	_, err := tx.Exec(ctx, `
 		update sync set mode = @mode, trigger = @trigger, kinds = @kinds, range_start = @from, range_end = @to where team_id = @team and id = @id`,
 		db.Args{
-			"team": tx.Team, "id": s.ID, "mode": s.Mode, "trigger": s.Trigger, "kinds": s.Kinds, "from": s.RangeStart, "to": s.RangeEnd,
+			"team": tx.Team, "id": s.ID, "mode": s.Mode, "trigger": s.Trigger, "kinds": s.Kinds, "from": s.RangeStart,
+			"to": s.RangeEnd,
 		})
 	if err != nil {
 		return fmt.Errorf("widen a sync: %w", err)
@@ -139,7 +141,7 @@ func saveRequest(ctx context.Context, tx *db.Tx, s *Sync) error {
 	return nil
 }
 
-// startSync saves that a sync has started.
+// startSync updates a sync to started.
 func startSync(ctx context.Context, tx *db.Tx, s *Sync) error {
 	_, err := tx.Exec(ctx, `update sync set status = 'started', started_at = coalesce(started_at, @now) where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": s.ID, "now": tx.Now})
@@ -150,8 +152,8 @@ func startSync(ctx context.Context, tx *db.Tx, s *Sync) error {
 	return nil
 }
 
-// saveFault saves why a sync cannot go on for now.
-func saveFault(ctx context.Context, tx *db.Tx, s *Sync) error {
+// updateFault saves why a sync cannot go on for now.
+func updateFault(ctx context.Context, tx *db.Tx, s *Sync) error {
 	_, err := tx.Exec(ctx, `update sync set error = @code where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": s.ID, "code": s.Code})
 	if err != nil {
 		return fmt.Errorf("save why a sync waits: %w", err)
@@ -160,7 +162,7 @@ func saveFault(ctx context.Context, tx *db.Tx, s *Sync) error {
 	return nil
 }
 
-// endSync saves that a sync has ended, with how many records have failed or were skipped: each counts once, as it was seen last.
+// endSync updates a sync to ended, and counts why records failed or were skipped: each counts once, by its last item.
 func endSync(ctx context.Context, tx *db.Tx, s *Sync) error {
 	_, err := tx.Exec(ctx, `
 		update sync set status = @status, error = @code::text, started_at = coalesce(started_at, @now), finished_at = @now, reasons = (
@@ -179,7 +181,7 @@ func endSync(ctx context.Context, tx *db.Tx, s *Sync) error {
 	return nil
 }
 
-// savePage saves, with the commit, what became of the records of a page and where the sync goes on.
+// savePage saves, with the commit, the items of a page and where the sync goes on.
 func savePage(tx *db.Tx, s *Sync, items []item) {
 	type row struct {
 		Position   int64   `json:"position"`
@@ -194,7 +196,7 @@ func savePage(tx *db.Tx, s *Sync, items []item) {
 		s.Counts = Counts{}
 	}
 
-	// What has not changed is counted and not listed: a source that is read every night says it of nearly everything.
+	// Unchanged records are counted but not listed: a nightly sync repeats nearly everything.
 	rows, page := []row{}, Counts{}
 
 	for i := range items {
@@ -209,7 +211,8 @@ func savePage(tx *db.Tx, s *Sync, items []item) {
 		}
 
 		if it.reason != Unchanged {
-			rows = append(rows, row{s.Items + int64(i) + 1, it.change.Kind, it.change.ExternalID, it.entityID, it.outcome, it.reason})
+			position := s.Items + int64(i) + 1
+			rows = append(rows, row{position, it.change.Kind, it.change.ExternalID, it.entityID, it.outcome, it.reason})
 		}
 	}
 
@@ -231,7 +234,7 @@ func savePage(tx *db.Tx, s *Sync, items []item) {
 	s.Items += int64(len(items))
 }
 
-// saveCounts returns the statements that save how far a sync is and what it has counted, in all and by day.
+// saveCounts returns the statements that save the progress of a sync and its counts, in all and by day.
 func saveCounts(tx *db.Tx, s *Sync, items int64, added Counts) []db.Stmt {
 	type count struct {
 		Kind    string  `json:"kind"`
@@ -266,12 +269,13 @@ func saveCounts(tx *db.Tx, s *Sync, items int64, added Counts) []db.Stmt {
 		from jsonb_to_recordset(@counts) as c (kind text, outcome text, items bigint) order by kind, outcome
 		on conflict (team_id, source_id, view, day, kind, outcome) do update set items = sync_day.items + excluded.items`,
 		Args: db.Args{
-			"team": tx.Team, "source": s.SourceID, "view": s.View, "day": tx.Now.UTC().Format(time.DateOnly), "counts": counts,
+			"team": tx.Team, "source": s.SourceID, "view": s.View, "day": tx.Now.UTC().Format(time.DateOnly),
+			"counts": counts,
 		},
 	})
 }
 
-// loadWatermark returns how far a kind of a source was read, empty for not at all.
+// loadWatermark returns how far a kind of a source was read, "" if not at all.
 func loadWatermark(ctx context.Context, tx *db.Tx, source id.ID, kind string) (string, error) {
 	mark, err := db.Maybe[string](ctx, tx, `select watermark from sync_cursor where team_id = @team and source_id = @source and kind = @kind`,
 		db.Args{"team": tx.Team, "source": source, "kind": kind})
@@ -286,8 +290,8 @@ func loadWatermark(ctx context.Context, tx *db.Tx, source id.ID, kind string) (s
 	return *mark, nil
 }
 
-// saveWatermark saves how far a kind of a source was read.
-func saveWatermark(ctx context.Context, tx *db.Tx, source id.ID, kind, mark string) error {
+// upsertWatermark saves how far a kind of a source was read.
+func upsertWatermark(ctx context.Context, tx *db.Tx, source id.ID, kind, mark string) error {
 	_, err := tx.Exec(ctx, `
 		insert into sync_cursor (team_id, source_id, kind, watermark) values (@team, @source, @kind, @mark)
 		on conflict (team_id, source_id, kind) do update set watermark = excluded.watermark`,
@@ -318,7 +322,7 @@ func loadHints(ctx context.Context, tx *db.Tx, source id.ID, most int) (map[stri
 	return out, nil
 }
 
-// deleteHints deletes the hints that were looked up, except those that came again after they had been read.
+// deleteHints deletes the hints that were looked up, except hints that came again meanwhile.
 func deleteHints(ctx context.Context, tx *db.Tx, source id.ID, f *fetched) error {
 	for kind, ids := range f.hints {
 		_, err := tx.Exec(ctx, `
@@ -332,8 +336,8 @@ func deleteHints(ctx context.Context, tx *db.Tx, source id.ID, f *fetched) error
 	return nil
 }
 
-// keepHints saves that records are to be looked at. A hint that is there already counts anew.
-func keepHints(ctx context.Context, tx *db.Tx, source id.ID, kind string, externalIDs []string) error {
+// upsertHints inserts hints; a repeated hint gets the present time.
+func upsertHints(ctx context.Context, tx *db.Tx, source id.ID, kind string, externalIDs []string) error {
 	_, err := tx.Exec(ctx, `
 		insert into sync_hint (team_id, source_id, kind, external_id, at)
 		select distinct @team::uuid, @source::uuid, @kind::text, v, @now::timestamptz from unnest(@ids::text[]) v order by v
@@ -346,15 +350,15 @@ func keepHints(ctx context.Context, tx *db.Tx, source id.ID, kind string, extern
 	return nil
 }
 
-// Hint keeps that records of a source are to be looked at, and starts a sync that looks at them. Texts that cannot be the
-// names of records are left out.
+// Hint inserts hints to look at records of a source, and starts a sync that does. Texts that cannot be names of
+// records are left out.
 func Hint(ctx context.Context, tx *db.Tx, connection id.ID, kind string, externalIDs []string) error {
 	if err := lockSource(ctx, tx, connection, true); err != nil {
 		return err
 	}
 
 	names := slices.DeleteFunc(slices.Clone(externalIDs), func(name string) bool { return !isName(name) })
-	if err := keepHints(ctx, tx, connection, kind, names); err != nil {
+	if err := upsertHints(ctx, tx, connection, kind, names); err != nil {
 		return err
 	}
 
@@ -363,7 +367,7 @@ func Hint(ctx context.Context, tx *db.Tx, connection id.ID, kind string, externa
 	return err
 }
 
-// queueAgain saves that a sync which had ended waits for a new operation.
+// queueAgain updates an ended sync to wait in a new operation.
 func queueAgain(ctx context.Context, tx *db.Tx, s *Sync) error {
 	_, err := tx.Exec(ctx, `
 		update sync set status = 'queued', operation_id = @operation, progress = @progress, error = null, started_at = null, finished_at = null,

@@ -8,13 +8,14 @@ import (
 	"stayledger/platform/id"
 )
 
-// remove makes records inactive that the source has no more.
-func (in *intake) remove(ctx context.Context, tx *db.Tx, k *Kind, changes []*Change, known map[key]*memory) error {
+// removeGone makes records inactive that their source no longer has.
+func (in *intake) removeGone(ctx context.Context, tx *db.Tx, k *Kind, changes []*Change, known map[key]*memory) error {
 	if len(changes) == 0 {
 		return nil
 	}
 
-	changes, err := in.replace(ctx, tx, k, changes, known)
+	// First records that come under another id now: they are not gone.
+	changes, err := in.replaceRenamed(ctx, tx, k, changes, known)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
@@ -24,7 +25,7 @@ func (in *intake) remove(ctx context.Context, tx *db.Tx, k *Kind, changes []*Cha
 		ids[i] = *known[c.key()].EntityID
 	}
 
-	// A kind that removes nothing leaves its records as they are.
+	// A kind without Remove leaves its records as they are.
 	saved, before, after := make([]Saved, len(ids)), map[id.ID]Values{}, map[id.ID]Values{}
 
 	if k.Remove != nil {
@@ -46,29 +47,29 @@ func (in *intake) remove(ctx context.Context, tx *db.Tx, k *Kind, changes []*Cha
 
 		switch s := &saved[i]; {
 		case s.Refusal == nil:
-			in.note(c, was.EntityID, Done, "")
+			in.addItem(c, was.EntityID, Done, "")
 
 			row := was.row(gone, nil)
-			row.Taken = follow(was.Taken, before[ids[i]], after[ids[i]])
-			in.keep = append(in.keep, row)
+			row.Taken = followRemoval(was.Taken, before[ids[i]], after[ids[i]])
+			in.records = append(in.records, row)
 		case s.Locked:
-			// Waiting for nothing is a removal that waits.
-			in.note(c, was.EntityID, Skipped, Locked)
+			// Empty waiting values mean that a removal waits.
+			in.addItem(c, was.EntityID, Skipped, Locked)
 
 			row := was.row(active, Values{})
 			row.Locked = true
-			in.keep = append(in.keep, row)
+			in.records = append(in.records, row)
 		default:
-			in.reject(c, was.EntityID, s.Refusal)
+			in.addRejection(c, was.EntityID, s.Refusal)
 		}
 	}
 
 	return nil
 }
 
-// follow returns what was taken over with the fields that a removal has changed as it left them: nobody here has changed
-// them, so that they follow the source again if it has the record again.
-func follow(taken, before, after Values) Values {
+// followRemoval returns the values last taken over, with the fields that a removal changed as it left them. They are
+// no edits of a person, so they follow the source again if the record comes back.
+func followRemoval(taken, before, after Values) Values {
 	out := maps.Clone(taken)
 
 	for field := range taken {
