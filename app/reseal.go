@@ -17,7 +17,7 @@ import (
 
 // sealedColumns returns every column with values that the secret keys seal.
 func sealedColumns() []seal.Column {
-	return []seal.Column{contact.SealedColumn(), connection.SealedColumn(), connection.SealedCode(), pms.SealedColumn(), payee.SealedColumn(), delivery.SealedColumn()}
+	return []seal.Column{contact.SealedColumn(), connection.CredentialsColumn(), connection.CodeColumn(), pms.SealedColumn(), payee.SealedColumn(), delivery.SealedColumn()}
 }
 
 // Resealed counts the values of a column.
