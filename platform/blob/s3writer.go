@@ -209,6 +209,7 @@ func (w *s3Writer) hasArrived() bool {
 func (w *s3Writer) complete() error {
 	_, err := w.store.core.CompleteMultipartUpload(w.ctx, w.store.bucket, w.name, w.upload, w.sent,
 		minio.PutObjectOptions{})
+
 	return err
 }
 

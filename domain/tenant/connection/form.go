@@ -43,9 +43,9 @@ func OneOf(values ...string) func(text string) apierr.IssueCode {
 	}
 }
 
-// checkAddress checks the address of an app: it must have the scheme https and a host name or a public IP address.
-// checkNames and each call check the addresses behind a name. If private is set, it also allows private networks, and
-// http on this machine.
+// checkAddress checks the address of an app: it must have the scheme https and a host name or a public IP address. The
+// addresses behind a name are checked by checkNames, and again by each call. If private is set, it also allows private
+// networks, and http on this machine.
 func checkAddress(text string, private bool) apierr.IssueCode {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.User != nil || u.RawQuery != "" || u.ForceQuery ||

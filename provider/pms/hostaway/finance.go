@@ -191,8 +191,9 @@ func (w *wireAmount) isDeposit() bool {
 
 // isRent reports whether a type means the price of the nights. The system uses three names, one of them misspelt.
 func isRent(kind string) bool {
-	return kind == "accommodation" || kind == "accomodation" ||
-		kind == "price" //nolint:misspell // As the system writes it.
+	const misspelt = "accomodation" //nolint:misspell // As the system writes it.
+
+	return kind == "accommodation" || kind == misspelt || kind == "price"
 }
 
 // isDescribed reports whether the description of the system has the type of a field.
