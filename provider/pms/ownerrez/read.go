@@ -125,6 +125,7 @@ func (c *Client) readAll(ctx context.Context, at cursor, first bool) (*pms.Reser
 
 	out.Mark, out.Complete = begun, true
 
+	// Only a full group can have another one after it.
 	switch {
 	case got.behind != nil:
 		out.Next = cursor{at.after, at.listings, *got.behind}.String()
