@@ -17,7 +17,9 @@ import (
 
 // sealedColumns returns every column with values that the secret keys seal.
 func sealedColumns() []seal.Column {
-	return []seal.Column{contact.SealedColumn(), connection.SealedColumn(), connection.SealedCode(), pms.TokenColumn(), payee.SealedColumn(), delivery.SealedColumn()}
+	return []seal.Column{
+		contact.SealedColumn(), connection.CredentialsColumn(), connection.CodeColumn(), pms.TokenColumn(), payee.SealedColumn(), delivery.SealedColumn(),
+	}
 }
 
 // Resealed counts the values of a column.

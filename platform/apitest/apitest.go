@@ -60,13 +60,13 @@ func open() opened {
 	return opened{db: d, drop: drop, err: err}
 }
 
-// patient returns the configuration of the tests' database. Where the service refuses a request that waits for seconds, a
-// test waits: on a busy machine that is no fault. A request that waits in vain is found by the time limit of the
+// patient returns the configuration of the tests' database. Where the service refuses a request that waits for seconds,
+// a test waits: on a busy machine that is no fault. A request that waits in vain is found by the time limit of the
 // statement, and one that no connection comes for by the end of the wait for it, which no machine is too slow for.
 func patient(url string) db.Config {
 	return db.Config{
-		URL: url, MaxConnections: 16, AcquireTimeout: 5 * time.Minute, ConnectWait: time.Minute, GateWait: patience, RowWait: patience,
-		StatementTimeout: 3 * time.Minute, Tracer: recorder{}, OnQueued: workers.wake,
+		URL: url, MaxConnections: 16, AcquireTimeout: 5 * time.Minute, ConnectWait: time.Minute, GateWait: patience,
+		RowWait: patience, StatementTimeout: 3 * time.Minute, Tracer: recorder{}, OnQueued: workers.wake,
 	}
 }
 
@@ -167,7 +167,10 @@ func New(t testing.TB, c Config) *Team {
 		d = DB(t)
 	}
 
-	x := &Team{t: t, DB: d, ID: id.New(d.Now()), User: id.New(d.Now()), Scopes: c.Scopes, Owner: c.Owner, config: c, endpoints: c.Endpoints}
+	x := &Team{
+		t: t, DB: d, ID: id.New(d.Now()), User: id.New(d.Now()), Scopes: c.Scopes, Owner: c.Owner, config: c,
+		endpoints: c.Endpoints,
+	}
 
 	// Without scopes the caller may do everything that the endpoints ask for.
 	if x.Scopes == nil {
@@ -233,7 +236,8 @@ func (x *Team) serve() {
 	}
 
 	x.server = prepare(api.Config{
-		DB: x.DB, Log: log, Authenticate: x.authenticate, Refusals: refusals, Audit: audit, CursorKey: []byte("test cursor key"),
+		DB: x.DB, Log: log, Authenticate: x.authenticate, Refusals: refusals, Audit: audit,
+		CursorKey: []byte("test cursor key"),
 		PublicURL: "http://127.0.0.1", Title: "test",
 	}, x.endpoints)
 }
@@ -298,8 +302,11 @@ func refusals(*api.Endpoint) apierr.List { return apierr.List{apierr.RouteClosed
 // audit returns the statement that inserts the action of a write.
 func audit(tx *db.Tx, e *api.Endpoint) db.Stmt {
 	return db.Stmt{
-		SQL:  `insert into audit_action (team_id, id, actor_id, endpoint, request_id, created_at) values (@team, @id, @actor, @endpoint, @request, @now)`,
-		Args: db.Args{"team": tx.Team, "id": tx.Action, "actor": tx.Actor.User, "endpoint": e.ID, "request": tx.RequestID, "now": tx.Now},
+		SQL: `insert into audit_action (team_id, id, actor_id, endpoint, request_id, created_at) values (@team, @id, @actor, @endpoint, @request, @now)`,
+		Args: db.Args{
+			"team": tx.Team, "id": tx.Action, "actor": tx.Actor.User, "endpoint": e.ID,
+			"request": tx.RequestID, "now": tx.Now,
+		},
 	}
 }
 
@@ -308,7 +315,10 @@ func (x *Team) Reach(teams ...id.ID) { x.reach = append(x.reach, teams...) }
 
 // Scope returns the scope of the team's caller.
 func (x *Team) Scope() db.Scope {
-	return db.Scope{Team: x.ID, NoLedger: x.noLedger, Zone: x.zone, Actor: db.Actor{User: x.User, Scopes: x.Scopes, Owner: x.Owner, Teams: append([]id.ID{x.ID}, x.reach...)}}
+	return db.Scope{Team: x.ID, NoLedger: x.noLedger, Zone: x.zone, Actor: db.Actor{
+		User: x.User, Scopes: x.Scopes,
+		Owner: x.Owner, Teams: append([]id.ID{x.ID}, x.reach...),
+	}}
 }
 
 // KeepLedger has the team keep a general ledger, as new ones do, or none.
@@ -405,7 +415,8 @@ func (x *Team) Call(method, path string, body any, headers ...string) *Response 
 		// The dry run must have answered with the same status.
 		kept := x.send(method, path, body, headers)
 		if kept.Status != dry.Status {
-			x.t.Errorf("%s %s: dry run answered %d %s, the real call %d %s", method, path, dry.Status, dry.Body, kept.Status, kept.Body)
+			x.t.Errorf("%s %s: dry run answered %d %s, the real call %d %s", method, path, dry.Status, dry.Body,
+				kept.Status, kept.Body)
 		}
 
 		// A refused deletion must suggest what works.
@@ -438,7 +449,8 @@ func (x *Team) dryFirst(method, path string, body any, headers []string) *Respon
 
 	// A dry run has no audit events to wait for, and says so.
 	if dry.Status < http.StatusBadRequest {
-		if dry.Header.Get("X-Service-Audit-Should-Poll") != "false" || dry.Header.Get("X-Service-Audit-Action-Id") != "" {
+		if dry.Header.Get("X-Service-Audit-Should-Poll") != "false" ||
+			dry.Header.Get("X-Service-Audit-Action-Id") != "" {
 			x.t.Errorf("%s %s: dry run audit headers: %v", method, path, dry.Header)
 		}
 	}
@@ -475,11 +487,13 @@ func (x *Team) holdToSuggestion(path string, refused *Response, headers []string
 			values.Set("onLast", refused.String("context.suggestedOnLast"))
 		}
 
-		works = works || x.send(http.MethodDelete, to.Path+"?"+values.Encode(), nil, headers).Status < http.StatusBadRequest
+		works = works || x.send(http.MethodDelete, to.Path+"?"+values.Encode(), nil,
+			headers).Status < http.StatusBadRequest
 	}
 
 	if works != named {
-		x.t.Errorf("DELETE %s: %s is suggested: %v; it works: %v; refused with %s", path, outcome, named, works, refused.Body)
+		x.t.Errorf("DELETE %s: %s is suggested: %v; it works: %v; refused with %s", path, outcome, named, works,
+			refused.Body)
 	}
 }
 
@@ -566,7 +580,10 @@ func (x *Team) send(method, path string, body any, headers []string) *Response {
 	// Every answer of every test must be as the description says.
 	w := httptest.NewRecorder()
 	x.server.ServeHTTP(w, r)
-	answer := &Response{t: x.t, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(), call: method + " " + path, Sent: sent}
+	answer := &Response{
+		t: x.t, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(), call: method + " " + path,
+		Sent: sent,
+	}
 	answer.checkEnvelope()
 	x.checkAudit(method, path, answer)
 
@@ -589,7 +606,8 @@ func (x *Team) checkAudit(method, path string, answer *Response) {
 	}
 
 	kept := !strings.Contains(path, "dryRun=true")
-	if h := answer.Header; h.Get("X-Service-Audit-Should-Poll") == "" || (h.Get("X-Service-Audit-Action-Id") != "") != kept {
+	if h := answer.Header; h.Get("X-Service-Audit-Should-Poll") == "" ||
+		(h.Get("X-Service-Audit-Action-Id") != "") != kept {
 		x.t.Errorf("%s %s: audit headers: %v", method, path, h)
 	}
 }

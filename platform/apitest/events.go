@@ -23,71 +23,92 @@ type record struct{ entity, id, unshown string }
 // another column of such a row must insert an audit event of that record. The list states the choice of the contract;
 // it is not computed from the code.
 var records = map[string]record{
-	"access_key":                {entity: "api-key", id: "id"},
-	"access_key_team":           {entity: "api-key", id: "key_id"},
-	"access_member":             {entity: "user", id: "user_id"},
-	"access_owner_link":         {entity: "owner-link", id: "id", unshown: "last_used_at"}, // when the owner came is no change of the link
-	"account":                   {entity: "account", id: "id"},
-	"account_assignment":        {entity: "account", id: "account_id"},
-	"account_category":          {entity: "category", id: "id"},
-	"account_connection":        {entity: "account-connection", id: "id"},
-	"account_excluded_record":   {entity: "bank-record", id: "bank_record_id"},
-	"channel_payout":            {entity: "channel-payout", id: "id"},
-	"channel_payout_member":     {entity: "channel-payout", id: "payout_id"},
-	"bank_reconciliation":       {entity: "bank-record", id: "bank_record_id"},
-	"bank_record":               {entity: "bank-record", id: "id", unshown: "made"}, // added up from its reconciliation, which has events
-	"bank_rule":                 {entity: "bank-rule", id: "id"},
-	"calendar_block":            {entity: "calendar-block", id: "id", unshown: "external_listing_id, remote_id, holder, held_until, try_at"}, // what the system calls it, and who tells it
-	"connection":                {entity: "connection", id: "id", unshown: "next_sync_at"},                                                   // moves with every reading
-	"contact":                   {entity: "contact", id: "id", unshown: "tax_identifier"},                                                    // sealed anew with each write; events have its last digits
-	"fee":                       {entity: "recurring-fee", id: "id"},
-	"fee_condition":             {entity: "recurring-fee", id: "fee_id"},
-	"fee_listing_period":        {entity: "recurring-fee-period", id: "id"},
-	"fee_reference":             {entity: "recurring-fee", id: "fee_id"},
-	"historical_import":         {entity: "historical-import", id: "id"},
-	"journal":                   {entity: "journal", id: "id"},
-	"journal_line":              {entity: "journal", id: "journal_id"},
-	"layout":                    {entity: "statement-layout", id: "id", unshown: "version"}, // counts the changes
-	"layout_listing":            {entity: "statement-layout", id: "layout_id"},
-	"listing":                   {entity: "listing", id: "id"},
-	"listing_ownership_member":  {entity: "ownership-period", id: "period_id"},
-	"listing_ownership_period":  {entity: "ownership-period", id: "id", unshown: "is_deactivation_settled, deactivation_held"}, // its listing has the event
-	"opening_balance":           {entity: "transaction", id: "transaction_id"},
-	"opening_trial_balance":     {entity: "team", id: "team_id", unshown: "refreshed_at"}, // when its transactions were last made anew
+	"access_key":        {entity: "api-key", id: "id"},
+	"access_key_team":   {entity: "api-key", id: "key_id"},
+	"access_member":     {entity: "user", id: "user_id"},
+	"access_owner_link": {entity: "owner-link", id: "id", unshown: "last_used_at"},
+	// when the owner came is no change of the link
+	"account":                 {entity: "account", id: "id"},
+	"account_assignment":      {entity: "account", id: "account_id"},
+	"account_category":        {entity: "category", id: "id"},
+	"account_connection":      {entity: "account-connection", id: "id"},
+	"account_excluded_record": {entity: "bank-record", id: "bank_record_id"},
+	"channel_payout":          {entity: "channel-payout", id: "id"},
+	"channel_payout_member":   {entity: "channel-payout", id: "payout_id"},
+	"bank_reconciliation":     {entity: "bank-record", id: "bank_record_id"},
+	"bank_record":             {entity: "bank-record", id: "id", unshown: "made"},
+	// added up from its reconciliation, which has events
+	"bank_rule": {entity: "bank-rule", id: "id"},
+	"calendar_block": {
+		entity: "calendar-block", id: "id",
+		unshown: "external_listing_id, remote_id, holder, held_until, try_at",
+	},
+	// what the system calls it, and who tells it
+	"connection": {entity: "connection", id: "id", unshown: "next_sync_at"},
+	// moves with every reading
+	"contact": {entity: "contact", id: "id", unshown: "tax_identifier"},
+	// sealed anew with each write; events have its last digits
+	"fee":                      {entity: "recurring-fee", id: "id"},
+	"fee_condition":            {entity: "recurring-fee", id: "fee_id"},
+	"fee_listing_period":       {entity: "recurring-fee-period", id: "id"},
+	"fee_reference":            {entity: "recurring-fee", id: "fee_id"},
+	"historical_import":        {entity: "historical-import", id: "id"},
+	"journal":                  {entity: "journal", id: "id"},
+	"journal_line":             {entity: "journal", id: "journal_id"},
+	"layout":                   {entity: "statement-layout", id: "id", unshown: "version"}, // counts the changes
+	"layout_listing":           {entity: "statement-layout", id: "layout_id"},
+	"listing":                  {entity: "listing", id: "id"},
+	"listing_ownership_member": {entity: "ownership-period", id: "period_id"},
+	"listing_ownership_period": {
+		entity: "ownership-period", id: "id",
+		unshown: "is_deactivation_settled, deactivation_held",
+	}, // its listing has the event
+	"opening_balance":       {entity: "transaction", id: "transaction_id"},
+	"opening_trial_balance": {entity: "team", id: "team_id", unshown: "refreshed_at"},
+	// when its transactions were last made anew
 	"opening_trial_balance_row": {entity: "team", id: "team_id"},
-	"payee_method":              {entity: "payment-method", id: "id", unshown: "chosen_at, chosen_by, released_at, numbers"}, // who chose it is what the event says; sealed
-	"payment":                   {entity: "payment", id: "id", unshown: "ask_at, unknown_since, recovery_operation_id"},
-	"payment_approval":          {entity: "payment-approval", id: "id", unshown: "operation_id"},
-	"payment_limit":             {entity: "team", id: "team_id"},
-	"reservation":               {entity: "reservation", id: "id", unshown: "cancelled_at_is_assumed"}, // why there is a day
-	"reservation_adjustment":    {entity: "adjustment", id: "id"},
-	"reservation_line":          {entity: "reservation", id: "reservation_id", unshown: "id"},
-	"reservation_line_mapping":  {entity: "line-mapping", id: "id"},
-	"statement":                 {entity: "statement", id: "id", unshown: "words, shares"}, // search words and what each owner has, both computed
-	"tax_rate":                  {entity: "tax-rate", id: "id"},
-	"team":                      {entity: "team", id: "id"},
-	"team_logo":                 {entity: "team", id: "team_id"},
-	"transaction":               {entity: "transaction", id: "id"},
-	"transaction_attachment":    {entity: "file", id: "id", unshown: "position"},
-	"transaction_line":          {entity: "transaction", id: "transaction_id", unshown: "id"},
-	"transaction_template":      {entity: "recurring-transaction-template", id: "id", unshown: "done_through, next_at, failed_at, held_back"}, // how far it was run
+	"payee_method": {
+		entity: "payment-method", id: "id",
+		unshown: "chosen_at, chosen_by, released_at, numbers",
+	}, // who chose it is what the event says; sealed
+	"payment":          {entity: "payment", id: "id", unshown: "ask_at, unknown_since, recovery_operation_id"},
+	"payment_approval": {entity: "payment-approval", id: "id", unshown: "operation_id"},
+	"payment_limit":    {entity: "team", id: "team_id"},
+	"reservation":      {entity: "reservation", id: "id", unshown: "cancelled_at_is_assumed"},
+	// why there is a day
+	"reservation_adjustment":   {entity: "adjustment", id: "id"},
+	"reservation_line":         {entity: "reservation", id: "reservation_id", unshown: "id"},
+	"reservation_line_mapping": {entity: "line-mapping", id: "id"},
+	"statement":                {entity: "statement", id: "id", unshown: "words, shares"},
+	// search words and what each owner has, both computed
+	"tax_rate":               {entity: "tax-rate", id: "id"},
+	"team":                   {entity: "team", id: "id"},
+	"team_logo":              {entity: "team", id: "team_id"},
+	"transaction":            {entity: "transaction", id: "id"},
+	"transaction_attachment": {entity: "file", id: "id", unshown: "position"},
+	"transaction_line":       {entity: "transaction", id: "transaction_id", unshown: "id"},
+	"transaction_template": {
+		entity: "recurring-transaction-template", id: "id",
+		unshown: "done_through, next_at, failed_at, held_back",
+	}, // how far it was run
 }
 
 // derived are the other tables of teams, each with what keeps its rows from being records of their own.
 var derived = map[string]string{
-	"access_owner_session":     "a session of an owner who follows a link",
-	"api_idempotency":          "answers that are kept",
-	"audit_action":             "the trail itself",
-	"audit_event":              "the trail itself",
-	"audit_reference":          "the trail itself",
-	"bank_clearing":            "which sources a bank and the books agree on",
-	"bank_day_kept":            "sums of bank records",
-	"bank_delta":               "sums of bank records",
-	"bank_rule_run_item":       "what runs did with records, which are told as such",
-	"bank_rule_version":        "earlier states of a rule, whose events tell of them",
-	"delivery_email":           "what was sent, a trail of its own",
-	"external_record":          "what a source outside said of a record last",
-	"file":                     "bytes: of an attachment, which is told as such, and of what an operation made and names as its result",
+	"access_owner_session": "a session of an owner who follows a link",
+	"api_idempotency":      "answers that are kept",
+	"audit_action":         "the trail itself",
+	"audit_event":          "the trail itself",
+	"audit_reference":      "the trail itself",
+	"bank_clearing":        "which sources a bank and the books agree on",
+	"bank_day_kept":        "sums of bank records",
+	"bank_delta":           "sums of bank records",
+	"bank_rule_run_item":   "what runs did with records, which are told as such",
+	"bank_rule_version":    "earlier states of a rule, whose events tell of them",
+	"delivery_email":       "what was sent, a trail of its own",
+	"external_record":      "what a source outside said of a record last",
+	"file": "bytes: of an attachment, which is told as such, and of what an operation made and " +
+		"names as its result",
 	"file_draft":               "bytes that are being received",
 	"historical_entry":         "lines that wait to be posted",
 	"historical_txn":           "lines that wait to be posted",
@@ -120,29 +141,30 @@ var derived = map[string]string{
 	"reservation_unposted":     "what the books leave out, derived with the journal",
 	"migration_record":         "which record is which of another team",
 	"statement_origin":         "where an imported statement comes from; its event tells of the import",
-	"listing_connection":       "what a system says of its listings; the event of the connection tells which listings they are",
-	"contact_former_email":     "addresses of before, which the events of the contact tell",
-	"payee_change":             "what was done to payment methods, a trail of its own",
-	"payee_letter":             "what was sent, a trail of its own",
-	"payment_batch":            "how payments are sent together",
-	"payment_batch_counter":    "numbers that were given",
-	"payment_callback":         "messages that were seen",
-	"payment_return":           "which transaction took a payment back; both tell of themselves",
-	"payout_result":            "the answer of an operation",
-	"statement_batch":          "the answer of an operation",
-	"statement_batch_item":     "the answer of an operation",
-	"statement_import":         "statements that wait to be imported",
-	"statement_version":        "figures of a statement that was reopened, whose event tells of it",
-	"sync":                     "a reading of a source, which its operation tells of",
-	"sync_cursor":              "how far a source was read",
-	"sync_seen":                "which records a reading of a source had",
-	"sync_day":                 "counts of what was read",
-	"sync_hint":                "what is to be looked at",
-	"sync_item":                "what became of records that were read",
-	"sync_source":              "what syncs take turns on",
-	"team_books_closing":       "the history of how far the books were closed, which the team's event tells too",
-	"sync_issue":               "what a person should look at",
-	"sync_conflict":            "a question; what is settled is told of the record that it changes",
+	"listing_connection": "what a system says of its listings; the event of the connection tells which " +
+		"listings they are",
+	"contact_former_email":  "addresses of before, which the events of the contact tell",
+	"payee_change":          "what was done to payment methods, a trail of its own",
+	"payee_letter":          "what was sent, a trail of its own",
+	"payment_batch":         "how payments are sent together",
+	"payment_batch_counter": "numbers that were given",
+	"payment_callback":      "messages that were seen",
+	"payment_return":        "which transaction took a payment back; both tell of themselves",
+	"payout_result":         "the answer of an operation",
+	"statement_batch":       "the answer of an operation",
+	"statement_batch_item":  "the answer of an operation",
+	"statement_import":      "statements that wait to be imported",
+	"statement_version":     "figures of a statement that was reopened, whose event tells of it",
+	"sync":                  "a reading of a source, which its operation tells of",
+	"sync_cursor":           "how far a source was read",
+	"sync_seen":             "which records a reading of a source had",
+	"sync_day":              "counts of what was read",
+	"sync_hint":             "what is to be looked at",
+	"sync_item":             "what became of records that were read",
+	"sync_source":           "what syncs take turns on",
+	"team_books_closing":    "the history of how far the books were closed, which the team's event tells too",
+	"sync_issue":            "what a person should look at",
+	"sync_conflict":         "a question; what is settled is told of the record that it changes",
 }
 
 // The triggers keep, for each transaction, what it did to each record: a sum over the texts of rows that were added
@@ -195,7 +217,8 @@ var watchScript = func() string {
 
 	for _, table := range slices.Sorted(maps.Keys(records)) {
 		r := records[table]
-		fmt.Fprintf(&out, "create trigger apitest_changed after insert or update or delete on %s for each row execute function apitest.changed('%s', '%s', '%s');\n",
+		fmt.Fprintf(&out, "create trigger apitest_changed after insert or update or delete on %s for each row "+
+			"execute function apitest.changed('%s', '%s', '%s');\n",
 			table, r.entity, r.id, r.unshown)
 	}
 
@@ -235,7 +258,8 @@ func watchChanges(ctx context.Context, url string) error {
 	for _, table := range tables {
 		_, isRecord := records[table]
 		if _, isDerived := derived[table]; isRecord == isDerived {
-			return fmt.Errorf("the table %s must be in one of the lists of platform/apitest/events.go: does a caller see what its rows say?", table)
+			return fmt.Errorf("the table %s must be in one of the lists of platform/apitest/events.go: does a caller "+
+				"see what its rows say?", table)
 		}
 	}
 
@@ -262,10 +286,11 @@ func (x *Team) Untold() []string {
 
 	var found []string
 
-	err := x.DB.Read(context.WithoutCancel(x.t.Context()), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
-		found, err = unshown(ctx, tx, x.ID)
-		return err
-	})
+	err := x.DB.Read(context.WithoutCancel(x.t.Context()), db.AcrossTeams(),
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			found, err = unshown(ctx, tx, x.ID)
+			return err
+		})
 	if err != nil {
 		x.t.Fatal(err)
 	}

@@ -295,8 +295,9 @@ func (r *Response) checkEnvelope() {
 		}
 	}
 
-	// A lock says which of the two kinds it is, and carries its reason beside that.
-	if lock, ok := r.at("context.lockReason").(string); ok && (lock != "statement" && lock != "period" || tree["reason"] == nil) {
+	// A lock has its kind and, next to it, its reason.
+	if lock, ok := r.at("context.lockReason").(string); ok && (lock != "statement" && lock != "period" ||
+		tree["reason"] == nil) {
 		fail("not the kind of a lock, or a lock without a reason")
 	}
 

@@ -101,7 +101,10 @@ func (s *Sent) note(batch []*pgx.QueuedQuery) {
 		for _, table := range written.FindAllStringSubmatch(text, -1) {
 			named := regexp.MustCompile(`\b` + table[1] + `\b`)
 
-			maps.DeleteFunc(s.since, func(_, earlier string) bool { return earlier != text && named.MatchString(earlier) })
+			maps.DeleteFunc(s.since, func(_, earlier string) bool {
+				return earlier != text &&
+					named.MatchString(earlier)
+			})
 		}
 
 		if s.since == nil {

@@ -64,8 +64,8 @@ func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 
 	// Errors are expected: attempts fail until the pauses are over.
 	w := job.NewWorker(job.Config{
-		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), Workers: 4, Handlers: x.config.Handlers,
-		Poll: 5 * time.Millisecond, Only: x.ID,
+		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Workers: 4, Handlers: x.config.Handlers, Poll: 5 * time.Millisecond, Only: x.ID,
 	})
 
 	// The worker runs next to the loop that looks at the queue.
@@ -146,7 +146,8 @@ func (x *Team) Work() {
 	}
 
 	w := job.NewWorker(job.Config{
-		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})), Workers: 4, Handlers: x.config.Handlers, Poll: poll, Only: x.ID,
+		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Workers: 4, Handlers: x.config.Handlers, Poll: poll, Only: x.ID,
 	})
 	defer workers.add(w)()
 

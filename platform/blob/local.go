@@ -69,7 +69,10 @@ func (s *LocalStore) Create(ctx context.Context, key string) (Writer, error) {
 		return nil, fmt.Errorf("blob: create: %w", err)
 	}
 
-	return &localWriter{root: s.root, file: file, out: file, sum: sha256.New(), temporary: temporary, folder: folder, name: name}, nil
+	return &localWriter{
+		root: s.root, file: file, out: file, sum: sha256.New(), temporary: temporary, folder: folder,
+		name: name,
+	}, nil
 }
 
 // Open implements Store.

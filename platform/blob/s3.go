@@ -171,5 +171,7 @@ func (s *S3Store) stat(ctx context.Context, name string) (minio.ObjectInfo, erro
 // isAbsent reports whether an error says that there is no such object or upload.
 func isAbsent(err error) bool {
 	var answer minio.ErrorResponse
-	return errors.As(err, &answer) && answer.Code != minio.NoSuchBucket && (answer.StatusCode == http.StatusNotFound || answer.Code == minio.NoSuchUpload)
+
+	return errors.As(err, &answer) && answer.Code != minio.NoSuchBucket && (answer.StatusCode == http.StatusNotFound ||
+		answer.Code == minio.NoSuchUpload)
 }

@@ -50,7 +50,8 @@ func ParseS3(address, accessKey, secretKey string) (S3Config, error) {
 
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "s3" || u.Opaque != "" || u.Fragment != "" {
-		return c, errors.New("not an address such as s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1")
+		return c, errors.New("not an address such as " +
+			"s3://bucket/prefix?endpoint=https://s3.example.com&region=eu-central-1")
 	}
 
 	// Addresses are logged and shown, and keys must not be.
@@ -104,7 +105,8 @@ func (c *S3Config) parseQuery(raw string) error {
 
 	// The endpoint is a host without a path.
 	endpoint, err := url.Parse(query.Get("endpoint"))
-	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" || endpoint.User != nil ||
+	if err != nil || endpoint.Host == "" || endpoint.Scheme != "http" && endpoint.Scheme != "https" ||
+		endpoint.User != nil ||
 		strings.Trim(endpoint.Path, "/")+endpoint.RawQuery+endpoint.Fragment != "" {
 		return errors.New("endpoint must be the store's own address, such as endpoint=https://s3.example.com")
 	}
@@ -112,7 +114,8 @@ func (c *S3Config) parseQuery(raw string) error {
 	// The network between us and the store would see everything without TLS.
 	c.Endpoint, c.Plaintext = endpoint.Host, endpoint.Scheme == "http"
 	if c.Plaintext && !insecure && !onThisMachine(endpoint.Hostname()) {
-		return errors.New("an http endpoint sends stored files in the clear: use https, or add &insecure=true when the network is yours")
+		return errors.New("an http endpoint sends stored files in the clear: use https, or add &insecure=true when " +
+			"the network is yours")
 	}
 
 	// The stated region wins over that in the name of the endpoint.
@@ -130,21 +133,26 @@ func onThisMachine(host string) bool {
 func (c *S3Config) explain(err error) error {
 	answer, ok := errors.AsType[minio.ErrorResponse](err)
 	if !ok {
-		return fmt.Errorf("blob: the object store at %s cannot be reached: check the endpoint and the network: %w", c.Endpoint, err)
+		return fmt.Errorf("blob: the object store at %s cannot be reached: check the endpoint and the network: %w",
+			c.Endpoint, err)
 	}
 
 	// The server has answered: its code says which setting is wrong.
 	switch {
 	case answer.Code == minio.NoSuchBucket:
-		return fmt.Errorf("blob: there is no bucket %s at %s: make it, or correct its name: %w", c.Bucket, c.Endpoint, err)
-	case answer.Code == minio.AuthorizationHeaderMalformed, answer.Code == minio.InvalidRegion, answer.StatusCode == http.StatusMovedPermanently:
+		return fmt.Errorf("blob: there is no bucket %s at %s: make it, or correct its name: %w", c.Bucket, c.Endpoint,
+			err)
+	case answer.Code == minio.AuthorizationHeaderMalformed, answer.Code == minio.InvalidRegion,
+		answer.StatusCode == http.StatusMovedPermanently:
 		return fmt.Errorf("blob: bucket %s is not in region %s: correct the region: %w", c.Bucket, c.Region, err)
 	case answer.StatusCode == http.StatusForbidden, answer.StatusCode == http.StatusUnauthorized:
-		return fmt.Errorf("blob: the object store at %s refuses the keys for bucket %s (%s): check both, and that they may list, read, write "+
+		return fmt.Errorf("blob: the object store at %s refuses the keys for bucket %s (%s): check both, and that "+
+			"they may list, read, write "+
 			"and delete objects and list and abort multipart uploads: %w", c.Endpoint, c.Bucket, answer.Code, err)
 	}
 
-	return fmt.Errorf("blob: the object store at %s does not serve bucket %s (%s): %w", c.Endpoint, c.Bucket, answer.Code, err)
+	return fmt.Errorf("blob: the object store at %s does not serve bucket %s (%s): %w", c.Endpoint, c.Bucket,
+		answer.Code, err)
 }
 
 // transport ends connections on which nothing moves. Whole requests have no deadline: a part may take long on a slow

@@ -207,14 +207,17 @@ func (w *s3Writer) hasArrived() bool {
 
 // complete ends the multipart upload.
 func (w *s3Writer) complete() error {
-	_, err := w.store.core.CompleteMultipartUpload(w.ctx, w.store.bucket, w.name, w.upload, w.sent, minio.PutObjectOptions{})
+	_, err := w.store.core.CompleteMultipartUpload(w.ctx, w.store.bucket, w.name, w.upload, w.sent,
+		minio.PutObjectOptions{})
+
 	return err
 }
 
 // sendWhole sends a small object in one request.
 func (w *s3Writer) sendWhole() error {
 	sum := sha256.Sum256(w.part)
-	_, err := w.store.core.PutObject(w.ctx, w.store.bucket, w.name, bytes.NewReader(w.part), w.size, "", hex.EncodeToString(sum[:]), w.options())
+	_, err := w.store.core.PutObject(w.ctx, w.store.bucket, w.name, bytes.NewReader(w.part), w.size, "",
+		hex.EncodeToString(sum[:]), w.options())
 
 	return err
 }
@@ -254,7 +257,8 @@ func (w *s3Writer) send() error {
 	go func() {
 		sum := sha256.Sum256(full)
 
-		part, err := w.store.core.PutObjectPart(w.ctx, w.store.bucket, w.name, w.upload, number, bytes.NewReader(full), int64(len(full)),
+		part, err := w.store.core.PutObjectPart(w.ctx, w.store.bucket, w.name, w.upload, number, bytes.NewReader(full),
+			int64(len(full)),
 			minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(sum[:]), DisableContentSha256: true})
 		inHand <- sending{minio.CompletePart{PartNumber: number, ETag: part.ETag}, full, err}
 	}()

@@ -46,11 +46,11 @@ type Config struct {
 	Now func() time.Time
 	// OnQueued runs after the commit of a transaction that left work behind (Tx.MarkQueued).
 	OnQueued func()
-	// Tracer is told about every statement; nil for nobody.
+	// Tracer observes every statement; nil observes none.
 	Tracer Tracer
 }
 
-// Tracer is told about statements.
+// Tracer observes statements.
 type Tracer = pgx.QueryTracer
 
 // DB owns the connections.
@@ -73,14 +73,16 @@ var (
 	// ErrUnavailable means that the database could not be reached, or was lost before the transaction's end was known.
 	ErrUnavailable = errors.New("database unavailable")
 	// ErrPrivileged refuses a role that row-level security does not hold.
-	ErrPrivileged = errors.New("the database role is a superuser or bypasses row-level security; use a plain role that owns its database")
+	ErrPrivileged = errors.New("the database role is a superuser or bypasses row-level security; use a plain role " +
+		"that owns its database")
 	// ErrNoAddress refuses an empty address: the driver would go on to look for a server by itself and could find
 	// another one.
-	ErrNoAddress = errors.New("DATABASE_URL is empty; name the database, such as postgres://user:password@host:5432/name")
+	ErrNoAddress = errors.New("DATABASE_URL is empty; name the database, such as " +
+		"postgres://user:password@host:5432/name")
 	// ErrPooler refuses a pooler that lends connections by the transaction: time limits of statements and notifications
 	// belong to a session.
-	ErrPooler = errors.New("DATABASE_URL leads to a connection pooler such as pgbouncer, which does not keep a session's settings; " +
-		"connect to PostgreSQL itself (the service has a pool of its own: --max-connections)")
+	ErrPooler = errors.New("DATABASE_URL leads to a connection pooler such as pgbouncer, which does not keep a " +
+		"session's settings; connect to PostgreSQL itself (the service has a pool of its own: --max-connections)")
 )
 
 const maxAttempts = 4
@@ -132,7 +134,8 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	// Places divide the connections fairly among teams.
 	d := &DB{
 		pool: pool, now: c.Now, acquireTimeout: c.AcquireTimeout, gateWait: cmp.Or(c.GateWait, gateWait),
-		rowWait: c.RowWait, places: newPlaces(pc.MaxConns), writes: newWritePlaces(pc.MaxConns), probe: probe{turn: make(chan struct{}, 1)},
+		rowWait: c.RowWait, places: newPlaces(pc.MaxConns), writes: newWritePlaces(pc.MaxConns),
+		probe: probe{turn: make(chan struct{}, 1)},
 	}
 
 	d.listening.ctx, d.listening.cancel = context.WithCancel(context.WithoutCancel(ctx)) //nolint:fatcontext // it lives as long as the DB
@@ -297,8 +300,9 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 
 	// The transaction begins with its first statement.
 	tx := &Tx{
-		Now: d.Now(), Zone: s.Zone, Team: s.Team, Teams: s.teams(), Actor: s.Actor, Action: s.Action, RequestID: s.RequestID, Work: s.Work, Operation: s.Operation,
-		conn: conn, mode: m, settings: s.settings(d.gateWait, d.rowWait),
+		Now: d.Now(), Zone: s.Zone, Team: s.Team, Teams: s.teams(), Actor: s.Actor, Action: s.Action,
+		RequestID: s.RequestID, Work: s.Work, Operation: s.Operation, conn: conn, mode: m,
+		settings: s.settings(d.gateWait, d.rowWait),
 	}
 	tx.sight = sight{teams: tx.settings.teams, across: tx.settings.across}
 	answered := false
@@ -361,7 +365,10 @@ func (tx *Tx) classify(err error) error {
 		return err
 	case tx.conn.Conn().IsClosed():
 		return unavailable(err)
-	case errors.As(err, &pg) && slices.ContainsFunc(outage, func(class string) bool { return strings.HasPrefix(pg.Code, class) }):
+	case errors.As(err, &pg) && slices.ContainsFunc(outage, func(class string) bool {
+		return strings.HasPrefix(pg.Code,
+			class)
+	}):
 		return unavailable(err)
 	}
 
@@ -538,7 +545,8 @@ func (s setting) statement(m mode) (sql string, args []any) {
 	}
 
 	if s.timeout != "" { // after the gate, which has a bound of its own
-		sql, args = fmt.Sprintf("%s, set_config('statement_timeout', $%d, true)", sql, len(args)+1), append(args, s.timeout)
+		sql, args = fmt.Sprintf("%s, set_config('statement_timeout', $%d, true)", sql, len(args)+1), append(args,
+			s.timeout)
 	}
 
 	return sql, args

@@ -51,7 +51,8 @@ func (g gate) pass(sql string, args []any) (string, []any) {
 		lock, wait = "pg_advisory_xact_lock", g.wait
 	}
 
-	sql += fmt.Sprintf(", set_config('lock_timeout', '%s', true), %s(hashtextextended($%d, 0)), set_config('lock_timeout', '%s', true)",
+	sql += fmt.Sprintf(", set_config('lock_timeout', '%s', true), %s(hashtextextended($%d, 0)), "+
+		"set_config('lock_timeout', '%s', true)",
 		milliseconds(wait), lock, len(args)+1, milliseconds(g.rowWait))
 
 	return sql, append(args, "stayledger team "+g.team)

@@ -2,9 +2,9 @@ package db
 
 import "context"
 
-// Halves does work on n items together, and if that is refused on each half of them, down to the items that are to blame:
-// one that is refused keeps no other from being done. It returns the refusal of each item, nil for one that was done. It
-// fails with an error that isRefusal does not accept.
+// Halves does work on n items together, and if that is refused on each half of them, down to the items that are to
+// blame: one that is refused keeps no other from being done. It returns the refusal of each item, nil for one that was
+// done. It fails with an error that isRefusal does not accept.
 func Halves(
 	ctx context.Context, tx *Tx,
 	n int,

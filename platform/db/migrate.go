@@ -28,7 +28,7 @@ func Migrate(ctx context.Context, url string, files fs.FS) (applied int, err err
 
 	d.Close()
 
-	// Goose needs a connection of database/sql, whose session has the lock.
+	// Goose needs a connection of database/sql. Its session has the lock.
 	conn, err := sql.Open("pgx", url)
 	if err != nil {
 		return 0, fmt.Errorf("open: %w", redact(err))

@@ -9,31 +9,34 @@ import (
 // keeps the plan: left alone it plans nearly every statement each time, which takes several times as long as running
 // it. The plan must therefore be good for the empty team and the large one, so it walks indexes even where a table is
 // so small that reading all of it looks cheaper, and never asks parallel workers to help with what takes a millisecond.
-var plans = map[string]string{"plan_cache_mode": keptPlans, "enable_seqscan": "off", "max_parallel_workers_per_gather": "0"}
+var plans = map[string]string{
+	"plan_cache_mode": keptPlans, "enable_seqscan": "off",
+	"max_parallel_workers_per_gather": "0",
+}
 
 const (
 	keptPlans = "force_generic_plan" // one plan for a statement
 	newPlans  = "force_custom_plan"  // one for each run of it
 )
 
-// Fence ends a subquery that PostgreSQL runs on its own, as it stands. It would otherwise merge the subquery with the
+// Fence ends a subquery that PostgreSQL must run on its own, unchanged. It would otherwise merge the subquery with the
 // query around it, and for some numbers of rows turn a search for each row into a walk through a table.
 const Fence = " offset 0"
 
 // planSQL returns the statement that sets the way of planning for the rest of the transaction.
 func planSQL(mode string) string { return `select set_config('plan_cache_mode', '` + mode + `', true)` }
 
-// Afresh returns work whose statements, all sent at once, are planned for their actual parameters instead of with
-// the cached plan (ADR 12). Use it if the right plan depends on how many rows the parameters select, and the
-// statement takes far longer than its planning.
-func Afresh(work Work) Work { return planned(newPlans, work) }
+// Afresh returns work with statements, all sent at once, that are planned for their actual parameters instead of with
+// the cached plan (ADR 12). Use it if the right plan depends on how many rows the parameters select, and the statement
+// takes far longer than its planning.
+func Afresh(work Work) Work { return setPlans(newPlans, work) }
 
-// Kept returns work whose statements, all sent at once, use the cached plan in spite of PlanAfresh. Use it for those that
-// insert many rows: the check of each foreign key of each row would be planned, too.
-func Kept(work Work) Work { return planned(keptPlans, work) }
+// Kept returns work with statements, all sent at once, that use the cached plan in spite of PlanAfresh. Use it for
+// those that insert many rows: the check of each foreign key of each row would be planned, too.
+func Kept(work Work) Work { return setPlans(keptPlans, work) }
 
-// planned returns work whose statements, all sent at once, are planned in a way.
-func planned(mode string, work Work) Work {
+// setPlans returns work with statements, all sent at once, that are planned in the given mode.
+func setPlans(mode string, work Work) Work {
 	return func(ctx context.Context, tx *Tx) error {
 		before := keptPlans
 		if tx.afresh {
@@ -48,8 +51,9 @@ func planned(mode string, work Work) Work {
 	}
 }
 
-// PlanAfresh runs work whose statements PostgreSQL plans for their parameters and for the tables as they are now. A plan
-// that was made when a table was empty would read all of it for every row. Work can wait for what its statements return.
+// PlanAfresh runs work with statements that PostgreSQL plans for their parameters and for the tables in their present
+// state. A plan that was made when a table was empty would read all of it for every row. Work can wait for what its
+// statements return.
 func (tx *Tx) PlanAfresh(ctx context.Context, work Work) error {
 	if tx.afresh {
 		return work(ctx, tx)
@@ -85,9 +89,9 @@ func (tx *Tx) Analyze(ctx context.Context, table string, added int) error {
 	return nil
 }
 
-// AnalyzeGrown has PostgreSQL count the rows of the tables that have grown to three times of what it last counted. It
-// makes the kept plans of a table anew then. Autovacuum does the same, but not before a minute or more has passed: a first
-// import would meanwhile go on with plans of empty tables, which read all rows of a team for each row that is added.
+// AnalyzeGrown has PostgreSQL count the rows of tables that have grown to three times their last count. It makes the
+// kept plans of a table anew then. Autovacuum does the same, but not before a minute or more has passed: a first import
+// would meanwhile go on with plans of empty tables, which read all rows of a team for each row that is added.
 func AnalyzeGrown(ctx context.Context, d *DB) error {
 	type grown struct {
 		Name string
@@ -108,7 +112,10 @@ func AnalyzeGrown(ctx context.Context, d *DB) error {
 	}
 
 	for _, t := range tables {
-		err := d.Write(ctx, AcrossTeams(), func(ctx context.Context, tx *Tx) error { return tx.Analyze(ctx, t.Name, t.Rows) })
+		err := d.Write(ctx, AcrossTeams(), func(ctx context.Context, tx *Tx) error {
+			return tx.Analyze(ctx, t.Name,
+				t.Rows)
+		})
 		if err != nil {
 			return err
 		}

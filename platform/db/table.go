@@ -62,9 +62,10 @@ func (c *tableColumn) sentKind() string {
 //	id uuid key, ref text fixed, note text optional, total bigint, lines jsonb, created_at now fixed, updated_at now
 //
 // A key finds the row to update, with the team. Fixed columns are inserted and never updated, and so are keys. An
-// optional text is null if it is empty. The type now is an instant, that of the transaction, and needs no field.
-// Values of type jsonb are encoded as JSON. The column team_id comes first and is not named. NewTable panics if a
-// column has no field in T, as it does for a template that does not parse.
+// optional text is null if it is empty. The type now is an instant, that of the transaction, and needs no field. A value
+// with the word sent has no column in the table, and a column with the word computed has no field: Computed says what it
+// is made of. Values of type jsonb are encoded as JSON. The column team_id comes first and is not named. NewTable panics
+// if a column has no field in T: that is a defect.
 func NewTable[T any](name, columns string) *Table[T] {
 	t := &Table[T]{name: name}
 	fields := structFields(reflect.TypeFor[T]())

@@ -60,11 +60,11 @@ type Tx struct {
 	depth    int
 	last     []Stmt
 	gathered []gathered
-	// sight is what row-level security shows at the moment; Visit changes it.
+	// sight is the present scope of row-level security; Visit changes it.
 	sight sight
 	// afresh says that statements are planned for their parameters, see PlanAfresh.
 	afresh bool
-	// answered is what the last plain statement answered: COMMIT, or ROLLBACK when a failed statement had aborted the
+	// answered is the answer to the last plain statement: COMMIT, or ROLLBACK when a failed statement had aborted the
 	// transaction.
 	answered string
 	// exchange takes what work sends while it runs together with other work; nil sends it at once.
@@ -85,7 +85,7 @@ type Stmt struct {
 	Args Args
 }
 
-// errAborted keeps work that went on after a failed statement from being told that it was kept: COMMIT itself does not
+// errAborted keeps work that went on after a failed statement from being reported as committed: COMMIT itself does not
 // complain.
 var errAborted = errors.New("a failed statement has aborted the transaction")
 
@@ -155,8 +155,8 @@ func (tx *Tx) finish() error {
 	return nil
 }
 
-// Spill sends the statements for what was gathered so far, so that a long transaction does not hold all of it in memory.
-// Within Try it does nothing, since what fails there is undone.
+// Spill sends the statements for what was gathered so far, so that a long transaction does not hold all of it in
+// memory. Within Try it does nothing, since what fails there is undone.
 func (tx *Tx) Spill(ctx context.Context, of *Gathering) error {
 	if tx.depth > 0 {
 		return nil
@@ -551,14 +551,17 @@ func (tx *Tx) VisitAll(ctx context.Context, teams []id.ID, work Work) error {
 	return err
 }
 
-// Join keeps another team's rows in sight too until the transaction ends, its statements for the end included. The caller
-// has checked that the actor may write them.
+// Join keeps another team's rows in sight too until the transaction ends, its statements for the end included. The
+// caller has checked that the actor may write them.
 func (tx *Tx) Join(ctx context.Context, team id.ID) error {
 	if tx.exchange != nil {
 		return errTogether
 	}
 
-	return tx.see(ctx, sight{teams: strings.TrimSuffix(tx.sight.teams, "}") + "," + team.String() + "}", across: tx.sight.across})
+	return tx.see(ctx, sight{
+		teams:  strings.TrimSuffix(tx.sight.teams, "}") + "," + team.String() + "}",
+		across: tx.sight.across,
+	})
 }
 
 func (tx *Tx) see(ctx context.Context, s sight) error {

@@ -1,31 +1,31 @@
-// Package finding has the form in which resources, previews and checks tell what somebody should look at.
+// Package finding defines findings: faults that resources, previews and checks report for a person to look at.
 package finding
 
-// Severity says how grave a finding is.
+// Severity is the severity of a finding.
 type Severity string
 
-// The severities. What an error means, such as that a statement is not saved, is said where it is found.
+// The severities. The package that reports an error documents its effect, such as that a statement cannot be saved.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
 )
 
-// InactiveReference is the code of the finding that a record names an archived one: its context has the path of the field,
-// and the type and id of what it names.
+// InactiveReference is the code of a reference to an archived record. The context has the path of the field, and type
+// and id of the archived record.
 const InactiveReference = "inactiveReference"
 
-// Inactive returns the finding that a field names an archived record of a type, such as listing.
+// Inactive returns the finding for a field with an archived record of a type, such as listing.
 func Inactive(s Severity, of string, id any, path ...any) Finding {
 	return Finding{
 		Code: InactiveReference, Severity: s, Context: map[string]any{"path": path, "type": of, "id": id},
 	}
 }
 
-// Enum lists the severities, the graver first.
+// Enum lists the severities, the worse one first.
 func (Severity) Enum() []string { return []string{string(Error), string(Warning)} }
 
-// Finding is something that somebody should look at. Unlike an apierr.Issue, which is a fault of a request, it stays
-// until it is mended.
+// Finding is a fault for a person to look at. It stays until it is corrected, unlike an apierr.Issue, which is a fault
+// of one request.
 type Finding struct {
 	Code     string         `json:"code" doc:"Stable name of the finding."`
 	Severity Severity       `json:"severity"`

@@ -377,7 +377,7 @@ func (w *Worker) do(ctx context.Context, l *lane, j Job) {
 		return
 	}
 
-	// A job that has settled itself succeeds, and so does one whose lease another worker has by now.
+	// A job that has settled itself succeeds, and so does a job with a lease that another worker has by now.
 	attempt, cancel := context.WithTimeout(ctx, h.Timeout)
 	failure = protect(attempt, func(ctx context.Context) error { return h.Do(ctx, w.DB, j) })
 

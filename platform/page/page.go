@@ -260,7 +260,8 @@ func (q *Query) find(named string) string {
 
 // names reports whether SQL names a column of an alias.
 func names(text, alias string) bool {
-	for before, after, found := strings.Cut(text, alias+"."); found; before, after, found = strings.Cut(after, alias+".") {
+	for before, after, found := strings.Cut(text, alias+"."); found; before, after, found = strings.Cut(after,
+		alias+".") {
 		// The alias must be a word of its own: the l of xl.id names another table.
 		if before == "" || !strings.ContainsAny(before[len(before)-1:], "abcdefghijklmnopqrstuvwxyz_") {
 			return true
@@ -314,10 +315,12 @@ func (q *Query) page(p Params, sort string, bounded bool) string {
 	}
 
 	// The ids of the page are found first, in the narrowest FROM; then only their rows are read as a whole.
-	sql := "select " + q.Columns + " from " + q.From + " where " + strings.TrimSuffix(q.ID, "id") + "team_id = @team and " + q.ID + " = any(array(" + q.part(q.ID, p, sort) + "))"
+	sql := "select " + q.Columns + " from " + q.From + " where " + strings.TrimSuffix(q.ID, "id") +
+		"team_id = @team and " + q.ID + " = any(array(" + q.part(q.ID, p, sort) + "))"
 	if bounded {
 		// The statement counts the lines itself, so a page with too many is never read.
-		sql += fmt.Sprintf(" and (select coalesce(sum(lines), 0) from (%s) page) <= %d", q.part(q.Lines+" as lines", p, sort), MaxLines)
+		sql += fmt.Sprintf(" and (select coalesce(sum(lines), 0) from (%s) page) <= %d", q.part(q.Lines+" as lines", p,
+			sort), MaxLines)
 	}
 
 	// The ids of an array have no order, so the rows are sorted again.

@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/finding"
 )
 
-// ClosingCheck returns what a person should look at when the books are closed before a day. It refuses nothing. From is the
-// first day that was open until now; nil when the books were never closed.
+// ClosingCheck returns findings for a person who closes the books before a day. It refuses nothing. From is the first
+// open day so far; nil if the books were never closed.
 type ClosingCheck func(ctx context.Context, tx *db.Tx, from *day.Day, before day.Day) ([]finding.Finding, error)
 
 // ClosingChecks returns the checks that nouns declare, in their order.

@@ -17,30 +17,29 @@ import (
 type Part struct {
 	// Endpoints are in the order in which the reference shows them.
 	Endpoints []api.Endpoint
-	// Handlers do the jobs of the noun, which can be asked for by other nouns.
+	// Handlers run the jobs of the noun. Other nouns can insert these jobs, too.
 	Handlers map[job.Kind]job.Handler
 	// Every lists periodic tasks.
 	Every []job.Every
-	// Tables are those of teams that the noun writes. They go with a team that is erased.
+	// Tables are the tables that the noun writes. Their rows are erased with their team.
 	Tables []Table
-	// Outside removes what the noun keeps of a team outside of the database; nil when that is nothing. It can be called
-	// again.
+	// Outside removes data of a team outside the database, such as files; nil if there is none. It can be called again.
 	Outside func(ctx context.Context, d *db.DB, team id.ID) error
-	// Copy is the part that the noun adds to a new team; nil if it adds none.
+	// Copy adds records of the noun to a new team; nil if it adds none.
 	Copy *Copy
-	// Uses are the noun's rows that keep records, its own and those of other nouns, from being deleted or archived.
+	// Uses are rows of the noun that keep records of any noun from being deleted or archived.
 	Uses []Use
-	// Used looks for the uses of the noun's records. Join gives it the uses of all nouns.
+	// Used finds uses of records of the noun. Join gives it the uses that all nouns declare.
 	Used []*Usage
-	// Waits are the noun's rows that wait for a person.
+	// Waits are rows of the noun that wait for a person.
 	Waits []Wait
-	// Closing finds what a person should look at when the books are closed; nil if the noun has nothing to say.
+	// Closing returns findings for a person who closes the books; nil if the noun has none.
 	Closing ClosingCheck
-	// Exports are the files that callers can have made from what the noun lists or reports.
+	// Exports are the files that callers can export from lists and reports of the noun.
 	Exports []Export
 }
 
-// Export is the declaration of an export. Package domain/record/export makes it, and serves those of all nouns.
+// Export declares an export. Package domain/record/export writes and serves the exports of all nouns.
 type Export interface {
 	// Route returns the path at which callers ask for the file.
 	Route() string
@@ -55,10 +54,10 @@ func Exports(nouns ...Part) (all []Export) {
 	return all
 }
 
-// Join returns the sum of parts, in their order, in which each noun finds the uses that all of them declare. It panics
-// if two of them, or one twice, handle a kind of work, serve a route, use the same name for endpoints or periodic work,
-// export at a path, own a table or look for the uses of one, because one of the two would be ignored. It also panics if
-// a part declares uses that are made of another's tables, or for a reason that the used noun does not have.
+// Join returns the sum of parts in their order, and gives each noun the uses that all parts declare. It panics if two
+// declarations collide, because one would be ignored: of a kind of work, a route, a name of endpoints or periodic work,
+// an export path, a table, or the usage of a table. It also panics if a part declares uses by tables of another part,
+// or for a reason that the used noun lacks.
 func Join(parts ...Part) Part {
 	sum := Part{Handlers: map[job.Kind]job.Handler{}}
 	seen := map[string]bool{}
@@ -119,7 +118,7 @@ func Join(parts ...Part) Part {
 
 type outside = func(ctx context.Context, d *db.DB, team id.ID) error
 
-// joinOutside does one after the other.
+// joinOutside returns a function that calls one after the other.
 func joinOutside(one, other outside) outside {
 	switch {
 	case one == nil:

@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/db"
 )
 
-// TodaySQL joins the team m with the day that it is there, as z.today. Its arguments are those of LoadTodays. Days up to
-// @latest can be today somewhere, so that a statement can ask for them first.
+// TodaySQL joins the team m with the day that it is there, as z.today. Its arguments are those of LoadTodays. Days up
+// to @latest can be today somewhere, so that a statement can ask for them first.
 const TodaySQL = `join unnest(@zones::text[], @todays::date[]) as z (zone, today) on z.zone = m.time_zone`
 
 // LoadTodays adds to the arguments of a statement across teams which day it is in the time zones of all teams.

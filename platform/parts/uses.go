@@ -19,8 +19,8 @@ type Use struct {
 	Reason string
 	// Columns hold ids of records, as table.column. A row with the id of a record keeps it from being deleted.
 	Columns []string
-	// SQL replaces the condition that is made from Columns, where not every row counts, or where ids are kept in another
-	// form too. It has the arguments @team, @id and, if it names it, @today.
+	// SQL replaces the condition that is made from Columns, where not every row counts, or where ids are kept in
+	// another form too. It has the arguments @team, @id and, if it names it, @today.
 	SQL string
 	// Holds reports whether each of the rows keeps the record from being archived, too.
 	Holds bool
@@ -99,8 +99,8 @@ func (u *Usage) Load(ctx context.Context, tx *db.Tx, record id.ID) (used Used, e
 	return u.load(ctx, tx, record, u.sql)
 }
 
-// LoadArchiving returns why a record cannot be archived, without a look at what only keeps it from being deleted: that is
-// found at once where there is much of it, and slowly where there is nothing.
+// LoadArchiving returns why a record cannot be archived, without a look at what only keeps it from being deleted: that
+// is found at once where there is much of it, and slowly where there is nothing.
 func (u *Usage) LoadArchiving(ctx context.Context, tx *db.Tx, record id.ID) ([]string, error) {
 	used, err := u.load(ctx, tx, record, u.held)
 	return used.Archiving, err
@@ -144,8 +144,8 @@ func (u *Usage) load(ctx context.Context, tx *db.Tx, record id.ID, sql string) (
 	return used, nil
 }
 
-// join sets the queries that find the uses. It panics if a use has a reason that is not among those of the noun, because
-// callers would not get it.
+// join sets the queries that find the uses. It panics if a use has a reason that is not among those of the noun,
+// because callers would not get it.
 func (u *Usage) join(uses []Use) {
 	deletion, archiving := map[string][]string{}, map[string][]string{}
 

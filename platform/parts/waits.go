@@ -1,7 +1,7 @@
 package parts
 
-// Wait is a kind of rows that each wait for a person until the row goes, such as what a sync could not do. The noun that owns the rows
-// declares it in its Part. In the SQL the team is g.team_id.
+// Wait is a kind of row that waits for a person until the row is deleted, such as a record that a sync could not apply.
+// The noun that owns the rows declares it in its Part. In the SQL the team is g.team_id.
 type Wait struct {
 	// ID is the SQL of the id of a row. Rows are listed in the order of their ids, which an index of the table has.
 	ID string
@@ -9,7 +9,7 @@ type Wait struct {
 	Columns string
 	// From is the SQL of the rows with their condition: sync_issue i where i.team_id = g.team_id.
 	From string
-	// Count is the SQL of how many rows there are; empty for a kind whose rows are counted.
+	// Count is the SQL of a kept number of rows; if empty, the rows are counted.
 	Count string
 }
 

@@ -16,39 +16,39 @@ import (
 	"stayledger/platform/outbound"
 )
 
-// maxAnswer is how many bytes an answer can have, after it was unpacked.
+// maxAnswer bounds the bytes of an answer after decompression.
 const maxAnswer = 16 << 20
 
-// The pauses after a refusal of too many calls: what the system asks for, at most an hour, or else a while.
+// The pauses after a refusal for too many calls: the time that the system asks for, up to maxPause, or else limitPause.
 const (
 	maxPause   = time.Hour
 	limitPause = 10 * time.Second
 )
 
-// patience is how long a call waits for its turn: the steps between calls are shorter, so that a reading goes on.
+// patience bounds the wait of a call for its budget. Budgets refill faster, so that a long reading goes on.
 const patience = 5 * time.Second
 
 // Caller sends the requests of a client. It is safe for use by many goroutines.
 type Caller struct {
 	http   *http.Client
 	within time.Duration
-	// budgets are the limits of calls that each request counts against: those of the host and of the account.
+	// budgets limit the calls to the host and of the account.
 	budgets []*outbound.Budget
-	// fails returns the error that the body of an answer means, nil for none; nil if the status says everything.
+	// fails returns the error in the body of an answer, or nil. A nil function means that the status says everything.
 	fails func(status int, body []byte) error
 	seen  func(r *http.Request, body []byte)
 }
 
-// Options are those of a Caller.
+// Options configure a Caller.
 type Options struct {
-	// AllowPrivate lets it call private addresses and without TLS, such as a sandbox on the same machine.
+	// AllowPrivate allows private addresses and plain http, such as a sandbox on the same machine.
 	AllowPrivate bool
-	// Within shortens the time that a call may take; 0 and more than Timeout are Timeout.
+	// Within bounds the time of a call. 0 and values above Timeout mean Timeout.
 	Within time.Duration
-	// Budgets are the limits of calls that each request counts against.
+	// Budgets limit the number of calls.
 	Budgets []*outbound.Budget
-	// Fails returns the error that the body of an answer means, nil for none: for systems that say so with status 200, or
-	// with statuses that mean something of their own.
+	// Fails returns the error in the body of an answer, or nil: for systems that report errors with status 200, or use
+	// statuses in their own way.
 	Fails func(status int, body []byte) error
 	// Seen is called after each request with the body of its answer, nil for none; nil calls nothing.
 	Seen func(r *http.Request, body []byte)
@@ -60,22 +60,26 @@ func NewCaller(o Options) *Caller {
 		o.Within = Timeout
 	}
 
-	return &Caller{http: outbound.Client(o.AllowPrivate), within: o.Within, budgets: o.Budgets, fails: o.Fails, seen: o.Seen}
+	return &Caller{
+		http: outbound.Client(o.AllowPrivate), within: o.Within, budgets: o.Budgets, fails: o.Fails,
+		seen: o.Seen,
+	}
 }
 
-// Do sends a request, reads its answer and decodes it as JSON, unless into is nil. It returns the headers of the answer,
-// and fails with an Error.
+// Do sends a request, reads its answer and decodes it as JSON, unless into is nil. It returns the headers of the
+// answer, and fails with an Error.
 func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header, error) {
 	ctx, stop := context.WithTimeout(ctx, c.within)
 	defer stop()
 
-	// First the limits: a call beyond one is not even sent.
+	// First the budgets: a call beyond a limit must not be sent.
 	for _, b := range c.budgets {
-		if err := take(ctx, b); err != nil {
+		if err := takeBudget(ctx, b); err != nil {
 			return nil, err
 		}
 	}
 
+	// Then the call. Seen gets the body of every answer, also of refusals.
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "stayledger")
 
@@ -88,6 +92,7 @@ func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header
 		return nil, err
 	}
 
+	// The body comes before the status, because it says more.
 	if c.fails != nil {
 		if err := c.fails(answer.StatusCode, body); err != nil {
 			return nil, err
@@ -98,7 +103,7 @@ func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header
 		return answer.Header, err
 	}
 
-	return answer.Header, decode(answer, body, into)
+	return answer.Header, decodeBody(answer, body, into)
 }
 
 // send sends a request, reads its answer and closes it. It fails with an Error.
@@ -110,16 +115,17 @@ func (c *Caller) send(r *http.Request) (*http.Response, []byte, error) {
 
 	defer func() { _ = answer.Body.Close() }()
 
-	body, err := read(answer)
+	body, err := readBody(answer)
 
 	return answer, body, err
 }
 
-// read reads the body of an answer. It fails with an Error.
-func read(answer *http.Response) ([]byte, error) {
+// readBody reads the body of an answer. It fails with an Error.
+func readBody(answer *http.Response) ([]byte, error) {
 	var body bytes.Buffer
 
-	// The system gives the length, which is negative if it is unknown: only so much is made ready before it comes.
+	// The length comes from the system, and is negative if unknown. Trust it for the first allocation only up to a
+	// bound.
 	const most = 1 << 20
 
 	body.Grow(int(min(max(answer.ContentLength, 0), most)) + bytes.MinRead)
@@ -136,8 +142,8 @@ func read(answer *http.Response) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// take counts a call against a budget, and waits for its turn if that comes soon. It fails with an Error.
-func take(ctx context.Context, b *outbound.Budget) error {
+// takeBudget counts a call against a budget, and waits if the budget refills soon. It fails with an ErrLimited.
+func takeBudget(ctx context.Context, b *outbound.Budget) error {
 	latest := time.Now().Add(patience)
 
 	for {
@@ -158,14 +164,14 @@ func take(ctx context.Context, b *outbound.Budget) error {
 	}
 }
 
-// Unmarshal reads what a system answers by the rules of encoding/json, in half the time: pages of reservations are long, and
-// a sync that finds nothing new does little else.
+// Unmarshal decodes an answer by the rules of encoding/json in half the time. Pages of reservations are long, and a
+// sync without changes spends most of its time here.
 func Unmarshal(content []byte, into any) error {
 	return jsonv1.Unmarshal(content, into) //nolint:wrapcheck // Callers replace the error with one of theirs.
 }
 
-// decode decodes the body of an answer.
-func decode(answer *http.Response, body []byte, into any) error {
+// decodeBody decodes the body of an answer. It fails with ErrNotJSON, ErrNotUTF8 or ErrShape.
+func decodeBody(answer *http.Response, body []byte, into any) error {
 	// A status of 200 alone proves nothing: proxies answer with it too.
 	media, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" {

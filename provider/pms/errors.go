@@ -22,13 +22,13 @@ var (
 	ErrCursor = errors.New("the system does not know the page any more")
 	// ErrUnavailable: it may help to ask again.
 	ErrUnavailable = errors.New("the system is unavailable")
-	// ErrAnswer: an answer is not of the protocol. It may help to ask again, once or twice.
+	// ErrAnswer: an answer breaks the protocol. It may help to ask again, once or twice.
 	ErrAnswer = fmt.Errorf("%w: its answer is not of the protocol", ErrUnavailable)
 	// ErrTimeout: no answer came in time.
 	ErrTimeout = fmt.Errorf("%w: it did not answer in time", ErrUnavailable)
 )
 
-// What is wrong with an answer that is not of the protocol. Each is an Error and wraps ErrAnswer.
+// The faults of an answer that breaks the protocol. Each is an Error and wraps ErrAnswer.
 var (
 	ErrTooLarge = BadAnswer("is too large")
 	ErrNotJSON  = BadAnswer("is not JSON")
@@ -40,9 +40,9 @@ var (
 // logged.
 type Error struct {
 	Kind error // one of the sentinels, or an error that wraps one
-	// Until is when calls are taken again, of an ErrLimited.
+	// Until is when an ErrLimited ends.
 	Until time.Time
-	// Status is that of the answer, if it is why the call failed; 0 otherwise.
+	// Status is the HTTP status if it made the call fail; 0 otherwise.
 	Status int
 }
 

@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// Fault says what can be wrong with a field of a record.
+// Fault is a kind of fault of a field of a record.
 type Fault string
 
 // The faults.
@@ -28,8 +28,8 @@ const (
 	WrongSign  Fault = "wrongSign" // a discount above zero, or a fee below
 )
 
-// FormError says which field of a record is not of the form that the system describes, and what is wrong with it. Members of lists have a
-// number, as in lines.0.amount; a record that is no record at all has no field.
+// FormError names the field of a record that differs from the description of the system. Members of lists have a
+// number, as in lines.0.amount. Without a field, the record as a whole is at fault.
 type FormError struct {
 	Field string
 	Fault Fault
@@ -43,13 +43,13 @@ func (e *FormError) Error() string {
 // Wrong returns a FormError.
 func Wrong(field string, fault Fault) error { return &FormError{field, fault} }
 
-// Unreadable is a record that is not of the form that the system describes.
+// Unreadable is a record that differs from the description of its system.
 type Unreadable struct { //nolint:errname // It is a record, and no error by itself.
 	ID string
 	FormError
 }
 
-// NewUnreadable returns the record that an error is about.
+// NewUnreadable returns a record with its error, a FormError or any other.
 func NewUnreadable(id string, err error) Unreadable {
 	out := Unreadable{ID: id, FormError: FormError{Fault: BadForm}}
 	if e, is := errors.AsType[*FormError](err); is {
@@ -66,6 +66,7 @@ func ReadForm(content json.RawMessage, into any) error {
 		return nil
 	}
 
+	// A decoder of ours, such as for amounts, names the fault; any other error is one of the form.
 	out := &FormError{Fault: BadForm}
 	if e, is := errors.AsType[*jsonv2.SemanticError](err); is {
 		out.Field = strings.Join(slices.Collect(e.JSONPointer.Tokens()), ".")
@@ -78,8 +79,8 @@ func ReadForm(content json.RawMessage, into any) error {
 	return out
 }
 
-// ReadRows reads the rows of a page, and returns those that cannot be read. Of rows with the same id the last counts. It fails with a
-// BadAnswer if id does: a row without an id could be about anything.
+// ReadRows reads the rows of a page. It returns readable and unreadable rows separately. If rows have the same id, the
+// last one counts. It fails with the error of id: a row without an id could be about any record.
 func ReadRows[Row any](
 	list []json.RawMessage,
 	id func(content json.RawMessage) (string, error),
@@ -91,7 +92,7 @@ func ReadRows[Row any](
 		seen       = make(map[string]bool, len(list))
 	)
 
-	// From the end, so that the last row of an id is met first.
+	// Read from the end, so that the last row of an id comes first.
 	for _, content := range slices.Backward(list) {
 		name, err := id(content)
 		if err != nil {
@@ -104,6 +105,7 @@ func ReadRows[Row any](
 
 		seen[name] = true
 
+		// One unreadable row must not keep the others from being read.
 		row, err := read(name, content)
 		if err != nil {
 			unreadable = append(unreadable, NewUnreadable(name, err))
@@ -119,9 +121,11 @@ func ReadRows[Row any](
 	return rows, unreadable, nil
 }
 
-// ReadEach reads records by their ids, each id once. It returns those that are not of the form of the system, and fails with any other error
-// of read.
-func ReadEach[Row any](ids []string, read func(id string) (Row, error)) (rows []Row, unreadable []Unreadable, err error) {
+// ReadEach reads records by id, each id once. A record with a FormError is unreadable; any other error of read ends the
+// reading.
+func ReadEach[Row any](
+	ids []string, read func(id string) (Row, error),
+) (rows []Row, unreadable []Unreadable, err error) {
 	asked := make(map[string]bool, len(ids))
 
 	for _, id := range ids {
@@ -133,6 +137,7 @@ func ReadEach[Row any](ids []string, read func(id string) (Row, error)) (rows []
 
 		row, err := read(id)
 
+		// Only a fault of this record is passed over. A refused call would fail for the next id as well.
 		switch _, isForm := errors.AsType[*FormError](err); {
 		case isForm:
 			unreadable = append(unreadable, NewUnreadable(id, err))
@@ -146,7 +151,7 @@ func ReadEach[Row any](ids []string, read func(id string) (Row, error)) (rows []
 	return rows, unreadable, nil
 }
 
-// ReadCurrency reads the currency of a record, which the system has in a field. Case does not matter. It fails with a FormError.
+// ReadCurrency reads the currency code of a record in a field. Case does not matter. It fails with a FormError.
 func ReadCurrency(field, code string) (money.Currency, error) {
 	if code == "" {
 		return "", Wrong(field, Missing)

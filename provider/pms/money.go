@@ -2,11 +2,11 @@ package pms
 
 import "stayledger/platform/money"
 
-// IsOwed reports whether the guest pays a line to the host. What the channel collects and remits itself is in no total.
+// IsOwed reports whether the guest pays a line to the host. Taxes that the channel collects and remits are in no total.
 func (l *Line) IsOwed() bool { return l.Type != ChannelTax }
 
-// Owed returns what the lines of a stay have of its total.
-func (r *Reservation) Owed() (sum money.Cents) {
+// SumOwed returns the sum of the lines that the guest pays to the host.
+func (r *Reservation) SumOwed() (sum money.Cents) {
 	for i := range r.Lines {
 		if r.Lines[i].IsOwed() {
 			sum += r.Lines[i].Amount
@@ -16,8 +16,8 @@ func (r *Reservation) Owed() (sum money.Cents) {
 	return sum
 }
 
-// channelTaxes returns the sum of the taxes that the channel collects and remits.
-func (r *Reservation) channelTaxes() (sum money.Cents) {
+// sumChannelTaxes returns the sum of the taxes that the channel collects and remits.
+func (r *Reservation) sumChannelTaxes() (sum money.Cents) {
 	for i := range r.Lines {
 		if !r.Lines[i].IsOwed() {
 			sum += r.Lines[i].Amount
@@ -27,23 +27,24 @@ func (r *Reservation) channelTaxes() (sum money.Cents) {
 	return sum
 }
 
-// Difference returns what the lines lack of the stated total; 0 without one. Where it is not known whether the total has the taxes that the
-// channel pays, the smaller difference counts.
+// Difference returns the stated total less the lines, and 0 without a stated total. If it is unknown whether the total
+// has the taxes that the channel remits, it returns the smaller difference.
 func (r *Reservation) Difference() money.Cents {
 	if r.Total == nil {
 		return 0
 	}
 
-	out := *r.Total - r.Owed()
-	if less := out - r.channelTaxes(); !r.IsTotalOwed && max(less, -less) < max(out, -out) {
+	out := *r.Total - r.SumOwed()
+	if less := out - r.sumChannelTaxes(); !r.IsTotalOwed && max(less, -less) < max(out, -out) {
 		return less
 	}
 
 	return out
 }
 
-// Unexplained returns what the lines do not explain: the difference to the stated total, and lines that say of themselves to be one.
-func (r *Reservation) Unexplained() money.Cents {
+// Deviation returns the amount that no line explains: the difference to the stated total, and lines of the type
+// Difference. Owner stays and blocks have no amounts.
+func (r *Reservation) Deviation() money.Cents {
 	out := r.Difference()
 	if r.OwnerStay || r.Block {
 		return 0
@@ -58,13 +59,13 @@ func (r *Reservation) Unexplained() money.Cents {
 	return out
 }
 
-// PayoutDeviation returns what the stated payout has beyond the lines less the channel's fee; 0 without one.
+// PayoutDeviation returns the stated payout less the lines, plus the fee of the channel, and 0 without a stated payout.
 func (r *Reservation) PayoutDeviation() money.Cents {
 	if r.Payout == nil {
 		return 0
 	}
 
-	out := *r.Payout - r.Owed()
+	out := *r.Payout - r.SumOwed()
 	if r.ChannelFee != nil {
 		out += *r.ChannelFee
 	}
@@ -72,9 +73,10 @@ func (r *Reservation) PayoutDeviation() money.Cents {
 	return out
 }
 
-// CheckAmounts fails with a FormError if a sum of the amounts of a stay is out of range: each can be right by itself.
+// CheckAmounts fails with a FormError if an amount or a sum of amounts is out of range. Each line can be within range
+// when their sum is not.
 func (r *Reservation) CheckAmounts() error {
-	sums := []money.Cents{r.Owed(), r.channelTaxes(), r.Difference(), r.PayoutDeviation()}
+	sums := []money.Cents{r.SumOwed(), r.sumChannelTaxes(), r.Difference(), r.PayoutDeviation()}
 	for _, c := range []*money.Cents{r.Total, r.ChannelFee, r.ProcessingFee, r.Payout} {
 		if c != nil {
 			sums = append(sums, *c)
@@ -90,8 +92,9 @@ func (r *Reservation) CheckAmounts() error {
 	return nil
 }
 
-// RetainTotal makes the lines of a stay what is kept of it by its total. Lines that do not add up to it say what the stay would have cost: one
-// line is kept then, and of its tax nothing is known.
+// RetainTotal replaces the lines of a canceled stay by the retained amount, which is its total. If the lines do not add
+// up to the total, they show the price of the stay before its cancellation: they become one line, with an unknown share
+// of tax.
 func (r *Reservation) RetainTotal() {
 	if off := r.Difference(); off != 0 {
 		r.NotKept = -off
@@ -103,7 +106,8 @@ func (r *Reservation) RetainTotal() {
 	r.Total = nil
 }
 
-// RetainSum makes the lines of a stay one that is kept of it.
+// RetainSum replaces the lines of a canceled stay by one line with the retained amount, and notes the taxes of the old
+// lines, of which an unknown part is retained.
 func (r *Reservation) RetainSum(kept money.Cents) {
 	var taxes money.Cents
 
@@ -120,13 +124,15 @@ func (r *Reservation) RetainSum(kept money.Cents) {
 	r.Retain()
 }
 
-// retained are the types that lines have when they are what is kept of a stay that was canceled. All others become one line Retained.
+// retained maps types of lines to their types on a canceled stay. Lines of all other types are added up in one line
+// Retained.
 var retained = map[LineType]LineType{
 	Tax: RetainedTax, RetainedTax: RetainedTax, SecurityDeposit: RetainedDeposit, RetainedDeposit: RetainedDeposit,
 }
 
-// Retain makes the lines of a stay what is kept of it after its cancellation: taxes stay taxes and deposits deposits, and the rest is one
-// line. Taxes of the channel go: nothing of them is ours.
+// Retain replaces the lines of a stay by the retained lines after its cancellation: taxes stay taxes, deposits stay
+// deposits, and the rest is added up in one line. Taxes that the channel remits are left out, because they were never
+// ours.
 func (r *Reservation) Retain() {
 	var (
 		rest  money.Cents

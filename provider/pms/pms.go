@@ -1,8 +1,8 @@
 // Package pms reads property-management systems. Each system has a client in a package of its own below this one, built
-// from its published description and tried against our sandbox. What the clients give has one form, which is here: the
-// listings of an account and its reservations, with what the guest pays for as lines.
+// from its published description and tried against our sandbox. All clients return the types of this package: listings,
+// and reservations with the charges of the guest as lines.
 //
-// Clients know nothing of ours: no ledger, no database. Nothing is stored here; the caller keeps pages, marks and tokens.
+// Clients know no ledger and no database. Nothing is stored here; the caller keeps pages, marks and tokens.
 package pms
 
 import (
@@ -17,41 +17,42 @@ import (
 // Timeout is how long a call may take.
 const Timeout = 25 * time.Second
 
-// Client reads one account at a system. It is safe for use by many goroutines. Its calls take at most Timeout, follow no
-// redirect, read bounded answers, and fail with an Error.
+// Client reads one account at a system. It is safe for use by many goroutines. Its calls take at most Timeout, follow
+// no redirect, read bounded answers, and fail with an Error.
 type Client interface {
-	// Account says whose account it is. It is the cheapest call that proves the credentials.
+	// Account returns the account. It is the cheapest call that proves the credentials.
 	Account(ctx context.Context) (*Account, error)
-	// Listings gives a page of all listings. All pages together have every one.
+	// Listings returns a page of listings. All pages together have every listing.
 	Listings(ctx context.Context, page string) (*ListingPage, error)
-	// Reservations gives a page of reservations.
+	// Reservations returns a page of reservations.
 	Reservations(ctx context.Context, q *Query) (*ReservationPage, error)
-	// Lookup gives reservations by their ids as they are now. One that the system does not have any more is given with
-	// Gone; one that is not of the protocol is among the unreadable ones.
+	// Lookup returns the present state of reservations by id. A reservation that the system no longer has is returned
+	// with Gone set.
 	Lookup(ctx context.Context, ids []string) ([]Reservation, []Unreadable, error)
 }
 
-// Payer is a client of a system that knows what channels have paid out.
+// Payer is a client of a system with payouts of channels.
 type Payer interface {
-	// Payouts gives a page of payouts; the bounds of the query are those of their days. A system that has none gives an empty page.
+	// Payouts returns a page of payouts. The query bounds their days. A system without payouts returns an empty page.
 	Payouts(ctx context.Context, q *Query) (*PayoutPage, error)
 }
 
 // Hooks is a client of a system that sends messages about what has changed.
 type Hooks interface {
-	// Subscribe has messages sent to an address, signed with the secret. It replaces what was subscribed before.
+	// Subscribe makes the system send messages to an address, signed with the secret. It replaces an earlier
+	// subscription.
 	Subscribe(ctx context.Context, url, secret string) error
-	// Unsubscribe ends that. It succeeds if nothing is subscribed.
+	// Unsubscribe ends the subscription. It succeeds if there is none.
 	Unsubscribe(ctx context.Context) error
 }
 
 // Blocker is a client of a system with a calendar that can be blocked.
 type Blocker interface {
-	// Block keeps nights from being sold, and returns the id that the system gave the block, empty for a system that gives
-	// none. A block that is there already, under the same ID, stays the only one. It fails with an ErrRefused when the
-	// nights are taken, or the listing cannot be blocked.
+	// Block keeps nights from being sold, and returns the id of the block at the system, or "" if the system has no ids
+	// for blocks. Sending the same ID again makes no second block. It fails with an ErrRefused when the nights are
+	// taken, or the listing cannot be blocked.
 	Block(ctx context.Context, b *Block) (remoteID string, err error)
-	// Unblock lets the nights of a block be sold again, and no others. It succeeds if there is none.
+	// Unblock lets the nights of a block be sold again, and no other nights. It succeeds if there is no such block.
 	Unblock(ctx context.Context, b *Block) error
 }
 
@@ -72,8 +73,8 @@ type Block struct {
 // Mark returns the text by which a block is found again in systems that know no ids of ours.
 func (b *Block) Mark() string { return "[stayledger " + b.ID + "]" }
 
-// MarkedNote returns the note with the mark at its end, within the bounds of texts.
-func (b *Block) MarkedNote() string {
+// NoteWithMark returns the note with the mark at its end. A long note is cut, never the mark.
+func (b *Block) NoteWithMark() string {
 	note := []rune(Text(b.Note))
 	if room := MaxText - len(b.Mark()) - 1; len(note) > room {
 		note = note[:room]
@@ -208,8 +209,8 @@ type Reservation struct {
 	// CanceledAt is zero unless it is canceled and the system says when.
 	CanceledAt When
 	Currency   string // an ISO code in lower case
-	// Total is stated by the system: the guest pays it; nil if it does not say. The lines without taxes that the channel pays should add up
-	// to it.
+	// Total is stated by the system: the guest pays it; nil if it does not say. The lines without taxes that the
+	// channel pays should add up to it.
 	Total *money.Cents
 	// IsTotalOwed says that the total is known to be without these taxes.
 	IsTotalOwed bool
@@ -217,18 +218,20 @@ type Reservation struct {
 	// ChannelFee is the commission that the channel keeps, and ProcessingFee what the payment costs; nil if the system
 	// does not say. Neither is paid by the guest.
 	ChannelFee, ProcessingFee *money.Cents
-	// UnknownTax is the tax of a stay of which a part is kept after its cancellation: how much of that is tax is not known. 0 for none.
+	// UnknownTax is the tax of a canceled stay before its cancellation, if an unknown share of the retained amount is
+	// tax; 0 otherwise.
 	UnknownTax money.Cents
-	// NotKept is what the lines of a stay that was canceled had beyond its total, which says how much is kept; 0 for none.
+	// NotKept is the excess of the lines of a canceled stay over its total, which is the retained amount; 0 for none.
 	NotKept money.Cents
-	// Payout is stated by the system: the channel pays it out for the stay; nil if it does not say. It is the total less the channel's fee.
+	// Payout is stated by the system: the channel pays it out for the stay; nil if it does not say. It is the total
+	// less the channel's fee.
 	Payout *money.Cents
 	// ChangedAt is the system's own stamp of the last change; zero if it has none.
 	ChangedAt time.Time
 }
 
-// When is a day as a system says it: the day, or an instant, of which the day depends on the time zone. The zero value says
-// nothing.
+// When is a day as a system says it: the day, or an instant, of which the day depends on the time zone. The zero value
+// says nothing.
 type When struct {
 	Day *day.Day
 	At  time.Time
@@ -265,15 +268,17 @@ const (
 	SecurityDeposit LineType = "securityDeposit"
 	// Resolution is an amount that guest and host have settled at the channel after the booking.
 	Resolution LineType = "resolution"
-	// Retained is the part that is kept of a stay that was canceled, RetainedTax the tax on it, and RetainedDeposit a deposit that is not given back yet.
+	// Retained is the amount that is kept of a canceled stay, RetainedTax the tax on it, and RetainedDeposit a deposit
+	// that was not returned yet.
 	Retained        LineType = "retained"
 	RetainedTax     LineType = "retainedTax"
 	RetainedDeposit LineType = "retainedDeposit"
-	// Difference is what the lines lack of the stated total: it is not known what it is for.
+	// Difference is the stated total less the other lines, for an unknown reason.
 	Difference LineType = "difference"
 )
 
-// Line is something that the guest pays for, in the smallest unit of the reservation's currency. A discount is negative.
+// Line is something that the guest pays for, in the smallest unit of the reservation's currency. A discount is
+// negative.
 type Line struct {
 	Type        LineType
 	Description string
@@ -282,7 +287,8 @@ type Line struct {
 
 // Event has the records that a message of a system names. The content of messages is not believed.
 type Event struct {
-	// AccountID is the account that it is about, of a message that an app gets for all of its accounts; empty otherwise.
+	// AccountID is the account that it is about, of a message that an app gets for all of its accounts; empty
+	// otherwise.
 	AccountID string
 	// ReservationIDs are reservations that have changed.
 	ReservationIDs []string

@@ -41,8 +41,8 @@ func Country(code string) string {
 	return code
 }
 
-// IsDeposit reports whether the name of a charge says that it is a deposit which is given back, such as damageDeposit or "Refundable
-// security deposit". A waiver or an insurance is none, and neither is what is not given back.
+// IsDeposit reports whether the name of a charge means a deposit to be returned, such as damageDeposit or "Refundable
+// security deposit". Waivers, insurances and nonrefundable deposits do not count.
 func IsDeposit(name string) bool {
 	name = strings.ToLower(name)
 	has := func(part string) bool { return strings.Contains(name, part) }

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Token is given by a system for credentials. Calls present it for a while.
+// Token is issued by a system for credentials, and authorizes calls until it expires.
 type Token struct {
 	Access, Refresh string
-	// ExpiresAt is when it ends; zero for one that does not.
+	// ExpiresAt is zero for a token that does not expire.
 	ExpiresAt time.Time
 }
 
@@ -18,20 +18,20 @@ type Token struct {
 type Grants interface {
 	// Base is the address that the calls of such accounts go to.
 	Base() string
-	// Address returns where the system asks the account holder, who is sent on to redirectURI with the state and a code.
+	// Address returns where the system asks the account holder, who is sent on to redirectURI with the state and a
+	// code.
 	Address(state, redirectURI string) string
-	// Exchange returns the token that the system gives for a code. It fails with an Error: ErrCredentials for a code that
-	// it does not take.
+	// Exchange returns the token that the system gives for a code. It fails with an Error: ErrCredentials for a code
+	// that it does not take.
 	Exchange(ctx context.Context, code, redirectURI string) (Token, error)
 }
 
 // Tokens keep the token of a connection.
 type Tokens interface {
-	// Token returns the one that is kept. When there is none, or 90 % of the life of the kept one is over, it calls renew
-	// with the kept one and keeps what that returns; one renewal at a time goes on for a connection. It fails with the
-	// error of renew.
+	// Token returns the stored token. If there is none, or 90 % of its life is over, it calls renew with the stored
+	// token and stores the new one; only one renewal runs at a time for a connection. It fails with the error of renew.
 	Token(ctx context.Context, renew func(ctx context.Context, old Token) (Token, error)) (Token, error)
-	// Refused forgets a token that the system has refused. It does nothing if another one is kept by now.
+	// Refused drops a token that the system has refused, unless another one was stored meanwhile.
 	Refused(ctx context.Context, t Token) error
 }
 
@@ -43,10 +43,13 @@ type MemoryTokens struct {
 }
 
 // Token returns the token. It fails with the error of renew.
-func (m *MemoryTokens) Token(ctx context.Context, renew func(ctx context.Context, old Token) (Token, error)) (Token, error) {
+func (m *MemoryTokens) Token(
+	ctx context.Context, renew func(ctx context.Context, old Token) (Token, error),
+) (Token, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
+	// The lock is held while renew runs, so that of many callers one renews.
 	now := time.Now()
 	if m.kept.Access != "" && (m.renewAt.IsZero() || now.Before(m.renewAt)) {
 		return m.kept, nil
@@ -62,12 +65,12 @@ func (m *MemoryTokens) Token(ctx context.Context, renew func(ctx context.Context
 	return got, nil
 }
 
-// Refused forgets a token. It does not fail.
+// Refused drops a token. It never fails.
 func (m *MemoryTokens) Refused(_ context.Context, t Token) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 
-	// What a token is renewed with is still good.
+	// Keep the refresh token, which is still good.
 	if m.kept.Access == t.Access {
 		m.kept.Access = ""
 	}

@@ -48,8 +48,8 @@ type reply struct {
 	code   string
 }
 
-// handle adds a route whose requests pass the points in order: first every fault that comes before the effect, then
-// the effect, then every fault after it.
+// handle adds a route. Its requests first meet the faults before the effect, then have their effect, and then meet the
+// faults after it.
 func (s *Server) handle(pattern string, on On, effect func(*exchange) reply) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{w: w, r: r, fault: s.faults.Take(on), key: r.Header.Get("Idempotency-Key")}

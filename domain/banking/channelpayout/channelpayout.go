@@ -1,5 +1,5 @@
-// Package channelpayout keeps what booking channels have paid out, as the systems of a team say it: a sum on a day, and the stays that it is
-// made of. Nothing of it is posted. It is what a deposit on the bank account is matched with.
+// Package channelpayout owns the payouts of booking channels as property-management systems report them: a sum on a
+// day, and the stays it covers. They post no journals. Deposits on the bank account are matched with them.
 package channelpayout
 
 import (
@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Status says whether the source of a payout has it still.
+// Status says whether the source still has the payout.
 type Status string
 
 // The statuses.
@@ -28,7 +28,7 @@ const (
 // Enum lists the statuses.
 func (Status) Enum() []string { return []string{string(Active), string(Inactive)} }
 
-// Payout is a sum that a channel has paid out.
+// Payout is a sum that a channel paid out on a day.
 type Payout struct {
 	ID           id.ID       `json:"id"`
 	ConnectionID id.ID       `json:"connectionId"`
@@ -45,7 +45,7 @@ type Payout struct {
 	UpdatedAt    day.Instant `json:"updatedAt"`
 }
 
-// Member is a part of a payout: what comes of a stay, or of something that is no stay.
+// Member is a part of a payout: the share for a stay, or for something else, such as a claim.
 type Member struct {
 	ReservationID    *id.ID      `json:"reservationId" doc:"The stay here; null for one that is not here, for a code of several, and for no stay."`
 	SourceID         *string     `json:"sourceId" doc:"The stay at the source."`
@@ -57,7 +57,8 @@ type Member struct {
 	Amount           money.Cents `json:"amount" doc:"gross less fees."`
 }
 
-// memberSQL selects the members of a payout p as a list. The stay is the one of the connection with the id, else the only one with the confirmation code.
+// memberSQL selects the members of a payout p as a list. A member with a source id shows the stay that the connection
+// brought under this id. A member without shows the stay with its confirmation code, unless several have it.
 const memberSQL = `(select coalesce(jsonb_agg(jsonb_build_object('reservationId', coalesce((
 			select e.entity_id from sync_source s join external_record e on e.team_id = s.team_id and e.source_id = s.id and e.kind = 'reservation'
 				and e.external_id = m.source_id where s.team_id = m.team_id and s.connection_id = p.connection_id limit 1), (
@@ -99,32 +100,35 @@ type getInput struct {
 	ID id.ID `path:"id"`
 }
 
-// Part returns the endpoints and the tables of payouts of channels.
+// Part returns the endpoints and tables of channel payouts.
 func Part() parts.Part {
 	const tag = "Channel payouts"
 
 	return parts.Part{
 		Endpoints: []api.Endpoint{
 			api.Read(api.Endpoint{
-				Method: http.MethodGet, Path: "/channel-payouts", ID: "listChannelPayouts", Tag: tag, Summary: "List what channels have paid out",
-				Doc:    "As the systems of the team say it, with the stays that each payout is made of. Nothing of it is posted.",
-				Scopes: []string{"bank:read"},
-			}, list),
+				Method: http.MethodGet, Path: "/channel-payouts", ID: "listChannelPayouts", Tag: tag,
+				Summary: "List what channels have paid out",
+				Doc: "As the systems of the team say it, with the stays that each payout is made of. Nothing of " +
+					"it is posted.", Scopes: []string{"bank:read"},
+			}, listPayouts),
 			api.Read(api.Endpoint{
-				Method: http.MethodGet, Path: "/channel-payouts/{id}", ID: "getChannelPayout", Tag: tag, Summary: "Read what a channel has paid out",
-				Scopes: []string{"bank:read"},
-			}, get),
+				Method: http.MethodGet, Path: "/channel-payouts/{id}", ID: "getChannelPayout", Tag: tag,
+				Summary: "Read what a channel has paid out", Scopes: []string{"bank:read"},
+			}, getPayout),
 		},
 		Tables: parts.Owns("channel_payout", "channel_payout_member"),
 	}
 }
 
-// list answers with a page of payouts.
-func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Payout], error) {
+// listPayouts answers with a page of payouts.
+func listPayouts(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Payout], error) {
 	q := page.Query{
-		Columns: columns, From: "channel_payout p", Where: []string{"p.team_id = @team"}, Args: db.Args{"team": tx.Team},
-		Sorts: sorts, Default: "-date", ID: "p.id",
+		Columns: columns, From: "channel_payout p", Where: []string{"p.team_id = @team"},
+		Args: db.Args{"team": tx.Team}, Sorts: sorts, Default: "-date", ID: "p.id",
 	}
+
+	// Filters that are absent add nothing to the statement.
 	q.CountedAs("channel_payout")
 	q.IDs("p.id = any(?)", in.IDs)
 	q.IDs("p.connection_id = any(?)", in.ConnectionIDs)
@@ -135,8 +139,8 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Payout], er
 	return page.List[Payout](ctx, tx, q, in.Params, in.Sort)
 }
 
-// get answers with a payout.
-func get(ctx context.Context, tx *db.Tx, in *getInput) (*Payout, error) {
+// getPayout answers with a payout.
+func getPayout(ctx context.Context, tx *db.Tx, in *getInput) (*Payout, error) {
 	p, err := db.One[Payout](ctx, tx, apierr.NotFound, `select `+columns+` from channel_payout p where p.team_id = @team and p.id = @id`,
 		db.Args{"team": tx.Team, "id": in.ID})
 

@@ -16,10 +16,10 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// KindName is what sources call the payouts of channels.
+// KindName names channel payouts in the records of sources.
 const KindName = "payout"
 
-// Item is what a source says of a payout.
+// Item is a payout in the words of its source. Absent fields keep their value.
 type Item struct {
 	Status    *Status         `json:"status,omitempty"`
 	Channel   api.Opt[string] `json:"channel,omitzero" maxLength:"100"`
@@ -34,7 +34,7 @@ type Item struct {
 	externalID string
 }
 
-// ItemMember is what a source says of a part of a payout.
+// ItemMember is a member of an Item.
 type ItemMember struct {
 	SourceID         *string     `json:"sourceId,omitempty" nullable:"true" maxLength:"500"`
 	ConfirmationCode *string     `json:"confirmationCode,omitempty" nullable:"true" maxLength:"500"`
@@ -44,7 +44,7 @@ type ItemMember struct {
 	Taxes            money.Cents `json:"taxes" minimum:"-9007199254740991" maximum:"9007199254740991"`
 }
 
-// Intake says how payouts of channels are taken in. They are not edited here, so what a source says counts.
+// Intake returns how channel payouts are taken in. Users cannot edit them, so every value of the source is applied.
 func Intake() intake.Kind {
 	door := &intake.Door[Item]{
 		Form: api.NewForm[Item](),
@@ -52,7 +52,7 @@ func Intake() intake.Kind {
 		From: func(item *Item, from intake.Origin, externalID string) {
 			item.connection, item.externalID = from.ConnectionID, externalID
 		},
-		Save: save,
+		Save: savePayouts,
 	}
 
 	return intake.Kind{
@@ -75,8 +75,8 @@ type stored struct {
 	Members      []ItemMember `json:"members"`
 }
 
-// load loads payouts as they are saved, by id.
-func load(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]stored, error) {
+// loadPayouts loads saved payouts by id. Unknown ids are left out.
+func loadPayouts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]stored, error) {
 	rows, err := db.Select[stored](ctx, tx, `
 		select p.id, p.connection_id, p.source_id, p.status, p.channel, p.reference, p.paid_on as date, p.currency, p.amount, (
 			select coalesce(jsonb_agg(jsonb_build_object('sourceId', m.source_id, 'confirmationCode', m.confirmation_code, 'description', m.description,
@@ -95,9 +95,9 @@ func load(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]stored, error)
 	return out, nil
 }
 
-// loadValues returns the values of payouts.
+// loadValues loads payouts as values that can be compared with those of the source.
 func loadValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Values, error) {
-	found, err := load(ctx, tx, ids)
+	found, err := loadPayouts(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,10 @@ func loadValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.V
 	return out, nil
 }
 
-// save creates and changes payouts, all in one statement each for the payouts and their members.
-func save(ctx context.Context, tx *db.Tx, _ intake.Origin, items []Item) ([]api.Attempt, error) {
+// savePayouts inserts and updates payouts with their members. An item that cannot be saved is refused in its attempt
+// and keeps no other item from being saved.
+func savePayouts(ctx context.Context, tx *db.Tx, _ intake.Origin, items []Item) ([]api.Attempt, error) {
+	// Load the payouts that items update, for the fields that an item lacks and for the audit events.
 	var ids []id.ID
 
 	for i := range items {
@@ -122,17 +124,18 @@ func save(ctx context.Context, tx *db.Tx, _ intake.Origin, items []Item) ([]api.
 		}
 	}
 
-	before, err := load(ctx, tx, ids)
+	before, err := loadPayouts(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
 
+	// Then apply the items in memory, each on its own.
 	var rows []stored
 
 	out := make([]api.Attempt, len(items))
 
 	for i := range items {
-		was, refusal := items[i].payout(tx, before)
+		was, refusal := items[i].findPayout(tx, before)
 		if refusal != nil {
 			out[i].Refusal = apierr.From(refusal)
 			continue
@@ -143,16 +146,17 @@ func save(ctx context.Context, tx *db.Tx, _ intake.Origin, items []Item) ([]api.
 			what = audit.Created
 		}
 
-		items[i].change(&row)
+		items[i].applyTo(&row)
 
 		rows, out[i].ID = append(rows, row), row.ID
-		note(tx, what, &was, &row)
+		noteChange(tx, what, &was, &row)
 	}
 
 	if len(rows) == 0 {
 		return out, nil
 	}
 
+	// Write all payouts in one round trip. Members have no ids, so those of a payout are replaced as a whole.
 	args := db.Args{"team": tx.Team, "rows": rows, "now": tx.Now}
 
 	if err := tx.Pipeline(ctx,
@@ -183,8 +187,9 @@ func save(ctx context.Context, tx *db.Tx, _ intake.Origin, items []Item) ([]api.
 	return out, nil
 }
 
-// payout returns the payout that an item changes, or a new one. It fails for a new one that lacks a field.
-func (item *Item) payout(tx *db.Tx, before map[id.ID]stored) (stored, error) {
+// findPayout returns the saved payout that the item updates, or a new one. It fails with apierr.NotFound if the payout
+// is gone, and with apierr.BadRequest if a new payout lacks a required field.
+func (item *Item) findPayout(tx *db.Tx, before map[id.ID]stored) (stored, error) {
 	if item.of != nil {
 		was, has := before[*item.of]
 		if !has {
@@ -194,6 +199,7 @@ func (item *Item) payout(tx *db.Tx, before map[id.ID]stored) (stored, error) {
 		return was, nil
 	}
 
+	// A new payout needs these fields; the rest may follow in a later sync.
 	switch {
 	case item.connection == nil:
 		return stored{}, apierr.BadRequest.At(apierr.IssueRequired.InBody("connectionId"))
@@ -205,11 +211,14 @@ func (item *Item) payout(tx *db.Tx, before map[id.ID]stored) (stored, error) {
 		return stored{}, apierr.BadRequest.At(apierr.IssueRequired.InBody("amount"))
 	}
 
-	return stored{ID: tx.NewID(), ConnectionID: *item.connection, SourceID: item.externalID, Status: Active, Members: []ItemMember{}}, nil
+	return stored{
+		ID: tx.NewID(), ConnectionID: *item.connection, SourceID: item.externalID, Status: Active,
+		Members: []ItemMember{},
+	}, nil
 }
 
-// change applies an item to a payout.
-func (item *Item) change(p *stored) {
+// applyTo sets the fields of a payout that the item has.
+func (item *Item) applyTo(p *stored) {
 	ptr.Set(&p.Status, item.Status)
 	ptr.Set(&p.Date, item.Date)
 	ptr.Set(&p.Currency, item.Currency)
@@ -218,8 +227,8 @@ func (item *Item) change(p *stored) {
 	p.Channel, p.Reference = item.Channel.Or(p.Channel), item.Reference.Or(p.Reference)
 }
 
-// note writes the audit event of a payout.
-func note(tx *db.Tx, what audit.Type, before, after *stored) {
+// noteChange writes the audit event of a payout. A new payout has no state before.
+func noteChange(tx *db.Tx, what audit.Type, before, after *stored) {
 	if what == audit.Created {
 		before = nil
 	}

@@ -93,7 +93,7 @@ var extractors = []extractor{
 		reservation: func(w *csv.Writer, r *pms.Reservation, zone day.Zone) error {
 			return w.Row(r.ID, r.ListingID, string(r.Status), stayType(r), orNull(r.Code), orNull(r.Channel),
 				orNull(r.Guest.Name), orNull(r.Guest.Email), orNull(r.Guest.Phone), r.Guests, r.CheckIn, r.CheckOut,
-				r.BookedAt.In(zone), r.CanceledAt.In(zone), r.Currency, r.Total, r.Owed(), r.ChannelFee,
+				r.BookedAt.In(zone), r.CanceledAt.In(zone), r.Currency, r.Total, r.SumOwed(), r.ChannelFee,
 				r.ProcessingFee, r.Payout)
 		},
 	},

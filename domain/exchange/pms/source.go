@@ -404,7 +404,7 @@ func (s *source) reservation(r *pms.Reservation) intake.Change {
 		})
 	}
 
-	if off := r.Unexplained(); off != 0 && s.onDifference == differenceFails {
+	if off := r.Deviation(); off != 0 && s.onDifference == differenceFails {
 		c.Refused = &intake.Refusal{
 			Reason: totalDeviation, Field: "total", Fault: "differs",
 			Context: map[string]any{"centTotal": off, "currency": r.Currency},

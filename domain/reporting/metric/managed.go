@@ -10,22 +10,22 @@ import (
 	"stayledger/platform/id"
 )
 
-// managed is a run of days on which nights of a listing could be sold. The runs of a listing do not overlap.
+// managed is a run of days on which the nights of a listing could be sold. Runs of the same listing do not overlap.
 type managed struct {
 	listing id.ID
 	day.Range
 }
 
-// loadManaged loads the days of the chosen listings on which somebody owns them, within a range. A listing that others name
-// as their parent has no nights of its own. One that never had an owner counts on all days while it is active, because
-// nothing says since when it is managed.
+// loadManaged loads the days of a range on which the selected listings have an owner. A parent listing has no nights:
+// its units have them. A listing that never had an owner counts on all days while it is active, because no date says
+// since when it is managed.
 func (in *periodInput) loadManaged(ctx context.Context, tx *db.Tx, within day.Range) ([]managed, error) {
 	type row struct {
 		ID       id.ID
 		IsActive bool
 	}
 
-	q := in.listings(tx, "not exists (select from listing k where k.team_id = @team and k.parent_id = l.id)")
+	q := in.listingQuery(tx, "not exists (select from listing k where k.team_id = @team and k.parent_id = l.id)")
 	q.Columns = "l.id, l.status = 'active' as is_active"
 
 	rows, err := db.Select[row](ctx, tx, q.SQL(""), q.Args)
@@ -38,12 +38,13 @@ func (in *periodInput) loadManaged(ctx context.Context, tx *db.Tx, within day.Ra
 		ids[i] = rows[i].ID
 	}
 
-	// Members of a group have its owners on the days that they leave.
+	// These include, for a member of a listing group, the periods of the group on days without a period of its own.
 	periods, err := listing.Periods(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
 
+	// Periods can reach beyond the range, and can end before it begins.
 	var out []managed
 
 	for _, r := range rows {
@@ -52,7 +53,7 @@ func (in *periodInput) loadManaged(ctx context.Context, tx *db.Tx, within day.Ra
 		}
 
 		for _, p := range periods[r.ID] {
-			if days := clip(within, p.StartAt, p.EndAt); days.From.Before(days.To) {
+			if days := clipRange(within, p.StartAt, p.EndAt); days.From.Before(days.To) {
 				out = append(out, managed{r.ID, days})
 			}
 		}
@@ -61,8 +62,8 @@ func (in *periodInput) loadManaged(ctx context.Context, tx *db.Tx, within day.Ra
 	return out, nil
 }
 
-// clip returns the days of a range from a start to an end, which is exclusive; nil is no bound.
-func clip(within day.Range, start, end *day.Day) day.Range {
+// clipRange returns the part of a range from start to end (exclusive). Nil means no bound.
+func clipRange(within day.Range, start, end *day.Day) day.Range {
 	if start != nil && within.From.Before(*start) {
 		within.From = *start
 	}
@@ -74,10 +75,10 @@ func clip(within day.Range, start, end *day.Day) day.Range {
 	return within
 }
 
-// countManaged returns how many of the days of all runs are in a range.
+// countManaged counts the managed days of all listings within a range.
 func countManaged(spans []managed, within day.Range) (days int64) {
 	for _, s := range spans {
-		if both := clip(within, &s.From, &s.To); both.From.Before(both.To) {
+		if both := clipRange(within, &s.From, &s.To); both.From.Before(both.To) {
 			days += int64(both.Days())
 		}
 	}

@@ -1,5 +1,5 @@
-// Package metric tells how things went over time: what became of the records of syncs, how many nights were occupied, and
-// what listings have earned. A metric has a row for each step of its range, also for those without anything.
+// Package metric owns the figures that charts show over time: outcomes of synced records, occupied nights, and revenue
+// of listings. The metrics of syncs and nights have a row for each step of the range, also for empty steps.
 //
 // The page docs/decisions/metric.md says what the contract leaves open and how it is answered here.
 package metric
@@ -30,22 +30,23 @@ const tag = "Metrics"
 func Part() parts.Part {
 	return parts.Part{Endpoints: []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/metrics/sync-by-status", ID: "getSyncsByStatus", Tag: tag, Summary: "What became of the records of syncs",
-			Errors: apierr.List{apierr.NotFound},
+			Method: http.MethodGet, Path: "/metrics/sync-by-status", ID: "getSyncsByStatus", Tag: tag,
+			Summary: "What became of the records of syncs", Errors: apierr.List{apierr.NotFound},
 			Doc:    "Counts of the records of a connection by outcome and kind. Without `dateRange` of the last twelve months.",
 			Scopes: []string{"connections:read"},
 		}, countSyncs),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/metrics/occupancy-rate-over-time", ID: "getOccupancy", Tag: tag, Summary: "Occupied and available nights",
-			Doc: "Nights of the listings that are active now. A night of an owner's own stay or of a calendar block is not available, and one with several reservations is " +
+			Method: http.MethodGet, Path: "/metrics/occupancy-rate-over-time", ID: "getOccupancy", Tag: tag,
+			Summary: "Occupied and available nights", Doc: "Nights of the listings that are active now. A night of " +
+				"an owner's own stay or of a calendar block is not available, and one with several reservations is " +
 				"occupied once.",
 			Scopes: []string{"reports:read"},
 		}, countNights),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/metrics/listing-revenue", ID: "getListingRevenue", NeedsBooks: true, Tag: tag, Summary: "Revenue that is locked and that can still change",
-			Doc: "Revenue of the live ledgers by party and currency. Locked is what is in a statement that is no draft, or dated before the first open day " +
-				"of the books.",
-			Scopes: []string{"reports:read"},
+			Method: http.MethodGet, Path: "/metrics/listing-revenue", ID: "getListingRevenue", NeedsBooks: true,
+			Tag: tag, Summary: "Revenue that is locked and that can still change",
+			Doc: "Revenue of the live ledgers by party and currency. Locked is what is in a statement that is no " +
+				"draft, or dated before the first open day of the books.", Scopes: []string{"reports:read"},
 		}, addRevenue),
 	}}
 }
@@ -63,10 +64,10 @@ func (in *syncInput) Resolve() []apierr.Issue {
 		return nil
 	}
 
-	return in.Dimension.check(in.DateRange.Range(in.IsDateRangeEndInclusive), "dateRange")
+	return in.Dimension.checkRange(in.DateRange.Range(in.IsDateRangeEndInclusive), "dateRange")
 }
 
-// SyncRow is what became of the records of syncs in a step.
+// SyncRow counts the records that syncs handled in a step.
 type SyncRow struct {
 	Date    string  `json:"date" doc:"YYYY, YYYY-MM, YYYY-Www or YYYY-MM-DD."`
 	Total   int64   `json:"total" doc:"Records of all outcomes."`
@@ -86,10 +87,11 @@ type SyncRows struct {
 	Data []SyncRow `json:"data"`
 }
 
-// months is how many months the metric of syncs has without a range, the present one among them.
+// months is the default range of the metric of syncs, in months. The current month counts.
 const months = 12
 
-// countSyncs answers with what became of the records of a connection, from the counts that are kept by day.
+// countSyncs answers with the outcomes of the records that a connection brought, from the daily counts that syncs keep.
+// It fails with apierr.NotFound for an unknown connection.
 func countSyncs(ctx context.Context, tx *db.Tx, in *syncInput) (*SyncRows, error) {
 	if _, err := db.One[bool](ctx, tx, apierr.NotFound, `select true from connection where team_id = @team and id = @connection`,
 		db.Args{"team": tx.Team, "connection": in.ConnectionID}); err != nil {
@@ -108,6 +110,7 @@ func countSyncs(ctx context.Context, tx *db.Tx, in *syncInput) (*SyncRows, error
 		Items   int64
 	}
 
+	// Syncs keep one count for each day, kind and outcome, so no record is read here.
 	rows, err := db.Select[row](ctx, tx, `
 		select day, kind, outcome, items from sync_day
 		where team_id = @team and source_id = @connection and view = @view and day >= @from and day < @to`,
@@ -116,22 +119,29 @@ func countSyncs(ctx context.Context, tx *db.Tx, in *syncInput) (*SyncRows, error
 		return nil, fmt.Errorf("read the counts of syncs: %w", err)
 	}
 
+	// Add the days up by step. Each step starts with empty maps, so that clients always find all outcomes.
 	byDay := map[day.Day][]row{}
 	for _, r := range rows {
 		byDay[r.Day] = append(byDay[r.Day], r)
 	}
 
-	steps := in.Dimension.steps(within)
+	steps := in.Dimension.splitRange(within)
 
 	out := &SyncRows{Data: make([]SyncRow, len(steps))}
 	for i, s := range steps {
-		out.Data[i] = SyncRow{s.name, 0, Changes{map[string]int64{}, map[string]int64{}, map[string]int64{}, map[string]int64{}}}
+		out.Data[i] = SyncRow{s.name, 0, Changes{
+			map[string]int64{},
+			map[string]int64{},
+			map[string]int64{},
+			map[string]int64{},
+		}}
 	}
 
-	fold(steps, byDay, func(i int, rows []row) {
+	foldDays(steps, byDay, func(i int, rows []row) {
 		to := &out.Data[i]
 		kinds := map[intake.Outcome]map[string]int64{
-			intake.Done: to.Changes.Completed, intake.Skipped: to.Changes.Skipped, intake.Rejected: to.Changes.Failed, intake.Waits: to.Changes.Queued,
+			intake.Done: to.Changes.Completed, intake.Skipped: to.Changes.Skipped, intake.Rejected: to.Changes.Failed,
+			intake.Waits: to.Changes.Queued,
 		}
 
 		for _, r := range rows {
@@ -143,7 +153,7 @@ func countSyncs(ctx context.Context, tx *db.Tx, in *syncInput) (*SyncRows, error
 	return out, nil
 }
 
-// lastMonths returns the months that end with that of today.
+// lastMonths returns the days from the first day of the default range to today.
 func lastMonths(today day.Day) day.Range {
 	first := today.Month()
 	for range months - 1 {
@@ -165,19 +175,19 @@ func (in *periodInput) Resolve() []apierr.Issue {
 		return issues
 	}
 
-	return in.Dimension.check(in.days(), "endDate")
+	return in.Dimension.checkRange(in.allDays(), "endDate")
 }
 
-// days returns the days of the period.
-func (in *periodInput) days() day.Range {
+// allDays returns the days of the period.
+func (in *periodInput) allDays() day.Range {
 	return day.Range{From: in.StartDate.Day, To: in.EndDate.AddDays(1)}
 }
 
-// listings returns the query of the ids of the chosen listings of the team that meet a condition.
-func (in *periodInput) listings(tx *db.Tx, condition string) page.Query {
+// listingQuery returns the query for the ids of the listings that the request selects and that meet a condition.
+func (in *periodInput) listingQuery(tx *db.Tx, condition string) page.Query {
 	q := page.Query{
-		Columns: "l.id", From: "listing l", Where: []string{"l.team_id = @team", condition}, Args: db.Args{"team": tx.Team},
-		Sorts: page.Sorts{{Name: "id", Expr: "l.id"}}, Default: "id", ID: "l.id",
+		Columns: "l.id", From: "listing l", Where: []string{"l.team_id = @team", condition},
+		Args: db.Args{"team": tx.Team}, Sorts: page.Sorts{{Name: "id", Expr: "l.id"}}, Default: "id", ID: "l.id",
 	}
 	q.IDs("l.id = any(?)", in.ListingIDs)
 
@@ -197,15 +207,16 @@ type NightRows struct {
 	Data []NightRow `json:"data"`
 }
 
-// countNights answers with the occupied and available nights of listings, on the days on which somebody owns them.
+// countNights answers with the occupied and available nights of listings on managed days.
 func countNights(ctx context.Context, tx *db.Tx, in *periodInput) (*NightRows, error) {
-	within := in.days()
+	within := in.allDays()
 
 	spans, err := in.loadManaged(ctx, tx, within)
 	if err != nil {
 		return nil, err
 	}
 
+	// The statement takes the managed days as three arrays: a row for each listing and run of days.
 	listings, firsts, lasts := make([]id.ID, len(spans)), make([]day.Day, len(spans)), make([]day.Day, len(spans))
 	for i, s := range spans {
 		listings[i], firsts[i], lasts[i] = s.listing, s.From, s.To
@@ -235,31 +246,32 @@ func countNights(ctx context.Context, tx *db.Tx, in *periodInput) (*NightRows, e
 		return nil, fmt.Errorf("count nights: %w", err)
 	}
 
+	// All managed nights of a step are available, except the nights that blocks and owner stays close.
 	byDay := map[day.Day]row{}
 	for _, r := range rows {
 		byDay[r.Day] = r
 	}
 
-	steps := in.Dimension.steps(within)
+	steps := in.Dimension.splitRange(within)
 
 	out := &NightRows{Data: make([]NightRow, len(steps))}
 	for i, s := range steps {
 		out.Data[i] = NightRow{Date: s.name, AvailableNights: countManaged(spans, s.days)}
 	}
 
-	fold(steps, byDay, func(i int, r row) {
+	foldDays(steps, byDay, func(i int, r row) {
 		out.Data[i].OccupiedNights += r.Occupied
 		out.Data[i].AvailableNights -= r.Closed
 	})
 
 	for i := range out.Data {
-		out.Data[i].OccupancyRate = rate(out.Data[i].OccupiedNights, out.Data[i].AvailableNights)
+		out.Data[i].OccupancyRate = roundRate(out.Data[i].OccupiedNights, out.Data[i].AvailableNights)
 	}
 
 	return out, nil
 }
 
-// RevenueRow is the revenue of a step, of a party in a currency.
+// RevenueRow is the revenue of one party in one currency in a step.
 type RevenueRow struct {
 	Date            string         `json:"date" doc:"YYYY, YYYY-MM, YYYY-Www or YYYY-MM-DD."`
 	Party           *ledger.Party  `json:"party" doc:"owners or manager; null for revenue of no party."`
@@ -273,10 +285,10 @@ type RevenueRows struct {
 	Data []RevenueRow `json:"data"`
 }
 
-// revenueSQL returns the statement that adds up revenue by step, party and currency, in the order of the first days with
-// any. It reads the entries of the revenue accounts alone, and looks listings up in a hash table: with a list of them
-// among the parameters PostgreSQL would go through the list for each entry. Only statements that are no draft have entries
-// attached.
+// revenueSQL returns the statement that adds up revenue by step, party and currency, in the order of the first day with
+// revenue. It reads only entries on revenue accounts, and looks listings up in a hash table: given a list of ids as a
+// parameter, PostgreSQL would search the list for each entry. An entry with a statement is locked, because drafts have
+// no entries attached.
 func revenueSQL(listings *page.Query) string {
 	return `
 		select min(e.txn_at) as first, e.party, e.currency, coalesce(-sum(e.cent_total) filter (where e.locked), 0)::bigint as locked,
@@ -294,8 +306,8 @@ func revenueSQL(listings *page.Query) string {
 		order by min(e.txn_at), e.party nulls last, e.currency`
 }
 
-// addRevenue answers with the revenue of listings. Steps without revenue have no row: there is no party and no currency
-// to show.
+// addRevenue answers with the revenue of listings. A step without revenue has no row, because there is no party and no
+// currency to show.
 func addRevenue(ctx context.Context, tx *db.Tx, in *periodInput) (*RevenueRows, error) {
 	books, err := ledger.LoadClosing(ctx, tx)
 	if err != nil {
@@ -309,8 +321,11 @@ func addRevenue(ctx context.Context, tx *db.Tx, in *periodInput) (*RevenueRows, 
 		Locked, Unlocked money.Cents
 	}
 
-	q, within := in.listings(tx, "true"), in.days()
-	maps.Copy(q.Args, db.Args{"closed": books.BooksClosedAt, "from": within.From, "to": within.To, "dimension": in.Dimension})
+	// Entries dated before the first open day of the books are locked, too.
+	q, within := in.listingQuery(tx, "true"), in.allDays()
+	maps.Copy(q.Args, db.Args{
+		"closed": books.BooksClosedAt, "from": within.From, "to": within.To, "dimension": in.Dimension,
+	})
 
 	rows, err := db.Select[row](ctx, tx, revenueSQL(&q), q.Args)
 	if err != nil {
@@ -319,7 +334,7 @@ func addRevenue(ctx context.Context, tx *db.Tx, in *periodInput) (*RevenueRows, 
 
 	out := &RevenueRows{Data: make([]RevenueRow, len(rows))}
 	for i, r := range rows {
-		out.Data[i] = RevenueRow{in.Dimension.label(r.First), r.Party, r.Currency, r.Locked, r.Unlocked}
+		out.Data[i] = RevenueRow{in.Dimension.stepName(r.First), r.Party, r.Currency, r.Locked, r.Unlocked}
 	}
 
 	return out, nil

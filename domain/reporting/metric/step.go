@@ -31,14 +31,14 @@ const (
 	mostSteps = 1100
 )
 
-// step is a part of a range, with the date that names it.
+// step is a year, month, week or day of the range, with its name.
 type step struct {
 	name string
 	days day.Range
 }
 
-// label returns the name of the step that a day is in: YYYY, YYYY-MM, YYYY-Www (the ISO week) or YYYY-MM-DD.
-func (d Dimension) label(at day.Day) string {
+// stepName returns the name of the step that includes a day: YYYY, YYYY-MM, YYYY-Www (the ISO week) or YYYY-MM-DD.
+func (d Dimension) stepName(at day.Day) string {
 	switch d {
 	case Year:
 		return at.String()[:4]
@@ -53,12 +53,12 @@ func (d Dimension) label(at day.Day) string {
 	return at.Month().String()
 }
 
-// steps divides a range. The first and the last step have the days that are in the range.
-func (d Dimension) steps(r day.Range) []step {
+// splitRange splits a range into steps. The first and last step can be shorter than the others.
+func (d Dimension) splitRange(r day.Range) []step {
 	var out []step
 
 	for at := r.From; at.Before(r.To); at = at.AddDays(1) {
-		name := d.label(at)
+		name := d.stepName(at)
 		if len(out) == 0 || out[len(out)-1].name != name {
 			out = append(out, step{name: name, days: day.Range{From: at}})
 		}
@@ -69,8 +69,8 @@ func (d Dimension) steps(r day.Range) []step {
 	return out
 }
 
-// check refuses a range of too many days or steps; the issue is at a query parameter.
-func (d Dimension) check(r day.Range, parameter string) []apierr.Issue {
+// checkRange refuses a range with too many days or steps. The issue names the query parameter.
+func (d Dimension) checkRange(r day.Range, parameter string) []apierr.Issue {
 	if days := r.Days(); days > mostDays || d == Day && days > mostSteps {
 		return []apierr.Issue{apierr.IssueRange.InQuery(parameter)}
 	}
@@ -78,8 +78,8 @@ func (d Dimension) check(r day.Range, parameter string) []apierr.Issue {
 	return nil
 }
 
-// fold adds values by day up to the steps of a range.
-func fold[T any](steps []step, byDay map[day.Day]T, add func(step int, value T)) {
+// foldDays calls add for each day of a step that has a value.
+func foldDays[T any](steps []step, byDay map[day.Day]T, add func(step int, value T)) {
 	for i, s := range steps {
 		for at := s.days.From; at.Before(s.days.To); at = at.AddDays(1) {
 			if v, there := byDay[at]; there {
@@ -89,8 +89,8 @@ func fold[T any](steps []step, byDay map[day.Day]T, add func(step int, value T))
 	}
 }
 
-// rate returns a part of a whole rounded to four decimals, 0 of nothing.
-func rate(part, whole int64) float64 {
+// roundRate returns part/whole with four decimals, and 0 if whole is 0.
+func roundRate(part, whole int64) float64 {
 	if whole == 0 {
 		return 0
 	}

@@ -15,10 +15,10 @@ import (
 	"stayledger/platform/id"
 )
 
-// errAlreadyConnected refuses a second active connection to an account: it would bring every record a second time.
+// errAlreadyConnected refuses a second active connection to an account, which would bring every record twice.
 var errAlreadyConnected = apierr.New(apierr.CodeConflict, "", "Account is connected already")
 
-// errSameAccount ends a connect to an account that another active connection has.
+// errSameAccount ends an attempt to connect an account that another active connection has.
 var errSameAccount = errors.New("another active connection has the account")
 
 // AccountContext names the connection that has the account.
@@ -26,13 +26,13 @@ type AccountContext struct {
 	ConnectionID id.ID `json:"connectionId"`
 }
 
-// refuseAccount returns the refusal of an account that a connection has already.
+// refuseAccount returns errAlreadyConnected with the connection that has the account.
 func refuseAccount(by id.ID) error {
 	return errAlreadyConnected.At(apierr.IssueAlreadyConnected.InBody("credentials")).With(AccountContext{by})
 }
 
-// lockAccounts keeps other transactions from making a connection of the team to an app active until this one ends. Those
-// that change a connection lock its row before.
+// lockAccounts keeps other transactions from activating a connection of the team to the app until this one ends.
+// Callers that change a connection lock its row first.
 func lockAccounts(ctx context.Context, tx *db.Tx, app AppID) error {
 	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('connection account ' || @team::text || ' ' || @app::text, 0))`,
 		db.Args{"team": tx.Team.String(), "app": string(app)}); err != nil {
@@ -42,9 +42,12 @@ func lockAccounts(ctx context.Context, tx *db.Tx, app AppID) error {
 	return nil
 }
 
-// listAccount returns the other connections in some status to an account at the app of c, the oldest first. Where a team says
-// at which address the app is, as with our own protocol, ids of accounts are only known at that address.
-func (a *App) listAccount(ctx context.Context, tx *db.Tx, c *Connection, account string, statuses ...Status) ([]id.ID, error) {
+// listAccount returns the other connections to an account at the app of c that have one of the statuses, oldest first.
+// If the team sets the address of the app, as for our own protocol, account ids are unique only at this address, so
+// connections to other addresses are left out.
+func (a *App) listAccount(
+	ctx context.Context, tx *db.Tx, c *Connection, account string, statuses ...Status,
+) ([]id.ID, error) {
 	found, err := db.Select[Connection](ctx, tx, `
 		select `+columns+` from connection c where c.team_id = @team and c.app_id = @app and c.external_account_id = @account and c.status = any(@statuses)
 			and c.id <> @id order by c.id`, db.Args{"team": tx.Team, "app": c.AppID, "account": account, "statuses": statuses, "id": c.ID})
@@ -52,7 +55,7 @@ func (a *App) listAccount(ctx context.Context, tx *db.Tx, c *Connection, account
 		return nil, err
 	}
 
-	own, err := a.origins(c)
+	own, err := a.listOrigins(c)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +63,7 @@ func (a *App) listAccount(ctx context.Context, tx *db.Tx, c *Connection, account
 	var out []id.ID
 
 	for i := range found {
-		theirs, err := a.origins(&found[i])
+		theirs, err := a.listOrigins(&found[i])
 		if err != nil {
 			return nil, err
 		}
@@ -73,8 +76,8 @@ func (a *App) listAccount(ctx context.Context, tx *db.Tx, c *Connection, account
 	return out, nil
 }
 
-// origins returns the hosts, with their ports, of the settings of a connection that are addresses.
-func (a *App) origins(c *Connection) ([]string, error) {
+// listOrigins returns host and port of each setting that is an address.
+func (a *App) listOrigins(c *Connection) ([]string, error) {
 	values := map[string]string{}
 	if err := json.Unmarshal(c.Settings, &values); err != nil {
 		return nil, fmt.Errorf("settings of connection %v: %w", c.ID, err)
@@ -84,7 +87,7 @@ func (a *App) origins(c *Connection) ([]string, error) {
 
 	for i := range a.Settings {
 		if f := &a.Settings[i]; f.Address {
-			// What is no address any more is compared as it is.
+			// An old value can fail to parse under the present rules; compare it literally.
 			text := values[f.Name]
 			if u, err := url.Parse(text); err == nil {
 				text = strings.ToLower(u.Host)
@@ -97,7 +100,8 @@ func (a *App) origins(c *Connection) ([]string, error) {
 	return out, nil
 }
 
-// checkAccount fails with errAlreadyConnected if another active connection has the account of c, as far as it is known.
+// checkAccount fails with errAlreadyConnected if another active connection has the account. A nil account is not known
+// yet, and passes.
 func (w writer) checkAccount(ctx context.Context, tx *db.Tx, c *Connection, account *string) error {
 	if account == nil {
 		return nil
@@ -111,8 +115,9 @@ func (w writer) checkAccount(ctx context.Context, tx *db.Tx, c *Connection, acco
 	return err
 }
 
-// checkOnlyOne fails with errAlreadyConnected if another active connection has the account of c: the one that it had when
-// it last worked, or the one that its settings and credentials open. The row of c is locked, if c is to become active.
+// checkOnlyOne fails with errAlreadyConnected if another active connection has the account of c: the account from the
+// last time it worked, or the account that its settings and credentials open. If c becomes active, the caller has
+// locked its row.
 func (w writer) checkOnlyOne(ctx context.Context, tx *db.Tx, c *Connection) error {
 	if c.Status == Active && c.ExternalAccountID != nil {
 		if err := lockAccounts(ctx, tx, c.AppID); err != nil {
@@ -127,8 +132,8 @@ func (w writer) checkOnlyOne(ctx context.Context, tx *db.Tx, c *Connection) erro
 	return w.checkTwin(ctx, tx, c)
 }
 
-// checkTwin fails with errAlreadyConnected if another active connection has an account that it reaches with the settings
-// and credentials of c. It needs no word of the app; other ways to the same account are found when the app is asked.
+// checkTwin fails with errAlreadyConnected if another active connection has the same settings and credentials as c. It
+// does not call the app; the same account behind other credentials is found when the app is asked.
 func (w writer) checkTwin(ctx context.Context, tx *db.Tx, c *Connection) error {
 	if c.Credentials == nil {
 		return nil
@@ -148,6 +153,7 @@ func (w writer) checkTwin(ctx context.Context, tx *db.Tx, c *Connection) error {
 		return err
 	}
 
+	// Any match is enough: the refusal names the oldest connection.
 	for i := range others {
 		theirs, err := others[i].OpenCredentials(w.Box)
 		if err != nil {
@@ -162,8 +168,8 @@ func (w writer) checkTwin(ctx context.Context, tx *db.Tx, c *Connection) error {
 	return nil
 }
 
-// ListFormer returns the connections to the account of a connection that nothing comes over now, the oldest first; none
-// while its account is not known. In the work that App.Connected returns it is known already.
+// ListFormer returns the inactive connections to the account of a connection, oldest first. It returns none until the
+// account is known, which it is when the work from App.Connected runs.
 func (a *App) ListFormer(ctx context.Context, tx *db.Tx, connection id.ID) ([]id.ID, error) {
 	c, err := Get(ctx, tx, connection)
 	if err != nil || c.ExternalAccountID == nil {

@@ -20,11 +20,11 @@ const lookupTime = 3 * time.Second
 // Lookup returns the addresses of the name of a machine.
 type Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 
-// checkNames returns an issue for each setting that is the address of an app at a name with private addresses only, as
-// check does for a private number. Settings that are the same as old ones were checked before. It asks the name service,
-// so it must run outside of any transaction. A name that it does not know now can be known later, and is no issue.
+// checkNames returns an issue for each address setting with a host name that resolves to private addresses only.
+// (checkValues refuses private IP addresses.) Settings equal to the old ones were checked before. It asks the name
+// service, so it must run outside any transaction. An unknown name is no issue, because it may be registered later.
 func (w writer) checkNames(ctx context.Context, app AppID, given, old map[string]string) []apierr.Issue {
-	if w.Private || !w.Apps.has(app) {
+	if w.Private || !w.Apps.hasApp(app) {
 		return nil
 	}
 
@@ -35,11 +35,11 @@ func (w writer) checkNames(ctx context.Context, app AppID, given, old map[string
 
 	for _, f := range w.Apps.find(app).Settings {
 		text := given[f.Name]
-		if !f.Address || text == old[f.Name] || f.wrong(text, w.Private) != "" {
-			continue // which check refuses, or has refused
+		if !f.Address || text == old[f.Name] || f.checkText(text, w.Private) != "" {
+			continue // checkValues refuses it, or accepted it before
 		}
 
-		if !w.reaches(ctx, text) {
+		if !w.isPublic(ctx, text) {
 			issues = append(issues, apierr.IssueAddressNotAllowed.InBody("settings", f.Name))
 		}
 	}
@@ -47,9 +47,9 @@ func (w writer) checkNames(ctx context.Context, app AppID, given, old map[string
 	return issues
 }
 
-// reaches reports whether one of the addresses of a URL is public, which is what a call needs; true when they are not
-// known.
-func (w writer) reaches(ctx context.Context, text string) bool {
+// isPublic reports whether the host of a URL has a public address, or addresses that are not known. Calls to any other
+// host are refused.
+func (w writer) isPublic(ctx context.Context, text string) bool {
 	u, err := url.Parse(text)
 	if err != nil {
 		return true
@@ -60,13 +60,15 @@ func (w writer) reaches(ctx context.Context, text string) bool {
 	return err != nil || len(found) == 0 || slices.ContainsFunc(found, outbound.Public)
 }
 
-// lookCreated looks up the addresses of a connection to be.
+// lookCreated looks up the addresses of a connection before it is created.
 func (w writer) lookCreated(ctx context.Context, _ *db.DB, _ db.Scope, in *createInput) ([]apierr.Issue, error) {
 	return w.checkNames(ctx, in.Body.AppID, in.Body.Settings, nil), nil
 }
 
 // lookChanged looks up the changed addresses of a connection. It fails with apierr.NotFound.
-func (w writer) lookChanged(ctx context.Context, d *db.DB, scope db.Scope, in *putInput) (issues []apierr.Issue, err error) {
+func (w writer) lookChanged(
+	ctx context.Context, d *db.DB, scope db.Scope, in *putInput,
+) (issues []apierr.Issue, err error) {
 	if w.Private || in.Body.Settings == nil {
 		return nil, nil
 	}
@@ -81,6 +83,7 @@ func (w writer) lookChanged(ctx context.Context, d *db.DB, scope db.Scope, in *p
 		return nil, err
 	}
 
+	// Only changed addresses need a look-up. A connection that was moved here may have no settings.
 	old := map[string]string{}
 	if c.Settings != nil {
 		if err := json.Unmarshal(c.Settings, &old); err != nil {
@@ -91,7 +94,7 @@ func (w writer) lookChanged(ctx context.Context, d *db.DB, scope db.Scope, in *p
 	return w.checkNames(ctx, c.AppID, in.Body.Settings, old), nil
 }
 
-// refuseNames returns the refusal of settings, with the issues of names; nil for nothing.
+// refuseNames joins the refusal of settings with the issues of their host names. It returns nil if there is neither.
 func refuseNames(refused error, issues []apierr.Issue) error {
 	if len(issues) == 0 {
 		return refused

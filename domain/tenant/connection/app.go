@@ -37,8 +37,8 @@ type AppInfo struct {
 	Kind Kind   `json:"kind"`
 }
 
-// App is an app that teams can be connected to: what a connection to it holds, and how it is asked whether it works. The
-// package that uses the app declares it.
+// App is an app that teams can be connected to: what a connection to it holds, and how it is asked whether it works.
+// The package that uses the app declares it.
 type App struct {
 	AppInfo
 
@@ -46,28 +46,29 @@ type App struct {
 	Settings, Credentials []Field
 	// OAuth is how a person gives access without credentials; nil for an app where that is not possible.
 	OAuth *OAuth
-	// Kinds are what a sync brings, Extractors the files that can be made, and Capabilities what else it can do.
+	// Kinds are the kinds of records that a sync brings, Extractors the files that can be exported, and Capabilities
+	// the other features of the app.
 	Kinds        []string
 	Extractors   []Extractor
 	Capabilities []Capability
-	// Flows are those of the built-in flows that can be run for a connection to it.
+	// Flows are the built-in flows that can run for a connection to the app.
 	Flows []FlowID
-	// Form returns an error for settings and credentials that the app's client does not take, without a call to the app:
-	// a FieldError when it is one field.
+	// Form returns an error for settings and credentials that the client of the app refuses, without a call to the app.
+	// It is a FieldError if one field is at fault.
 	Form func(a Access) error
 	// Check asks the app whether the connection works, outside of any transaction. Errors that wrap ErrCredentials or
-	// ErrUnusable are final; after any other it is asked again for a while. It returns the account that the credentials
-	// are of, nil for an app without accounts.
+	// ErrUnusable are final; after any other it is asked again for a while. It returns the account behind the
+	// credentials, nil for an app without accounts.
 	Check func(ctx context.Context, d *db.DB, scope db.Scope, c *Connection) (*Account, error)
-	// Connected is asked after Check, outside of any transaction, for what is kept once the connection works; nil for
-	// nothing. Its errors are those of Check.
+	// Connected runs after Check, outside any transaction. It reads from the app and returns the work that saves this
+	// once the connection is active; nil for an app that needs none. It fails like Check.
 	Connected func(ctx context.Context, d *db.DB, scope db.Scope, c *Connection) (db.Work, error)
-	// Leave ends what the app does for an archived connection, such as sending messages; nil for nothing. It is called
-	// again for a while if it fails.
+	// Leave ends the services of the app for an archived connection, such as sending messages; nil for an app without
+	// any. It is called again for a while if it fails.
 	Leave func(ctx context.Context, d *db.DB, scope db.Scope, c *Connection) error
 }
 
-// Extractor is a file that can be made of what an app has.
+// Extractor is a kind of file that can be exported from an app.
 type Extractor struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
@@ -102,9 +103,9 @@ type FlowID string
 const (
 	// ResyncWindow reads the reservations of some days again.
 	ResyncWindow FlowID = "resync-window"
-	// RematchDeposits has bank rules look at deposits again.
+	// RematchDeposits applies bank rules to deposits again.
 	RematchDeposits FlowID = "rematch-deposits"
-	// RebuildOccupancy tells a system what it does not know of blocked nights.
+	// RebuildOccupancy sends a system the blocked nights that it lacks.
 	RebuildOccupancy FlowID = "rebuild-occupancy"
 )
 
@@ -138,13 +139,13 @@ func (e *FieldError) Error() string { return e.Field + ": " + e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *FieldError) Unwrap() error { return e.Cause }
 
-// has returns true for an app that teams can be connected to.
-func (apps Apps) has(a AppID) bool {
+// hasApp reports whether teams can be connected to an app.
+func (apps Apps) hasApp(a AppID) bool {
 	return slices.ContainsFunc(apps, func(k App) bool { return k.ID == a })
 }
 
-// kind lists the apps of a kind.
-func (apps Apps) kind(k Kind) []AppID {
+// listKind returns the ids of the apps of a kind.
+func (apps Apps) listKind(k Kind) []AppID {
 	out := []AppID{}
 
 	for i := range apps {
@@ -156,7 +157,8 @@ func (apps Apps) kind(k Kind) []AppID {
 	return out
 }
 
-// find returns an app. One that is there no more has old connections, and cannot be used.
+// find returns an app. Old connections can have an app that was removed: for this it returns an app that refuses every
+// use.
 func (apps Apps) find(a AppID) *App {
 	for i := range apps {
 		if apps[i].ID == a {
@@ -171,11 +173,12 @@ func (apps Apps) find(a AppID) *App {
 	}
 }
 
-// Access is what the client of an app gets of a connection: JSON objects of texts. Credentials are nil for an app
-// without any.
+// Access has the settings and credentials that the client of an app gets, as JSON objects of texts. Credentials are nil
+// for an app without credentials.
 type Access struct{ Settings, Credentials json.RawMessage }
 
-// Access opens what a connection holds for the client of its app, without the settings that are only ours.
+// Access opens the credentials of a connection and returns them with its settings, except the settings that the client
+// does not know.
 func (a *App) Access(box *seal.Box, c *Connection) (Access, error) {
 	credentials, err := c.OpenCredentials(box)
 	if err != nil {
@@ -187,6 +190,7 @@ func (a *App) Access(box *seal.Box, c *Connection) (Access, error) {
 		return Access{}, fmt.Errorf("settings of connection %v: %w", c.ID, err)
 	}
 
+	// Bank accounts of the chart are ours: the client would refuse the unknown field.
 	for i := range a.Settings {
 		if a.Settings[i].BankAccount {
 			delete(settings, a.Settings[i].Name)

@@ -34,8 +34,8 @@ func (auth) Enum() []string {
 	return []string{string(byCredentials), string(byOAuth), string(byNothing)}
 }
 
-// auth returns how a person lets us into an account.
-func (a *App) auth() auth {
+// authKind returns how a person gives access to an account at the app. OAuth wins if the app has both.
+func (a *App) authKind() auth {
 	switch {
 	case a.OAuth != nil:
 		return byOAuth
@@ -68,21 +68,24 @@ func (w writer) listApps(context.Context, *db.Tx, *struct{}) (*AppList, error) {
 	for i := range w.Apps {
 		a := &w.Apps[i]
 		out.Data[i] = AppView{
-			AppInfo: a.AppInfo, Auth: a.auth(), Settings: viewFields(a.Settings), Credentials: viewFields(a.Credentials),
-			Kinds: append([]string{}, a.Kinds...), Extractors: append([]Extractor{}, a.Extractors...), Capabilities: append([]Capability{}, a.Capabilities...),
+			AppInfo: a.AppInfo, Auth: a.authKind(), Settings: viewFields(a.Settings),
+			Credentials: viewFields(a.Credentials), Kinds: append([]string{}, a.Kinds...),
+			Extractors: append([]Extractor{}, a.Extractors...), Capabilities: append([]Capability{}, a.Capabilities...),
 		}
 	}
 
 	return out, nil
 }
 
-// viewFields returns fields as callers see them.
+// viewFields renders fields for callers.
 func viewFields(fields []Field) []FieldView {
 	out := make([]FieldView, len(fields))
 
 	for i := range fields {
 		f := &fields[i]
-		if out[i] = (FieldView{Name: f.Name, Required: f.Required, Min: f.Min, Max: f.Max, Address: f.Address}); f.Fallback != "" {
+
+		out[i] = FieldView{Name: f.Name, Required: f.Required, Min: f.Min, Max: f.Max, Address: f.Address}
+		if f.Fallback != "" {
 			out[i].Fallback = &f.Fallback
 		}
 	}
@@ -90,7 +93,7 @@ func viewFields(fields []Field) []FieldView {
 	return out
 }
 
-// Extractable returns the ids of the apps that files can be made of.
+// Extractable returns the ids of the apps that files can be exported from.
 func (apps Apps) Extractable() []string {
 	out := []string{}
 

@@ -21,28 +21,30 @@ var (
 	readKind    = job.NewKind("connection.read")
 )
 
-// connectFor is how long an app that is out of reach is tried: long enough to outlast a restart. A connection cannot be
-// changed meanwhile, not even its mistyped address, so this is shorter than the day for which other work is tried.
+// connectFor bounds the attempts to reach an app: long enough to outlast a restart. Meanwhile the connection cannot be
+// changed, not even to correct its address, so this is shorter than the day for which other work is retried.
 const connectFor = 5 * time.Minute
 
-// checkTime bounds the time in which an app is asked once.
+// checkTime bounds one call of App.Check.
 const checkTime = 30 * time.Second
 
-// readTime bounds the time in which what is kept of the app is read.
+// readTime bounds one call of App.Connected.
 const readTime = 2 * time.Minute
 
-// jobArgs name the connection; what is secret is read from its row.
+// jobArgs name the connection. Jobs read its credentials from the row, never from their arguments.
 type jobArgs struct {
 	ConnectionID id.ID `json:"connectionId"`
 }
 
-// errNotConnecting ends a job if its connection has another status by now, or was removed.
+// errNotConnecting ends a job if its connection has changed its status or was deleted.
 var errNotConnecting = errors.New("the connection is not being connected")
 
-// handlers returns the jobs of connections: connecting and archiving.
-func (w writer) handlers() map[job.Kind]job.Handler {
-	connect := operation.External(checkTime+readTime+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args jobArgs) (db.Work, error) {
-		return w.try(ctx, d, scope, args.ConnectionID)
+// jobHandlers returns the handlers of the jobs of connections.
+func (w writer) jobHandlers() map[job.Kind]job.Handler {
+	connect := operation.External(checkTime+readTime+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope,
+		_ operation.Run, args jobArgs,
+	) (db.Work, error) {
+		return w.tryConnect(ctx, d, scope, args.ConnectionID)
 	})
 	connect.TryFor = connectFor
 	// The operation and the connection fail together, also when the workers themselves died.
@@ -59,39 +61,47 @@ func (w writer) handlers() map[job.Kind]job.Handler {
 			to = ReconnectRequired
 		}
 
-		if _, err := move(ctx, tx, args.ConnectionID, to, Connecting); err != nil {
+		if _, err := moveStatus(ctx, tx, args.ConnectionID, to, Connecting); err != nil {
 			return err
 		}
 
 		return fail(ctx, tx, j, cause)
 	}
 
+	// The app is left in a job of its own: archiving must not wait for an app that is out of reach.
 	return map[job.Kind]job.Handler{
 		connectKind: connect,
-		archiveKind: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, args jobArgs) error {
+		archiveKind: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run,
+			args jobArgs,
+		) error {
 			if err := w.archiveUnused(ctx, tx, args.ConnectionID); err != nil {
 				return err
 			}
 
 			return job.Insert(ctx, tx, job.New{Kind: leaveKind, Args: args})
 		}),
-		leaveKind: {Timeout: checkTime, TryFor: job.OutsideTime, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
-			return leave(ctx, d, j, w.Apps)
+		leaveKind: {Timeout: checkTime, TryFor: job.OutsideTime, Do: func(ctx context.Context, d *db.DB,
+			j job.Job,
+		) error {
+			return leaveApp(ctx, d, j, w.Apps)
 		}},
-		readKind: {Timeout: readTime, TryFor: job.OutsideTime, Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		readKind: {Timeout: readTime, TryFor: job.OutsideTime, Do: func(ctx context.Context, d *db.DB,
+			j job.Job,
+		) error {
 			return readMoved(ctx, d, j, w.Apps)
 		}},
 	}
 }
 
-// readMoved reads what is kept of an app over a connection that came with its credentials from another team, as is done for
-// one that is connected: its listings can be mapped then. An app that cannot be reached for a day is read by the first sync.
+// readMoved calls App.Connected for a connection that was moved here with its credentials from another team, so that
+// its listings can be mapped before the first sync. An app that is out of reach for a day is read by the first sync.
 func readMoved(ctx context.Context, d *db.DB, j job.Job, apps Apps) error {
-	c, err := jobConnection(ctx, d, j)
+	c, err := loadJobConnection(ctx, d, j)
 	if err != nil {
 		return err
 	}
 
+	// By default there is nothing to save, as for a connection that was switched off meanwhile.
 	keep := func(context.Context, *db.Tx) error { return nil }
 
 	if a := apps.find(c.AppID); c.Status == Active && a != nil && a.Connected != nil {
@@ -114,8 +124,8 @@ func readMoved(ctx context.Context, d *db.DB, j job.Job, apps Apps) error {
 	})
 }
 
-// jobConnection reads the connection that a job is about.
-func jobConnection(ctx context.Context, d *db.DB, j job.Job) (c *Connection, err error) {
+// loadJobConnection loads the connection of a job.
+func loadJobConnection(ctx context.Context, d *db.DB, j job.Job) (c *Connection, err error) {
 	var args jobArgs
 	if err := json.Unmarshal(j.Args, &args); err != nil {
 		return nil, job.Permanent(fmt.Errorf("decode task arguments: %w", err))
@@ -129,10 +139,10 @@ func jobConnection(ctx context.Context, d *db.DB, j job.Job) (c *Connection, err
 	return c, err
 }
 
-// leave has the app of an archived connection end what it does for it. An app that cannot be reached for a day goes on, and
-// what it sends is refused.
-func leave(ctx context.Context, d *db.DB, j job.Job, apps Apps) error {
-	c, err := jobConnection(ctx, d, j)
+// leaveApp ends the services of the app for an archived connection. If the app is out of reach for a day, it goes on
+// sending messages, which are refused.
+func leaveApp(ctx context.Context, d *db.DB, j job.Job, apps Apps) error {
+	c, err := loadJobConnection(ctx, d, j)
 	if err != nil {
 		return err
 	}
@@ -146,9 +156,10 @@ func leave(ctx context.Context, d *db.DB, j job.Job, apps Apps) error {
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
 }
 
-// try asks the app whether it would work, outside any transaction. Asking twice does no harm. Refused credentials
-// and an app that cannot be used are final; an app that is out of reach is tried again.
-func (w writer) try(ctx context.Context, d *db.DB, scope db.Scope, connection id.ID) (db.Work, error) {
+// tryConnect asks the app whether the connection works, outside any transaction, and returns the work that activates
+// it. Refused credentials and an app that cannot be used end the operation; an app that is out of reach is tried again,
+// which does no harm.
+func (w writer) tryConnect(ctx context.Context, d *db.DB, scope db.Scope, connection id.ID) (db.Work, error) {
 	// A read of its own, so that no transaction is open while the app is asked.
 	var c *Connection
 
@@ -165,7 +176,7 @@ func (w writer) try(ctx context.Context, d *db.DB, scope db.Scope, connection id
 		return nil, operation.FailAs(operation.OperationFailed, errNotConnecting)
 	}
 
-	account, keep, err := w.Apps.find(c.AppID).ask(ctx, d, scope, c)
+	account, keep, err := w.Apps.find(c.AppID).askApp(ctx, d, scope, c)
 
 	switch {
 	case errors.Is(err, ErrCredentials), errors.Is(err, ErrUnusable):
@@ -176,7 +187,7 @@ func (w writer) try(ctx context.Context, d *db.DB, scope db.Scope, connection id
 
 	return func(ctx context.Context, tx *db.Tx) error {
 		// The connection becomes active only if it is still connecting when the task settles.
-		moved, err := move(ctx, tx, connection, Active, Connecting)
+		moved, err := moveStatus(ctx, tx, connection, Active, Connecting)
 		if err != nil {
 			return err
 		}
@@ -185,9 +196,9 @@ func (w writer) try(ctx context.Context, d *db.DB, scope db.Scope, connection id
 			return operation.FailAs(operation.OperationFailed, errNotConnecting)
 		}
 
-		// Its account is known before the app's own work runs, which may look for other connections to it.
+		// Save the account before the work of the app runs, which may look for other connections to this account.
 		if account != nil {
-			if err := w.Apps.find(c.AppID).takeAccount(ctx, tx, c, account); err != nil {
+			if err := w.Apps.find(c.AppID).claimAccount(ctx, tx, c, account); err != nil {
 				return err
 			}
 		}
@@ -202,9 +213,9 @@ func (w writer) try(ctx context.Context, d *db.DB, scope db.Scope, connection id
 	}, nil
 }
 
-// takeAccount saves the account of a connection that becomes active. Of two connections that become active at once with
-// one account the later one fails, and is disabled by that.
-func (a *App) takeAccount(ctx context.Context, tx *db.Tx, c *Connection, account *Account) error {
+// claimAccount saves the account of a connection that becomes active. If two connections to the same account become
+// active at once, the later one fails, and its job disables it.
+func (a *App) claimAccount(ctx context.Context, tx *db.Tx, c *Connection, account *Account) error {
 	if err := lockAccounts(ctx, tx, c.AppID); err != nil {
 		return err
 	}
@@ -218,11 +229,14 @@ func (a *App) takeAccount(ctx context.Context, tx *db.Tx, c *Connection, account
 		return operation.FailAs(operation.AlreadyConnected, fmt.Errorf("%w: %v", errSameAccount, by))
 	}
 
-	return saveAccount(ctx, tx, c.ID, account)
+	return updateAccount(ctx, tx, c.ID, account)
 }
 
-// ask asks the app of a connection whether it works, for a limited time, and for what is kept when it does.
-func (a *App) ask(ctx context.Context, d *db.DB, scope db.Scope, c *Connection) (account *Account, keep db.Work, err error) {
+// askApp calls Check and then Connected of the app, each for a limited time. It fails with errOtherAccount if the
+// credentials open another account than before.
+func (a *App) askApp(
+	ctx context.Context, d *db.DB, scope db.Scope, c *Connection,
+) (account *Account, keep db.Work, err error) {
 	checking, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 
@@ -230,7 +244,7 @@ func (a *App) ask(ctx context.Context, d *db.DB, scope db.Scope, c *Connection) 
 		return nil, nil, err
 	}
 
-	// Other credentials must be of the account that the records here came from.
+	// New credentials must open the account that the records of this connection came from.
 	if account != nil && c.ExternalAccountID != nil && *c.ExternalAccountID != account.ID {
 		return nil, nil, errOtherAccount
 	}
@@ -247,12 +261,13 @@ func (a *App) ask(ctx context.Context, d *db.DB, scope db.Scope, c *Connection) 
 	return account, keep, err
 }
 
-// start starts the operation that connects a connection.
-func start(ctx context.Context, tx *db.Tx, connection id.ID) (*operation.Acknowledgement, error) {
-	return operation.Start(ctx, tx, work(operation.ConnectionConnect, connectKind, connection))
+// startConnect starts the operation that connects a connection.
+func startConnect(ctx context.Context, tx *db.Tx, connection id.ID) (*operation.Acknowledgement, error) {
+	return operation.Start(ctx, tx, newOperation(operation.ConnectionConnect, connectKind, connection))
 }
 
-func work(typ operation.Type, kind job.Kind, connection id.ID) operation.New {
+// newOperation returns an operation on a connection that runs one job.
+func newOperation(typ operation.Type, kind job.Kind, connection id.ID) operation.New {
 	r := operation.Resource{Type: operation.Connection, ID: connection, Role: operation.Target}
 
 	return operation.New{

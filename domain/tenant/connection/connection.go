@@ -1,6 +1,6 @@
 // Package connection owns the connections of a team to apps outside: settings, credentials, status, and whether the app
-// answers. It knows no app: the packages that use one declare it as an App (its kind, its settings and credentials, how it
-// is asked), and package app hands them in. The file settings.go checks, seals and opens what a connection holds;
+// answers. It knows no app: the packages that use one declare it as an App (its kind, its settings and credentials, how
+// it is asked), and package app hands them in. The file settings.go checks, seals and opens what a connection holds;
 // lifecycle.go says whether it works. What is sent over a connection belongs to the packages that use it, each of which
 // opens its own client.
 //
@@ -22,7 +22,7 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// Connection is a connection as its team sees it.
+// Connection is a connection of a team to an account at an app.
 type Connection struct {
 	ID        id.ID           `json:"id"`
 	ShortRef  string          `json:"shortRef"`
@@ -71,8 +71,8 @@ type Account struct {
 	Name string `json:"name"`
 }
 
-// show completes a connection with what its row does not have as it is shown.
-func (c *Connection) show(apps Apps) {
+// render sets the app and the account, which the row has only as ids.
+func (c *Connection) render(apps Apps) {
 	c.App = apps.find(c.AppID).AppInfo
 	if c.ExternalAccountID != nil {
 		c.ExternalAccount = &Account{*c.ExternalAccountID, ptr.Value(c.ExternalAccountName)}
@@ -81,22 +81,24 @@ func (c *Connection) show(apps Apps) {
 
 // What can be wrong with a request on a connection.
 var (
-	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A connection with this reference already exists")
-	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Connection is still in use")
-	ErrBusy               = apierr.New(apierr.CodeLocked, "", "Connection is being worked on")
-	errArchived           = apierr.New(apierr.CodeBadRequest, "", "Connection is archived")
-	ErrReconnect          = apierr.New(apierr.CodeConnectionReconnectRequired, "", "Connection must be connected again")
-	errUnknown            = apierr.New(apierr.CodeBadRequest, "", "App of the connection is not supported any more")
-	errOtherAccount       = fmt.Errorf("%w: they are of another account", ErrCredentials)
-	errNotBank            = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Funding account is not a bank account")
+	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef,
+		"A connection with this reference already exists")
+	errInUse        = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Connection is still in use")
+	ErrBusy         = apierr.New(apierr.CodeLocked, "", "Connection is being worked on")
+	errArchived     = apierr.New(apierr.CodeBadRequest, "", "Connection is archived")
+	ErrReconnect    = apierr.New(apierr.CodeConnectionReconnectRequired, "", "Connection must be connected again")
+	errUnknown      = apierr.New(apierr.CodeBadRequest, "", "App of the connection is not supported any more")
+	errOtherAccount = fmt.Errorf("%w: they are of another account", ErrCredentials)
+	errNotBank      = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount,
+		"Funding account is not a bank account")
 )
 
-// Get reads a connection of the team, or fails with apierr.NotFound. Its app is not filled in.
+// Get loads a connection of the team without its app. It fails with apierr.NotFound.
 func Get(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) {
-	return read(ctx, tx, connection, "")
+	return load(ctx, tx, connection, "")
 }
 
-// Oldest returns the team's oldest active connection to one of some apps, or nil if there is none.
+// Oldest loads the oldest active connection of the team to one of the apps, or nil if there is none.
 func Oldest(ctx context.Context, tx *db.Tx, apps []AppID) (*Connection, error) {
 	c, err := db.Maybe[Connection](ctx, tx, `
 		select `+columns+` from connection c where c.team_id = @team and c.app_id = any(@apps) and c.status = 'active' order by c.id limit 1`,

@@ -30,9 +30,9 @@ type Config struct {
 	Lookup Lookup
 	// PublicURL is our own address, to which a person comes back from an app.
 	PublicURL string
-	// Apps are those that teams can be connected to.
+	// Apps are the apps that teams can be connected to.
 	Apps Apps
-	// Journals are all nouns with journals: an accounting window decides which reservations have one.
+	// Journals outdates journals: an accounting window decides which reservations have one.
 	Journals ledger.Sources
 }
 
@@ -46,50 +46,60 @@ func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 
 	return append(w.oauthEndpoints(), []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/apps", ID: "listApps", Tag: tag, Summary: "List the apps that can be connected",
-			Scopes: []string{"connections:read"},
+			Method: http.MethodGet, Path: "/apps", ID: "listApps", Tag: tag,
+			Summary: "List the apps that can be connected", Scopes: []string{"connections:read"},
 		}, w.listApps),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/connections", ID: "listConnections", Tag: tag, Summary: "List connections to apps",
-			Scopes: []string{"connections:read"},
-		}, w.list),
+			Method: http.MethodGet, Path: "/connections", ID: "listConnections", Tag: tag,
+			Summary: "List connections to apps", Scopes: []string{"connections:read"},
+		}, w.listConnections),
 		api.Await(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections", ID: "createConnection", Tag: tag, Summary: "Connect an app",
 			Errors: apierr.List{errNotBank, errAlreadyConnected, errDuplicateUniqueRef},
-			Doc: "Keeps the connection and starts an operation that asks the app whether it works; the connection is connecting until then, active " +
-				"when it does, reconnectRequired when the app refuses the credentials and disabled when it does not answer, or when another active " +
-				"connection has the account (failure alreadyConnected). Fails with 400 for settings or credentials that the app does not take; 409 " +
-				"for those of an active connection, with its context.connectionId.",
+			Doc: "Keeps the connection and starts an operation that asks the app whether it works; the connection is " +
+				"connecting until then, active when it does, reconnectRequired when the app refuses the credentials " +
+				"and disabled when it does not answer, or when another active connection has the account (failure " +
+				"alreadyConnected). Fails with 400 for settings or credentials that the app does not take; 409 for " +
+				"those of an active connection, with its context.connectionId.",
 			Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
-		}, w.lookCreated, w.create),
+		}, w.lookCreated, w.createConnection),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/connections/{id}", ID: "getConnection", Tag: tag, Summary: "Read a connection",
-			Scopes: []string{"connections:read"}, OneTrip: true,
+			Method: http.MethodGet, Path: "/connections/{id}", ID: "getConnection", Tag: tag,
+			Summary: "Read a connection", Scopes: []string{"connections:read"}, OneTrip: true,
 		}, w.get),
 		api.Await(api.Endpoint{
-			Method: http.MethodPut, Path: "/connections/{id}", ID: "updateConnection", Tag: tag, Summary: "Change a connection",
-			Errors: apierr.List{ErrBusy, errArchived, errInUse, ErrReconnect, errNotBank, errAlreadyConnected, errDuplicateUniqueRef, errWindowClosed, errSource},
-			Doc: "Settings replace all settings. A changed address forgets the credentials, so that none reaches an address it was not meant for: " +
-				"the connection is then reconnectRequired. Fails with 423 for one that is being connected; 400 for an archived one; 400 for " +
-				"settings that the app does not take; 400 for an accounting window of another kind of app, one that ends before it starts, and one that " +
-				"changes what is in closed books; 409 CONNECTION_RECONNECT_REQUIRED when one that has not worked is made active; 409 CONFLICT when " +
-				"another active connection has its account (context.connectionId).",
+			Method: http.MethodPut, Path: "/connections/{id}", ID: "updateConnection", Tag: tag,
+			Summary: "Change a connection", Errors: apierr.List{
+				ErrBusy, errArchived, errInUse, ErrReconnect,
+				errNotBank, errAlreadyConnected, errDuplicateUniqueRef, errWindowClosed, errSource,
+			},
+			Doc: "Settings replace all settings. A changed address forgets the credentials, so that none reaches an " +
+				"address it was not meant for: the connection is then reconnectRequired. Fails with 423 for one that " +
+				"is being connected; 400 for an archived one; 400 for settings that the app does not take; 400 for " +
+				"an accounting window of another kind of app, one that ends before it starts, and one that changes " +
+				"what is in closed books; 409 CONNECTION_RECONNECT_REQUIRED when one that has not worked is made " +
+				"active; 409 CONFLICT when another active connection has its account (context.connectionId).",
 			Scopes: []string{"connections:write"},
-		}, w.lookChanged, w.update),
+		}, w.lookChanged, w.updateConnection),
 		api.Await(api.Endpoint{
-			Method: http.MethodPost, Path: "/connections/{id}/connect", ID: "connectConnection", Tag: tag, Summary: "Connect an app again",
-			Errors: apierr.List{ErrBusy, errArchived, errAlreadyConnected, apierr.BadGateway},
-			Doc: "Asks the app, and then starts an operation as createConnection does, with new credentials or the present ones. Fails with 423 for one " +
-				"that is being connected; 400 for an archived one; 400 for credentials that the app does not take or that are missing; 409 when another " +
-				"active connection has the account (context.connectionId). An app that fails, " +
-				"or does not answer within 25 seconds, leaves the connection as it is.",
+			Method: http.MethodPost, Path: "/connections/{id}/connect", ID: "connectConnection", Tag: tag,
+			Summary: "Connect an app again", Errors: apierr.List{
+				ErrBusy, errArchived, errAlreadyConnected,
+				apierr.BadGateway,
+			},
+			Doc: "Asks the app, and then starts an operation as createConnection does, with new credentials or the " +
+				"present ones. Fails with 423 for one that is being connected; 400 for an archived one; 400 for " +
+				"credentials that the app does not take or that are missing; 409 when another active connection has " +
+				"the account (context.connectionId). An app that fails, or does not answer within 25 seconds, leaves " +
+				"the connection as it is.",
 			Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
-		}, w.askAgain, w.connect),
+		}, w.askAgain, w.connectAgain),
 		operation.QueueOr(api.Endpoint{
-			Method: http.MethodDelete, Path: "/connections/{id}", ID: "deleteConnection", Tag: tag, Summary: "Delete or archive a connection",
-			Errors: apierr.List{ErrBusy, errSource, errInUse},
-			Doc: "Without an outcome a connection over which payments were made, or that reads accounts at banks, is archived, and any other is deleted. " +
-				"Archiving is an operation. Fails with 423 for one that is being connected.",
+			Method: http.MethodDelete, Path: "/connections/{id}", ID: "deleteConnection", Tag: tag,
+			Summary: "Delete or archive a connection", Errors: apierr.List{ErrBusy, errSource, errInUse},
+			Doc: "Without an outcome a connection over which payments were made, or that reads accounts at banks, is " +
+				"archived, and any other is deleted. Archiving is an operation. Fails with 423 for one that is being " +
+				"connected.",
 			Scopes: []string{"connections:delete"},
 		}, w.deleteConnection, func(ctx context.Context, tx *db.Tx, started *operation.Acknowledgement) error {
 			return w.archiveUnused(ctx, tx, started.Resource.ID)
@@ -114,14 +124,14 @@ type listInput struct {
 	operation.Include
 }
 
-// list returns a page of connections, with their operations if the caller asked for them.
-func (w writer) list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Connection], error) {
-	if in.AppID != "" && !w.Apps.has(in.AppID) {
+// listConnections answers with a page of connections, with their operations if the caller asked for them.
+func (w writer) listConnections(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Connection], error) {
+	if in.AppID != "" && !w.Apps.hasApp(in.AppID) {
 		return nil, apierr.BadRequest.At(apierr.IssueEnum.InQuery("appId"))
 	}
 
 	// Filters that are absent add nothing to the statement.
-	q := query(tx)
+	q := listQuery(tx)
 	q.IDs("c.id = any(?)", in.IDs)
 	q.Narrow("c.app_id = ?", in.AppID)
 	q.Narrow("c.status = ?", in.Status)
@@ -135,14 +145,15 @@ func (w writer) list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[
 
 	// The rows have only the key of the app; the rest comes from our list of apps.
 	for i := range found.Data {
-		found.Data[i].show(w.Apps)
+		found.Data[i].render(w.Apps)
 	}
 
 	if !in.Operations() {
 		return found, nil
 	}
 
-	return found, operation.Embed(ctx, tx, operation.Connection, found.Data, func(c *Connection) (id.ID, **operation.Summary) { return c.ID, &c.Operations })
+	return found, operation.Embed(ctx, tx, operation.Connection, found.Data,
+		func(c *Connection) (id.ID, **operation.Summary) { return c.ID, &c.Operations })
 }
 
 type getInput struct {
@@ -156,18 +167,20 @@ func (w writer) get(ctx context.Context, tx *db.Tx, in *getInput) (*Connection, 
 		return nil, err
 	}
 
-	c.show(w.Apps)
+	c.render(w.Apps)
 
 	return c, nil
 }
 
 type createInput struct{ Body Create }
 
-// create inserts a connection and starts the operation that asks the app whether it works. Private are the issues of
-// names that have private addresses.
-func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput, private []apierr.Issue) (*operation.Acknowledgement, error) {
+// createConnection inserts a connection and starts the operation that asks the app whether it works. Private has the
+// issues of lookCreated.
+func (w writer) createConnection(
+	ctx context.Context, tx *db.Tx, in *createInput, private []apierr.Issue,
+) (*operation.Acknowledgement, error) {
 	b := &in.Body
-	if !w.Apps.has(b.AppID) {
+	if !w.Apps.hasApp(b.AppID) {
 		return nil, apierr.BadRequest.At(apierr.IssueEnum.InBody("appId"))
 	}
 
@@ -184,7 +197,7 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput, private 
 		return nil, err
 	}
 
-	// Only the database knows whether the bank accounts that settings name are there.
+	// Last, the checks that need the database: bank accounts in settings, and other connections to the account.
 	if err := w.checkBankAccounts(ctx, tx, c); err != nil {
 		return nil, err
 	}
@@ -196,17 +209,17 @@ func (w writer) create(ctx context.Context, tx *db.Tx, in *createInput, private 
 	return startNew(ctx, tx, c)
 }
 
-// newConnection returns a connection that is to be saved.
+// newConnection returns a new connection, which is not saved yet.
 func newConnection(tx *db.Tx, app AppID, name string, uniqueRef *string) *Connection {
 	c := &Connection{ID: tx.NewID(), UniqueRef: uniqueRef, AppID: app, Name: name, IsSyncEnabled: true}
-	c.connect()
+	c.setConnecting()
 	c.ShortRef = c.ID.ShortRef()
 
 	return c
 }
 
-// startNew saves a connection and starts the operation that asks its app. One transaction does both, so that neither is
-// there without the other.
+// startNew inserts a connection and starts the operation that asks its app, in one transaction, so that neither exists
+// without the other.
 func startNew(ctx context.Context, tx *db.Tx, c *Connection) (*operation.Acknowledgement, error) {
 	if err := insert(ctx, tx, c); err != nil {
 		return nil, err
@@ -214,7 +227,7 @@ func startNew(ctx context.Context, tx *db.Tx, c *Connection) (*operation.Acknowl
 
 	audit.Note(tx, audit.Created, audit.Connection, c.ID, nil, auditView(c))
 
-	return start(ctx, tx, c.ID)
+	return startConnect(ctx, tx, c.ID)
 }
 
 type putInput struct {
@@ -222,15 +235,14 @@ type putInput struct {
 	Body Update
 }
 
-// update changes name, reference, settings or status of a connection. Private are the issues of names that have private
-// addresses.
-func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput, private []apierr.Issue) (*Connection, error) {
+// updateConnection changes a connection. Private has the issues of lookChanged.
+func (w writer) updateConnection(ctx context.Context, tx *db.Tx, in *putInput, private []apierr.Issue) (*Connection, error) {
 	c, err := Lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := c.workable(); err != nil {
+	if err := c.checkWorkable(); err != nil {
 		return nil, err
 	}
 
@@ -281,7 +293,7 @@ func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput, private []a
 
 	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, auditView(c))
 
-	// Dates and status decide for all connections which of them are outside the books.
+	// Dates and status of one connection decide whether other connections are outside the books.
 	if in.Body.Status != nil || in.Body.AccountingStartAt.Present || in.Body.AccountingEndAt.Present {
 		if err := w.settleBooks(ctx, tx); err != nil {
 			return nil, err
@@ -294,14 +306,16 @@ func (w writer) update(ctx context.Context, tx *db.Tx, in *putInput, private []a
 
 // changeSettings replaces the settings. If the credentials would go to another address, it drops them, and fails
 // while payments are under way.
-func (w writer) changeSettings(ctx context.Context, tx *db.Tx, c *Connection, given map[string]string, private []apierr.Issue) error {
+func (w writer) changeSettings(
+	ctx context.Context, tx *db.Tx, c *Connection, given map[string]string, private []apierr.Issue,
+) error {
 	moved, err := w.setSettings(c, given)
 	if err = refuseNames(err, private); err != nil {
 		return err
 	}
 
 	if moved {
-		// Another provider knows nothing of these payments: asked for them, it would have them sent again.
+		// Another provider does not know these payments. Asked for them, it would say so, and they would be sent again.
 		used, err := w.used.Load(ctx, tx, c.ID)
 		if err != nil {
 			return err
@@ -311,7 +325,7 @@ func (w writer) changeSettings(ctx context.Context, tx *db.Tx, c *Connection, gi
 			return err
 		}
 
-		c.forget()
+		c.dropCredentials()
 	}
 
 	// Last, the checks that creating makes too.
@@ -327,10 +341,12 @@ type connectInput struct {
 	Body Connect `required:"false"`
 }
 
-// askAgain asks the app whether the connection would work, with new credentials or those that are stored, for a caller
-// who waits. Nothing is changed, so an app that fails leaves everything as it is. An app that refuses is no failure: the
-// operation says so. It returns the account that the app names, nil for none.
-func (w writer) askAgain(ctx context.Context, d *db.DB, scope db.Scope, in *connectInput) (account *Account, err error) {
+// askAgain asks the app whether the connection would work with new or stored credentials, while the caller waits. It
+// changes nothing, so an app that fails leaves everything as it was. An app that refuses is no failure here: the
+// operation fails then. It returns the account that the app names, or nil.
+func (w writer) askAgain(
+	ctx context.Context, d *db.DB, scope db.Scope, in *connectInput,
+) (account *Account, err error) {
 	var c *Connection
 
 	err = d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -348,6 +364,7 @@ func (w writer) askAgain(ctx context.Context, d *db.DB, scope db.Scope, in *conn
 		return nil, err
 	}
 
+	// No transaction is open while the caller waits for the app.
 	err = await(ctx, func(ctx context.Context) (err error) {
 		account, err = w.Apps.find(c.AppID).Check(ctx, d, scope, c)
 		return err
@@ -359,9 +376,9 @@ func (w writer) askAgain(ctx context.Context, d *db.DB, scope db.Scope, in *conn
 	return account, err
 }
 
-// setAgain sets the credentials with which a connection is connected again; nil keeps the present ones.
+// setAgain sets new credentials of a connection; nil keeps the stored ones.
 func (w writer) setAgain(c *Connection, credentials map[string]string) error {
-	if err := c.workable(); err != nil {
+	if err := c.checkWorkable(); err != nil {
 		return err
 	}
 
@@ -377,8 +394,10 @@ func (w writer) setAgain(c *Connection, credentials map[string]string) error {
 	return w.checkForm(c)
 }
 
-// connect starts the operation that asks the app again, with new credentials or those that are stored.
-func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput, account *Account) (*operation.Acknowledgement, error) {
+// connectAgain starts the operation that asks the app again, with new or stored credentials.
+func (w writer) connectAgain(
+	ctx context.Context, tx *db.Tx, in *connectInput, account *Account,
+) (*operation.Acknowledgement, error) {
 	c, err := Lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -404,7 +423,7 @@ func (w writer) connect(ctx context.Context, tx *db.Tx, in *connectInput, accoun
 // startAgain starts the operation that asks the app of a connection again. Until it ends the connection is connecting,
 // and cannot be changed.
 func startAgain(ctx context.Context, tx *db.Tx, c *Connection, before audit.View) (*operation.Acknowledgement, error) {
-	c.connect()
+	c.setConnecting()
 
 	if err := update(ctx, tx, c); err != nil {
 		return nil, err
@@ -412,7 +431,7 @@ func startAgain(ctx context.Context, tx *db.Tx, c *Connection, before audit.View
 
 	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, auditView(c))
 
-	return start(ctx, tx, c.ID)
+	return startConnect(ctx, tx, c.ID)
 }
 
 type deleteInput struct {
@@ -436,7 +455,7 @@ func (w writer) deleteConnection(ctx context.Context, tx *db.Tx, in *deleteInput
 		return nil, nil, err
 	}
 
-	// What refers to the connection decides between deleting and archiving.
+	// Records that refer to the connection decide between deleting and archiving.
 	used, err := w.used.Load(ctx, tx, in.ID)
 	if err != nil {
 		return nil, nil, err
@@ -448,7 +467,7 @@ func (w writer) deleteConnection(ctx context.Context, tx *db.Tx, in *deleteInput
 			return nil, nil, err
 		}
 
-		n := work(operation.ConnectionArchive, archiveKind, in.ID)
+		n := newOperation(operation.ConnectionArchive, archiveKind, in.ID)
 
 		return nil, &n, nil
 	}
@@ -459,7 +478,7 @@ func (w writer) deleteConnection(ctx context.Context, tx *db.Tx, in *deleteInput
 
 	audit.Note(tx, audit.Deleted, audit.Connection, c.ID, auditView(c), nil)
 
-	if err := remove(ctx, tx, in.ID); err != nil {
+	if err := deleteRow(ctx, tx, in.ID); err != nil {
 		return nil, nil, err
 	}
 

@@ -31,8 +31,8 @@ func (Status) Enum() []string {
 	return []string{string(Connecting), string(Active), string(ReconnectRequired), string(Disabled), string(Archived)}
 }
 
-// workable refuses changes of a connection that is archived, or that a job is connecting.
-func (c *Connection) workable() error {
+// checkWorkable refuses to change a connection that is archived (errArchived) or that a job is connecting (ErrBusy).
+func (c *Connection) checkWorkable() error {
 	switch c.Status {
 	case Connecting:
 		return ErrBusy
@@ -44,11 +44,12 @@ func (c *Connection) workable() error {
 	return nil
 }
 
-// connect sets the status for the time in which the app is asked; move ends it.
-func (c *Connection) connect() { c.Status = Connecting }
+// setConnecting sets the status that a connection has until the app has answered.
+func (c *Connection) setConnecting() { c.Status = Connecting }
 
-// forget drops the credentials of a connection that has another address now: they were not meant for it.
-func (c *Connection) forget() {
+// dropCredentials drops the credentials of a connection with a changed address, because they were meant for the old
+// one.
+func (c *Connection) dropCredentials() {
 	c.Credentials, c.ConnectedAt, c.ExpiresAt, c.Status = nil, nil, nil, ReconnectRequired
 }
 
@@ -63,15 +64,15 @@ func (c *Connection) setStatus(to Status) error {
 	return nil
 }
 
-// move changes the status of a connection if it has one of some states, and reports whether it had. A connection
-// that requires a reconnect loses the instant at which it last worked, so it cannot be made active by hand.
-func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...Status) (moved bool, err error) {
+// moveStatus changes the status of a connection from one of some statuses, and reports whether it had one of these. A
+// connection that requires a reconnect loses the instant at which it last worked, so that a user cannot activate it.
+func moveStatus(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...Status) (moved bool, err error) {
 	type view struct {
 		Status Status `json:"status"`
 	}
 
-	// One statement tests the old status and sets the new one, so that two moves at once cannot both happen. The
-	// join with the row itself returns the status before.
+	// One statement tests the old status and sets the new one, so that of two moves at once only one happens. The join
+	// with the same row returns the status before.
 	was, err := db.Select[Status](ctx, tx, `
 		update connection c set status = @to::text, updated_at = @now,
 			connected_at = case @to when 'active' then @now when 'reconnectRequired' then null else c.connected_at end
@@ -95,16 +96,15 @@ func move(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...S
 	return len(was) > 0, nil
 }
 
-// RequireReconnect records that the app has refused the credentials of a connection: nothing is sent over it until it
-// is connected again.
+// RequireReconnect sets an active connection to reconnectRequired, because the app has refused its credentials. Nothing
+// is sent over it until it is connected again.
 func RequireReconnect(ctx context.Context, tx *db.Tx, connection id.ID) error {
-	_, err := move(ctx, tx, connection, ReconnectRequired, Active)
+	_, err := moveStatus(ctx, tx, connection, ReconnectRequired, Active)
 	return err
 }
 
-// archiveUnused archives a connection over which nothing is under way. It keeps the credentials: a payment that was
-// made over it can still be returned, and the provider's message about that must be read. Its conflicts end, since nothing
-// comes over it any more.
+// archiveUnused archives a connection without payments under way; others fail with errInUse. It keeps the credentials:
+// a payment can still be returned, and the message of the provider about this must be read.
 func (w writer) archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	c, err := Lock(ctx, tx, connection)
 	if err != nil || c.Status == Archived {
@@ -125,10 +125,11 @@ func (w writer) archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) 
 		return err
 	}
 
-	if _, err := move(ctx, tx, connection, Archived, Active, ReconnectRequired, Disabled); err != nil {
+	if _, err := moveStatus(ctx, tx, connection, Archived, Active, ReconnectRequired, Disabled); err != nil {
 		return err
 	}
 
+	// Without this connection, others may belong into the books, and its open questions have no answer any more.
 	if err := w.settleBooks(ctx, tx); err != nil {
 		return err
 	}

@@ -18,53 +18,63 @@ import (
 	"stayledger/platform/id"
 )
 
-// OAuth is how a person lets us into an account at an app without giving us credentials: the app asks the person, who
-// comes back with a code, and gives credentials for the code.
+// OAuth lets a person give access to an account at an app without entering credentials: the app asks the person, who
+// comes back with a code, and exchanges the code for credentials.
 type OAuth struct {
-	// Address returns where the app asks the person. The app sends the person on to redirectURI, with the state and a code.
+	// Address returns where the app asks the person. The app sends the person on to redirectURI, with the state and a
+	// code.
 	Address func(state, redirectURI string) string
-	// Exchange returns the credentials that the app gives for a code, and when a person has to renew the access, nil for
-	// never. Its errors are those of App.Check; ErrCredentials is a code that the app does not take.
-	Exchange func(ctx context.Context, code, redirectURI string) (credentials json.RawMessage, expiresAt *time.Time, err error)
-	// Settings are those of connections that are made so.
+	// Exchange returns the credentials that the app gives for a code, and when a person has to renew the access, nil
+	// for never. Its errors are those of App.Check; ErrCredentials is a code that the app does not take.
+	Exchange func(
+		ctx context.Context, code, redirectURI string,
+	) (credentials json.RawMessage, expiresAt *time.Time, err error)
+	// Settings are the settings of connections made this way.
 	Settings map[string]string
 }
 
 // authorizationTime is how long a person may take, from the start until the connection is made (LIM-12).
 const authorizationTime = 15 * time.Minute
 
-// callbackPath is where a person comes back to whose caller names no page of its own.
+// callbackPath is the page to which a person returns if the caller names no page.
 const callbackPath = "/connections/oauth/callback"
 
 var (
 	errNoOAuth = apierr.New(apierr.CodeNotImplemented, "", "App gives no access this way")
-	errState   = apierr.New(apierr.CodeBadRequest, "", "Authorization is unknown, used, of another user, or older than 15 minutes")
-	errNoCode  = apierr.New(apierr.CodeBadRequest, "", "Account holder has not given access")
+	errState   = apierr.New(apierr.CodeBadRequest, "",
+		"Authorization is unknown, used, of another user, or older than 15 minutes")
+	errNoCode = apierr.New(apierr.CodeBadRequest, "", "Account holder has not given access")
 )
 
 // oauthEndpoints returns the routes on which a person gives access to an account at an app.
 func (w writer) oauthEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/connections/oauth/start", ID: "startConnectionAuthorization", Tag: tag, Summary: "Begin to give access to an account",
-			Errors: apierr.List{errNoOAuth, ErrBusy, errArchived},
-			Doc: "Returns the address at which the app asks the account holder. From there the person comes back to redirectUri with the query parameters state and " +
-				"code, which the same user passes on to completeConnectionAuthorization. All of it can take 15 minutes.",
+			Method: http.MethodPost, Path: "/connections/oauth/start", ID: "startConnectionAuthorization", Tag: tag,
+			Summary: "Begin to give access to an account", Errors: apierr.List{errNoOAuth, ErrBusy, errArchived},
+			Doc: "Returns the address at which the app asks the account holder. From there the person comes back to " +
+				"redirectUri with the query parameters state and code, which the same user passes on to " +
+				"completeConnectionAuthorization. All of it can take 15 minutes.",
 			Scopes: []string{"connections:write"}, Secret: true,
 		}, w.startAuthorization),
 		api.Write(api.Endpoint{
-			Method: http.MethodGet, Path: callbackPath, ID: "completeConnectionAuthorization", Tag: tag, Summary: "Take what an app sends back with a person",
-			Errors: apierr.List{errState, errNoCode},
-			Doc:    "Keeps the code for finishConnectionAuthorization. Only for the user who began, and only once. Fails with 400 when the account holder has refused.",
+			Method: http.MethodGet, Path: callbackPath, ID: "completeConnectionAuthorization", Tag: tag,
+			Summary: "Take what an app sends back with a person", Errors: apierr.List{errState, errNoCode},
+			Doc: "Keeps the code for finishConnectionAuthorization. Only for the user who began, and only once. " +
+				"Fails with 400 when the account holder has refused.",
 			Scopes: []string{"connections:write"},
 		}, w.takeCode),
 		api.Await(api.Endpoint{
-			Method: http.MethodPost, Path: "/connections/connect", ID: "finishConnectionAuthorization", Tag: tag, Summary: "Connect an app with the access that a person gave",
-			Errors: apierr.List{errNoOAuth, errState, errNoCode, ErrBusy, errArchived, errDuplicateUniqueRef, apierr.BadGateway},
-			Doc: "Asks the app for credentials, and starts an operation as createConnection does: of a new connection, or of the one that was named when it " +
-				"began. An authorization can be used once, whatever comes of it. Fails with 400 for a code that the app does not take.",
+			Method: http.MethodPost, Path: "/connections/connect", ID: "finishConnectionAuthorization", Tag: tag,
+			Summary: "Connect an app with the access that a person gave", Errors: apierr.List{
+				errNoOAuth, errState,
+				errNoCode, ErrBusy, errArchived, errDuplicateUniqueRef, apierr.BadGateway,
+			},
+			Doc: "Asks the app for credentials, and starts an operation as createConnection does: of a new " +
+				"connection, or of the one that was named when it began. An authorization can be used once, whatever " +
+				"comes of it. Fails with 400 for a code that the app does not take.",
 			Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
-		}, w.exchange, w.connectAuthorized),
+		}, w.exchangeCode, w.connectAuthorized),
 	}
 }
 
@@ -86,7 +96,7 @@ type authorizeInput struct {
 // startAuthorization begins an authorization.
 func (w writer) startAuthorization(ctx context.Context, tx *db.Tx, in *authorizeInput) (*Authorization, error) {
 	b := &in.Body
-	if !w.Apps.has(b.AppID) {
+	if !w.Apps.hasApp(b.AppID) {
 		return nil, apierr.BadRequest.At(apierr.IssueEnum.InBody("appId"))
 	}
 
@@ -103,6 +113,7 @@ func (w writer) startAuthorization(ctx context.Context, tx *db.Tx, in *authorize
 		return nil, apierr.BadRequest.At(wrong.InBody("redirectUri"))
 	}
 
+	// Last, the connection to connect again must be one to this app.
 	if b.ConnectionID != nil {
 		if err := checkAgain(ctx, tx, *b.ConnectionID, b.AppID); err != nil {
 			return nil, err
@@ -110,15 +121,18 @@ func (w writer) startAuthorization(ctx context.Context, tx *db.Tx, in *authorize
 	}
 
 	state := rand.Text()
-	if err := insertAuthorization(ctx, tx, state, authorization{AppID: b.AppID, ConnectionID: b.ConnectionID, RedirectURI: b.RedirectURI}); err != nil {
+	if err := insertAuthorization(ctx, tx, state, authorization{
+		AppID: b.AppID, ConnectionID: b.ConnectionID,
+		RedirectURI: b.RedirectURI,
+	}); err != nil {
 		return nil, err
 	}
 
 	return &Authorization{state, a.OAuth.Address(state, b.RedirectURI), day.At(tx.Now.Add(authorizationTime))}, nil
 }
 
-// checkAgain refuses to begin for a connection that cannot be connected again. Access to another app is no access to its
-// own.
+// checkAgain refuses to begin an authorization for a connection that cannot be connected again. A connection to another
+// app counts as unknown.
 func checkAgain(ctx context.Context, tx *db.Tx, one id.ID, to AppID) error {
 	unknown := apierr.BadRequest.At(apierr.IssueNotFound.InBody("connectionId"))
 
@@ -128,18 +142,18 @@ func checkAgain(ctx context.Context, tx *db.Tx, one id.ID, to AppID) error {
 		return fmt.Errorf("read connection: %w", err)
 	}
 
-	return c.workable()
+	return c.checkWorkable()
 }
 
-// pageAddress checks the address of a page that a person comes back to: https, or with private http on this machine. Nothing is
-// sent there by us.
+// pageAddress checks the address of a page that a person comes back to: https, or with private http on this machine.
+// Nothing is sent there by us.
 func pageAddress(text string, private bool) apierr.IssueCode {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.User != nil || u.Fragment != "" {
 		return apierr.IssueURL
 	}
 
-	machine, _ := nearness(u.Hostname())
+	machine, _ := isLocal(u.Hostname())
 
 	return wrongUnless(u.Scheme == "https" || u.Scheme == "http" && machine && private, apierr.IssueAddressNotAllowed)
 }
@@ -150,7 +164,7 @@ type callbackInput struct {
 	Error string `query:"error" maxLength:"200" doc:"Why there is no code."`
 }
 
-// Authorized is an authorization whose code is here.
+// Authorized is an authorization that has its code.
 type Authorized struct {
 	AppID              AppID       `json:"appId"`
 	ConnectionID       *id.ID      `json:"connectionId" doc:"The connection that is connected again; null for a new one."`
@@ -158,9 +172,9 @@ type Authorized struct {
 	ExpiresAt          day.Instant `json:"expiresAt"`
 }
 
-// takeCode keeps the code that a person has come back with.
+// takeCode saves the code with which a person returned from the app.
 func (w writer) takeCode(ctx context.Context, tx *db.Tx, in *callbackInput) (*Authorized, error) {
-	found, err := findAuthorization(ctx, tx, in.State, "")
+	found, err := lockAuthorization(ctx, tx, in.State, "")
 	if err != nil {
 		return nil, err
 	}
@@ -169,11 +183,11 @@ func (w writer) takeCode(ctx context.Context, tx *db.Tx, in *callbackInput) (*Au
 	case found == nil, found.Code != nil:
 		return nil, errState.At(apierr.IssueNotFound.InQuery("state"))
 	case in.Error != "" || in.Code == "":
-		// It stays: whoever sends a wrong answer must not end what the person may still complete.
+		// Keep the authorization: a forged answer must not end what the person may still complete.
 		return nil, errNoCode.At(apierr.IssueRequired.InQuery("code"))
 	}
 
-	if err := saveCode(ctx, tx, found.ID, w.Box.Seal([]byte(in.Code), codeLabel(found.ID))); err != nil {
+	if err := updateCode(ctx, tx, found.ID, w.Box.Seal([]byte(in.Code), codeLabel(found.ID))); err != nil {
 		return nil, err
 	}
 
@@ -189,17 +203,17 @@ type finishInput struct {
 	}
 }
 
-// access is what an app has given for the code of an authorization.
+// access has the credentials that an app gave for the code of an authorization.
 type access struct {
 	connection  *id.ID // to be connected again, nil for a new one
 	credentials json.RawMessage
 	expiresAt   *time.Time
 }
 
-// exchange uses up an authorization and has the app give credentials for its code, outside of any transaction. What
-// would refuse the connection is refused before, so that nothing is used up.
-func (w writer) exchange(ctx context.Context, d *db.DB, scope db.Scope, in *finishInput) (out access, err error) {
-	if !w.Apps.has(in.Body.AppID) {
+// exchangeCode deletes an authorization and exchanges its code for credentials, outside any transaction. It checks
+// everything that would refuse the connection first, because a deleted authorization cannot be tried again.
+func (w writer) exchangeCode(ctx context.Context, d *db.DB, scope db.Scope, in *finishInput) (out access, err error) {
+	if !w.Apps.hasApp(in.Body.AppID) {
 		return out, apierr.BadRequest.At(apierr.IssueEnum.InBody("appId"))
 	}
 
@@ -208,10 +222,11 @@ func (w writer) exchange(ctx context.Context, d *db.DB, scope db.Scope, in *fini
 		return out, errNoOAuth
 	}
 
+	// The deletion commits before the app is called: a code can be exchanged only once.
 	var found *authorization
 
 	err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-		if found, err = findAuthorization(ctx, tx, in.Body.AuthorizationState, in.Body.AppID); err != nil {
+		if found, err = lockAuthorization(ctx, tx, in.Body.AuthorizationState, in.Body.AppID); err != nil {
 			return err
 		}
 
@@ -226,12 +241,13 @@ func (w writer) exchange(ctx context.Context, d *db.DB, scope db.Scope, in *fini
 			return err
 		}
 
-		return removeAuthorization(ctx, tx, found.ID)
+		return deleteAuthorization(ctx, tx, found.ID)
 	})
 	if err != nil {
 		return out, err
 	}
 
+	// Then ask the app. A code that it refuses counts as an unknown authorization.
 	code, err := w.Box.Open(found.Code, codeLabel(found.ID))
 	if err != nil {
 		return out, fmt.Errorf("the code of an authorization: %w", err)
@@ -250,7 +266,7 @@ func (w writer) exchange(ctx context.Context, d *db.DB, scope db.Scope, in *fini
 	return out, err
 }
 
-// checkFinish refuses what cannot become a connection.
+// checkFinish refuses a reference that is taken, and a connection that cannot be connected again.
 func (w writer) checkFinish(ctx context.Context, tx *db.Tx, in *finishInput, again *id.ID) error {
 	if again != nil {
 		c, err := Get(ctx, tx, *again)
@@ -258,7 +274,7 @@ func (w writer) checkFinish(ctx context.Context, tx *db.Tx, in *finishInput, aga
 			return err
 		}
 
-		return c.workable()
+		return c.checkWorkable()
 	}
 
 	taken, err := db.Get[bool](ctx, tx, `select exists (select from connection where team_id = @team and unique_ref = @ref)`,
@@ -270,8 +286,10 @@ func (w writer) checkFinish(ctx context.Context, tx *db.Tx, in *finishInput, aga
 	return err
 }
 
-// connectAuthorized makes the connection, or connects it again, with what the app has given.
-func (w writer) connectAuthorized(ctx context.Context, tx *db.Tx, in *finishInput, given access) (*operation.Acknowledgement, error) {
+// connectAuthorized creates the connection, or connects it again, with the credentials from the app.
+func (w writer) connectAuthorized(
+	ctx context.Context, tx *db.Tx, in *finishInput, given access,
+) (*operation.Acknowledgement, error) {
 	b, a := &in.Body, w.Apps.find(in.Body.AppID)
 
 	if given.connection == nil {
@@ -292,7 +310,7 @@ func (w writer) connectAuthorized(ctx context.Context, tx *db.Tx, in *finishInpu
 		return nil, err
 	}
 
-	if err := c.workable(); err != nil {
+	if err := c.checkWorkable(); err != nil {
 		return nil, err
 	}
 
@@ -305,13 +323,13 @@ func (w writer) connectAuthorized(ctx context.Context, tx *db.Tx, in *finishInpu
 	return startAgain(ctx, tx, c, before)
 }
 
-// setAccess sets what an app has given. It goes to the address of the app that the operator has set, and to no other.
+// setAccess sets the credentials from the app, and the settings of the operator, so that they go to no other address.
 func (w writer) setAccess(c *Connection, a *App, given access) error {
 	if _, err := w.setSettings(c, a.OAuth.Settings); err != nil {
 		return err
 	}
 
-	c.Credentials, c.ConnectedAt, c.ExpiresAt = w.Box.Seal(given.credentials, label(c.ID)), nil, nil
+	c.Credentials, c.ConnectedAt, c.ExpiresAt = w.Box.Seal(given.credentials, sealLabel(c.ID)), nil, nil
 	if given.expiresAt != nil {
 		at := day.At(*given.expiresAt)
 		c.ExpiresAt = &at

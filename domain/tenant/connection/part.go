@@ -7,7 +7,7 @@ func Part(c Config) parts.Part {
 	used := newUsage()
 
 	return parts.Part{
-		Endpoints: endpoints(c, used), Handlers: writer{c, used}.handlers(),
+		Endpoints: endpoints(c, used), Handlers: writer{c, used}.jobHandlers(),
 		Tables: parts.Owns("connection", "connection_authorization"),
 		Used:   []*parts.Usage{used},
 		Waits: []parts.Wait{{

@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/seal"
 )
 
-// Field is one setting or credential. All are texts.
+// Field is a setting or credential. All values are texts.
 type Field struct {
 	Name     string
 	Required bool
@@ -23,24 +23,24 @@ type Field struct {
 	Fallback string
 	// Min and Max bound the length in characters.
 	Min, Max int
-	// Check gives what is wrong with a text of the right length, empty when nothing is; nil takes any.
+	// Check returns the fault of a text of the right length, or "". Nil accepts any text.
 	Check func(text string) apierr.IssueCode
-	// Capitals puts the text in capital letters, the only ones of files of banks.
+	// Capitals stores the text in capital letters, as files for banks require.
 	Capitals bool
-	// Address is one that credentials are sent to: a changed address must not get those that were meant for another.
+	// Address marks the address that credentials are sent to. Credentials for one address must not reach another.
 	Address bool
-	// BankAccount is the id of a bank account of the chart. It is ours: the app's client does not get it.
+	// BankAccount marks the id of a bank account of the chart, which the client of the app does not get.
 	BankAccount bool
 }
 
-// check returns the values that fields take, with the fallbacks of absent ones, and the issues, which are at the
-// given part of the body.
-func check(part string, fields []Field, given map[string]string, private bool) (map[string]string, []apierr.Issue) {
+// checkValues returns the values to store, with fallbacks for absent fields, and the issues. Part is the part of the
+// body that issues point at.
+func checkValues(part string, fields []Field, given map[string]string, private bool) (map[string]string, []apierr.Issue) {
 	var issues []apierr.Issue
 
 	out := map[string]string{}
 
-	// Each field is taken out of a copy, so that the unknown ones are left.
+	// Remove each known field from a copy, so that unknown names are left.
 	left := maps.Clone(given)
 
 	for i := range fields {
@@ -50,7 +50,7 @@ func check(part string, fields []Field, given map[string]string, private bool) (
 
 		switch {
 		case present:
-			if wrong := f.wrong(text, private); wrong != "" {
+			if wrong := f.checkText(text, private); wrong != "" {
 				issues = append(issues, wrong.InBody(part, f.Name))
 				continue
 			}
@@ -68,7 +68,7 @@ func check(part string, fields []Field, given map[string]string, private bool) (
 		}
 	}
 
-	// What no field took is unknown.
+	// Every name that is left has no field.
 	for _, name := range slices.Sorted(maps.Keys(left)) {
 		issues = append(issues, apierr.IssueUnknownField.InBody(part, name))
 	}
@@ -76,15 +76,15 @@ func check(part string, fields []Field, given map[string]string, private bool) (
 	return out, issues
 }
 
-// wrong returns the code of what is wrong with the text of a setting, empty for nothing.
-func (f *Field) wrong(text string, private bool) apierr.IssueCode {
+// checkText returns the fault of a value, or "".
+func (f *Field) checkText(text string, private bool) apierr.IssueCode {
 	if n := utf8.RuneCountInString(text); n < f.Min || n > f.Max {
 		return apierr.IssueLength
 	}
 
 	switch {
 	case f.Address:
-		return address(text, private)
+		return checkAddress(text, private)
 	case f.BankAccount:
 		_, err := id.Parse(text)
 		return wrongUnless(err == nil, apierr.IssueUUID)
@@ -95,19 +95,18 @@ func (f *Field) wrong(text string, private bool) apierr.IssueCode {
 	return f.Check(text)
 }
 
-// writer has what decisions need from the service.
+// writer has the configuration and the usage of connections, for its endpoints and jobs.
 type writer struct {
 	Config
 
 	used *parts.Usage
 }
 
-// setSettings checks settings and sets them. It reports whether credentials would go to another address than
-// before.
+// setSettings checks settings and sets them. It reports whether an address has changed, to which credentials would go.
 func (w writer) setSettings(c *Connection, given map[string]string) (moved bool, err error) {
 	a := w.Apps.find(c.AppID)
 
-	values, issues := check("settings", a.Settings, given, w.Private)
+	values, issues := checkValues("settings", a.Settings, given, w.Private)
 	if issues != nil {
 		return false, apierr.BadRequest.At(issues...)
 	}
@@ -127,14 +126,14 @@ func (w writer) setSettings(c *Connection, given map[string]string) (moved bool,
 	}
 
 	// Only settings that passed the checks are set.
-	c.Settings, err = encode(values)
+	c.Settings, err = encodeValues(values)
 
 	return moved, err
 }
 
 // setCredentials checks credentials and seals them.
 func (w writer) setCredentials(c *Connection, given map[string]string) error {
-	values, issues := check("credentials", w.Apps.find(c.AppID).Credentials, given, w.Private)
+	values, issues := checkValues("credentials", w.Apps.find(c.AppID).Credentials, given, w.Private)
 	if issues != nil {
 		return apierr.BadRequest.At(issues...)
 	}
@@ -145,13 +144,13 @@ func (w writer) setCredentials(c *Connection, given map[string]string) error {
 		return nil
 	}
 
-	// They are sealed under the id of the connection, so that they cannot be moved to another row.
-	plain, err := encode(values)
+	// The label has the id of the connection, so that sealed credentials cannot be copied to another row.
+	plain, err := encodeValues(values)
 	if err != nil {
 		return err
 	}
 
-	c.Credentials = w.Box.Seal(plain, label(c.ID))
+	c.Credentials = w.Box.Seal(plain, sealLabel(c.ID))
 
 	return nil
 }
@@ -184,7 +183,8 @@ func (w writer) checkForm(c *Connection) error {
 	return apierr.BadRequest.At(apierr.IssueMalformed.InBody(part, wrong.Field))
 }
 
-func encode(values map[string]string) (json.RawMessage, error) {
+// encodeValues returns settings or credentials as JSON.
+func encodeValues(values map[string]string) (json.RawMessage, error) {
 	out, err := json.Marshal(values)
 	if err != nil {
 		return nil, fmt.Errorf("encode settings: %w", err)
@@ -193,12 +193,12 @@ func encode(values map[string]string) (json.RawMessage, error) {
 	return out, nil
 }
 
-// label returns the name that credentials are sealed under.
-func label(connection id.ID) string { return "connection:" + connection.String() }
+// sealLabel returns the label under which the credentials of a connection are sealed.
+func sealLabel(connection id.ID) string { return "connection:" + connection.String() }
 
-// SealedColumn names the column that keeps credentials.
-func SealedColumn() seal.Column {
-	return seal.Column{Table: "connection", Name: "credentials", Label: label}
+// CredentialsColumn returns the column of sealed credentials, for a change of the key.
+func CredentialsColumn() seal.Column {
+	return seal.Column{Table: "connection", Name: "credentials", Label: sealLabel}
 }
 
 // OpenCredentials returns the credentials of a connection, or nil if it has none.
@@ -207,7 +207,7 @@ func (c *Connection) OpenCredentials(box *seal.Box) (json.RawMessage, error) {
 		return nil, nil
 	}
 
-	plain, err := box.Open(c.Credentials, label(c.ID))
+	plain, err := box.Open(c.Credentials, sealLabel(c.ID))
 	if err != nil {
 		return nil, fmt.Errorf("credentials of connection %v: %w", c.ID, err)
 	}

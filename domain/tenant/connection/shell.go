@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/seal"
 )
 
-// Shell is a connection that another product had.
+// Shell is a connection from the export of another product.
 type Shell struct {
 	UniqueRef   string
 	AppID       AppID
@@ -21,7 +21,8 @@ type Shell struct {
 	Credentials json.RawMessage
 }
 
-// AddShell adds a connection as it was elsewhere, without asking its app. One with its reference is left alone.
+// AddShell inserts a connection as it was elsewhere, without asking its app. It does nothing if a connection has this
+// reference.
 func AddShell(ctx context.Context, tx *db.Tx, box *seal.Box, s *Shell) error {
 	exists, err := db.Get[bool](ctx, tx, `select exists (select from connection where team_id = @team and unique_ref = @ref)`,
 		db.Args{"team": tx.Team, "ref": s.UniqueRef})
@@ -31,7 +32,8 @@ func AddShell(ctx context.Context, tx *db.Tx, box *seal.Box, s *Shell) error {
 
 	made := tx.NewID()
 	c := &Connection{
-		ID: made, ShortRef: made.ShortRef(), UniqueRef: &s.UniqueRef, AppID: s.AppID, Name: s.Name, Status: Active, Settings: s.Settings,
+		ID: made, ShortRef: made.ShortRef(), UniqueRef: &s.UniqueRef, AppID: s.AppID, Name: s.Name, Status: Active,
+		Settings: s.Settings,
 	}
 
 	if len(c.Settings) == 0 {
@@ -39,7 +41,7 @@ func AddShell(ctx context.Context, tx *db.Tx, box *seal.Box, s *Shell) error {
 	}
 
 	if len(s.Credentials) > 0 {
-		c.Credentials = box.Seal(s.Credentials, label(made))
+		c.Credentials = box.Seal(s.Credentials, sealLabel(made))
 	}
 
 	if err := insert(ctx, tx, c); err != nil {
@@ -51,15 +53,16 @@ func AddShell(ctx context.Context, tx *db.Tx, box *seal.Box, s *Shell) error {
 	return nil
 }
 
-// Move copies the connections of another team into that of the transaction and returns the new ones by the old. With
-// credentials these go along, the old connections lose theirs, and the apps are read once; without, the new ones are disabled
-// (MIG-10, MIG-12, MIG-13, MIG-14).
+// Move copies the connections of another team into the team of the transaction and returns the new ids by the old ids.
+// With credentials, the new connections get the credentials, the old ones lose them, and a job reads each app once.
+// Without, the new connections are disabled (MIG-10, MIG-12, MIG-13, MIG-14).
 func Move(ctx context.Context, tx *db.Tx, box *seal.Box, from id.ID, credentials bool) (map[id.ID]id.ID, error) {
 	var found []Connection
 
 	here := tx.Team
 	out := map[id.ID]id.ID{}
 
+	// Lock the connections of the old team, and take their credentials away: an app must not be read for two teams.
 	err := tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
 		found, err = db.Select[Connection](ctx, tx, `select `+columns+` from connection c where c.team_id = @from order by c.id for update of c`,
 			db.Args{"from": from})
@@ -78,6 +81,7 @@ func Move(ctx context.Context, tx *db.Tx, box *seal.Box, from id.ID, credentials
 		return nil, fmt.Errorf("read the connections to move: %w", err)
 	}
 
+	// Then insert a copy of each. Credentials are sealed again, because the label has the id of the connection.
 	for i := range found {
 		old := &found[i]
 		c := *old
@@ -95,7 +99,7 @@ func Move(ctx context.Context, tx *db.Tx, box *seal.Box, from id.ID, credentials
 				return nil, err
 			}
 
-			c.Credentials = box.Seal(plain, label(c.ID))
+			c.Credentials = box.Seal(plain, sealLabel(c.ID))
 
 			stripped := *old
 			stripped.Credentials, stripped.Status = nil, Disabled

@@ -21,7 +21,8 @@ var columns = `c.id, c.short_ref, c.unique_ref, c.app_id, c.name, c.status, c.se
 		where y.team_id = c.team_id and y.source_id = c.id and y.view = 'automate' and y.finished_at is not null order by y.queued_at desc, y.id limit 1) as last_sync,
 	c.connected_at, c.expires_at, c.created_at, c.updated_at, ` + intake.SourceIssuesSQL("c.team_id", "c.id") + ` as issues`
 
-func query(tx *db.Tx) page.Query {
+// listQuery returns the query for connections of the team.
+func listQuery(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: columns, From: "connection c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "createdAt", ID: "c.id",
@@ -30,8 +31,8 @@ func query(tx *db.Tx) page.Query {
 
 var sorts = page.Sorts{{Name: "name", Expr: "c.name", Text: true}, {Name: "createdAt", Expr: "c.created_at"}}
 
-// read reads a connection, with the clause that locks it or none.
-func read(ctx context.Context, tx *db.Tx, connection id.ID, locked string) (*Connection, error) {
+// load loads a connection, with a locking clause or none.
+func load(ctx context.Context, tx *db.Tx, connection id.ID, locked string) (*Connection, error) {
 	c, err := db.One[Connection](ctx, tx, apierr.NotFound, `select `+columns+` from connection c where c.team_id = @team and c.id = @id `+locked,
 		db.Args{"team": tx.Team, "id": connection})
 	if err != nil {
@@ -41,14 +42,13 @@ func read(ctx context.Context, tx *db.Tx, connection id.ID, locked string) (*Con
 	return &c, nil
 }
 
-// Hold reads a connection and keeps others from switching it off until the transaction ends. It fails with
-// apierr.NotFound.
+// Hold loads a connection and keeps others from changing it until the transaction ends, but lets them hold it too. It
+// fails with apierr.NotFound.
 func Hold(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) {
-	return read(ctx, tx, connection, "for share")
+	return load(ctx, tx, connection, "for share")
 }
 
-// HoldAll keeps connections from being deleted until the transaction ends, and returns those of the ids that are
-// connections of the team.
+// HoldAll keeps connections from being deleted until the transaction ends. It returns the ids that exist in the team.
 func HoldAll(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -68,13 +68,13 @@ func HoldAll(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]bool, error
 	return out, nil
 }
 
-// Lock reads a connection and keeps it from changing, and from being referred to anew, until the transaction ends.
+// Lock loads a connection and locks it against changes and new references until the transaction ends. It fails with
+// apierr.NotFound.
 func Lock(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) {
-	return read(ctx, tx, connection, "for update")
+	return load(ctx, tx, connection, "for update")
 }
 
-// LockAll keeps connections from changing, and from being referred to anew, until the transaction ends. Those that are
-// not there are left out.
+// LockAll locks connections against changes and new references until the transaction ends. Unknown ids are left out.
 func LockAll(ctx context.Context, tx *db.Tx, connections []id.ID) error {
 	_, err := db.Select[id.ID](ctx, tx, `select id from connection where team_id = @team and id = any(@ids) order by id for update`,
 		db.Args{"team": tx.Team, "ids": connections})
@@ -85,22 +85,22 @@ func LockAll(ctx context.Context, tx *db.Tx, connections []id.ID) error {
 	return nil
 }
 
-// insert inserts a connection. It fails for a reference that another connection has.
+// insert inserts a connection. It fails with errDuplicateUniqueRef.
 func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
 	_, err := tx.Exec(ctx, `
 		insert into connection (team_id, id, short_ref, unique_ref, app_id, name, status, settings, credentials, external_account_id, external_account_name,
 			expires_at, created_at, updated_at)
 		values (@team, @id, @short, @ref, @app, @name, @status, @settings, @credentials, @account, @account_name, @expires, @now, @now)`,
 		db.Args{
-			"team": tx.Team, "id": c.ID, "short": c.ShortRef, "ref": c.UniqueRef, "app": c.AppID, "name": c.Name, "status": c.Status,
-			"settings": c.Settings, "credentials": c.Credentials, "account": c.ExternalAccountID, "account_name": c.ExternalAccountName,
-			"expires": c.ExpiresAt, "now": tx.Now,
+			"team": tx.Team, "id": c.ID, "short": c.ShortRef, "ref": c.UniqueRef, "app": c.AppID, "name": c.Name,
+			"status": c.Status, "settings": c.Settings, "credentials": c.Credentials, "account": c.ExternalAccountID,
+			"account_name": c.ExternalAccountName, "expires": c.ExpiresAt, "now": tx.Now,
 		})
 
 	return conflict(err)
 }
 
-// update saves all fields of a connection. It fails for a reference that another connection has.
+// update updates all fields of a connection. It fails with errDuplicateUniqueRef.
 func update(ctx context.Context, tx *db.Tx, c *Connection) error {
 	_, err := tx.Exec(ctx, `
 		update connection set unique_ref = @ref, name = @name, status = @status, settings = @settings, credentials = @credentials,
@@ -116,8 +116,8 @@ func update(ctx context.Context, tx *db.Tx, c *Connection) error {
 	return conflict(err)
 }
 
-// saveAccount saves the account that the credentials of a connection are of.
-func saveAccount(ctx context.Context, tx *db.Tx, connection id.ID, a *Account) error {
+// updateAccount sets the account that the credentials of a connection open.
+func updateAccount(ctx context.Context, tx *db.Tx, connection id.ID, a *Account) error {
 	_, err := tx.Exec(ctx, `update connection set external_account_id = @account, external_account_name = @name where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": connection, "account": a.ID, "name": a.Name})
 	if err != nil {
@@ -140,7 +140,8 @@ func conflict(err error) error {
 	return fmt.Errorf("write connection: %w", err)
 }
 
-func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
+// deleteRow deletes a connection. The caller has checked that nothing refers to it.
+func deleteRow(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	_, err := tx.Exec(ctx, `delete from connection where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": connection})
 	if err != nil {
 		return fmt.Errorf("delete connection: %w", err)
@@ -149,13 +150,14 @@ func remove(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	return nil
 }
 
-// newUsage returns the usage of connections: any record that came over one keeps it from being deleted, as
-// payments and account connections do, and a payment under way from being archived.
+// newUsage returns the usage of connections. Payments, account connections and synced records keep a connection from
+// being deleted; a payment under way keeps it from being archived.
 func newUsage() *parts.Usage {
-	return parts.NewUsage("connection", "payments", "paymentsUnderWay", "accountConnections", "bankRecords", "reservations", "contacts", "transactions", "syncs")
+	return parts.NewUsage("connection", "payments", "paymentsUnderWay", "accountConnections", "bankRecords",
+		"reservations", "contacts", "transactions", "syncs")
 }
 
-// checkIdle refuses what must not happen while a payment is under way.
+// checkIdle fails with errInUse while a payment is under way.
 func checkIdle(used parts.Used) error {
 	if used.Archiving == nil {
 		return nil
@@ -164,7 +166,8 @@ func checkIdle(used parts.Used) error {
 	return errInUse.With(apierr.InUse{LockReasons: used.Archiving})
 }
 
-// checkBankAccounts refuses settings that name an account of the chart which is no bank account of the team.
+// checkBankAccounts fails with errNotBank if a setting names an account of the chart that is not a bank account of the
+// team.
 func (w writer) checkBankAccounts(ctx context.Context, tx *db.Tx, c *Connection) error {
 	values := map[string]string{}
 	if err := json.Unmarshal(c.Settings, &values); err != nil {

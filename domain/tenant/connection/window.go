@@ -14,12 +14,12 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// errWindowClosed refuses a window that would change what is in books that are closed.
+// errWindowClosed refuses a window that would change closed books.
 var errWindowClosed = apierr.New(apierr.CodeBadRequest, "", "The accounting window would change closed books")
 
-// changeWindow changes the accounting window of a connection to a property-management system, and has the journals of
-// its reservations derived again. It fails for another kind of app, for a window that ends before it starts, and for a
-// bound before the first day that is open.
+// changeWindow changes the accounting window of a connection to a property-management system, and outdates the journals
+// of its reservations. It fails with apierr.BadRequest for another kind of app and for a window that ends before it
+// starts, and with errWindowClosed for a bound in closed books.
 func (w writer) changeWindow(ctx context.Context, tx *db.Tx, c *Connection, u *Update) error {
 	start, end := u.AccountingStartAt.Or(c.AccountingStartAt), u.AccountingEndAt.Or(c.AccountingEndAt)
 	if ptr.Equal(start, c.AccountingStartAt) && ptr.Equal(end, c.AccountingEndAt) {
@@ -39,9 +39,11 @@ func (w writer) changeWindow(ctx context.Context, tx *db.Tx, c *Connection, u *U
 		return err
 	}
 
+	// Neither the old nor the new value of a changed bound may be in closed books.
 	for _, bound := range [][2]*day.Day{{c.AccountingStartAt, start}, {c.AccountingEndAt, end}} {
 		for _, at := range bound {
-			if !ptr.Equal(bound[0], bound[1]) && books.BooksClosedAt != nil && at != nil && at.Before(*books.BooksClosedAt) {
+			if !ptr.Equal(bound[0], bound[1]) && books.BooksClosedAt != nil && at != nil &&
+				at.Before(*books.BooksClosedAt) {
 				return errWindowClosed
 			}
 		}
@@ -51,7 +53,7 @@ func (w writer) changeWindow(ctx context.Context, tx *db.Tx, c *Connection, u *U
 		return err
 	}
 
-	// Dates of its own say which of its reservations are in the books.
+	// With dates of its own, the connection is no longer outside the books as a whole.
 	c.AccountingStartAt, c.AccountingEndAt = start, end
 	c.IsOutsideBooks = c.IsOutsideBooks && start == nil && end == nil
 
@@ -60,8 +62,8 @@ func (w writer) changeWindow(ctx context.Context, tx *db.Tx, c *Connection, u *U
 	})
 }
 
-// Cut ends the accounting window of one connection on a day and begins that of another, its successor, on it (CUT-18). The callers derive
-// the journals of their reservations again.
+// Cut ends the accounting window of the source on a day, begins the window of the target on the same day, and makes the
+// target the successor (CUT-18). The callers outdate the journals of their reservations.
 func Cut(ctx context.Context, tx *db.Tx, source, target *Connection, at day.Day) error {
 	for _, c := range []struct {
 		*Connection
@@ -86,7 +88,7 @@ func Cut(ctx context.Context, tx *db.Tx, source, target *Connection, at day.Day)
 	return nil
 }
 
-// ListFormer returns the connections that a team has moved from to another one.
+// ListFormer returns the connections that a connection succeeds.
 func ListFormer(ctx context.Context, tx *db.Tx, successor id.ID) ([]*id.ID, error) {
 	found, err := db.Select[*id.ID](ctx, tx, `select id from connection where team_id = @team and successor_id = @successor order by id`,
 		db.Args{"team": tx.Team, "successor": successor})
@@ -97,7 +99,8 @@ func ListFormer(ctx context.Context, tx *db.Tx, successor id.ID) ([]*id.ID, erro
 	return found, nil
 }
 
-// InheritWindow gives a connection without accounting dates those of a former connection of its account, and its successor.
+// InheritWindow copies accounting dates and successor of a former connection to the same account, unless the connection
+// has accounting dates.
 func InheritWindow(ctx context.Context, tx *db.Tx, connection, former id.ID) error {
 	c, err := Lock(ctx, tx, connection)
 	if err != nil || c.AccountingStartAt != nil || c.AccountingEndAt != nil {
@@ -128,13 +131,13 @@ func InheritWindow(ctx context.Context, tx *db.Tx, connection, former id.ID) err
 	return nil
 }
 
-// ListWindows returns the ids of the other connections to property-management systems that are not archived and whose
-// accounting windows reach beyond a day.
+// ListWindows returns the ids of the other connections to property-management systems with accounting windows that
+// reach beyond a day. Archived connections are left out.
 func (apps Apps) ListWindows(ctx context.Context, tx *db.Tx, at day.Day, others ...id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `
 		select id from connection where team_id = @team and app_id = any(@apps) and id <> all(@others) and status <> 'archived'
 			and (accounting_start_at is not null or accounting_end_at is not null) and (accounting_end_at is null or accounting_end_at > @at) order by id`,
-		db.Args{"team": tx.Team, "apps": apps.kind(PMS), "others": others, "at": at})
+		db.Args{"team": tx.Team, "apps": apps.listKind(PMS), "others": others, "at": at})
 	if err != nil {
 		return nil, fmt.Errorf("find accounting windows: %w", err)
 	}
@@ -142,20 +145,23 @@ func (apps Apps) ListWindows(ctx context.Context, tx *db.Tx, at day.Day, others 
 	return found, nil
 }
 
-// errSource refuses to change the connection that other ones rely on.
-var errSource = apierr.New(apierr.CodeBadRequest, "", "Connection is the accounting source that active connections without accounting dates rely on")
+// errSource refuses to switch off the accounting source that other connections rely on.
+var errSource = apierr.New(apierr.CodeBadRequest, "",
+	"Connection is the accounting source that active connections without accounting dates rely on")
 
-// sourceSQL is the SQL condition on the status of a connection that can be the accounting source. One that has to be
-// connected again, or is being connected, remains it: whether an app answers changes no books.
+// sourceSQL is the condition on the status of an accounting source. A connection that is being connected, or has to be,
+// remains the source: an app that is out of reach must not change the books.
 const sourceSQL = `status in ('active', 'reconnectRequired', 'connecting')`
 
-// isSource reports whether the connection is an accounting source, maybe next to others.
+// isSource reports whether the connection is an accounting source. There can be several.
 func (w writer) isSource(c *Connection) bool {
-	return c.AccountingStartAt != nil && w.Apps.find(c.AppID).Kind == PMS && c.Status != Disabled && c.Status != Archived
+	return c.AccountingStartAt != nil && w.Apps.find(c.AppID).Kind == PMS && c.Status != Disabled &&
+		c.Status != Archived
 }
 
-// checkSource fails for the only accounting source while other active connections to property-management systems have no
-// accounting dates: their reservations would come into the books on top of its own (CUT-59..CUT-61).
+// checkSource fails with errSource for the only accounting source while active connections to other property-management
+// systems have no accounting dates: without it, their reservations would enter the books on top of its own
+// (CUT-59..CUT-61).
 func (w writer) checkSource(ctx context.Context, tx *db.Tx, c *Connection) error {
 	if !w.isSource(c) {
 		return nil
@@ -165,7 +171,7 @@ func (w writer) checkSource(ctx context.Context, tx *db.Tx, c *Connection) error
 		select coalesce(bool_or(status = 'active' and accounting_start_at is null and accounting_end_at is null), false)
 			and not coalesce(bool_or(accounting_start_at is not null and `+sourceSQL+`), false)
 		from connection where team_id = @team and app_id = any(@apps) and id <> @id`,
-		db.Args{"team": tx.Team, "apps": w.Apps.kind(PMS), "id": c.ID})
+		db.Args{"team": tx.Team, "apps": w.Apps.listKind(PMS), "id": c.ID})
 	if err != nil {
 		return fmt.Errorf("find out whether a connection is needed: %w", err)
 	}
@@ -177,9 +183,9 @@ func (w writer) checkSource(ctx context.Context, tx *db.Tx, c *Connection) error
 	return nil
 }
 
-// settleBooks decides anew which active connections to property-management systems are outside the books, and has the
-// journals of those for which this changes derived again. Callers have changed the dates or the status of a connection, or
-// deleted one. Connections that are not active stay as they are: what came over them has its place in the books, or none.
+// settleBooks decides again which active connections to property-management systems are outside the books, and outdates
+// the journals of each connection that enters or leaves them. Call it after a change of dates or status, and after a
+// deletion. Inactive connections keep their place inside or outside the books.
 func (w writer) settleBooks(ctx context.Context, tx *db.Tx) error {
 	changed, err := db.Select[bookChange](ctx, tx, `
 		update connection c set is_outside_books = not c.is_outside_books, updated_at = @now
@@ -188,7 +194,7 @@ func (w writer) settleBooks(ctx context.Context, tx *db.Tx) error {
 				select from connection o where o.team_id = @team and o.app_id = any(@apps) and o.id <> c.id and o.accounting_start_at is not null
 					and o.`+sourceSQL+`))
 		returning c.id, c.is_outside_books`,
-		db.Args{"team": tx.Team, "apps": w.Apps.kind(PMS), "now": tx.Now})
+		db.Args{"team": tx.Team, "apps": w.Apps.listKind(PMS), "now": tx.Now})
 	if err != nil {
 		return fmt.Errorf("decide which connections are outside the books: %w", err)
 	}

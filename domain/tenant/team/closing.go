@@ -182,8 +182,8 @@ func (h handler) closeBooks(ctx context.Context, tx *db.Tx, in *closeInput) (*Cl
 	return &made, err
 }
 
-// findIssues returns what the nouns find in the days that a closing closes for all or for most users. It is empty for one
-// that closes no day.
+// findIssues returns what the nouns find in the days that a closing closes for all or for most users. It is empty for
+// one that closes no day.
 func (h handler) findIssues(ctx context.Context, tx *db.Tx, from, to Books) ([]finding.Finding, error) {
 	found := []finding.Finding{}
 	if !later(to.openToAll(), from.openToAll()) && !later(to.BooksClosedAt, from.BooksClosedAt) {

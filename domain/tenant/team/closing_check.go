@@ -64,9 +64,9 @@ func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) e
 	return nil
 }
 
-// outstandingSQL returns the SQL that counts the journals that differ from what would be derived now and have, or
-// would have, entries before the day. Journals that only locks keep from changing are final and do not count. It
-// also returns the operations that derive journals.
+// outstandingSQL returns the SQL that counts the outdated journals with entries before the day, in their present or
+// their new version. Journals that only locks keep from changing are final and do not count. It also selects the
+// operations that derive journals.
 func outstandingSQL() string {
 	return `
 	select s.*, o.* from (

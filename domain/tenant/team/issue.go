@@ -3,13 +3,13 @@ package team
 // issues are those of the team t. A team that keeps no books has none.
 //
 // The issue unassignedAccount names the assignments that journals of this team need and no account has: those that
-// every team needs, and those that its settings make necessary. Its context.accountIds are the accounts that make
-// them necessary. The issue statementStartMissing says that neither owner statements nor the general ledger have a
-// first day. The issue ownershipPeriodMissing shows amounts of owners on days without an ownership period:
-// context.amounts by currency, positive for amounts owed to owners, with the number of stays and other sources, and up
-// to 100 of the stays. The issue recurringDatesHeldBack counts the due dates of active recurring templates that were
-// refused; context.recurringTemplateIds are up to 100 of the templates. The issue listingDeactivationHeld counts the
-// ownership periods after which the listing should be inactive and cannot be; context.listingIds are up to 100 listings.
+// every team needs, and those that its settings make necessary. Its context.accountIds are the accounts that make them
+// necessary. The issue statementStartMissing says that neither owner statements nor the general ledger have a first
+// day. The issue ownershipPeriodMissing shows amounts of owners on days without an ownership period: context.amounts by
+// currency, positive for amounts owed to owners, with the number of stays and other sources, and up to 100 of the
+// stays. The issue recurringDatesHeldBack counts the due dates of active recurring templates that were refused;
+// context.recurringTemplateIds are up to 100 of the templates. The issue listingDeactivationHeld counts the ownership
+// periods after which the listing should be inactive and cannot be; context.listingIds are up to 100 listings.
 const issues = `case when t.is_general_ledger and t.type = 'propertyManager' then (
 	with missing as (
 		select n.position, n.assignment, n.accounts from (values

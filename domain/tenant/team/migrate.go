@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Shell is what a migration has to know of a team.
+// Shell has the fields of a team that a migration reads.
 type Shell struct {
 	ID               id.ID
 	Type             Type
@@ -30,7 +30,7 @@ type Shell struct {
 // IsLegacy returns true for the team of a property manager that has no general ledger.
 func (s *Shell) IsLegacy() bool { return s.Type == PropertyManager && !s.IsGeneralLedger }
 
-// LoadShell loads a team, which the caller has in sight. It fails with apierr.NotFound.
+// LoadShell loads a team that the transaction may see. It fails with apierr.NotFound.
 func LoadShell(ctx context.Context, tx *db.Tx, team id.ID) (*Shell, error) {
 	s, err := db.One[Shell](ctx, tx, apierr.NotFound, `
 		select id, type, status, name, partner_id, is_general_ledger, initialized_at, freeze_reason, statement_start_at,
@@ -52,7 +52,8 @@ func Freeze(ctx context.Context, tx *db.Tx, team id.ID) (bool, error) {
 	}
 
 	if n == 1 {
-		audit.NoteIn(tx, team, audit.Updated, audit.Team, team, map[string]any{"freezeReason": nil}, map[string]any{"freezeReason": "migration"})
+		audit.NoteIn(tx, team, audit.Updated, audit.Team, team, map[string]any{"freezeReason": nil},
+			map[string]any{"freezeReason": "migration"})
 	}
 
 	return n == 1, Announce(ctx, tx)
@@ -66,15 +67,15 @@ func Thaw(ctx context.Context, tx *db.Tx, team id.ID) error {
 	}
 
 	if n == 1 {
-		audit.NoteIn(tx, team, audit.Updated, audit.Team, team, map[string]any{"freezeReason": "migration"}, map[string]any{"freezeReason": nil})
+		audit.NoteIn(tx, team, audit.Updated, audit.Team, team, map[string]any{"freezeReason": "migration"},
+			map[string]any{"freezeReason": nil})
 	}
 
 	return Announce(ctx, tx)
 }
 
-// CopyShell makes the team that a legacy team moves into, the team of the transaction: with the same settings, and with
-// a general ledger. A partner that is zero is that of the legacy team. Both teams are in sight in turn: the caller visits
-// none.
+// CopyShell inserts the team of the transaction as a copy of the settings of a legacy team. A zero partner means the
+// partner of the legacy team. It visits the legacy team itself, so the caller must not visit any team.
 func CopyShell(ctx context.Context, tx *db.Tx, from id.ID, name string, partner id.ID) error {
 	type settings struct{ Row []byte }
 
@@ -103,7 +104,10 @@ func CopyShell(ctx context.Context, tx *db.Tx, from id.ID, name string, partner 
 		return fmt.Errorf("make the team to move to: %w", err)
 	}
 
-	audit.NoteIn(tx, tx.Team, audit.Created, audit.Team, tx.Team, nil, map[string]any{"name": name, "migratedFromTenantId": from})
+	audit.NoteIn(tx, tx.Team, audit.Created, audit.Team, tx.Team, nil, map[string]any{
+		"name":                 name,
+		"migratedFromTenantId": from,
+	})
 
 	return Announce(ctx, tx)
 }
@@ -122,7 +126,8 @@ func NoteImport(ctx context.Context, tx *db.Tx, journals ledger.Sources, start d
 		return fmt.Errorf("note an import of statements: %w", err)
 	}
 
-	audit.Note(tx, audit.Updated, audit.Team, tx.Team, map[string]any{"statementStartAt": before}, map[string]any{"statementStartAt": start})
+	audit.Note(tx, audit.Updated, audit.Team, tx.Team, map[string]any{"statementStartAt": before},
+		map[string]any{"statementStartAt": start})
 
 	if equal(before, &start) {
 		return nil

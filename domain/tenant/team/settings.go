@@ -70,7 +70,8 @@ func (c *Change) money(tx *db.Tx, t *Team) (weaker bool, err error) {
 	set(&t.DestinationGuard, c.DestinationGuard)
 	set(&t.DestinationHoldDays, c.DestinationHoldDays)
 
-	return t.DestinationGuard.weight() < guard.weight() || t.DestinationGuard == GuardHold && t.DestinationHoldDays < days, nil
+	return t.DestinationGuard.weight() < guard.weight() || t.DestinationGuard == GuardHold &&
+		t.DestinationHoldDays < days, nil
 }
 
 // set sets a field to a value that is given.
@@ -161,7 +162,8 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 	}
 
 	// Journals of reservations depend on these three.
-	if t.DefaultRevenueRecognition != recognition || !equal(t.LongTermStayNights, nights) || !equal(t.StatementStartAt, start) {
+	if t.DefaultRevenueRecognition != recognition || !equal(t.LongTermStayNights, nights) ||
+		!equal(t.StatementStartAt, start) {
 		err := journals.Outdate(ctx, tx, ledger.Basis{Settings: true}, ledger.Outdated{
 			Reason: ledger.MappingChanged, Cause: operation.Resource{Type: operation.Team, ID: tx.Team},
 		})

@@ -248,7 +248,8 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 		n.Currency = "usd"
 	}
 
-	if accepted := day.RequestRange(day.Of(tx.Now)); n.StatementStartAt != nil && !accepted.Contains(*n.StatementStartAt) {
+	if accepted := day.RequestRange(day.Of(tx.Now)); n.StatementStartAt != nil &&
+		!accepted.Contains(*n.StatementStartAt) {
 		return id.Zero, fmt.Errorf("create team: the first day of owner statements is %s: it has to be %s at the "+
 			"earliest and before %s",
 			n.StatementStartAt, accepted.From, accepted.To)
@@ -306,13 +307,13 @@ type listInput struct {
 	Search string   `query:"search" maxLength:"200" doc:"Part of the name."`
 }
 
-// Config says what teams have to do with other nouns.
+// Config connects teams to other packages.
 type Config struct {
-	// Journals are those that follow the team's settings.
+	// Journals are the sources of journals that depend on settings of the team.
 	Journals ledger.Sources
-	// Extractable are the apps that files can be made of.
+	// Extractable are the apps from which files can be exported.
 	Extractable []string
-	// Waits are what waits for a person in the rows of other nouns.
+	// Waits find the issues of other records, until a person settles them.
 	Waits []parts.Wait
 	// Closing are the checks of the nouns when the books are closed.
 	Closing []parts.ClosingCheck

@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/parts"
 )
 
-// ownIssues are the issues of the team itself, which have no rows. Their ids are before all others.
+// ownIssues finds the issues of the team itself. They have no rows, so their ids are made up, and precede all others.
 var ownIssues = parts.Wait{
 	ID: "i.id",
 	Columns: `null::timestamptz as since, i.issue ->> 'code' as code, i.issue ->> 'severity' as severity, 'team' as entity_type, i.team_id as entity_id,
@@ -48,7 +48,7 @@ var issueTexts = map[string]string{
 	"unassignedAccount":           "No account takes what journals need",
 }
 
-// Waiting is something that waits for a person until it is settled.
+// Waiting is an issue of a team that waits for a person to settle it.
 type Waiting struct {
 	ID         id.ID            `json:"id"`
 	TeamID     id.ID            `json:"teamId"`
@@ -61,7 +61,7 @@ type Waiting struct {
 	Context    map[string]any   `json:"context" doc:"What the record shows of it, such as the field, amounts and the id at the source."`
 }
 
-// WaitingList is a page of what waits.
+// WaitingList is a page of issues.
 type WaitingList struct {
 	Data []Waiting   `json:"data"`
 	Page WaitingPage `json:"page"`
@@ -74,7 +74,7 @@ type WaitingPage struct {
 	NextCursor *string `json:"nextCursor" doc:"Null on the last page."`
 }
 
-// waitingInput asks for a page of what waits.
+// waitingInput selects a page of issues.
 type waitingInput struct {
 	Cursor   api.Cursor       `query:"cursor" doc:"nextCursor of the page before, unchanged, with the same filters."`
 	Limit    int64            `query:"limit" minimum:"1" maximum:"250" default:"100"`
@@ -83,12 +83,13 @@ type waitingInput struct {
 	Severity finding.Severity `query:"severity"`
 }
 
-// issueEndpoint returns the route of what waits in all teams of the caller.
+// issueEndpoint returns the route that lists the issues of all teams of the caller.
 func (h *handler) issueEndpoint() api.Endpoint {
 	return api.Read(api.Endpoint{
-		Method: "GET", Path: "/teams/issues", ID: "listTeamIssues", Tag: "Teams", Summary: "List what waits for a person in the teams of the credential",
-		Doc:    "By team and in the order in which it came, each until it is settled.",
-		Scopes: []string{"team:read"}, Open: []api.Credential{api.PartnerKey, api.User, api.TeamKey}, Selection: api.ManagedTeams, Region: true,
+		Method: "GET", Path: "/teams/issues", ID: "listTeamIssues", Tag: "Teams",
+		Summary: "List what waits for a person in the teams of the credential",
+		Doc:     "By team and in the order in which it came, each until it is settled.", Scopes: []string{"team:read"},
+		Open: []api.Credential{api.PartnerKey, api.User, api.TeamKey}, Selection: api.ManagedTeams, Region: true,
 	}, h.listIssues)
 }
 
@@ -111,19 +112,24 @@ func readPlace(position string) (p place, err error) {
 	return p, err
 }
 
-// firstTeams is how many teams are asked at first for a page. As long as they have too little, four times as many follow.
+// firstTeams is the number of teams that are visited first for a page. While the page is not full, four times as many
+// follow.
 const firstTeams = 1
 
-// listIssues answers with a page of what waits. It reads teams in the order of their ids, and no more of them than fill the page.
+// listIssues answers with a page of issues. It visits teams by id, and stops when the page is full.
 func (h *handler) listIssues(ctx context.Context, tx *db.Tx, in *waitingInput) (*WaitingList, error) {
 	from, err := readPlace(in.Cursor.Position)
 	if err != nil {
 		return nil, err
 	}
 
-	teams := slices.DeleteFunc(id.Distinct(tx.Teams), func(v id.ID) bool { return v.Compare(from.team) < 0 || !in.TeamIDs.Selects(v) })
+	// Teams before the place were on earlier pages.
+	teams := slices.DeleteFunc(id.Distinct(tx.Teams), func(v id.ID) bool {
+		return v.Compare(from.team) < 0 || !in.TeamIDs.Selects(v)
+	})
 	out := &WaitingList{Data: []Waiting{}, Page: WaitingPage{Limit: in.Limit}}
 
+	// Load one issue more than the page holds, to see whether another page follows.
 	for some := firstTeams; len(teams) > 0 && int64(len(out.Data)) <= in.Limit; some *= 4 {
 		n := min(some, len(teams))
 
@@ -153,7 +159,7 @@ func (h *handler) listIssues(ctx context.Context, tx *db.Tx, in *waitingInput) (
 	return out, nil
 }
 
-// stretch is a part of a list: at most so many issues after a place.
+// stretch selects at most so many issues after a place.
 type stretch struct {
 	*waitingInput
 
@@ -161,7 +167,7 @@ type stretch struct {
 	most int64
 }
 
-// loadIssues loads issues of teams, of the team of the place those after it.
+// loadIssues loads issues of teams. In the team of the place, it begins after the issue of the place.
 func (h *handler) loadIssues(ctx context.Context, tx *db.Tx, teams []id.ID, in *stretch) ([]Waiting, error) {
 	args := db.Args{"teams": teams, "team_from": in.from.team, "after": in.from.issue, "most": in.most}
 	narrowed := ""

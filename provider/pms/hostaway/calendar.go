@@ -18,20 +18,21 @@ type night struct {
 	Note        text `json:"note"`
 }
 
-// isFrom reports whether a night is closed by a block of ours: its note has the mark of the block.
+// isFrom reports whether our block closes the night: its note has the mark of the block.
 func (n *night) isFrom(b *pms.Block) bool {
 	return !bool(n.IsAvailable) && strings.Contains(string(n.Note), b.Mark())
 }
 
-// Block keeps nights from being sold. The system keeps no blocks, only nights with a note, which has the mark of the block.
-// It fails with a pms.Error, which is an ErrRefused for nights that are closed already, and for a unit of a listing: the
-// system closes only all units of it.
+// Block closes nights. The system has no blocks, only notes of nights, which get the mark of the block. It fails with a
+// pms.Error, which is an ErrRefused for nights that are closed already, and for a unit of a listing, because the system
+// can only close all units at once.
 func (c *Client) Block(ctx context.Context, b *pms.Block) (string, error) {
-	before, err := c.nights(ctx, b)
+	before, err := c.loadNights(ctx, b)
 	if err != nil {
 		return "", err
 	}
 
+	// First check that every night is free, or closed by an earlier request for this block.
 	missing := false
 
 	for d := b.StartAt; d.Before(b.EndAt); d = d.AddDays(1) {
@@ -43,7 +44,7 @@ func (c *Client) Block(ctx context.Context, b *pms.Block) (string, error) {
 		missing = missing || bool(n.IsAvailable)
 	}
 
-	// A day more that an earlier request has closed, whose answer was lost, is opened again.
+	// If the answer to an earlier request was lost, the day after the block can be closed, too. Open it.
 	if n := before[b.EndAt]; n.isFrom(b) {
 		if err := c.setNights(ctx, b, stretch{b.EndAt, b.EndAt, true, ""}, before); err != nil {
 			return "", err
@@ -56,18 +57,19 @@ func (c *Client) Block(ctx context.Context, b *pms.Block) (string, error) {
 		return "", nil
 	}
 
-	return "", c.setNights(ctx, b, stretch{b.StartAt, b.EndAt.AddDays(-1), false, b.MarkedNote()}, before)
+	return "", c.setNights(ctx, b, stretch{b.StartAt, b.EndAt.AddDays(-1), false, b.NoteWithMark()}, before)
 }
 
-// Unblock lets the nights that a block has closed be sold again. Those that somebody else has closed stay. It succeeds if
-// there is none, and fails with a pms.Error.
+// Unblock opens the nights that a block has closed. Nights that somebody else has closed stay closed. It fails with a
+// pms.Error.
 func (c *Client) Unblock(ctx context.Context, b *pms.Block) error {
-	before, err := c.nights(ctx, b)
+	before, err := c.loadNights(ctx, b)
 	if err != nil {
 		return err
 	}
 
-	// Each stretch of nights that are ours is one call. The day after the block can be one that was closed too many.
+	// Each run of our nights is one call. The day after the block is included, because it may have been closed by
+	// mistake.
 	for first := b.StartAt; !first.After(b.EndAt); first = first.AddDays(1) {
 		last := first
 		for n := before[last]; n.isFrom(b) && !last.After(b.EndAt); n = before[last] {
@@ -88,9 +90,9 @@ func (c *Client) Unblock(ctx context.Context, b *pms.Block) error {
 	return nil
 }
 
-// nights returns the days of a block as they are, and the two behind it. It fails with a pms.Error, which is an ErrRefused
-// for a unit of a listing.
-func (c *Client) nights(ctx context.Context, b *pms.Block) (map[day.Day]night, error) {
+// loadNights returns the present state of the nights of a block, and of two days after it. It fails with a pms.Error,
+// which is an ErrRefused for a unit of a listing.
+func (c *Client) loadNights(ctx context.Context, b *pms.Block) (map[day.Day]night, error) {
 	if strings.Contains(b.ListingID, ":") || !b.EndAt.After(b.StartAt) {
 		return nil, &pms.Error{Kind: pms.ErrRefused}
 	}
@@ -102,12 +104,12 @@ func (c *Client) nights(ctx context.Context, b *pms.Block) (map[day.Day]night, e
 		return nil, err
 	}
 
-	out, err := answer.nights()
+	out, err := answer.readNights()
 	if err != nil {
 		return nil, err
 	}
 
-	// What a day is decides whether it may be changed, so none may be missing.
+	// The state of a night decides whether we may change it, so every night must be in the answer.
 	for d := b.StartAt; d.Before(b.EndAt); d = d.AddDays(1) {
 		if _, there := out[d]; !there {
 			return nil, pms.BadAnswer("has not all nights of a block")
@@ -122,15 +124,16 @@ func calendarPath(b *pms.Block) string {
 	return "/listings/" + url.PathEscape(b.ListingID) + "/calendar"
 }
 
-// stretch is what days from a first to a last one become.
+// stretch sets the state of the days from first to last.
 type stretch struct {
 	first, last day.Day
 	available   bool
 	note        string
 }
 
-// setNights makes nights available or not. The description does not say whether the last day that it is given is changed,
-// too: it is taken to be, and a day more that was changed is put back to what it was before. It fails with a pms.Error.
+// setNights opens or closes nights. The description of the system does not say whether the end date is included. We
+// assume that it is; if the answer shows that one day more was changed, that day is set back. It fails with a
+// pms.Error.
 func (c *Client) setNights(ctx context.Context, b *pms.Block, s stretch, before map[day.Day]night) error {
 	changed, err := c.putNights(ctx, b, s)
 	if err != nil {
@@ -143,7 +146,7 @@ func (c *Client) setNights(ctx context.Context, b *pms.Block, s stretch, before 
 		}
 	}
 
-	// The one day that can be too many is the next one.
+	// Only the next day can have been changed by mistake.
 	behind := s.last.AddDays(1)
 
 	was, known := before[behind]
@@ -154,7 +157,7 @@ func (c *Client) setNights(ctx context.Context, b *pms.Block, s stretch, before 
 	return c.putBack(ctx, b, behind, was)
 }
 
-// putBack makes a day what it was. It fails with a pms.Error.
+// putBack sets a day back to its state before. It fails with a pms.Error.
 func (c *Client) putBack(ctx context.Context, b *pms.Block, at day.Day, was night) error {
 	got, err := c.putNights(ctx, b, stretch{at, at, bool(was.IsAvailable), was.Note.Clean()})
 	if err != nil {
@@ -168,7 +171,7 @@ func (c *Client) putBack(ctx context.Context, b *pms.Block, at day.Day, was nigh
 	return nil
 }
 
-// putNights changes the days of a listing, and returns those that the system has changed. It fails with a pms.Error.
+// putNights changes days of a listing, and returns the days that the system has changed. It fails with a pms.Error.
 func (c *Client) putNights(ctx context.Context, b *pms.Block, s stretch) (map[day.Day]night, error) {
 	open := 0
 	if s.available {
@@ -182,11 +185,11 @@ func (c *Client) putNights(ctx context.Context, b *pms.Block, s stretch) (map[da
 		return nil, err
 	}
 
-	return answer.nights()
+	return answer.readNights()
 }
 
-// nights returns the days of an answer. It fails with a pms.Error.
-func (e *envelope) nights() (map[day.Day]night, error) {
+// readNights returns the days of an answer. It fails with a pms.Error.
+func (e *envelope) readNights() (map[day.Day]night, error) {
 	list, err := e.rows()
 	if err != nil {
 		return nil, err

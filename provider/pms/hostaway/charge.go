@@ -20,9 +20,11 @@ type wireCharge struct {
 	Amount   number `json:"amount"`
 }
 
-// complete returns stays as reservations. Of those that lack it, it asks for what their guests have paid, one call for each. Those whose
-// payments are not of the form cannot be read. It fails with a pms.Error.
-func (c *Client) complete(ctx context.Context, stays []stay) (rows []pms.Reservation, unreadable []pms.Unreadable, err error) {
+// complete returns stays as reservations. A stay that lacks payments costs one call to ask for them. A stay with
+// malformed payments is unreadable. It fails with a pms.Error.
+func (c *Client) complete(
+	ctx context.Context, stays []stay,
+) (rows []pms.Reservation, unreadable []pms.Unreadable, err error) {
 	rows = make([]pms.Reservation, 0, len(stays))
 
 	for i := range stays {
@@ -46,10 +48,11 @@ func (c *Client) complete(ctx context.Context, stays []stay) (rows []pms.Reserva
 	return rows, unreadable, nil
 }
 
-// readPayments fills in what is kept of a stay that was canceled: what its guest has paid and did not get back. A hold on a card is no
-// payment. It fails with a pms.Error, and with a FormError.
+// readPayments sets the retained amount of a canceled stay: the payments of the guest less refunds. A hold on a card is
+// no payment. It fails with a pms.Error or a FormError.
 func (c *Client) readPayments(ctx context.Context, s *stay) error {
-	answer, _, err := c.call(ctx, http.MethodGet, "/guestPayments/charges?limit="+strconv.Itoa(pageSize)+"&reservationId="+url.QueryEscape(s.ID), nil)
+	answer, _, err := c.call(ctx, http.MethodGet,
+		"/guestPayments/charges?limit="+strconv.Itoa(pageSize)+"&reservationId="+url.QueryEscape(s.ID), nil)
 	if isAbsent(err) {
 		return nil
 	}
@@ -63,6 +66,7 @@ func (c *Client) readPayments(ctx context.Context, s *stay) error {
 		return err
 	}
 
+	// Add up the payments in the currency of the stay. Another currency cannot be converted.
 	var paid money.Cents
 
 	for i, content := range list {

@@ -25,17 +25,17 @@ type wireAmount struct {
 // maxFields is how many fields the finances of a reservation have at most.
 const maxFields = 500
 
-// sort is what a field of the finances is for us.
-type sort int
+// fieldKind says how a field of the finances counts.
+type fieldKind int
 
 const (
-	passed      sort = iota // nothing of ours
-	paidByGuest             // a line
-	deposit                 // a line, if the total has it
-	resolution              // a line beyond the total
+	passed      fieldKind = iota // no amount of ours
+	paidByGuest                  // a line
+	deposit                      // a line, if the total has it
+	resolution                   // a line beyond the total
 	channelCut
 	processingCut
-	// The rest are totals that say what is paid out, what became of a stay that was canceled, and what the channel charges.
+	// The rest are totals: payouts, payments and refunds of a canceled stay, and penalties of the channel.
 	channelTotal
 	payoutSum
 	cancellationPayout
@@ -44,8 +44,9 @@ const (
 	penalty
 )
 
-// names say what fields are when their type alone does not, in lower case. Types of some have changed over the years.
-var names = map[string]sort{
+// names has the kinds of fields with a misleading type, by name in lower case. The types of some have changed over the
+// years.
+var names = map[string]fieldKind{
 	"totalpricefromchannel": channelTotal,
 	"totalpaid":             paid,
 	"airbnbpayoutsum":       payoutSum,
@@ -64,13 +65,14 @@ var names = map[string]sort{
 	"bookingcomcancellationguestfee": passed,
 }
 
-// channelTax is the tax that the channel pays to the authority. What it pays out to the host, such as airbnbPassThroughTax, the host owes.
+// channelTax names the tax that the channel pays to the authority. A tax that it pays out to the host, such as
+// airbnbPassThroughTax, is owed by the host.
 const channelTax = "airbnbtransientoccupancytax"
 
-// finance is what the fields of a reservation add up to.
+// finance has the lines and sums of the fields of a reservation.
 type finance struct {
 	lines []financeLine
-	// beyond are lines that no total has.
+	// beyond are lines that are in no total.
 	beyond                                    []pms.Line
 	channelFee, processingFee                 *money.Cents
 	hasTotal                                  bool // the total price is the one that the channel says
@@ -78,15 +80,15 @@ type finance struct {
 	hasPaid                                   bool
 }
 
-// financeLine is a line, and whether the field says that the total price has it.
+// financeLine is a line with the claim of its field to be in the total price.
 type financeLine struct {
 	pms.Line
 
 	isIncluded bool
 }
 
-// readFinance reads the fields of a reservation: each by its type, never by whether it is said to be in the total, which
-// totals are, too. It fails with a FormError if an amount is none.
+// readFinance reads the fields of a reservation by their types. The claim of a field to be in the total does not make
+// it a line, because totals claim it, too. It fails with a FormError for a malformed amount.
 func readFinance(fields []wireAmount, currency money.Currency) (*finance, error) {
 	if len(fields) > maxFields {
 		return nil, pms.Wrong("financeField", pms.TooMany)
@@ -111,7 +113,7 @@ func readFinance(fields []wireAmount, currency money.Currency) (*finance, error)
 	return &out, nil
 }
 
-// add adds a field that has an amount.
+// add adds a field with an amount to the lines or sums.
 func (f *finance) add(w *wireAmount, amount money.Cents) {
 	switch kind := w.kind(); kind {
 	case passed:
@@ -132,7 +134,7 @@ func (f *finance) add(w *wireAmount, amount money.Cents) {
 	case refund:
 		f.refund += amount
 	case deposit:
-		// One that the total has not is held on a card, and nothing is paid.
+		// A deposit outside the total is a hold on a card, and no payment.
 		if w.IsIncludedInTotalPrice {
 			f.lines = append(f.lines, financeLine{w.line(pms.SecurityDeposit, amount), true})
 		}
@@ -144,7 +146,7 @@ func (f *finance) add(w *wireAmount, amount money.Cents) {
 			line.Amount = -absolute(amount)
 		}
 
-		// What is of a type that is not described, and not in the total, comes to it.
+		// A field of an unknown type that is not in the total is charged on top of it.
 		if !w.isDescribed() && !bool(w.IsIncludedInTotalPrice) {
 			f.beyond = append(f.beyond, line)
 		} else {
@@ -153,13 +155,13 @@ func (f *finance) add(w *wireAmount, amount money.Cents) {
 	}
 }
 
-// line returns the line that a field is.
+// line returns the line of a field.
 func (w *wireAmount) line(kind pms.LineType, amount money.Cents) pms.Line {
 	return pms.Line{Type: kind, Description: cmp.Or(w.Alias.Clean(), w.Title.Clean(), w.Name.Clean()), Amount: amount}
 }
 
-// kind returns what a field is: by its name if that says it, or else by its type.
-func (w *wireAmount) kind() sort {
+// kind returns how a field counts: by its name if that is known, else by its type.
+func (w *wireAmount) kind() fieldKind {
 	if kind, known := names[strings.ToLower(string(w.Name))]; known {
 		return kind
 	}
@@ -176,7 +178,7 @@ func (w *wireAmount) kind() sort {
 	}
 }
 
-// isDeposit reports whether a field is a deposit that is given back. It is one by its name, of whatever type, and not a waiver of it.
+// isDeposit reports whether one of the names of a field means a deposit to be returned, whatever its type.
 func (w *wireAmount) isDeposit() bool {
 	for _, t := range []text{w.Name, w.Alias, w.Title} {
 		if pms.IsDeposit(string(t)) {
@@ -187,18 +189,21 @@ func (w *wireAmount) isDeposit() bool {
 	return false
 }
 
-// isRent reports whether a type is that of the nights: each of its names occurs, one of them misspelt.
+// isRent reports whether a type means the price of the nights. The system uses three names, one of them misspelt.
 func isRent(kind string) bool {
-	return kind == "accommodation" || kind == "accomodation" || kind == "price" //nolint:misspell // As the system writes it.
+	const misspelt = "accomodation" //nolint:misspell // As the system writes it.
+
+	return kind == "accommodation" || kind == misspelt || kind == "price"
 }
 
-// isDescribed reports whether the type of a line is one that the system describes.
+// isDescribed reports whether the description of the system has the type of a field.
 func (w *wireAmount) isDescribed() bool {
 	kind := strings.ToLower(string(w.Type))
 	return isRent(kind) || kind == "fee" || kind == "discount" || kind == "tax"
 }
 
-// lineType returns the type of the line that a field is. What is of no described type has its own, and none at all is a difference.
+// lineType returns the type of the line of a field. Unknown types pass as they are; a field without a type is a
+// difference.
 func (w *wireAmount) lineType() pms.LineType {
 	name := strings.ToLower(string(w.Name))
 
@@ -224,10 +229,11 @@ func (w *wireAmount) lineType() pms.LineType {
 	}
 }
 
-// settle returns the lines and what they should add up to without taxes that the channel pays, of a stay for which the system states a total. Whether a field is in the total
-// the fields do not say reliably, so the total itself decides: it has all of them, or those that say so. The channel can be one that remits
-// the taxes which its total has not.
+// settle returns the lines of a stay with a stated total, and the sum that they should have without channel taxes.
+// Fields do not say reliably whether they are in the total, so the total itself decides: it has all fields, or the
+// fields that claim it. Remits says that the channel remits taxes outside its total.
 func (f *finance) settle(total money.Cents, remits bool) ([]pms.Line, money.Cents) {
+	// First the sums that the total can have: of all fields, or of the fields that claim to be in it.
 	var lines []pms.Line
 
 	var all, included, taxes, includedTaxes money.Cents
@@ -247,12 +253,13 @@ func (f *finance) settle(total money.Cents, remits bool) ([]pms.Line, money.Cent
 		}
 	}
 
+	// Then find the sum that matches. The result leaves channel taxes out.
 	switch {
 	case total == all:
 	case total == all+taxes:
 		total = all
 	case f.hasTotal && total == included:
-		// What a total of the channel has not the guest pays as well, but not taxes that the channel remits.
+		// The guest also pays the lines outside the total of the channel, except taxes that the channel remits.
 		for i := range lines {
 			switch l := &lines[i]; {
 			case f.lines[i].isIncluded || !l.IsOwed():
@@ -268,6 +275,7 @@ func (f *finance) settle(total money.Cents, remits bool) ([]pms.Line, money.Cent
 		total += all - included - includedTaxes
 	}
 
+	// Last the lines that no total has.
 	for _, l := range f.beyond {
 		lines, total = append(lines, l), total+l.Amount
 	}
@@ -275,15 +283,15 @@ func (f *finance) settle(total money.Cents, remits bool) ([]pms.Line, money.Cent
 	return lines, total
 }
 
-// fact is an amount that a reservation says apart from its fields.
+// fact is an amount of a reservation outside its finance fields.
 type fact struct {
 	kind   pms.LineType
 	label  string
 	amount money.Cents
 }
 
-// explain returns the facts that are the difference of a stay: some of those of types that no line has, which add up to it. Of a stay without
-// any line all count that are within it.
+// explain returns lines for the difference of a stay: facts of types without a line that add up to exactly the
+// difference. For a stay without any line, it takes facts as long as they are within the difference.
 func explain(difference money.Cents, lines []pms.Line, facts []fact) []pms.Line {
 	has := map[pms.LineType]bool{}
 	for _, l := range lines {
@@ -292,6 +300,7 @@ func explain(difference money.Cents, lines []pms.Line, facts []fact) []pms.Line 
 
 	facts = slices.DeleteFunc(slices.Clone(facts), func(f fact) bool { return f.amount <= 0 || has[f.kind] })
 
+	// There are at most six facts, so all subsets can be tried.
 	for some := 1; some < 1<<len(facts); some++ {
 		if chosen, sum := choose(facts, some); sum == difference && chosen != nil {
 			return chosen
@@ -316,7 +325,7 @@ func explain(difference money.Cents, lines []pms.Line, facts []fact) []pms.Line 
 	return out
 }
 
-// choose returns the facts of a set of bits and their sum, nil for two of one type.
+// choose returns the facts of a set of bits as lines, and their sum. It returns nil if two facts have the same type.
 func choose(facts []fact, some int) (out []pms.Line, sum money.Cents) {
 	for i, f := range facts {
 		if some>>i&1 == 0 {
@@ -333,7 +342,7 @@ func choose(facts []fact, some int) (out []pms.Line, sum money.Cents) {
 	return out, sum
 }
 
-// line returns the line that a fact is.
+// line returns the line of a fact.
 func (f fact) line() pms.Line { return pms.Line{Type: f.kind, Description: f.label, Amount: f.amount} }
 
 // plus adds to an amount that can be absent.

@@ -1,5 +1,5 @@
-// Package hostaway reads accounts at Hostaway. It is built from the published description of their API and tried against
-// our sandbox (provider/sandbox/hostaway). The guide docs/guides/hostaway.md says what is read and how.
+// Package hostaway reads accounts at Hostaway. It is built from the published description of their API and tried
+// against our sandbox (provider/sandbox/hostaway). The guide docs/guides/hostaway.md says what is read and how.
 package hostaway
 
 import (
@@ -21,7 +21,7 @@ import (
 // PublicURL is where the system is.
 const PublicURL = "https://api.hostaway.com/v1"
 
-// The bounds of what the system says, and of what a person can enter.
+// The bounds of answers of the system and of settings.
 const (
 	maxID   = 200  // bytes of an identifier
 	maxRows = 1000 // of a page
@@ -166,7 +166,7 @@ func (c *Client) call(ctx context.Context, method, path string, body any) (*enve
 	}
 }
 
-// request is what a call asks.
+// request is a call of a path with a body.
 type request struct {
 	method, path string
 	content      []byte // JSON, nil for none

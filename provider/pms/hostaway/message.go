@@ -27,8 +27,8 @@ const hooksPath = "/webhooks/unifiedWebhooks"
 var ErrMessage = errors.New("message of the system is not to be believed")
 
 // ReadMessage reads a message from its headers and its body, as much of it as the caller has read. The password is the
-// only proof, and messages come twice and late, so a message is a hint only, and its time does not matter. It fails with
-// ErrMessage, and with a pms.SettingsError of the field secret if the secret could be guessed.
+// only proof, and messages come twice and late, so a message is a hint only, and its time does not matter. It fails
+// with ErrMessage, and with a pms.SettingsError of the field secret if the secret could be guessed.
 func ReadMessage(secret string, h http.Header, body []byte, _ time.Time) (*pms.Event, error) {
 	if len(secret) < minSecret {
 		return nil, &pms.SettingsError{Field: "secret", Problem: "has fewer than 16 bytes"}

@@ -47,8 +47,8 @@ func readCursor(s string) (cursor, error) {
 	return cursor{parts[2], rows, all}, nil
 }
 
-// Reservations gives a page of reservations in the order of their changes, oldest first. One that changes meanwhile moves
-// to the end and comes again. It fails with a pms.Error.
+// Reservations gives a page of reservations in the order of their changes, oldest first. One that changes meanwhile
+// moves to the end and comes again. It fails with a pms.Error.
 func (c *Client) Reservations(ctx context.Context, q *pms.Query) (*pms.ReservationPage, error) {
 	at, err := readCursor(q.Page)
 	if err != nil {
@@ -154,8 +154,8 @@ func (c cursor) next(list []json.RawMessage) (string, error) {
 	return cursor{last, c.rows + int64(len(list)), c.all}.String(), nil
 }
 
-// mark returns the day by the clock of the system when it answered, or by ours if that is earlier or the system does not
-// say: a clock that is ahead must not hide what changes.
+// mark returns the day by the clock of the system when it answered, or by ours if that is earlier or the system does
+// not say: a clock that is ahead must not hide what changes.
 func mark(h http.Header) string {
 	now := time.Now().UTC()
 	if at, err := http.ParseTime(h.Get("Date")); err == nil && at.Before(now) {

@@ -136,7 +136,8 @@ func readReservation(id string, content json.RawMessage) (stay, error) {
 		out.CanceledAt = w.CanceledAt.When
 	}
 
-	// Days that are filler are no days: the stay waits until it has some, and has no night. Once it is over it is nothing.
+	// Days that are filler are no days: the stay waits until it has some, and has no night. Once it is over it is
+	// nothing.
 	if w.IsDatesUnspecified {
 		if out.Status == pms.Canceled || out.Status == pms.Inactive {
 			out.Status = pms.Inactive
@@ -162,8 +163,8 @@ func readReservation(id string, content json.RawMessage) (stay, error) {
 type stay struct {
 	pms.Reservation
 
-	// lacksPayments says that what is kept of a stay that was canceled is to be asked for: its payments. refunded is what the guest got back
-	// of them, and charged the lines that there were.
+	// lacksPayments says that the retained amount of a canceled stay depends on payments that must be asked for.
+	// refunded is the refund known so far, charged the lines before the cancellation.
 	lacksPayments bool
 	refunded      money.Cents
 	charged       []pms.Line
@@ -263,8 +264,9 @@ func (w *wireReservation) amounts(currency money.Currency) (out amounts, err err
 
 	out = amounts{
 		total: read("totalPrice", w.TotalPrice), commission: read("channelCommissionAmount", w.ChannelCommission),
-		payout: read("airbnbExpectedPayoutAmount", w.ExpectedPayout), cancellation: read("airbnbListingCancellationPayout", w.CancellationPaid),
-		isUnpaid: strings.EqualFold(string(w.PaymentStatus), "unpaid"),
+		payout:       read("airbnbExpectedPayoutAmount", w.ExpectedPayout),
+		cancellation: read("airbnbListingCancellationPayout", w.CancellationPaid),
+		isUnpaid:     strings.EqualFold(string(w.PaymentStatus), "unpaid"),
 	}
 
 	for _, f := range []struct {
@@ -288,7 +290,7 @@ func (w *wireReservation) amounts(currency money.Currency) (out amounts, err err
 	return out, err
 }
 
-// charge fills in the lines of a stay, what they should add up to, and what the channel keeps and pays out.
+// charge sets the lines of a stay with their total, and the fee and payout of the channel.
 func (a *amounts) charge(out *stay, f *finance) {
 	out.ChannelFee, out.ProcessingFee = f.channelFee, f.processingFee
 	if out.ChannelFee == nil && a.commission != nil && *a.commission != 0 {
@@ -312,18 +314,18 @@ func (a *amounts) charge(out *stay, f *finance) {
 		out.Lines = append(out.Lines, explain(out.Difference(), lines, a.facts)...)
 	}
 
-	out.Payout = a.expected(&out.Reservation, f)
+	out.Payout = a.expectPayout(&out.Reservation, f)
 }
 
-// remitters are the channels that remit taxes which their totals have not.
+// remitters are the channels that remit taxes outside their totals.
 var remitters = map[string]bool{"airbnb": true, "vrbo": true}
 
-// longStay is how many nights a stay has that is paid out month by month.
+// longStay is the number of nights from which channels pay out month by month.
 const longStay = 28
 
-// expected returns what the channel should pay out for a stay, nil if the system does not say. The sum of payouts of a long stay is what was
-// paid so far, so what is said for all of it comes first.
-func (a *amounts) expected(r *pms.Reservation, f *finance) *money.Cents {
+// expectPayout returns the payout that the channel owes for a stay, nil if the system does not state it. For a long
+// stay, the sum of payouts only has the months paid so far, so the stated payout for the whole stay comes first.
+func (a *amounts) expectPayout(r *pms.Reservation, f *finance) *money.Cents {
 	isLong := r.CheckIn.DaysUntil(r.CheckOut) >= longStay
 	isSaid := a.payout != nil && *a.payout != 0
 
@@ -342,9 +344,9 @@ func (a *amounts) expected(r *pms.Reservation, f *finance) *money.Cents {
 	return &f.payout
 }
 
-// retain fills in what is kept of a stay that was canceled: what the channel pays out for it, or else what the guest has paid and did not
-// get back. The lines of the stay say what it would have cost, so they count only if just that is kept: then the payout is these lines less
-// the channel's fee. A penalty for the cancellation is kept by the channel.
+// retain sets the lines of a canceled stay to the retained amount: the payout of the channel, or else the payments of
+// the guest less refunds. The old lines show the price before the cancellation. They count only if the retained amount
+// equals them less the fee of the channel. A penalty for the cancellation is a fee of the channel.
 func (a *amounts) retain(out *stay, f *finance) {
 	var kept money.Cents
 
@@ -373,8 +375,8 @@ func (a *amounts) retain(out *stay, f *finance) {
 	out.charged, out.refunded = out.Lines, absolute(f.refund)
 	out.Total, out.Payout = nil, nil
 
-	// What is paid out is without the fee: together they are what was kept.
-	if isPaidOut && fee != nil && kept+*fee-f.penalties == out.Owed() {
+	// A payout is net of the fee, so add the fee for the retained amount.
+	if isPaidOut && fee != nil && kept+*fee-f.penalties == out.SumOwed() {
 		payout := kept - f.penalties
 		kept, out.Payout = kept+*fee-f.penalties, &payout
 	} else if f.penalties != 0 {
@@ -391,7 +393,7 @@ var isDirect = map[string]bool{"direct": true, "bookingEngine": true, "wordpress
 // keep sets the lines of a stay that was canceled to an amount that is kept of it.
 func (s *stay) keep(kept money.Cents) {
 	s.Lines = s.charged
-	if kept == 0 || s.Owed() != kept {
+	if kept == 0 || s.SumOwed() != kept {
 		s.RetainSum(kept)
 	} else {
 		s.Retain()

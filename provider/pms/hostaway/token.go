@@ -22,7 +22,8 @@ const maxLife = 2 * 365 * 24 * time.Hour
 // renew asks for a token, and returns it once it can be used. It fails with a pms.Error.
 func (c *Client) renew(ctx context.Context, _ pms.Token) (pms.Token, error) {
 	form := url.Values{
-		"grant_type": {"client_credentials"}, "client_id": {c.account}, "client_secret": {c.apiKey}, "scope": {"general"},
+		"grant_type": {"client_credentials"}, "client_id": {c.account}, "client_secret": {c.apiKey},
+		"scope": {"general"},
 	}
 
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base+"/accessTokens", strings.NewReader(form.Encode()))

@@ -91,8 +91,8 @@ func instant(t text) time.Time {
 	return out
 }
 
-// rows returns the rows of an answer as they came: each is read, and fails, alone. It fails with a pms.Error if there is
-// no list.
+// rows returns the rows of an answer as they came: each is read, and fails, alone. It fails with a pms.Error if there
+// is no list.
 func (e *envelope) rows() ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	if err := pms.Unmarshal(e.Result, &out); err != nil || out == nil {

@@ -14,10 +14,10 @@ import (
 	"stayledger/provider/pms"
 )
 
-// backward is how far before it was made a block is looked for: the clock of the system can be behind.
+// backward is the time before its creation from which a block is searched: the clock of the system can be behind ours.
 const backward = 24 * time.Hour
 
-// wireBlock is what is read of a booking to see whether it is a block of ours.
+// wireBlock has the fields of a booking that show whether it is our block.
 type wireBlock struct {
 	ID      text  `json:"id"`
 	Type    text  `json:"type"`
@@ -26,15 +26,15 @@ type wireBlock struct {
 	Notes   text  `json:"notes"`
 }
 
-// isClosed reports whether it is a block that closes nights. The hold of a channel that has become a booking is none.
+// isClosed reports whether it is a block that closes nights. A channel hold that became a booking is not.
 func (w *wireBlock) isClosed() bool {
 	b := wireBooking{Type: w.Type, IsBlock: w.IsBlock}
 
 	return b.kind() == "block" && statuses[word(w.Status)] != pms.Canceled
 }
 
-// Block makes a booking that is a block. The system knows no ids of ours, so one with the mark of the block in its notes is
-// looked for first: what an earlier request has made counts. It fails with a pms.Error, which is an ErrRefused for nights
+// Block creates a booking that is a block. The system does not know our ids, so it first looks for a booking with the
+// mark of the block in its notes, from an earlier request. It fails with a pms.Error, which is an ErrRefused for nights
 // that are taken.
 func (c *Client) Block(ctx context.Context, b *pms.Block) (string, error) {
 	property, err := strconv.ParseInt(b.ListingID, 10, 64)
@@ -53,7 +53,7 @@ func (c *Client) Block(ctx context.Context, b *pms.Block) (string, error) {
 
 	body, err := json.Marshal(map[string]any{
 		"property_id": property, "arrival": b.StartAt.String(), "departure": b.EndAt.String(), "is_block": true,
-		"title": "Blocked", "notes": b.MarkedNote(),
+		"title": "Blocked", "notes": b.NoteWithMark(),
 	})
 	if err != nil {
 		return "", fmt.Errorf("request to the system: %w", err)
@@ -63,7 +63,7 @@ func (c *Client) Block(ctx context.Context, b *pms.Block) (string, error) {
 
 	_, err = c.call(ctx, request{method: http.MethodPost, path: bookingsPath, body: body}, &made)
 
-	// An earlier request can have taken effect since it was looked for: then it is what takes the nights.
+	// The nights can be taken by an earlier request for this block that took effect after the search.
 	if errors.Is(err, pms.ErrRefused) {
 		if found, again := c.findBlocks(ctx, b); again == nil && len(found) > 0 {
 			return found[0], nil
@@ -81,7 +81,7 @@ func (c *Client) Block(ctx context.Context, b *pms.Block) (string, error) {
 	return string(made.ID), nil
 }
 
-// Unblock deletes the bookings that are the block: the one that the system named, and all with its mark. It fails with a
+// Unblock deletes the bookings with the mark of a block, or else the booking with its remote id. It fails with a
 // pms.Error, which is an ErrRefused for an account that may not delete blocks.
 func (c *Client) Unblock(ctx context.Context, b *pms.Block) error {
 	found, err := c.findBlocks(ctx, b)
@@ -89,7 +89,7 @@ func (c *Client) Unblock(ctx context.Context, b *pms.Block) error {
 		return err
 	}
 
-	// A person can have changed the notes. What has become a booking is not ours any more.
+	// A person can have removed the mark. If the block became a booking, it must stay.
 	if b.RemoteID != "" && len(found) == 0 {
 		w, err := c.getBlock(ctx, b.RemoteID)
 		if err != nil {
@@ -110,7 +110,7 @@ func (c *Client) Unblock(ctx context.Context, b *pms.Block) error {
 	return nil
 }
 
-// findBlocks returns the ids of the bookings that have the mark of a block and close nights. It fails with a pms.Error.
+// findBlocks returns the ids of bookings with the mark of a block that close nights. It fails with a pms.Error.
 func (c *Client) findBlocks(ctx context.Context, b *pms.Block) ([]string, error) {
 	filters := url.Values{"property_ids": {b.ListingID}, "limit": {strconv.Itoa(pageSize)}}
 	if !b.MadeAt.IsZero() {
@@ -122,6 +122,7 @@ func (c *Client) findBlocks(ctx context.Context, b *pms.Block) ([]string, error)
 		seen = map[string]bool{}
 	)
 
+	// A row that is repeated on a later page counts once.
 	for at := (&place{query: url.Values{}}); at != nil; {
 		got, err := c.readList(ctx, bookingsPath, filters, *at)
 		if err != nil {
@@ -135,7 +136,8 @@ func (c *Client) findBlocks(ctx context.Context, b *pms.Block) ([]string, error)
 			}
 
 			var w wireBlock
-			if json.Unmarshal(content, &w) != nil || seen[id] || !w.isClosed() || !strings.Contains(string(w.Notes), b.Mark()) {
+			if json.Unmarshal(content, &w) != nil || seen[id] || !w.isClosed() || !strings.Contains(string(w.Notes),
+				b.Mark()) {
 				continue
 			}
 
@@ -149,7 +151,7 @@ func (c *Client) findBlocks(ctx context.Context, b *pms.Block) ([]string, error)
 	return out, nil
 }
 
-// getBlock returns a booking, nil for one that is not there. It fails with a pms.Error.
+// getBlock returns a booking, or nil if there is none. It fails with a pms.Error.
 func (c *Client) getBlock(ctx context.Context, id string) (*wireBlock, error) {
 	var w wireBlock
 
@@ -165,8 +167,8 @@ func (c *Client) getBlock(ctx context.Context, id string) (*wireBlock, error) {
 	return &w, nil
 }
 
-// deleteBlock deletes a block. That there is none counts only if it cannot be read either: an account that may not delete
-// blocks can be answered so, too. It fails with a pms.Error.
+// deleteBlock deletes a block. Status 404 counts as a success only if the block cannot be read either, because accounts
+// without the right to delete blocks get the same status. It fails with a pms.Error.
 func (c *Client) deleteBlock(ctx context.Context, id string) error {
 	_, err := c.call(ctx, request{method: http.MethodDelete, path: bookingsPath + "/" + url.PathEscape(id)}, nil)
 	if e, is := errors.AsType[*pms.Error](err); !is || e.Status != http.StatusNotFound {

@@ -54,8 +54,8 @@ const (
 	ownerStay = "owner"
 )
 
-// blocks are the types that take nights and are no stays. The hold of a channel is a block that becomes a booking under the
-// same id, so that what a row is follows from what it says now, never from what it was.
+// blocks are the types that take nights and are no stays. The hold of a channel is a block that becomes a booking under
+// the same id, so that only the present state of a row decides how it counts, never an earlier state.
 var blocks = map[string]bool{"block": true, "quotehold": true, "linkedavailability": true}
 
 // statuses say what the statuses of the system are here.

@@ -9,7 +9,8 @@ import (
 	"stayledger/provider/pms"
 )
 
-// wireCharge is something that the guest pays for. Its split between owner and manager is not read: our own fees decide it.
+// wireCharge is something that the guest pays for. Its split between owner and manager is not read: our own fees decide
+// it.
 type wireCharge struct {
 	Type             text   `json:"type"`
 	Category         text   `json:"category"`
@@ -52,8 +53,9 @@ func readCharges(charges []wireCharge, currency money.Currency) ([]pms.Line, err
 // name returns what a charge is called.
 func (w *wireCharge) name() string { return cmp.Or(w.Description.Clean(), w.Surcharge.Name.Clean()) }
 
-// lineType returns the type of the line that a charge is. The system has a second type of taxes and of surcharges, for those that are typed
-// in. Discounts come as rent or surcharges below zero. A charge of a type that is not described is a difference.
+// lineType returns the type of the line that a charge is. The system has a second type of taxes and of surcharges, for
+// those that are typed in. Discounts come as rent or surcharges below zero. A charge of a type that is not described is
+// a difference.
 func (w *wireCharge) lineType(amount money.Cents) pms.LineType {
 	switch kind := word(w.Type); {
 	case (kind == "tax" || kind == "taxother") && w.IsChannelManaged:
@@ -71,8 +73,8 @@ func (w *wireCharge) lineType(amount money.Cents) pms.LineType {
 	}
 }
 
-// surchargeType returns the type of the line that a surcharge is. Its category says more than its name, which counts without one. One
-// below zero gives a fee back if it names one, and is a discount otherwise.
+// surchargeType returns the type of the line that a surcharge is. Its category says more than its name, which counts
+// without one. One below zero gives a fee back if it names one, and is a discount otherwise.
 func (w *wireCharge) surchargeType(amount money.Cents) pms.LineType {
 	category := word(w.Category)
 	name := string(w.Surcharge.Name + " " + w.Description)

@@ -39,8 +39,8 @@ type wireAddress struct {
 	Country    text `json:"country"`
 }
 
-// states are the values of the filter of listings, in the order of reading. Without the filter the system leaves out those
-// that are not active.
+// states are the values of the filter of listings, in the order of reading. Without the filter the system leaves out
+// those that are not active.
 var states = []string{"true", "false"}
 
 // Listings gives a page of all listings: first of the active ones, then of the others. It fails with a pms.Error.
@@ -110,7 +110,8 @@ func readListing(id string, content json.RawMessage) (pms.Listing, error) {
 	}
 
 	out := pms.Listing{
-		ID: id, Name: w.Name.Clean(), Address: w.address(), TimeZone: w.TimeZone.Clean(), Archived: w.Active != nil && !*w.Active,
+		ID: id, Name: w.Name.Clean(), Address: w.address(), TimeZone: w.TimeZone.Clean(), Archived: w.Active != nil &&
+			!*w.Active,
 	}
 	if out.Name == "" {
 		return pms.Listing{}, pms.Wrong("name", pms.Missing)
@@ -128,7 +129,8 @@ func readListing(id string, content json.RawMessage) (pms.Listing, error) {
 	return out, nil
 }
 
-// readDetails asks for a listing. What cannot be read of it is absent: the listing is worth more than that. It fails with a pms.Error.
+// readDetails asks for a listing. What cannot be read of it is absent: the listing is worth more than that. It fails
+// with a pms.Error.
 func (c *Client) readDetails(ctx context.Context, id string) (w wireListing, err error) {
 	var content json.RawMessage
 

@@ -17,9 +17,10 @@ const minSecret = 16
 // ErrMessage means that a message is not to be believed: its password or its form is wrong.
 var ErrMessage = errors.New("message of the system is not to be believed")
 
-// ReadMessage reads a message from its headers and its body, as much of it as the caller has read. The secret is both the
-// name and the password that messages come with, and the only proof, so a message is a hint only, and its time does not
-// matter. It fails with ErrMessage, and with a pms.SettingsError of the field secret if the secret could be guessed.
+// ReadMessage reads a message from its headers and its body, as much of it as the caller has read. The secret is both
+// the name and the password that messages come with, and the only proof, so a message is a hint only, and its time does
+// not matter. It fails with ErrMessage, and with a pms.SettingsError of the field secret if the secret could be
+// guessed.
 func ReadMessage(secret string, h http.Header, body []byte, _ time.Time) (*pms.Event, error) {
 	if len(secret) < minSecret {
 		return nil, &pms.SettingsError{Field: "secret", Problem: "has fewer than 16 bytes"}
@@ -28,8 +29,8 @@ func ReadMessage(secret string, h http.Header, body []byte, _ time.Time) (*pms.E
 	return readMessage(secret, secret, h, body)
 }
 
-// ReadAppMessage reads a message that an app gets for all accounts that have given access to it, with the name and password that the app
-// has set at the system. The event has the account. It fails with ErrMessage.
+// ReadAppMessage reads a message that an app gets for all accounts that have given access to it, with the name and
+// password that the app has set at the system. The event has the account. It fails with ErrMessage.
 func ReadAppMessage(name, password string, h http.Header, body []byte) (*pms.Event, error) {
 	out, err := readMessage(name, password, h, body)
 	if err == nil && out.AccountID == "" {

@@ -30,8 +30,8 @@ const (
 	tokenURL     = "https://api.ownerrez.com/oauth/access_token" //nolint:gosec // It is an address.
 )
 
-// NewApp returns a registration and makes no call. The address is where all of the system is, such as a sandbox; empty for
-// the system itself. It fails with a pms.SettingsError.
+// NewApp returns a registration and makes no call. The address is where all of the system is, such as a sandbox; empty
+// for the system itself. It fails with a pms.SettingsError.
 func NewApp(id, secret, address string, o pms.Options) (*App, error) {
 	switch {
 	case !outbound.Printable(id, maxID) || strings.Contains(id, ":"):
@@ -41,7 +41,10 @@ func NewApp(id, secret, address string, o pms.Options) (*App, error) {
 	}
 
 	o.Budgets, o.Fails = nil, grantError
-	a := &App{base: PublicURL, id: id, secret: secret, authorize: authorizeURL, tokens: tokenURL, caller: pms.NewCaller(o)}
+	a := &App{
+		base: PublicURL, id: id, secret: secret, authorize: authorizeURL, tokens: tokenURL,
+		caller: pms.NewCaller(o),
+	}
 
 	if address != "" {
 		base, err := parseBase(address, o.AllowPrivate)
@@ -105,7 +108,8 @@ func (a *App) grant(ctx context.Context, form url.Values) (pms.Token, error) {
 		return pms.Token{}, err //nolint:wrapcheck // It is a pms.Error.
 	}
 
-	if !outbound.Printable(w.AccessToken, maxText) || w.RefreshToken != "" && !outbound.Printable(w.RefreshToken, maxText) {
+	if !outbound.Printable(w.AccessToken, maxText) || w.RefreshToken != "" && !outbound.Printable(w.RefreshToken,
+		maxText) {
 		return pms.Token{}, pms.BadAnswer("has no token")
 	}
 

@@ -1,5 +1,5 @@
-// Package ownerrez reads accounts at OwnerRez, by version 2 of their API. It is built from the published description, tried
-// against our sandbox (provider/sandbox/ownerrez). The guide docs/guides/ownerrez.md says what is read and how.
+// Package ownerrez reads accounts at OwnerRez, by version 2 of their API. It is built from the published description,
+// tried against our sandbox (provider/sandbox/ownerrez). The guide docs/guides/ownerrez.md says what is read and how.
 package ownerrez
 
 import (
@@ -22,7 +22,7 @@ import (
 // PublicURL is where the system is.
 const PublicURL = "https://api.ownerrez.com/v2"
 
-// The bounds of what the system says, and of what a person can enter.
+// The bounds of answers of the system and of settings.
 const (
 	maxID   = 200  // bytes of an identifier
 	maxRows = 1000 // of a page
@@ -55,8 +55,8 @@ type Credentials struct {
 }
 
 // New returns a client and makes no call. For an account that gave access to an app it needs the app, and keeps tokens
-// that it renews. It counts its calls against the limit of the system, unless the options have budgets, of which there can
-// be none. It fails with a pms.SettingsError of baseUrl, email or token.
+// that it renews. It counts its calls against the limit of the system, unless the options have budgets, of which there
+// can be none. It fails with a pms.SettingsError of baseUrl, email or token.
 func New(settings, credentials json.RawMessage, app *App, tokens pms.Tokens, o pms.Options) (*Client, error) {
 	base, err := readBase(settings, o.AllowPrivate)
 	if err != nil {
@@ -128,7 +128,7 @@ const (
 	limitTime = 5 * time.Minute
 )
 
-// shared are the budgets of hosts. Clients are made anew all the time, so they cannot own them.
+// shared has the budgets of hosts. New clients are made all the time, so they cannot own them.
 var shared sync.Map
 
 // hostBudget returns the limit that calls to a host count against.
@@ -144,14 +144,14 @@ type request struct {
 	body         []byte
 }
 
-// get asks for a path below the base, with a query that can be nil, and decodes the answer. It returns the headers of the
-// answer, and fails with a pms.Error.
+// get asks for a path below the base, with a query that can be nil, and decodes the answer. It returns the headers of
+// the answer, and fails with a pms.Error.
 func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (http.Header, error) {
 	return c.call(ctx, request{method: http.MethodGet, path: path, query: query}, into)
 }
 
-// call sends a request and decodes its answer, unless into is nil. It returns the headers of the answer, and fails with a
-// pms.Error. The caller adds the name of the app, without which the system refuses every call.
+// call sends a request and decodes its answer, unless into is nil. It returns the headers of the answer, and fails with
+// a pms.Error. The caller adds the name of the app, without which the system refuses every call.
 func (c *Client) call(ctx context.Context, r request, into any) (http.Header, error) {
 	// A token that is refused is replaced once.
 	for last := c.given.Access == ""; ; last = true {
@@ -186,6 +186,7 @@ func (c *Client) renew(ctx context.Context, old pms.Token) (pms.Token, error) {
 		return c.given, nil
 	}
 
+	// A stored token can lack a refresh token; the one from the authorization is used then.
 	refresh := cmp.Or(old.Refresh, c.given.Refresh)
 	if refresh == "" {
 		return pms.Token{}, &pms.Error{Kind: pms.ErrCredentials}
@@ -210,6 +211,7 @@ func (c *Client) send(ctx context.Context, q request, token pms.Token, into any)
 		r.Header.Set("Content-Type", "application/json")
 	}
 
+	// Accounts connected by OAuth have a token; others use the credentials of a person.
 	if token.Access != "" {
 		r.Header.Set("Authorization", "Bearer "+token.Access)
 	} else {
@@ -219,7 +221,7 @@ func (c *Client) send(ctx context.Context, q request, token pms.Token, into any)
 	return c.caller.Do(ctx, r, into) //nolint:wrapcheck // It is a pms.Error.
 }
 
-// Account says whose account it is. It fails with a pms.Error.
+// Account returns the account of the credentials. It fails with a pms.Error.
 func (c *Client) Account(ctx context.Context) (*pms.Account, error) {
 	var w struct {
 		ID        text `json:"id"`
@@ -236,6 +238,7 @@ func (c *Client) Account(ctx context.Context) (*pms.Account, error) {
 		return nil, pms.BadAnswer("does not say whose account it is")
 	}
 
+	// Without a name of the account, show the person, or at least the login.
 	name := cmp.Or(w.Name.Clean(), pms.Text(string(w.FirstName+" "+w.LastName)), w.Email.Clean(), pms.Text(c.email))
 
 	return &pms.Account{ID: string(w.ID), Name: name}, nil

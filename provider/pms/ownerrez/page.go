@@ -30,13 +30,13 @@ type list struct {
 	Next json.RawMessage `json:"next_page_url"`
 
 	header http.Header
-	// behind is where the next page begins, nil for none.
+	// behind is the place of the next page, nil after the last one.
 	behind *place
 }
 
-// place is where a page of a list begins.
+// place is the position of a page in a list.
 type place struct {
-	// query is what the page is asked for with beside the filters, such as an offset.
+	// query has the parameters of the page without the filters, such as an offset.
 	query url.Values
 	rows  int    // how many rows the pages before had
 	first string // the first row of the page before, empty for the first page
@@ -51,7 +51,7 @@ func (p place) String() string {
 	}.Encode()
 }
 
-// readPlace reads the text of a place; an empty one is the beginning. It fails with a pms.Error if it is none.
+// readPlace reads the text of a place; an empty text means the beginning. It fails with a pms.Error for any other text.
 func readPlace(s string) (place, error) {
 	if s == "" {
 		return place{query: url.Values{}}, nil
@@ -79,7 +79,7 @@ func readPlace(s string) (place, error) {
 
 // readList asks for a page of a list. It fails with a pms.Error.
 func (c *Client) readList(ctx context.Context, path string, filters url.Values, at place) (*list, error) {
-	// The filters count, whatever the link of the page before made of them.
+	// Our filters replace those in the link, which the system may have changed.
 	query := url.Values{}
 	maps.Copy(query, at.query)
 	maps.Copy(query, filters)
@@ -114,8 +114,8 @@ func (c *Client) next(path string, l *list, at place) (*place, error) {
 		return nil, err
 	}
 
-	// A row that changes or is deleted moves those behind it, of which one would be skipped. So the last row is asked for
-	// again: if it is not there, the reading begins anew.
+	// A change or deletion moves all later rows up, so that one would be skipped. Therefore each page repeats the last
+	// row of the page before; if this row is missing, the reading begins again.
 	read := 0
 	if at.last != "" {
 		if read = slices.Index(ids, at.last) + 1; read == 0 && (len(ids) == 0 || ids[0] != at.first) {
@@ -123,7 +123,7 @@ func (c *Client) next(path string, l *list, at place) (*place, error) {
 		}
 	}
 
-	// A page without new rows ends the list, whatever it says.
+	// A page without new rows ends the list, even if it has a link.
 	if len(ids) == 0 || (read == len(ids) && ids[0] != at.first) {
 		return nil, nil //nolint:nilnil // There is no next page.
 	}
@@ -188,8 +188,8 @@ func (l *list) ids() ([]string, error) {
 	return out, nil
 }
 
-// link returns the link to the next page, empty for none, and whether the page says that it is the last one. It fails with
-// a pms.Error.
+// link returns the link to the next page, empty for none, and whether the page says that it is the last one. It fails
+// with a pms.Error.
 func (l *list) link() (string, bool, error) {
 	switch string(l.Next) {
 	case "":
@@ -206,8 +206,8 @@ func (l *list) link() (string, bool, error) {
 	return out, false, nil
 }
 
-// ends reports whether a list without a link ends after so many rows. The count decides if there is one, but a page that
-// is full and has no more rows than it can be that of the page.
+// ends reports whether a list without a link ends after so many rows. The count decides if there is one, but a page
+// that is full and has no more rows than it can be that of the page.
 func (l *list) ends(rows int, isLast bool) bool {
 	count, counted := l.Count.Whole()
 	if !counted {
@@ -225,8 +225,8 @@ func (l *list) ends(rows int, isLast bool) bool {
 // hosts are the names of the system's one host: links name either.
 var hosts = []string{"api.ownerrez.com", "api.ownerreservations.com"}
 
-// linkQuery returns the query of a link to the next page. Only the query is used, for a call to our own host. It fails with
-// a pms.Error if the link leads to another host or another list.
+// linkQuery returns the query of a link to the next page. Only the query is used, for a call to our own host. It fails
+// with a pms.Error if the link leads to another host or another list.
 func (c *Client) linkQuery(path, link string) (url.Values, error) {
 	target, err := c.base.Parse(link)
 	if err != nil || target.Scheme != c.base.Scheme || target.User != nil || !c.isHost(target.Host) ||

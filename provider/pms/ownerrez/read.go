@@ -14,15 +14,15 @@ import (
 
 const bookingsPath = "/bookings"
 
-// overlap is how much of the time before a reading is read again by the next one.
+// overlap is the time before a reading that the next reading covers again.
 const overlap = 10 * time.Minute
 
-// group is how many listings the bookings are asked for at a time.
+// group is the number of listings in a request for bookings.
 const group = 100
 
-// cursor is where a page of bookings begins. A reading of everything goes over the listings in groups.
+// cursor is the position of a page of bookings. A complete reading asks for one group of listings after the other.
 type cursor struct {
-	// after is the last listing of the groups that were read, and listings the group that is being read.
+	// after is the last listing of the groups before, listings the present group.
 	after    string
 	listings []string
 	at       place
@@ -33,7 +33,8 @@ func (c cursor) String() string {
 	return url.Values{"after": {c.after}, "listings": {strings.Join(c.listings, ",")}, "at": {c.at.String()}}.Encode()
 }
 
-// readCursor reads the text of a cursor; an empty one is the beginning. It fails with a pms.Error if it is none.
+// readCursor reads the text of a cursor; an empty text means the beginning. It fails with a pms.Error for any other
+// text.
 func readCursor(s string) (cursor, error) {
 	var out cursor
 
@@ -50,7 +51,7 @@ func readCursor(s string) (cursor, error) {
 		out.listings = strings.Split(listings, ",")
 	}
 
-	// Of a page that is not the first, something is known.
+	// A cursor that is not empty must name a position.
 	out.after = parts.Get("after")
 	if s != "" && out.after == "" && out.at.rows == 0 && out.listings == nil {
 		return cursor{}, &pms.Error{Kind: pms.ErrCursor}
@@ -59,9 +60,9 @@ func readCursor(s string) (cursor, error) {
 	return out, nil
 }
 
-// Reservations gives a page of reservations: what has changed since a mark, or else those of all listings, a group of
-// listings at a time. It does not ask for bounds, since the description does not say what they leave out. It fails with a
-// pms.Error.
+// Reservations returns a page of reservations: the changes since a mark, or else the reservations of all listings,
+// group by group. It does not use bounds, because the description does not say which reservations they leave out. It
+// fails with a pms.Error.
 func (c *Client) Reservations(ctx context.Context, q *pms.Query) (*pms.ReservationPage, error) {
 	at, err := readCursor(q.Page)
 	if err != nil {
@@ -72,6 +73,7 @@ func (c *Client) Reservations(ctx context.Context, q *pms.Query) (*pms.Reservati
 		return c.readAll(ctx, at, q.Page == "")
 	}
 
+	// A malformed mark is not ours, so the reading has to begin again.
 	if _, err := time.Parse(time.RFC3339, q.Since); err != nil {
 		return nil, &pms.Error{Kind: pms.ErrCursor}
 	}
@@ -92,12 +94,12 @@ func (c *Client) Reservations(ctx context.Context, q *pms.Query) (*pms.Reservati
 	return out, nil
 }
 
-// readAll gives a page of the bookings of all listings. Which group comes next is found by the listings as they are then,
-// behind the last one that was read: one that comes or goes meanwhile moves none of the others. It fails with a pms.Error.
+// readAll returns a page of the bookings of all listings. The next group begins after the last listing that was read,
+// so that new or deleted listings move none of the others. It fails with a pms.Error.
 func (c *Client) readAll(ctx context.Context, at cursor, first bool) (*pms.ReservationPage, error) {
 	var header http.Header
 
-	// Between groups the next one is looked for.
+	// At the end of a group, choose the next one from the present listings.
 	if at.listings == nil {
 		ids, h, err := c.listingIDs(ctx)
 		if err != nil {
@@ -123,6 +125,7 @@ func (c *Client) readAll(ctx context.Context, at cursor, first bool) (*pms.Reser
 
 	out.Mark, out.Complete = begun, true
 
+	// Only a full group can have another one after it.
 	switch {
 	case got.behind != nil:
 		out.Next = cursor{at.after, at.listings, *got.behind}.String()
@@ -133,7 +136,7 @@ func (c *Client) readAll(ctx context.Context, at cursor, first bool) (*pms.Reser
 	return out, nil
 }
 
-// nextGroup returns the listings behind one, as many as a group has at most.
+// nextGroup returns the next listings after one, at most a group.
 func nextGroup(ids []string, after string) []string {
 	begin := 0
 	for begin < len(ids) && ids[begin] <= after {
@@ -143,8 +146,8 @@ func nextGroup(ids []string, after string) []string {
 	return ids[begin:min(begin+group, len(ids))]
 }
 
-// readBookings asks for a page of the bookings that pass a filter, which it adds to. It returns the page also as the list
-// that it is, and fails with a pms.Error.
+// readBookings loads a page of bookings that pass the filters. It returns reservations and the list, which has the
+// place of the next page. It fails with a pms.Error.
 func (c *Client) readBookings(ctx context.Context, filters url.Values, at place) (*pms.ReservationPage, *list, error) {
 	filters.Set("limit", strconv.Itoa(pageSize))
 	filters.Set("include_charges", "true")
@@ -163,8 +166,8 @@ func (c *Client) readBookings(ctx context.Context, filters url.Values, at place)
 	return &pms.ReservationPage{Reservations: rows, Unreadable: unreadable}, got, nil
 }
 
-// mark returns the clock of the system when it answered, less the overlap. It is ours if that is earlier or the system does
-// not say: a clock that is ahead must not hide what changes.
+// mark returns the time of the answer by the clock of the system, less the overlap. If our clock is earlier, or the
+// answer has no time, our clock counts: a clock that is ahead must not hide changes.
 func mark(h http.Header) string {
 	now := time.Now().UTC()
 	if at, err := http.ParseTime(h.Get("Date")); err == nil && at.Before(now) {

@@ -13,7 +13,7 @@ func ReadPage(content []byte) (*pms.ReservationPage, error) {
 		return nil, pms.BadAnswer("is not of the protocol")
 	}
 
-	return w.page(&pms.Query{})
+	return w.readPage(&pms.Query{})
 }
 
 // Records are the types that records are decoded into, by what the guide calls them.

@@ -9,15 +9,15 @@ import (
 	"stayledger/provider/pms"
 )
 
-// Row has the parts of a row that are there before it is read.
+// Row has the fields of a row that need no reading of the rest.
 type Row struct {
 	ID        string
 	Gone      bool
 	ChangedAt time.Time // zero for none, and for one that cannot be read
 }
 
-// Rows returns the rows of a page of listings, reservations or payouts as they came: in their order, and with those that come twice or cannot be read.
-// Clients give each id once. A page that is none has no rows.
+// Rows returns all rows of a page of listings, reservations or payouts in their order, including repeated and
+// unreadable rows. (Clients return each id once.) A malformed page has no rows.
 func Rows(page []byte) []Row {
 	var w struct {
 		Listings     []json.RawMessage `json:"listings"`
@@ -38,6 +38,7 @@ func Rows(page []byte) []Row {
 			continue
 		}
 
+		// A wrong stamp must not hide the row.
 		row := Row{ID: id, Gone: isGone(content)}
 
 		var stamp struct {
@@ -53,8 +54,7 @@ func Rows(page []byte) []Row {
 	return out
 }
 
-// PageFault returns which field of a page of listings or reservations, outside of its rows, is not of the type that the protocol has; nil for
-// none.
+// PageFault returns the malformed field of a page of listings or reservations, outside its rows, or nil.
 func PageFault(page []byte) *pms.FormError {
 	var w struct {
 		wireReservations

@@ -19,12 +19,12 @@ import (
 // is right.
 const MessageTolerance = 5 * time.Minute
 
-// ErrMessage means that a message is not to be believed: its signature, its time or its form is wrong.
+// ErrMessage means that a message has a wrong signature, time or form.
 var ErrMessage = errors.New("message of the system is not to be believed")
 
-// ReadMessage reads a message from its headers and its unchanged body, of at most 1 MiB. Messages are signed as Standard
-// Webhooks are. It fails with ErrMessage, and with a pms.SettingsError of the field secret if the secret cannot sign.
-// A message can come twice and late, so it is a hint only.
+// ReadMessage reads a message from its headers and its unchanged body, of at most 1 MiB. Messages are signed as
+// Standard Webhooks are. It fails with ErrMessage, and with a pms.SettingsError of the field secret if the secret
+// cannot sign. A message can come twice and late, so it is a hint only.
 func ReadMessage(secret string, h http.Header, body []byte, now time.Time) (*pms.Event, error) {
 	key, err := messageKey(secret)
 	if err != nil {
@@ -33,7 +33,7 @@ func ReadMessage(secret string, h http.Header, body []byte, now time.Time) (*pms
 
 	// First the signature: nothing of the message is read before it is known to be right.
 	id, timestamp := h.Get("Webhook-Id"), h.Get("Webhook-Timestamp")
-	if !outbound.Printable(id, maxID) || !isSigned(h.Get("Webhook-Signature"), sum(key, id, timestamp, body)) {
+	if !outbound.Printable(id, maxID) || !isSigned(h.Get("Webhook-Signature"), signMessage(key, id, timestamp, body)) {
 		return nil, ErrMessage
 	}
 
@@ -43,6 +43,7 @@ func ReadMessage(secret string, h http.Header, body []byte, now time.Time) (*pms
 		return nil, ErrMessage
 	}
 
+	// Last the content. It comes from the system, so it is checked like an answer.
 	var w struct {
 		ReservationIDs []string `json:"reservationIds"`
 		Listings       bool     `json:"listings"`
@@ -82,8 +83,8 @@ func isSigned(header string, want []byte) bool {
 	return false
 }
 
-// sum computes the signature of a message.
-func sum(key []byte, id, timestamp string, body []byte) []byte {
+// signMessage computes the signature of a message.
+func signMessage(key []byte, id, timestamp string, body []byte) []byte {
 	h := hmac.New(sha256.New, key)
 	_, _ = h.Write([]byte(id + "." + timestamp + ".")) // never fails
 	_, _ = h.Write(body)
@@ -91,8 +92,8 @@ func sum(key []byte, id, timestamp string, body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// messageKey reads a secret: base64 after "whsec_", or any text as it is. It fails with a pms.SettingsError if the base64
-// is wrong or the key has fewer than 16 bytes, which could be guessed.
+// messageKey reads a secret: base64 after "whsec_", or any text as it is. It fails with a pms.SettingsError if the
+// base64 is wrong or the key has fewer than 16 bytes, which could be guessed.
 func messageKey(secret string) ([]byte, error) {
 	key := []byte(secret)
 	if encoded, isEncoded := strings.CutPrefix(secret, "whsec_"); isEncoded {

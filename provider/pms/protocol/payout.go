@@ -43,13 +43,13 @@ type wireMember struct {
 // maxMembers is how many members a payout has at most.
 const maxMembers = 1000
 
-// page returns the page, which was asked for by a query. It fails with a pms.Error.
-func (w *wirePayouts) page(q *pms.Query) (*pms.PayoutPage, error) {
+// readPage reads the answer to a query. It fails with a pms.Error.
+func (w *wirePayouts) readPage(q *pms.Query) (*pms.PayoutPage, error) {
 	if err := checkPlace(w.Next, w.Mark, q.Page); err != nil {
 		return nil, err
 	}
 
-	rows, unreadable, err := readRows(w.Payouts, readPayout)
+	rows, unreadable, err := readList(w.Payouts, readPayout)
 	if err != nil {
 		return nil, err
 	}
@@ -81,6 +81,7 @@ func readPayout(id string, content json.RawMessage) (pms.Payout, error) {
 		return pms.Payout{}, pms.Wrong("members", pms.TooMany)
 	}
 
+	// The currency decides how many decimals an amount may have.
 	amount, err := w.Amount.cents("amount", currency)
 
 	switch {
@@ -91,12 +92,14 @@ func readPayout(id string, content json.RawMessage) (pms.Payout, error) {
 	}
 
 	out := pms.Payout{
-		ID: w.ID, Channel: pms.Text(w.Channel), Reference: pms.Text(w.Reference), Day: w.Date, Currency: string(currency), Amount: *amount,
-		Members: make([]pms.PayoutMember, len(w.Members)), ChangedAt: w.ChangedAt,
+		ID: w.ID, Channel: pms.Text(w.Channel), Reference: pms.Text(w.Reference), Day: w.Date,
+		Currency: string(currency), Amount: *amount, Members: make([]pms.PayoutMember, len(w.Members)),
+		ChangedAt: w.ChangedAt,
 	}
 
+	// The field of a fault names the member, too, as in members.0.gross.
 	for i := range w.Members {
-		if out.Members[i], err = w.Members[i].read(currency); err != nil {
+		if out.Members[i], err = w.Members[i].readMember(currency); err != nil {
 			if e, is := errors.AsType[*pms.FormError](err); is {
 				err = pms.Wrong("members."+strconv.Itoa(i)+"."+e.Field, e.Fault)
 			}
@@ -108,9 +111,12 @@ func readPayout(id string, content json.RawMessage) (pms.Payout, error) {
 	return out, nil
 }
 
-// read returns the member. Amounts that are absent are 0, but gross. It fails with a FormError.
-func (w *wireMember) read(currency money.Currency) (pms.PayoutMember, error) {
-	out := pms.PayoutMember{ReservationID: pms.Text(w.ReservationID), Code: pms.Text(w.Code), Description: pms.Text(w.Description)}
+// readMember reads a member. Absent fees and taxes are 0; gross is required. It fails with a FormError.
+func (w *wireMember) readMember(currency money.Currency) (pms.PayoutMember, error) {
+	out := pms.PayoutMember{
+		ReservationID: pms.Text(w.ReservationID), Code: pms.Text(w.Code),
+		Description: pms.Text(w.Description),
+	}
 
 	for _, f := range []struct {
 		name string

@@ -1,5 +1,6 @@
-// Package protocol reads property-management systems that speak our own published protocol (docs/guides/pms-protocol.md):
-// whoever serves it can be connected. It is tried against our sandbox (provider/sandbox/pms).
+// Package protocol reads property-management systems that speak our own published protocol
+// (docs/guides/pms-protocol.md): whoever serves it can be connected. It is tried against our sandbox
+// (provider/sandbox/pms).
 package protocol
 
 import (
@@ -27,7 +28,7 @@ const (
 	MaxLookup = 100
 )
 
-// What is wrong with an answer that is JSON and does not keep a rule of the protocol. Each is a pms.Error and wraps pms.ErrAnswer.
+// The faults of an answer that is JSON and breaks a rule of the protocol. Each is a pms.Error and wraps pms.ErrAnswer.
 var (
 	ErrNoAccount   = pms.BadAnswer("has no account")
 	ErrNoList      = pms.BadAnswer("has no list")
@@ -45,7 +46,7 @@ type Client struct {
 	caller *pms.Caller
 }
 
-// It has everything that the protocol has.
+// The protocol has messages and blocks, so its client has them, too.
 var (
 	_ pms.Client  = (*Client)(nil)
 	_ pms.Hooks   = (*Client)(nil)
@@ -63,6 +64,7 @@ func New(settings, credentials json.RawMessage, o pms.Options) (*Client, error) 
 		}
 	)
 
+	// Each fault names its field, so that a person sees which setting to correct.
 	if json.Unmarshal(settings, &where) != nil {
 		return nil, &pms.SettingsError{Field: "baseUrl", Problem: "is not a text"}
 	}
@@ -75,7 +77,8 @@ func New(settings, credentials json.RawMessage, o pms.Options) (*Client, error) 
 	u, err := url.Parse(where.BaseURL)
 	switch {
 	case err != nil || u.Hostname() == "" || u.Opaque != "" || len(where.BaseURL) > maxToken:
-		return nil, &pms.SettingsError{Field: "baseUrl", Problem: "is not an address such as https://pms.example.com/stayledger"}
+		return nil, &pms.SettingsError{Field: "baseUrl", Problem: "is not an address such as " +
+			"https://pms.example.com/stayledger"}
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, &pms.SettingsError{Field: "baseUrl", Problem: "has more than a host and a path"}
 	case u.Scheme != "https" && (u.Scheme != "http" || !o.AllowPrivate):
@@ -112,7 +115,7 @@ func (c *Client) call(ctx context.Context, method, path string, body, into any) 
 	return err //nolint:wrapcheck // It is a pms.Error.
 }
 
-// Account says whose account it is. It fails with a pms.Error.
+// Account returns the account of the token. It fails with a pms.Error.
 func (c *Client) Account(ctx context.Context) (*pms.Account, error) {
 	var w struct {
 		ID   string `json:"id"`
@@ -132,11 +135,11 @@ func (c *Client) Account(ctx context.Context) (*pms.Account, error) {
 // Listings gives a page of all listings. It fails with a pms.Error.
 func (c *Client) Listings(ctx context.Context, page string) (*pms.ListingPage, error) {
 	var w wireListings
-	if err := c.call(ctx, http.MethodGet, "/listings"+query("page", page), nil, &w); err != nil {
+	if err := c.call(ctx, http.MethodGet, "/listings"+queryString("page", page), nil, &w); err != nil {
 		return nil, err
 	}
 
-	return w.page(page)
+	return w.readPage(page)
 }
 
 // Reservations gives a page of reservations. It fails with a pms.Error.
@@ -152,16 +155,16 @@ func (c *Client) Reservations(ctx context.Context, q *pms.Query) (*pms.Reservati
 
 	var w wireReservations
 
-	path := "/reservations" + query("since", q.Since, "page", q.Page, "from", from, "to", to)
+	path := "/reservations" + queryString("since", q.Since, "page", q.Page, "from", from, "to", to)
 	if err := c.call(ctx, http.MethodGet, path, nil, &w); err != nil {
 		return nil, err
 	}
 
-	return w.page(q)
+	return w.readPage(q)
 }
 
-// Payouts gives a page of what channels have paid out. A system without payouts, which answers 404, 405 or 501, gives an empty page. It
-// fails with a pms.Error.
+// Payouts returns a page of channel payouts. A system without payouts answers 404, 405 or 501, which means an empty
+// page. It fails with a pms.Error.
 func (c *Client) Payouts(ctx context.Context, q *pms.Query) (*pms.PayoutPage, error) {
 	var from, to string
 	if q.From != nil {
@@ -174,7 +177,8 @@ func (c *Client) Payouts(ctx context.Context, q *pms.Query) (*pms.PayoutPage, er
 
 	var w wirePayouts
 
-	err := unlessOffered(c.call(ctx, http.MethodGet, "/payouts"+query("since", q.Since, "page", q.Page, "from", from, "to", to), nil, &w))
+	err := asNotOffered(c.call(ctx, http.MethodGet, "/payouts"+queryString("since", q.Since, "page", q.Page, "from", from,
+		"to", to), nil, &w))
 
 	switch {
 	case q.Page == "" && errors.Is(err, pms.ErrNotOffered):
@@ -183,45 +187,53 @@ func (c *Client) Payouts(ctx context.Context, q *pms.Query) (*pms.PayoutPage, er
 		return nil, err
 	}
 
-	return w.page(q)
+	return w.readPage(q)
 }
 
-// unlessOffered returns an ErrNotOffered for the failure of a system that does not have a request, and any other error as it is.
-func unlessOffered(err error) error {
+// asNotOffered turns the failure of a system that lacks the request into an ErrNotOffered. It returns any other error
+// unchanged.
+func asNotOffered(err error) error {
 	e, is := errors.AsType[*pms.Error](err)
-	if is && slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, e.Status) {
+	if is && slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented},
+		e.Status) {
 		return &pms.Error{Kind: pms.ErrNotOffered, Status: e.Status}
 	}
 
 	return err
 }
 
-// Lookup gives reservations by their ids, asked for in slices of MaxLookup. One that the system does not have any more,
-// or says nothing about, is given with Gone. It fails with a pms.Error, an ErrNotOffered for a system that looks nothing up.
-func (c *Client) Lookup(ctx context.Context, ids []string) (out []pms.Reservation, unreadable []pms.Unreadable, err error) {
+// Lookup returns reservations by id, MaxLookup in a call. Ids that the answer lacks are returned with Gone set. It
+// fails with a pms.Error, which is an ErrNotOffered if the system has no lookup.
+func (c *Client) Lookup(
+	ctx context.Context, ids []string,
+) (out []pms.Reservation, unreadable []pms.Unreadable, err error) {
 	for len(ids) > 0 {
 		asked := ids[:min(len(ids), MaxLookup)]
 		ids = ids[len(asked):]
 
 		var w wireReservations
 		if err := c.call(ctx, http.MethodPost, "/reservations/lookup", map[string]any{"ids": asked}, &w); err != nil {
-			return nil, nil, unlessOffered(err)
+			return nil, nil, asNotOffered(err)
 		}
 
-		rows, wrong, err := w.read()
+		rows, wrong, err := w.readRows()
 		if err != nil {
 			return nil, nil, err
 		}
 
-		found, unread := answered(asked, rows, wrong)
+		found, unread := matchAnswer(asked, rows, wrong)
 		out, unreadable = append(out, found...), append(unreadable, unread...)
 	}
 
 	return out, unreadable, nil
 }
 
-// answered returns what an answer says about the ids that were asked for, each once. One that cannot be read is there, so it is not gone.
-func answered(asked []string, rows []pms.Reservation, unreadable []pms.Unreadable) (found []pms.Reservation, unread []pms.Unreadable) {
+// matchAnswer returns the rows of an answer for the ids that were asked for, each id once. An id without a row is gone;
+// an unreadable row proves that its reservation is not.
+func matchAnswer(
+	asked []string, rows []pms.Reservation, unreadable []pms.Unreadable,
+) (found []pms.Reservation, unread []pms.Unreadable) {
+	// Index the rows by id; their order is up to the system.
 	known := make(map[string]*pms.Reservation, len(rows))
 	for i := range rows {
 		known[rows[i].ID] = &rows[i]
@@ -259,7 +271,7 @@ func (c *Client) Subscribe(ctx context.Context, to, secret string) error {
 
 // Unsubscribe ends the messages. It fails with a pms.Error.
 func (c *Client) Unsubscribe(ctx context.Context) error {
-	return absent(c.call(ctx, http.MethodDelete, "/webhook", nil, nil))
+	return ignoreAbsent(c.call(ctx, http.MethodDelete, "/webhook", nil, nil))
 }
 
 // Block keeps nights from being sold. The system knows a block by our id, so it gives none. It fails with a pms.Error.
@@ -271,14 +283,14 @@ func (c *Client) Block(ctx context.Context, b *pms.Block) (string, error) {
 
 // Unblock takes a block away. It fails with a pms.Error.
 func (c *Client) Unblock(ctx context.Context, b *pms.Block) error {
-	return absent(c.call(ctx, http.MethodDelete, blockPath(b), nil, nil))
+	return ignoreAbsent(c.call(ctx, http.MethodDelete, blockPath(b), nil, nil))
 }
 
 // blockPath returns the path of a block.
 func blockPath(b *pms.Block) string { return "/blocks/" + url.PathEscape(b.ID) }
 
-// absent returns nil for the failure that there is nothing to delete, and every other error as it is.
-func absent(err error) error {
+// ignoreAbsent returns nil for status 404 of a deletion, and any other error unchanged.
+func ignoreAbsent(err error) error {
 	if e, is := errors.AsType[*pms.Error](err); is && e.Status == http.StatusNotFound {
 		return nil
 	}
@@ -286,8 +298,8 @@ func absent(err error) error {
 	return err
 }
 
-// query returns the query of a request from names and values, without those that are empty.
-func query(pairs ...string) string {
+// queryString returns the query of a request from pairs of names and values. Empty values are left out.
+func queryString(pairs ...string) string {
 	values := url.Values{}
 
 	for pair := range slices.Chunk(pairs, 2) {

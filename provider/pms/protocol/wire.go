@@ -125,13 +125,13 @@ func (a wireAmount) cents(field string, currency money.Currency) (*money.Cents, 
 	return &cents, nil
 }
 
-// page returns the page, which was asked for by a cursor. It fails with a pms.Error.
-func (w *wireListings) page(asked string) (*pms.ListingPage, error) {
+// readPage returns the page, which was asked for by a cursor. It fails with a pms.Error.
+func (w *wireListings) readPage(asked string) (*pms.ListingPage, error) {
 	if err := checkNext(w.Next, asked); err != nil {
 		return nil, err
 	}
 
-	rows, unreadable, err := readRows(w.Listings, readListing)
+	rows, unreadable, err := readList(w.Listings, readListing)
 	if err != nil {
 		return nil, err
 	}
@@ -139,13 +139,13 @@ func (w *wireListings) page(asked string) (*pms.ListingPage, error) {
 	return &pms.ListingPage{Listings: rows, Unreadable: unreadable, Next: w.Next}, nil
 }
 
-// page returns the page, which was asked for by a query. It fails with a pms.Error.
-func (w *wireReservations) page(q *pms.Query) (*pms.ReservationPage, error) {
+// readPage returns the page, which was asked for by a query. It fails with a pms.Error.
+func (w *wireReservations) readPage(q *pms.Query) (*pms.ReservationPage, error) {
 	if err := checkPlace(w.Next, w.Mark, q.Page); err != nil {
 		return nil, err
 	}
 
-	rows, unreadable, err := w.read()
+	rows, unreadable, err := w.readRows()
 	if err != nil {
 		return nil, err
 	}
@@ -167,8 +167,8 @@ func checkPlace(next, mark, asked string) error {
 	return checkNext(next, asked)
 }
 
-// checkNext fails with a pms.Error if the next page is none, or is the page that was asked for: whoever follows that
-// never ends.
+// checkNext fails with a pms.Error if the next page is malformed, or is the page that was asked for, which would make
+// the reading endless.
 func checkNext(next, asked string) error {
 	switch {
 	case next == "":
@@ -182,21 +182,24 @@ func checkNext(next, asked string) error {
 	}
 }
 
-// isCursor reports whether a text can be a page or a mark: some text without control characters, blanks included. It goes back to the system
-// in a query, so it is kept as it came.
+// isCursor reports whether a text can be a page or a mark: not empty, not too long, and without control characters.
+// Blanks are allowed, because it goes back to the system unchanged.
 func isCursor(s string) bool {
 	return s != "" && len(s) <= maxCursor && utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsControl(r) || r == unicode.ReplacementChar
 	})
 }
 
-// read returns the rows and the ids of those that are not of the protocol. It fails with a pms.Error.
-func (w *wireReservations) read() ([]pms.Reservation, []pms.Unreadable, error) {
-	return readRows(w.Reservations, readReservation)
+// readRows returns the readable and the unreadable rows. It fails with a pms.Error.
+func (w *wireReservations) readRows() ([]pms.Reservation, []pms.Unreadable, error) {
+	return readList(w.Reservations, readReservation)
 }
 
-// readRows reads rows, and returns those that cannot be read. It fails with a pms.Error if there is no list, or a row without an id.
-func readRows[Row any](list *[]json.RawMessage, read func(id string, content json.RawMessage) (Row, error)) ([]Row, []pms.Unreadable, error) {
+// readList reads rows, and returns readable and unreadable rows separately. It fails with a pms.Error if there is no
+// list, or a row without an id.
+func readList[Row any](
+	list *[]json.RawMessage, read func(id string, content json.RawMessage) (Row, error),
+) ([]Row, []pms.Unreadable, error) {
 	if list == nil {
 		return nil, nil, ErrNoList
 	}
@@ -228,7 +231,8 @@ func readListing(_ string, content json.RawMessage) (pms.Listing, error) {
 	}
 
 	l := pms.Listing{
-		ID: w.ID, Name: pms.Text(w.Name), TimeZone: pms.Text(w.TimeZone), ParentID: w.ParentID, Unit: pms.Text(w.Unit), Archived: w.Archived,
+		ID: w.ID, Name: pms.Text(w.Name), TimeZone: pms.Text(w.TimeZone), ParentID: w.ParentID, Unit: pms.Text(w.Unit),
+		Archived: w.Archived,
 	}
 
 	switch {
@@ -247,6 +251,7 @@ func readListing(_ string, content json.RawMessage) (pms.Listing, error) {
 		l.Currency = string(currency)
 	}
 
+	// A faulty address is no reason to lose a listing: its texts are cut, and an unknown country is left out.
 	if a := w.Address; a != nil {
 		l.Address = &pms.Address{
 			Street:     pms.Text(a.Street),
@@ -272,7 +277,7 @@ func readReservation(id string, content json.RawMessage) (pms.Reservation, error
 		return pms.Reservation{}, err
 	}
 
-	return w.reservation()
+	return w.toReservation()
 }
 
 // isGone reports whether a row says that it is gone, whatever else it has.
@@ -284,21 +289,24 @@ func isGone(content json.RawMessage) bool {
 	return json.Unmarshal(content, &key) == nil && key.Gone
 }
 
-// reservation returns the reservation. It fails with a FormError.
-func (w *wireReservation) reservation() (pms.Reservation, error) {
+// toReservation returns the reservation in the form of package pms. It fails with a FormError.
+func (w *wireReservation) toReservation() (pms.Reservation, error) {
 	if err := w.check(); err != nil {
 		return pms.Reservation{}, err
 	}
 
 	out := pms.Reservation{
-		ID:         w.ID,
-		ListingID:  w.ListingID,
-		Status:     w.Status,
-		OwnerStay:  w.OwnerStay,
-		Block:      w.Block,
-		Code:       pms.Text(w.Code),
-		Channel:    pms.Text(w.Channel),
-		Guest:      pms.Guest{Name: pms.Text(w.Guest.Name), Email: pms.Text(w.Guest.Email), Phone: pms.Text(w.Guest.Phone)},
+		ID:        w.ID,
+		ListingID: w.ListingID,
+		Status:    w.Status,
+		OwnerStay: w.OwnerStay,
+		Block:     w.Block,
+		Code:      pms.Text(w.Code),
+		Channel:   pms.Text(w.Channel),
+		Guest: pms.Guest{
+			Name: pms.Text(w.Guest.Name), Email: pms.Text(w.Guest.Email),
+			Phone: pms.Text(w.Guest.Phone),
+		},
 		Guests:     w.Guests,
 		CheckIn:    w.CheckIn,
 		CheckOut:   w.CheckOut,
@@ -417,8 +425,8 @@ func (w *wireReservation) readMoney(out *pms.Reservation, currency money.Currenc
 	return out.CheckAmounts()
 }
 
-// retain makes the lines of a canceled stay what is kept of it. Where lines say so themselves, or the total is nothing, the others stay as
-// they are: they do not count. Otherwise the total says how much is kept.
+// retain makes the lines of a canceled stay what is kept of it. Where lines say so themselves, or the total is nothing,
+// the others stay as they are: they do not count. Otherwise the total says how much is kept.
 func retain(out *pms.Reservation) {
 	says := func(l pms.Line) bool {
 		return l.Type == pms.Retained || l.Type == pms.RetainedTax || l.Type == pms.RetainedDeposit

@@ -15,7 +15,8 @@ func (s *Server) control() {
 	// First the sandbox as a whole: its faults, settings and keys, and what it has recorded.
 	s.handleControl("POST /control/faults", s.controlFault)
 	s.handleControl("POST /control/reset", func(w http.ResponseWriter, _ *http.Request) { s.Reset(); stage.Done(w) })
-	s.handleControl("POST /control/release", func(w http.ResponseWriter, _ *http.Request) { s.Release(); stage.Done(w) })
+	s.handleControl("POST /control/release",
+		func(w http.ResponseWriter, _ *http.Request) { s.Release(); stage.Done(w) })
 	s.handleControl("POST /control/settings", s.controlSettings)
 	s.handleControl("POST /control/keys", s.controlKeys)
 	s.handleControl("GET /control/counts", func(w http.ResponseWriter, _ *http.Request) {
@@ -48,9 +49,10 @@ func (s *Server) control() {
 	s.handleControl("GET /control/items/{id}/transactions", s.controlTransactions)
 	s.handleControl("POST /control/items/{id}/transactions", s.controlAdd)
 	s.handleControl("PUT /control/items/{id}/transactions/{transaction}", s.controlCorrect)
-	s.handleControl("DELETE /control/items/{id}/transactions/{transaction}", func(w http.ResponseWriter, r *http.Request) {
-		outcome(w, s.Remove(r.PathValue("id"), r.PathValue("transaction")))
-	})
+	s.handleControl("DELETE /control/items/{id}/transactions/{transaction}",
+		func(w http.ResponseWriter, r *http.Request) {
+			outcome(w, s.Remove(r.PathValue("id"), r.PathValue("transaction")))
+		})
 	s.handleControl("POST /control/items/{id}/transactions/{transaction}/post", s.controlPost)
 }
 

@@ -68,8 +68,8 @@ func (Mode) Enum() []string {
 		string(HangBefore), string(HangAfter), string(Fail), string(Internal), string(Page500), string(TooMany),
 		string(DropBefore), string(DropAfter), string(SlowBody), string(HugeBody), string(WrongType), string(Redirect),
 		string(InvalidUTF8), string(GzipBomb), string(DuplicateIDs), string(Truncated), string(Mutation),
-		string(WrongAlgorithm), string(Mislabeled), string(Extended), string(Unsigned), string(Tampered), string(Forged),
-		string(UnknownKey), string(Old), string(Replayed), string(Foreign),
+		string(WrongAlgorithm), string(Mislabeled), string(Extended), string(Unsigned), string(Tampered),
+		string(Forged), string(UnknownKey), string(Old), string(Replayed), string(Foreign),
 	}
 }
 

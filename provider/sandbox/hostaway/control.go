@@ -14,8 +14,10 @@ func (s *Server) control() {
 	// First the sandbox as a whole: its faults and settings, and what it has recorded.
 	s.handleControl("POST /control/faults", s.controlFault)
 	s.handleControl("POST /control/reset", func(w http.ResponseWriter, _ *http.Request) { s.Reset(); stage.Done(w) })
-	s.handleControl("POST /control/release", func(w http.ResponseWriter, _ *http.Request) { s.Release(); stage.Done(w) })
-	s.handleControl("POST /control/revoke", func(w http.ResponseWriter, _ *http.Request) { s.RevokeTokens(); stage.Done(w) })
+	s.handleControl("POST /control/release",
+		func(w http.ResponseWriter, _ *http.Request) { s.Release(); stage.Done(w) })
+	s.handleControl("POST /control/revoke",
+		func(w http.ResponseWriter, _ *http.Request) { s.RevokeTokens(); stage.Done(w) })
 	s.handleControl("POST /control/settings", s.controlSettings)
 	s.handleControl("GET /control/counts", func(w http.ResponseWriter, _ *http.Request) {
 		stage.Write(w, http.StatusOK, s.Counts())

@@ -27,7 +27,7 @@ const (
 	firstReservation = 1_000_000
 )
 
-// Generate adds listings, and reservations whose stays at a listing follow one another. It sends no messages. It fails if
+// Generate adds listings, and reservations with consecutive stays at each listing. It sends no messages. It fails if
 // the plan has no listing for its reservations, or a number or the day is out of range.
 func (s *Server) Generate(p Plan) error {
 	if p.From == "" {
@@ -37,7 +37,8 @@ func (s *Server) Generate(p Plan) error {
 	from, err := day.Parse(p.From)
 	if err != nil || p.Listings < 0 || p.Reservations < 0 || max(p.Listings, p.Reservations) > maxGenerated ||
 		(p.Reservations > 0 && p.Listings == 0) {
-		return fmt.Errorf("hostaway sandbox: a plan has up to %d rows, a listing for its reservations, and a day", maxGenerated)
+		return fmt.Errorf("hostaway sandbox: a plan has up to %d rows, a listing for its reservations, and a day",
+			maxGenerated)
 	}
 
 	r := rand.New(rand.NewPCG(p.Seed, p.Seed)) //nolint:gosec // The rows have to be the same for the same seed.
@@ -52,8 +53,9 @@ func (s *Server) Generate(p Plan) error {
 		free[i] = from
 		s.listings = append(s.listings, Object{
 			"id": firstListing + i + 1, "name": fmt.Sprintf("Charming house %d by the sea", i+1),
-			"internalListingName": fmt.Sprintf("House %d", i+1), "address": fmt.Sprintf("%d Shore Road, Harborview, ME 04101", i+1),
-			"street": fmt.Sprintf("%d Shore Road", i+1), "city": "Harborview", "state": "ME", "zipcode": "04101", "countryCode": "US",
+			"internalListingName": fmt.Sprintf("House %d", i+1),
+			"address":             fmt.Sprintf("%d Shore Road, Harborview, ME 04101", i+1),
+			"street":              fmt.Sprintf("%d Shore Road", i+1), "city": "Harborview", "state": "ME", "zipcode": "04101", "countryCode": "US",
 			"currencyCode": "USD", "specialStatus": nil, "listingUnits": []Object{},
 		})
 	}
@@ -95,8 +97,9 @@ func generate(r *rand.Rand) Object {
 
 	return Object{
 		"channelId": channel, "status": "new", "confirmationCode": fmt.Sprintf("HM%08X", r.Uint32()),
-		"guestName": fmt.Sprintf("Guest %d", r.IntN(100_000)), "guestEmail": "guest@example.com", "phone": "+12025550100",
-		"numberOfGuests": 1 + r.IntN(6), "isDatesUnspecified": 0, "currency": "USD", "totalPrice": dollars(total),
+		"guestName": fmt.Sprintf("Guest %d", r.IntN(100_000)), "guestEmail": "guest@example.com",
+		"phone": "+12025550100", "numberOfGuests": 1 + r.IntN(6), "isDatesUnspecified": 0, "currency": "USD",
+		"totalPrice": dollars(total),
 		"financeField": []Object{
 			Field("accommodation", "baseRate", dollars(rent)),
 			Field("fee", "cleaningFee", dollars(cleaning)),

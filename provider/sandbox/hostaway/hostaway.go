@@ -1,6 +1,6 @@
 // Package hostaway is a property-management system without guests: a real HTTP server that speaks as the published
-// description of Hostaway's API says, with listings and reservations that change, messages with a password, and everything
-// that can go wrong. What it holds is in memory and lasts while the Server does.
+// description of Hostaway's API says, with listings and reservations that change, messages with a password, and
+// everything that can go wrong. What it holds is in memory and lasts while the Server does.
 package hostaway
 
 import (
@@ -17,7 +17,7 @@ import (
 
 // Config says how a sandbox is run.
 type Config struct {
-	// AccountID and APIKey are what callers exchange for a token; the key is the token of the control.
+	// AccountID and APIKey are the credentials that callers exchange for a token. The key also opens the control.
 	AccountID, APIKey string
 	// PageSize is how many rows a page has at most; 100 if 0.
 	PageSize int

@@ -29,7 +29,7 @@ type Hook struct {
 type Message struct {
 	Event string `json:"event"`
 	URL   string `json:"url"`
-	// ReservationID is what it is about.
+	// ReservationID names the changed reservation.
 	ReservationID string `json:"reservationId"`
 	// Status is that of the last answer; 0 if none came.
 	Status int `json:"status"`
@@ -118,7 +118,10 @@ func (s *Server) Fire(event, id string) bool {
 	data := maps.Clone(r.object)
 	delete(data, "financeField")
 
-	body, err := json.Marshal(Object{"object": "reservation", "event": event, "accountId": s.config.AccountID, "data": data})
+	body, err := json.Marshal(Object{
+		"object": "reservation", "event": event, "accountId": s.config.AccountID,
+		"data": data,
+	})
 	if err != nil {
 		return false
 	}

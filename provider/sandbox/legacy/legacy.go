@@ -1,6 +1,6 @@
-// Package legacy writes dumps of teams without a general ledger that do not exist, as POST /legacy/import takes them. A
-// dump has years of statements whose balances follow one another, and every irregularity that a migration has to deal
-// with. It is written as it is made, a listing at a time, so that its size is no matter.
+// Package legacy writes dumps of invented teams without a general ledger, in the format of POST /legacy/import. A dump
+// has years of statements with consecutive balances, and every irregularity that a migration must handle. It is written
+// listing by listing, so it needs little memory at any size.
 package legacy
 
 import (
@@ -30,7 +30,7 @@ const (
 	maxMonths   = 600
 )
 
-// kind is how a listing differs from others. Listings take turns, so that ten in a row have all kinds.
+// kind is the irregularity of a listing. Kinds repeat in a fixed order, so ten listings in a row have all kinds.
 type kind int
 
 // The kinds, in the order of listings.
@@ -51,7 +51,7 @@ const (
 // kindFor returns the kind of a listing.
 func kindFor(listing int) kind { return kind(listing % int(kinds)) }
 
-// dump is a plan that is being written.
+// dump writes a plan.
 type dump struct {
 	Plan
 
@@ -67,8 +67,10 @@ func Write(w io.Writer, p Plan) error {
 	}
 
 	first, err := day.ParseMonth(p.From)
-	if err != nil || p.Listings < 1 || p.Listings > maxListings || p.Months < 1 || p.Months > maxMonths || !monthAfter(first, p.Months).Valid() {
-		return fmt.Errorf("legacy sandbox: a plan has 1 to %d listings, 1 to %d months, and a month to begin with", maxListings, maxMonths)
+	if err != nil || p.Listings < 1 || p.Listings > maxListings || p.Months < 1 || p.Months > maxMonths ||
+		!monthAfter(first, p.Months).Valid() {
+		return fmt.Errorf("legacy sandbox: a plan has 1 to %d listings, 1 to %d months, and a month to begin with",
+			maxListings, maxMonths)
 	}
 
 	d := &dump{Plan: p, first: first, out: bufio.NewWriterSize(w, 1<<16)}
@@ -109,7 +111,7 @@ func Write(w io.Writer, p Plan) error {
 	return nil
 }
 
-// writeList writes the records of a list, one a line.
+// writeList writes the records of a list, one per line.
 func (d *dump) writeList(write func(put func(any))) {
 	separator := "\n"
 
@@ -131,12 +133,14 @@ func (d *dump) text(s string) {
 	}
 }
 
-// dice returns the source of what is by chance in a list about a listing.
+// dice returns the random source for the records of a listing in a list. It depends only on the seed.
 func (d *dump) dice(list, listing int) *rand.Rand {
-	return rand.New(rand.NewPCG(d.Seed, uint64(list)<<32|uint64(listing))) //nolint:gosec // It has to be the same for the same seed.
+	key := uint64(list)<<32 | uint64(listing) //nolint:gosec // Both are small and not negative.
+
+	return rand.New(rand.NewPCG(d.Seed, key)) //nolint:gosec // It has to be the same for the same seed.
 }
 
-// monthAfter returns the month so many after another.
+// monthAfter returns the month n months later.
 func monthAfter(m day.Month, n int) day.Month {
 	for range n {
 		m = m.Next()

@@ -15,7 +15,8 @@ type account struct {
 	Classification string `json:"classification,omitempty"`
 }
 
-// The keys of accounts that are on no line of a final statement but zero ones, or that need a choice.
+// The keys of accounts that a migration must handle specially: an unusual one, and accounts without an amount on a
+// final statement.
 const (
 	keyOdd      = "acc-goodwill"
 	keyZero     = "acc-zero"
@@ -23,8 +24,8 @@ const (
 	keyTemplate = "acc-template"
 )
 
-// writeAccounts writes the accounts: usual ones, one that nobody can guess, one only on zero lines, one only in drafts and
-// voids, and one only in templates.
+// writeAccounts writes common accounts, an account with a name that suggests no mapping, and accounts that occur only
+// on zero lines, only in drafts and voids, or only in templates.
 func (*dump) writeAccounts(put func(any)) {
 	for _, a := range []account{
 		{"acc-rent", "100", "Rental income", "revenue"},
@@ -59,13 +60,13 @@ type address struct {
 	Country string `json:"countryCode"`
 }
 
-// owners returns how many owners there are.
+// owners returns the number of owners.
 func (d *dump) owners() int { return max(3, d.Listings/3) }
 
-// ownerID returns the id of an owner; numbers beyond the last begin again.
+// ownerID returns the id of an owner. Numbers beyond the last owner wrap around.
 func (d *dump) ownerID(n int) string { return fmt.Sprintf("own-%05d", n%d.owners()+1) }
 
-// writeOwners writes the owners, and one who has never owned anything.
+// writeOwners writes the owners, and an owner without listings.
 func (d *dump) writeOwners(put func(any)) {
 	for i := range d.owners() {
 		o := owner{ID: d.ownerID(i), Name: fmt.Sprintf("Owner %d", i+1)}
@@ -82,7 +83,7 @@ func (d *dump) writeOwners(put func(any)) {
 	put(owner{ID: strangerID, Name: "Stranger"})
 }
 
-// strangerID is the id of somebody who owns no listing.
+// strangerID is the id of the owner without listings.
 const strangerID = "own-stranger"
 
 // listing is a listing with the shares of its owners.
@@ -95,7 +96,7 @@ type listing struct {
 	Owners   []share  `json:"owners,omitempty"`
 }
 
-// share is the part of an owner, in parts per 100000, from one day to another, the end exclusive.
+// share is the share of an owner in parts per 100000, from a day to another (exclusive).
 type share struct {
 	OwnerID string   `json:"ownerId"`
 	Split   int64    `json:"split"`
@@ -105,7 +106,7 @@ type share struct {
 
 func listingID(n int) string { return fmt.Sprintf("lst-%06d", n+1) }
 
-// sold returns the day on which a listing changes hands, for kinds that do.
+// sold returns the day on which a listing is sold, for the kinds that are.
 func (d *dump) sold(k kind) day.Day {
 	m := monthAfter(d.first, d.Months/2)
 	if k == midMonth {
@@ -127,11 +128,19 @@ func (d *dump) shares(n int) []share {
 	case pair:
 		return []share{{OwnerID: first, Split: 60_000}, {OwnerID: second, Split: 40_000}}
 	case inactive:
-		return []share{{OwnerID: first, Split: 33_333}, {OwnerID: second, Split: 33_333}, {OwnerID: third, Split: 33_334}}
+		return []share{
+			{OwnerID: first, Split: 33_333},
+			{OwnerID: second, Split: 33_333},
+			{OwnerID: third, Split: 33_334},
+		}
 	case handover, midMonth:
 		at := d.sold(k)
 
-		return []share{{OwnerID: first, Split: 70_000}, {OwnerID: second, Split: 30_000, EndAt: &at}, {OwnerID: third, Split: 30_000, StartAt: &at}}
+		return []share{
+			{OwnerID: first, Split: 70_000},
+			{OwnerID: second, Split: 30_000, EndAt: &at},
+			{OwnerID: third, Split: 30_000, StartAt: &at},
+		}
 	default:
 		return []share{{OwnerID: first, Split: 100_000}}
 	}
@@ -140,7 +149,10 @@ func (d *dump) shares(n int) []share {
 // writeListings writes the listings.
 func (d *dump) writeListings(put func(any)) {
 	for n := range d.Listings {
-		l := listing{ID: listingID(n), Name: fmt.Sprintf("House %d", n+1), Inactive: kindFor(n) == inactive, Owners: d.shares(n)}
+		l := listing{
+			ID: listingID(n), Name: fmt.Sprintf("House %d", n+1), Inactive: kindFor(n) == inactive,
+			Owners: d.shares(n),
+		}
 		l.Address = &address{fmt.Sprintf("%d Shore Road", n+1), "Harborview", "US"}
 
 		if kindFor(n) == foreign {
@@ -151,7 +163,7 @@ func (d *dump) writeListings(put func(any)) {
 	}
 }
 
-// foreignCurrency is that of listings abroad.
+// foreignCurrency is the currency of listings abroad.
 const foreignCurrency = "cad"
 
 // connection is a connection to an app.
@@ -163,7 +175,7 @@ type connection struct {
 	Credentials json.RawMessage `json:"credentials,omitempty"`
 }
 
-// writeConnections writes two connections, one of which has credentials.
+// writeConnections writes two connections, only one with credentials.
 func (d *dump) writeConnections(put func(any)) {
 	if d.AppID == "" {
 		return
@@ -188,13 +200,13 @@ type reservation struct {
 	Status    string  `json:"status,omitempty"`
 }
 
-// The lists whose records are by chance.
+// The lists with random records.
 const (
 	inReservations = iota + 1
 	inStatements
 )
 
-// writeReservations writes a stay for each listing and month, some of which were canceled.
+// writeReservations writes a stay for each listing and month. Some are canceled.
 func (d *dump) writeReservations(put func(any)) {
 	for n := range d.Listings {
 		r, month := d.dice(inReservations, n), d.first
@@ -202,7 +214,8 @@ func (d *dump) writeReservations(put func(any)) {
 		for i := range d.Months {
 			in := month.First().AddDays(r.IntN(20))
 			s := reservation{
-				ID: fmt.Sprintf("res-%06d-%03d", n+1, i+1), ListingID: listingID(n), GuestName: fmt.Sprintf("Guest %d", r.IntN(100_000)),
+				ID: fmt.Sprintf("res-%06d-%03d", n+1, i+1), ListingID: listingID(n), GuestName: fmt.Sprintf("Guest %d",
+					r.IntN(100_000)),
 				Code: fmt.Sprintf("HM%08X", r.Uint32()), CheckIn: in, CheckOut: in.AddDays(2 + r.IntN(6)),
 			}
 
@@ -240,14 +253,19 @@ type column struct {
 	AccountKeys []string `json:"accountKeys"`
 }
 
-// writeTemplates writes two templates: one that names an account of no line, and one that leaves out most accounts.
+// writeTemplates writes two templates: one with an account that no line has, and one without most accounts.
 func (*dump) writeTemplates(put func(any)) {
 	put(template{
 		ID: "tpl-1", Name: "Our statement", IsDefault: true,
 		NetRevenue: []section{{"Income", []column{
-			{"Rent", []string{"acc-rent"}}, {"Fees", []string{"acc-cleaning-income", "acc-pet"}}, {"Costs of sale", []string{"acc-channel", "acc-commission"}},
+			{"Rent", []string{"acc-rent"}},
+			{"Fees", []string{"acc-cleaning-income", "acc-pet"}},
+			{"Costs of sale", []string{"acc-channel", "acc-commission"}},
 		}}},
-		Other: []section{{"Costs", []column{{"House", []string{"acc-cleaning", "acc-repairs", keyTemplate}}, {"Sundry", []string{keyOdd}}}}},
+		Other: []section{{"Costs", []column{
+			{"House", []string{"acc-cleaning", "acc-repairs", keyTemplate}},
+			{"Sundry", []string{keyOdd}},
+		}}},
 	})
 	put(template{
 		ID: "tpl-2", Name: "Short statement",

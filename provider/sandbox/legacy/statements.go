@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/day"
 )
 
-// statement is an owner statement in cents as owners see them.
+// statement is an owner statement. Amounts are cents with the sign that owners see.
 type statement struct {
 	ID           string  `json:"id"`
 	ListingID    string  `json:"listingId"`
@@ -21,7 +21,7 @@ type statement struct {
 	Lines        []line  `json:"lines"`
 }
 
-// line is an amount of a statement: revenue is positive, an expense negative, a payout positive.
+// line is an amount on a statement. Revenue and payouts are positive, expenses negative.
 type line struct {
 	ID          string   `json:"id"`
 	Type        string   `json:"type"`
@@ -32,22 +32,26 @@ type line struct {
 	OwnerID     string   `json:"ownerId,omitempty"`
 }
 
-// add adds a line, which has the next number of its statement.
+// add adds a line with the next line number.
 func (s *statement) add(key string, cents int64, description string) {
-	s.Lines = append(s.Lines, line{ID: strconv.Itoa(len(s.Lines) + 1), Type: "line", AccountKey: key, Amount: cents, Description: description})
+	s.Lines = append(s.Lines, line{
+		ID: strconv.Itoa(len(s.Lines) + 1), Type: "line", AccountKey: key, Amount: cents,
+		Description: description,
+	})
 	s.BalanceEnd += cents
 }
 
-// pay adds a payout, to all owners if none is named.
+// pay adds a payout to an owner, or to all owners if the owner is empty.
 func (s *statement) pay(owner string, cents int64, on day.Day) {
 	s.Lines = append(s.Lines, line{
-		ID: strconv.Itoa(len(s.Lines) + 1), Type: "payout", Amount: cents, Date: &on, Description: "Transfer", OwnerID: owner,
+		ID: strconv.Itoa(len(s.Lines) + 1), Type: "payout", Amount: cents, Date: &on, Description: "Transfer",
+		OwnerID: owner,
 	})
 	s.BalanceEnd -= cents
 }
 
-// writeStatements writes the statements of each listing: one a month, the last of which is a draft, with balances that
-// follow one another, and further ones that are void or have days of another.
+// writeStatements writes the statements of each listing: one per month with consecutive balances, the last one a draft,
+// and further statements that are void or overlap another.
 func (d *dump) writeStatements(put func(any)) {
 	for n := range d.Listings {
 		r := d.dice(inStatements, n)
@@ -89,7 +93,7 @@ func (*dump) newStatement(n int, name string, month day.Month, balance int64) *s
 	return s
 }
 
-// fill gives the statement of a listing's month its lines. One month in twelve nothing happens at all.
+// fill adds the lines of a month of a listing. One month in twelve has none.
 func (d *dump) fill(s *statement, n, i int, r *rand.Rand) {
 	if i%12 == 10 {
 		return
@@ -123,14 +127,14 @@ func (d *dump) fill(s *statement, n, i int, r *rand.Rand) {
 	d.payOwners(s, n, i, r)
 }
 
-// payOwners pays what a statement has, or a part of it, to the owners. A zero line is among the payouts, too.
+// payOwners adds payouts of the balance of a statement, or of a part of it. Some payouts are zero.
 func (d *dump) payOwners(s *statement, n, i int, r *rand.Rand) {
 	paid := s.StartAt.AddDays(9 + r.IntN(15))
 
 	switch k := kindFor(n); {
 	case s.BalanceEnd <= 0 || k == nobody:
 	case k == half:
-		// Once something is paid to owners of whom nothing is known.
+		// One payout in four goes to owners that the dump does not name.
 		if i%4 == 1 {
 			s.pay("", s.BalanceEnd, paid)
 		}
@@ -146,7 +150,7 @@ func (d *dump) payOwners(s *statement, n, i int, r *rand.Rand) {
 	}
 }
 
-// writeOthers writes what there is for a month of a listing besides its statement.
+// writeOthers writes the further statements of a month of a listing.
 func (d *dump) writeOthers(put func(any), n, i int, s *statement) {
 	month := s.StartAt.Month()
 

@@ -12,7 +12,8 @@ import (
 // firstBlock is the id before that of the first block, apart from those of generated bookings.
 const firstBlock = 9_000_000
 
-// postBlock makes a booking that is a block, and answers with it. It makes no others, and refuses nights that are taken.
+// postBlock makes a booking that is a block, and answers with it. It makes no others, and refuses nights that are
+// taken.
 func (s *Server) postBlock(x *exchange) (Object, *Failure) {
 	var in struct {
 		PropertyID number `json:"property_id"`
@@ -50,8 +51,9 @@ func (s *Server) postBlock(x *exchange) (Object, *Failure) {
 
 	s.lastBlock++
 	made := Object{
-		"id": firstBlock + s.lastBlock, "property_id": in.PropertyID, "type": "block", "is_block": true, "status": "active",
-		"arrival": in.Arrival, "departure": in.Departure, "title": in.Title, "notes": in.Notes, changeStamp: stamp(s.now()),
+		"id": firstBlock + s.lastBlock, "property_id": in.PropertyID, "type": "block", "is_block": true,
+		"status": "active", "arrival": in.Arrival, "departure": in.Departure, "title": in.Title, "notes": in.Notes,
+		changeStamp: stamp(s.now()),
 	}
 	s.put(made)
 

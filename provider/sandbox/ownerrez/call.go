@@ -22,7 +22,10 @@ type Failure struct {
 var (
 	badToken   = &Failure{http.StatusUnauthorized, "unauthorized", "The credentials are not valid."}
 	badRequest = &Failure{http.StatusBadRequest, "bad_request", "The request is not valid."}
-	noAgent    = &Failure{http.StatusBadRequest, "bad_request", "A User-Agent header that names the application is required."}
+	noAgent    = &Failure{
+		http.StatusBadRequest, "bad_request",
+		"A User-Agent header that names the application is required.",
+	}
 	notAllowed = &Failure{http.StatusBadRequest, "bad_request", "You can't change blocks via API."}
 	taken      = &Failure{http.StatusBadRequest, "bad_request", "The dates are not available."}
 	unknown    = &Failure{http.StatusNotFound, "not_found", "The resource was not found."}
@@ -69,7 +72,7 @@ func (s *Server) handle(pattern string, on On, effect func(*exchange) (Object, *
 	s.serve(pattern, on, gate{s.admits, badToken}, effect)
 }
 
-// gate says whose requests a call takes, and how it refuses others.
+// gate decides which requests a call admits, and how it refuses others.
 type gate struct {
 	admits  func(*http.Request) bool
 	refusal *Failure
@@ -137,7 +140,10 @@ func (s *Server) admits(r *http.Request) bool {
 
 // getUser answers with the account.
 func (s *Server) getUser(*exchange) (Object, *Failure) {
-	return Object{"id": number(s.config.AccountID), "first_name": "Sandra", "last_name": "Box", "email_address": s.config.Email}, nil
+	return Object{
+		"id": number(s.config.AccountID), "first_name": "Sandra", "last_name": "Box",
+		"email_address": s.config.Email,
+	}, nil
 }
 
 // isEqual compares texts in constant time.
@@ -151,7 +157,8 @@ func (s *Server) fail(x *exchange, f *Failure) {
 	}
 
 	stage.Write(x.w, f.Status, Object{
-		"messages": []string{f.Message}, "code": f.Code, "doc_url": "", "status": http.StatusText(f.Status), "status_code": f.Status,
+		"messages": []string{f.Message}, "code": f.Code, "doc_url": "", "status": http.StatusText(f.Status),
+		"status_code": f.Status,
 	})
 }
 

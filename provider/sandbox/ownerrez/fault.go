@@ -18,7 +18,8 @@ type Fault struct {
 	Times int `json:"times,omitempty"`
 	// DelayMS is how long requests are held, in milliseconds; until Release if 0.
 	DelayMS int `json:"delayMs,omitempty"`
-	// RetryAfter is the pause that a refusal of too many calls asks for, in seconds; none if absent, as the system has it.
+	// RetryAfter is the pause that a refusal of too many calls asks for, in seconds; none if absent, as the system has
+	// it.
 	RetryAfter *int `json:"retryAfter,omitempty"`
 }
 
@@ -68,11 +69,11 @@ const (
 // Enum lists the modes.
 func (Mode) Enum() []string {
 	return []string{
-		string(HangBefore), string(HangAfter), string(Page500), string(TooMany), string(Refused), string(NoAgent), string(NotAllowed),
-		string(DropBefore), string(DropAfter), string(SlowBody), string(HugeBody), string(WrongType), string(InvalidUTF8),
-		string(GzipBomb), string(Truncated), string(Redirect), string(DuplicateIDs), string(SamePage), string(Unreadable),
-		string(Shift), string(Convert), string(ForeignLink), string(TextNumbers), string(FiveDecimals), string(Forged),
-		string(Unsigned), string(Twice), string(Lost),
+		string(HangBefore), string(HangAfter), string(Page500), string(TooMany), string(Refused), string(NoAgent),
+		string(NotAllowed), string(DropBefore), string(DropAfter), string(SlowBody), string(HugeBody),
+		string(WrongType), string(InvalidUTF8), string(GzipBomb), string(Truncated), string(Redirect),
+		string(DuplicateIDs), string(SamePage), string(Unreadable), string(Shift), string(Convert), string(ForeignLink),
+		string(TextNumbers), string(FiveDecimals), string(Forged), string(Unsigned), string(Twice), string(Lost),
 	}
 }
 

@@ -28,8 +28,8 @@ const (
 	firstBooking  = 1_000_000
 )
 
-// Generate adds properties, and bookings whose stays at a property follow one another. It sends no messages. It fails if
-// the plan has no property for its bookings, or a number or the day is out of range.
+// Generate adds properties, and bookings with consecutive stays at each property. It sends no messages. It fails if the
+// plan has no property for its bookings, or a number or the day is out of range.
 func (s *Server) Generate(p Plan) error {
 	if p.From == "" {
 		p.From = "2025-01-01"
@@ -38,7 +38,8 @@ func (s *Server) Generate(p Plan) error {
 	from, err := day.Parse(p.From)
 	if err != nil || p.Properties < 0 || p.Bookings < 0 || max(p.Properties, p.Bookings) > maxGenerated ||
 		(p.Bookings > 0 && p.Properties == 0) {
-		return fmt.Errorf("ownerrez sandbox: a plan has up to %d rows, a property for its bookings, and a day", maxGenerated)
+		return fmt.Errorf("ownerrez sandbox: a plan has up to %d rows, a property for its bookings, and a day",
+			maxGenerated)
 	}
 
 	r := rand.New(rand.NewPCG(p.Seed, p.Seed)) //nolint:gosec // The rows have to be the same for the same seed.
@@ -52,9 +53,11 @@ func (s *Server) Generate(p Plan) error {
 	for i := range free {
 		free[i] = from
 		s.properties = append(s.properties, Object{
-			"id": firstProperty + i + 1, "key": fmt.Sprintf("house-%d", i+1), "name": fmt.Sprintf("House %d", i+1), "active": true,
+			"id": firstProperty + i + 1, "key": fmt.Sprintf("house-%d", i+1), "name": fmt.Sprintf("House %d", i+1),
+			"active":        true,
 			"currency_code": "USD", "address": Object{
-				"street1": fmt.Sprintf("%d Shore Road", i+1), "city": "Harborview", "state": "ME", "postal_code": "04101", "country": "US",
+				"street1": fmt.Sprintf("%d Shore Road", i+1), "city": "Harborview", "state": "ME",
+				"postal_code": "04101", "country": "US",
 			},
 		})
 	}
@@ -96,8 +99,11 @@ func generate(r *rand.Rand) Object {
 
 	return Object{
 		"type": "booking", "is_block": false, "status": "active", "listing_site": site,
-		"platform_reservation_number": fmt.Sprintf("HM%08X", r.Uint32()), "adults": 1 + r.IntN(6), "children": 0, "check_in": "16:00",
-		"guest":         Object{"id": 1, "first_name": "Guest", "last_name": strconv.Itoa(r.IntN(100_000))},
+		"platform_reservation_number": fmt.Sprintf("HM%08X", r.Uint32()), "adults": 1 + r.IntN(6), "children": 0,
+		"check_in": "16:00", "guest": Object{
+			"id": 1, "first_name": "Guest",
+			"last_name": strconv.Itoa(r.IntN(100_000)),
+		},
 		"currency_code": "USD", "total_amount": dollars(total), "total_host_fees": dollars(total * 3 / 100),
 		"charges": []Object{
 			Charge("rent", "Rent", dollars(rent)),
@@ -113,7 +119,10 @@ func dollars(cents int64) number { return number(money.Cents(cents).Decimal("usd
 
 // Charge returns a charge of a booking.
 func Charge(kind, description string, amount any) Object {
-	return Object{"type": kind, "description": description, "amount": amount, "is_taxable": true, "is_channel_managed": false}
+	return Object{
+		"type": kind, "description": description, "amount": amount, "is_taxable": true,
+		"is_channel_managed": false,
+	}
 }
 
 // With returns an object with a member changed.

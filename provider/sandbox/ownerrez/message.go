@@ -25,7 +25,7 @@ type Hook struct {
 type Message struct {
 	Action string `json:"action"`
 	URL    string `json:"url"`
-	// EntityType and EntityID are what it is about.
+	// EntityType and EntityID name the changed record.
 	EntityType string `json:"entityType"`
 	EntityID   string `json:"entityId"`
 	// Status is that of the last answer; 0 if none came.
@@ -60,9 +60,9 @@ func (s *Server) announce(action, id string) {
 	}
 }
 
-// Fire sends a message in the background to everybody who has asked for messages, and repeats it a few times if it is not
-// accepted. The entity can be of any type, and there can be none, as for access that is taken back. It returns false if no
-// message goes out.
+// Fire sends a message in the background to everybody who has asked for messages, and repeats it a few times if it is
+// not accepted. The entity can be of any type, and there can be none, as for access that is taken back. It returns
+// false if no message goes out.
 func (s *Server) Fire(action, entityType, id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

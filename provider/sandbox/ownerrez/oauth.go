@@ -31,8 +31,9 @@ func (s *Server) ask(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 
 	back, err := url.Parse(q.Get("redirect_uri"))
-	if err != nil || !back.IsAbs() || q.Get("response_type") != "code" || s.config.ClientID == "" || q.Get("client_id") != s.config.ClientID {
-		// Nobody is sent to an address that the app has not named.
+	if err != nil || !back.IsAbs() || q.Get("response_type") != "code" || s.config.ClientID == "" ||
+		q.Get("client_id") != s.config.ClientID {
+		// Never redirect to an address that the app has not registered.
 		http.Error(w, "The request is not valid.", http.StatusBadRequest)
 		return
 	}
@@ -63,7 +64,8 @@ func (s *Server) isApp(r *http.Request) bool {
 
 // giveToken gives a token for a code or for a token to renew with. Each can be used once.
 func (s *Server) giveToken(x *exchange) (Object, *Failure) {
-	if !strings.HasPrefix(x.r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") || x.r.ParseForm() != nil {
+	if !strings.HasPrefix(x.r.Header.Get("Content-Type"), "application/x-www-form-urlencoded") ||
+		x.r.ParseForm() != nil {
 		return nil, badAsking
 	}
 
@@ -96,7 +98,10 @@ func (s *Server) giveToken(x *exchange) (Object, *Failure) {
 
 // issue gives a new token. The caller has the lock.
 func (s *Server) issue() Object {
-	out := Object{"access_token": "at_" + rand.Text(), "token_type": "bearer", "scope": "full_access", "user_id": number(s.config.AccountID)}
+	out := Object{
+		"access_token": "at_" + rand.Text(), "token_type": "bearer", "scope": "full_access",
+		"user_id": number(s.config.AccountID),
+	}
 
 	var ends time.Time
 	if seconds := value(s.settings.TokenSeconds); seconds > 0 {

@@ -1,6 +1,6 @@
 // Package ownerrez is a property-management system without guests: a real HTTP server that speaks as the published
-// description of OwnerRez's API says, with properties and bookings that change, messages with a password, and everything
-// that can go wrong. What it holds is in memory and lasts while the Server does.
+// description of OwnerRez's API says, with properties and bookings that change, messages with a password, and
+// everything that can go wrong. What it holds is in memory and lasts while the Server does.
 package ownerrez
 
 import (
@@ -17,7 +17,7 @@ import (
 
 // Config says how a sandbox is run.
 type Config struct {
-	// Email and Token are what callers present; the token is that of the control, too.
+	// Email and Token are the credentials of callers. The token also opens the control.
 	Email, Token string
 	// ClientID and ClientSecret are of an app to which the account can give access; none if empty.
 	ClientID, ClientSecret string
@@ -87,8 +87,8 @@ const (
 	maxPageSize = 1000
 )
 
-// New makes a sandbox without properties. It fails if there are no credentials to present, or if the page size is out of
-// range.
+// New makes a sandbox without properties. It fails if there are no credentials to present, or if the page size is out
+// of range.
 func New(c Config) (*Server, error) {
 	if c.Email == "" || c.Token == "" {
 		return nil, errors.New("ownerrez sandbox: an e-mail address and a token are needed")

@@ -13,8 +13,8 @@ import (
 // usualPage is how many rows a page has unless it is asked for otherwise.
 const usualPage = 20
 
-// page returns a page of rows, as a query asks for it. Some lists have a link to the next page and no count, others a count
-// and no link. The caller has the lock.
+// page returns a page of rows, as a query asks for it. Some lists have a link to the next page and no count, others a
+// count and no link. The caller has the lock.
 func (s *Server) page(x *exchange, rows []Object, links bool) Object {
 	if s.settings.Links != nil {
 		links = *s.settings.Links
@@ -96,8 +96,8 @@ func (s *Server) getProperty(x *exchange) (Object, *Failure) {
 	return maps.Clone(s.properties[at]), nil
 }
 
-// getBookings answers with a page of bookings: of some properties, or of what has changed. One of the two filters is
-// required.
+// getBookings answers with a page of bookings: of some properties, or with changes since an instant. One of the two
+// filters is required.
 func (s *Server) getBookings(x *exchange) (Object, *Failure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,7 +113,8 @@ func (s *Server) getBookings(x *exchange) (Object, *Failure) {
 
 	for _, r := range s.bookings {
 		of := fmt.Sprint(r.object["property_id"])
-		if r.object.text(changeStamp) >= since && (properties == "" || slices.Contains(strings.Split(properties, ","), of)) {
+		if r.object.text(changeStamp) >= since && (properties == "" || slices.Contains(strings.Split(properties, ","),
+			of)) {
 			rows = append(rows, r.wire(q))
 		}
 	}

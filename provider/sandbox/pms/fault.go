@@ -68,9 +68,9 @@ func (Mode) Enum() []string {
 	return []string{
 		string(HangBefore), string(HangAfter), string(Page500), string(TooMany), string(Refused), string(DropBefore),
 		string(DropAfter), string(SlowBody), string(HugeBody), string(WrongType), string(InvalidUTF8), string(GzipBomb),
-		string(Truncated), string(Redirect), string(CursorLost), string(DuplicateIDs), string(SamePage), string(Unreadable),
-		string(Lacking), string(Incomplete), string(Shift), string(Forged), string(Unsigned), string(Tampered), string(Old),
-		string(Twice), string(OutOfOrder), string(Lost),
+		string(Truncated), string(Redirect), string(CursorLost), string(DuplicateIDs), string(SamePage),
+		string(Unreadable), string(Lacking), string(Incomplete), string(Shift), string(Forged), string(Unsigned),
+		string(Tampered), string(Old), string(Twice), string(OutOfOrder), string(Lost),
 	}
 }
 

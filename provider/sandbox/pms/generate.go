@@ -23,7 +23,7 @@ type Plan struct {
 // maxGenerated is how many rows can be generated at a time.
 const maxGenerated = 5_000_000
 
-// Generate adds listings, and reservations with four lines each, whose stays at a listing follow one another. It sends no
+// Generate adds listings, and reservations with four lines each and consecutive stays at each listing. It sends no
 // messages. It fails if the plan has no listing for its reservations, or a number or the day is out of range.
 func (s *Server) Generate(p Plan) error {
 	if p.From == "" {
@@ -37,7 +37,8 @@ func (s *Server) Generate(p Plan) error {
 	from, err := day.Parse(p.From)
 	if err != nil || p.Listings < 0 || p.Reservations < 0 || max(p.Listings, p.Reservations) > maxGenerated ||
 		(p.Reservations > 0 && p.Listings == 0) {
-		return fmt.Errorf("PMS sandbox: a plan has up to %d rows, a listing for its reservations, and a day", maxGenerated)
+		return fmt.Errorf("PMS sandbox: a plan has up to %d rows, a listing for its reservations, and a day",
+			maxGenerated)
 	}
 
 	r := rand.New(rand.NewPCG(p.Seed, p.Seed)) //nolint:gosec // The rows have to be the same for the same seed.
@@ -55,7 +56,8 @@ func (s *Server) Generate(p Plan) error {
 			Name:     fmt.Sprintf("House %d", i+1),
 			Currency: p.Currency,
 			Address: &Address{
-				Street: fmt.Sprintf("%d Shore Road", i+1), City: "Harborview", State: "ME", PostalCode: "04101", Country: "US",
+				Street: fmt.Sprintf("%d Shore Road", i+1), City: "Harborview", State: "ME", PostalCode: "04101",
+				Country: "US",
 			},
 		})
 	}
@@ -97,11 +99,14 @@ func generate(r *rand.Rand, id, currency string) Reservation {
 	total := rent + cleaning + discount + tax
 
 	return Reservation{
-		ID:       id,
-		Status:   "booked",
-		Code:     fmt.Sprintf("HM%08X", r.Uint32()),
-		Channel:  channel,
-		Guest:    Guest{Name: fmt.Sprintf("Guest %d", r.IntN(100_000)), Email: "guest@example.com", Phone: "+12025550100"},
+		ID:      id,
+		Status:  "booked",
+		Code:    fmt.Sprintf("HM%08X", r.Uint32()),
+		Channel: channel,
+		Guest: Guest{
+			Name: fmt.Sprintf("Guest %d", r.IntN(100_000)), Email: "guest@example.com",
+			Phone: "+12025550100",
+		},
 		Guests:   &guests,
 		Currency: currency,
 		Total:    Optional(write(total)),

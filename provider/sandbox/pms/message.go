@@ -24,7 +24,7 @@ type Subscription struct {
 	Secret string `json:"secret"`
 }
 
-// Hint is what a message says: what has changed.
+// Hint is the content of a message: the records that have changed.
 type Hint struct {
 	ReservationIDs []string `json:"reservationIds"`
 	Listings       bool     `json:"listings"`

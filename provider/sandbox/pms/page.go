@@ -112,7 +112,7 @@ func readNights(q url.Values) (nights, *Failure) {
 	return n, nil
 }
 
-// has reports whether a reservation has a night within the bounds. One whose days are none always has.
+// has reports whether a reservation has a night within the bounds. A reservation with malformed days always has.
 func (n nights) has(r *Reservation) bool {
 	in, errIn := day.Parse(r.CheckIn)
 
@@ -297,7 +297,8 @@ func (s *Server) putBlock(x *exchange) (answer, *Failure) {
 	return answer{"id": x.r.PathValue("id")}, nil
 }
 
-// isTaken reports whether a guest or another block than the one with an id has nights of a block. The caller has the lock.
+// isTaken reports whether a guest or another block than the one with an id has nights of a block. The caller has the
+// lock.
 func (s *Server) isTaken(id string, b *Block) bool {
 	for other, o := range s.blocks {
 		if other != id && o.ListingID == b.ListingID && o.StartAt < b.EndAt && b.StartAt < o.EndAt {
@@ -307,7 +308,8 @@ func (s *Server) isTaken(id string, b *Block) bool {
 
 	for _, r := range s.reservations.byID {
 		o := &r.Reservation
-		if !r.gone && o.Status == "booked" && o.ListingID == b.ListingID && o.CheckIn < b.EndAt && b.StartAt < o.CheckOut {
+		if !r.gone && o.Status == "booked" && o.ListingID == b.ListingID && o.CheckIn < b.EndAt &&
+			b.StartAt < o.CheckOut {
 			return true
 		}
 	}

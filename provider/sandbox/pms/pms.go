@@ -1,6 +1,6 @@
 // Package pms is a property-management system without guests: a real HTTP server of our published protocol
-// (docs/guides/pms-protocol.md), with listings and reservations that change, signed messages, and everything that can go
-// wrong. What it holds is in memory and lasts while the Server does.
+// (docs/guides/pms-protocol.md), with listings and reservations that change, signed messages, and everything that can
+// go wrong. What it holds is in memory and lasts while the Server does.
 package pms
 
 import (
@@ -20,7 +20,7 @@ import (
 
 // Config says how a sandbox is run.
 type Config struct {
-	// Token is what callers must present.
+	// Token is the token that callers must send.
 	Token string
 	// AccountID is the account that the token opens; acc_1 if empty.
 	AccountID string
@@ -78,7 +78,7 @@ type Server struct {
 	calls        map[On]int
 }
 
-// Account is whose account the sandbox has.
+// Account is the account of the sandbox.
 type Account struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`

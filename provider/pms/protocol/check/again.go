@@ -13,11 +13,11 @@ import (
 	"stayledger/provider/pms/protocol"
 )
 
-// unchanged is how long ago a row was changed that a reading since a mark need not have: more than the overlap of any mark, and than clocks
-// differ.
+// unchanged is the age of a change that a reading since a mark should not return: longer than the overlap of marks and
+// the difference of clocks.
 const unchanged = 48 * time.Hour
 
-// checkAgain reads everything a second time.
+// checkAgain reads everything a second time, and reports reservations that the second reading lacks.
 func (c *checker) checkAgain(ctx context.Context, all *reading) {
 	if len(all.ids) == 0 || !all.isWhole {
 		c.report.note(NotChecked, "No reservation was given, or not all of them were read.", stayAgain)
@@ -29,12 +29,15 @@ func (c *checker) checkAgain(ctx context.Context, all *reading) {
 		return
 	}
 
-	c.lacking(ctx, stayAgain, all.ids, again, func(pms.Reservation) bool { return true })
+	c.reportMissing(ctx, stayAgain, all.ids, again, func(pms.Reservation) bool { return true })
 	c.report.pass(stayAgain)
 }
 
-// lacking says that a reading lacks reservations of an earlier one, except those that have gone since or changed so that they are not wanted.
-func (c *checker) lacking(ctx context.Context, rule string, ids []string, r *reading, isWanted func(pms.Reservation) bool) {
+// reportMissing reports reservations that a reading lacks and an earlier one had, unless a lookup shows that they are
+// gone or not wanted any more.
+func (c *checker) reportMissing(
+	ctx context.Context, rule string, ids []string, r *reading, isWanted func(pms.Reservation) bool,
+) {
 	var missing []string
 
 	for _, id := range ids {
@@ -64,7 +67,7 @@ func (c *checker) lacking(ctx context.Context, rule string, ids []string, r *rea
 	}
 }
 
-// checkSince reads what has changed since the mark of the first reading, which began at a time.
+// checkSince reads the changes since the mark of the first reading, and reports rows that did not change since.
 func (c *checker) checkSince(ctx context.Context, all *reading, begun time.Time) {
 	if all.mark == "" {
 		c.report.note(NotOffered, "The first page has no mark, so everything is read each time.", stayMark, staySince)
@@ -75,7 +78,7 @@ func (c *checker) checkSince(ctx context.Context, all *reading, begun time.Time)
 
 	own := part{list: staySince, next: stayNext, pages: stayPages, id: stayID}
 
-	// Begin with one page: a mark that is not known any more is no fault.
+	// Begin with one page: a server may forget a mark.
 	err := c.call(ctx, func() error {
 		_, err := c.client.Reservations(ctx, &pms.Query{Since: all.mark})
 		return err
@@ -86,14 +89,16 @@ func (c *checker) checkSince(ctx context.Context, all *reading, begun time.Time)
 	}
 
 	if err != nil {
-		c.refuse(ctx, own, err)
+		c.reportCall(ctx, own, err)
 		return
 	}
 
+	// A row that changed long before the mark is no change. A row without a stamp cannot be judged.
 	got := c.read(ctx, own, pms.Query{Since: all.mark}, nil)
 
 	for _, id := range got.ids {
-		if s := got.stays[id]; !s.changed.IsZero() && s.changed.Before(begun.Add(-unchanged)) && s.changed.Equal(all.stays[id].changed) {
+		if s := got.stays[id]; !s.changed.IsZero() && s.changed.Before(begun.Add(-unchanged)) &&
+			s.changed.Equal(all.stays[id].changed) {
 			c.wrong(staySince, id, "changedAt", "is "+s.changed.Format(time.RFC3339)+", long before the mark")
 		}
 	}
@@ -103,14 +108,14 @@ func (c *checker) checkSince(ctx context.Context, all *reading, begun time.Time)
 	}
 }
 
-// checkBounds reads the reservations with nights within bounds, which are the first and the last night of some.
+// checkBounds reads reservations with nights within bounds, and reports reservations that the answer lacks.
 func (c *checker) checkBounds(ctx context.Context, all *reading) {
 	if c.report.at(stayAgain).Outcome == Wrong {
 		c.report.note(NotChecked, "Readings do not have the same ids.", stayBounds)
 		return
 	}
 
-	from, to, has := all.bounds()
+	from, to, has := all.chooseBounds()
 	if !has {
 		c.report.note(NotChecked, "No reservation was given, or not all of them were read.", stayBounds)
 		return
@@ -123,6 +128,7 @@ func (c *checker) checkBounds(ctx context.Context, all *reading) {
 		return
 	}
 
+	// Both bounds are included, so a stay that ends on the morning of from is outside.
 	isWithin := func(begin, end day.Day) bool { return !begin.After(to) && end.After(from) }
 
 	var wanted []string
@@ -133,13 +139,13 @@ func (c *checker) checkBounds(ctx context.Context, all *reading) {
 		}
 	}
 
-	c.lacking(ctx, stayBounds, wanted, got, func(r pms.Reservation) bool { return isWithin(r.CheckIn, r.CheckOut) })
+	c.reportMissing(ctx, stayBounds, wanted, got, func(r pms.Reservation) bool { return isWithin(r.CheckIn, r.CheckOut) })
 	c.report.pass(stayBounds)
 }
 
-// bounds returns days at the edges of reservations: the last night of one in the middle, and the check-in of the next. Readings that count
-// the days otherwise than the page says lack one of the two.
-func (r *reading) bounds() (from, to day.Day, has bool) {
+// chooseBounds returns days at the edges of reservations: the last night of one in the middle, and the check-in of the
+// next. A server that counts the days of the bounds differently lacks one of the two.
+func (r *reading) chooseBounds() (from, to day.Day, has bool) {
 	var known []stay
 
 	for _, id := range r.ids {
@@ -173,10 +179,11 @@ func (r *reading) bounds() (from, to day.Day, has bool) {
 	return from, to, true
 }
 
-// noLookup says what a server lacks that has no lookup.
-const noLookup = "Reservations that a message names, or that a complete reading lacks, are looked up: without it send no messages and say complete: false."
+// noLookup is the advice to a server without a lookup.
+const noLookup = "Reservations that a message names, or that a complete reading lacks, are looked up: without it " +
+	"send no messages and say complete: false."
 
-// checkLookup looks up reservations that were given, and one that there is not.
+// checkLookup looks up reservations from the first reading, and an unknown id.
 func (c *checker) checkLookup(ctx context.Context, all *reading) {
 	const unknown = "stayledger-check-no-such-reservation"
 
@@ -193,7 +200,7 @@ func (c *checker) checkLookup(ctx context.Context, all *reading) {
 		c.report.note(NotOffered, noLookup, lookupKnown, lookupUnknown)
 		return
 	case err != nil:
-		c.refuse(ctx, only(lookupKnown), err)
+		c.reportCall(ctx, only(lookupKnown), err)
 		return
 	}
 
@@ -202,18 +209,19 @@ func (c *checker) checkLookup(ctx context.Context, all *reading) {
 	}
 
 	for i := range got {
-		c.compare(&got[i], all)
+		c.compareStay(&got[i], all)
 	}
 
-	c.rowsHold(len(asked), "reservation that can be read", lookupKnown)
+	c.passRows(len(asked), "reservation that can be read", lookupKnown)
 
+	// Then an id that no server has: its answer must not be a reservation.
 	got, unread, err = c.lookUp(ctx, []string{unknown})
 
 	switch {
 	case len(asked) == 0 && isAbsent(err):
 		c.report.note(NotOffered, noLookup, lookupKnown, lookupUnknown)
 	case err != nil:
-		c.refuse(ctx, only(lookupUnknown), err)
+		c.reportCall(ctx, only(lookupUnknown), err)
 	case len(unread) > 0 || slices.ContainsFunc(got, func(r pms.Reservation) bool { return !r.Gone }):
 		c.wrong(lookupUnknown, unknown, "", "is given, and there is no such reservation")
 	default:
@@ -222,7 +230,9 @@ func (c *checker) checkLookup(ctx context.Context, all *reading) {
 }
 
 // lookUp looks reservations up.
-func (c *checker) lookUp(ctx context.Context, ids []string) (got []pms.Reservation, unread []pms.Unreadable, err error) {
+func (c *checker) lookUp(
+	ctx context.Context, ids []string,
+) (got []pms.Reservation, unread []pms.Unreadable, err error) {
 	err = c.call(ctx, func() (err error) {
 		got, unread, err = c.client.Lookup(ctx, ids)
 		return err
@@ -231,8 +241,8 @@ func (c *checker) lookUp(ctx context.Context, ids []string) (got []pms.Reservati
 	return got, unread, err
 }
 
-// compare checks that a reservation which was looked up is the one that was read, unless it has changed.
-func (c *checker) compare(now *pms.Reservation, all *reading) {
+// compareStay checks that a lookup returns the same reservation as the first reading, unless it has changed since.
+func (c *checker) compareStay(now *pms.Reservation, all *reading) {
 	at := slices.IndexFunc(all.sample, func(r pms.Reservation) bool { return r.ID == now.ID })
 	if at < 0 {
 		return
@@ -244,14 +254,14 @@ func (c *checker) compare(now *pms.Reservation, all *reading) {
 	case now.Gone:
 		c.wrong(lookupKnown, now.ID, "", "is left out or gone, and was given by GET /reservations")
 	case now.ChangedAt.Equal(then.ChangedAt):
-		if names := differing(now, then); names != "" {
+		if names := diffFields(now, then); names != "" {
 			c.wrong(lookupKnown, now.ID, names, "differs from what GET /reservations gave")
 		}
 	}
 }
 
-// differing returns the names of the fields in which two rows differ, empty for none.
-func differing(a, b *pms.Reservation) string {
+// diffFields returns the names of the fields in which two rows differ.
+func diffFields(a, b *pms.Reservation) string {
 	var names []string
 
 	x, y := reflect.ValueOf(*a), reflect.ValueOf(*b)

@@ -1,6 +1,7 @@
-// Package check holds a server against the page of our protocol for property-management systems (docs/guides/pms-protocol.md), for those who
-// write one. It asks what stayledger asks, by the same client, so that the rules of reading are those of package protocol. It never trusts
-// the server: calls, bytes, pages and rows are bounded, and what it reports has no control characters.
+// Package check checks a server against the description of our protocol for property-management systems
+// (docs/guides/pms-protocol.md), for developers of servers. It sends the requests of stayledger through the same
+// client, so that the rules of package protocol apply. It never trusts the server: calls, bytes, pages and rows are
+// bounded, and what it reports has no control characters.
 package check
 
 import (
@@ -22,7 +23,7 @@ type Options struct {
 	BaseURL, Token string
 	// AllowPrivate allows private addresses and calls without TLS.
 	AllowPrivate bool
-	// Write also tries what changes something: messages and blocks.
+	// Write also tries the requests that change something: messages and blocks.
 	Write bool
 	// WebhookURL is where messages are to go while Write is tried; empty for an address that nothing listens to.
 	WebhookURL string
@@ -44,7 +45,7 @@ const (
 	maxWait  = time.Minute
 )
 
-// checker is one check.
+// checker is a run of all checks against one server.
 type checker struct {
 	Options
 
@@ -65,7 +66,8 @@ type checker struct {
 	free []string
 }
 
-// Run asks a server and reports which rules hold. It fails with a pms.SettingsError of baseUrl or token, and with the error of the context.
+// Run asks a server and reports which rules hold. It fails with a pms.SettingsError of baseUrl or token, and with the
+// error of the context.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if o.Pages <= 0 {
 		o.Pages = DefaultPages
@@ -86,7 +88,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		c.base = strings.TrimSuffix(u.EscapedPath(), "/")
 	}
 
-	// Nothing else can be found out with a token that is refused or at an address where nothing answers.
+	// With a refused token, or without any answer, all other checks would only repeat this.
 	if c.checkAccount(ctx) {
 		c.checkTokens(ctx)
 		c.checkListings(ctx)
@@ -99,7 +101,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, fmt.Errorf("check a server: %w", ctx.Err())
 	}
 
-	c.end()
+	c.finish()
 
 	return c.report, nil
 }
@@ -116,11 +118,13 @@ func (c *checker) open(token string) (*protocol.Client, error) {
 		return nil, fmt.Errorf("write credentials: %w", err)
 	}
 
-	return protocol.New(settings, credentials, pms.Options{AllowPrivate: c.AllowPrivate, Within: c.Within, Seen: c.see}) //nolint:wrapcheck // It is a SettingsError.
+	return protocol.New(settings, credentials, pms.Options{
+		AllowPrivate: c.AllowPrivate, Within: c.Within, Seen: c.keepLast,
+	}) //nolint:wrapcheck // It is a SettingsError.
 }
 
-// see keeps what was asked for and answered last.
-func (c *checker) see(r *http.Request, body []byte) {
+// keepLast keeps the last request and its answer, for findings.
+func (c *checker) keepLast(r *http.Request, body []byte) {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), c.base)
 	if r.URL.RawQuery != "" {
 		path += "?" + r.URL.RawQuery
@@ -129,7 +133,8 @@ func (c *checker) see(r *http.Request, body []byte) {
 	c.request, c.body = r.Method+" "+path, body
 }
 
-// call makes a call, and again when the server takes no more for a while. It fails with the error of the call.
+// call makes a call, and repeats it after a pause if the server asks for fewer calls. It fails with the error of the
+// call.
 func (c *checker) call(ctx context.Context, do func() error) error {
 	for {
 		err := do()
@@ -150,7 +155,7 @@ func (c *checker) call(ctx context.Context, do func() error) error {
 	}
 }
 
-// wrong says that the last request has shown that a rule does not hold.
+// wrong reports that the last request breaks a rule.
 func (c *checker) wrong(rule, row, field, fault string) {
 	c.report.fail(rule, Finding{Request: c.request, Row: row, Field: field, Fault: fault})
 }
@@ -161,21 +166,23 @@ type part struct{ list, next, pages, id string }
 // only returns the rules of a request with an answer of one rule.
 func only(rule string) part { return part{rule, rule, rule, rule} }
 
-// refuse says which rule a call has broken that failed: own, unless its error is of another rule.
-func (c *checker) refuse(ctx context.Context, own part, err error) {
-	// A check that was stopped has found out nothing.
+// reportCall reports the rule that a failed call breaks: own, unless the error points at another rule.
+func (c *checker) reportCall(ctx context.Context, own part, err error) {
+	// A stopped check proves nothing about the server.
 	if ctx.Err() != nil {
 		return
 	}
 
 	rule, field := own.list, ""
 
+	// A malformed page may have a fault outside its rows, which has a rule of its own.
 	if errors.Is(err, pms.ErrShape) {
 		if fault := protocol.PageFault(c.body); fault != nil {
 			field = fault.Field
 		}
 	}
 
+	// The most general faults come first: they would break every other rule as well.
 	e, _ := errors.AsType[*pms.Error](err)
 
 	switch {
@@ -204,14 +211,15 @@ func (c *checker) refuse(ctx context.Context, own part, err error) {
 	c.wrong(rule, "", field, describe(err))
 }
 
-// isAbsent reports whether an error says that a server does not have a request at all.
+// isAbsent reports whether an error means that the server lacks the request.
 func isAbsent(err error) bool {
 	e, is := errors.AsType[*pms.Error](err)
 
-	return is && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed || e.Status == http.StatusNotImplemented)
+	return is && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed ||
+		e.Status == http.StatusNotImplemented)
 }
 
-// checkAccount reads the account, and reports whether it is worth asking for anything else.
+// checkAccount reads the account, and reports whether other requests can succeed.
 func (c *checker) checkAccount(ctx context.Context) bool {
 	err := c.call(ctx, func() error {
 		_, err := c.client.Account(ctx)
@@ -222,14 +230,14 @@ func (c *checker) checkAccount(ctx context.Context) bool {
 		return true
 	}
 
-	c.refuse(ctx, only(accountID), err)
+	c.reportCall(ctx, only(accountID), err)
 
 	e, _ := errors.AsType[*pms.Error](err)
 
 	return errors.Is(err, pms.ErrAnswer) || e != nil && e.Status >= 300 && !errors.Is(err, pms.ErrCredentials)
 }
 
-// checkTokens asks with a token that is not the account's.
+// checkTokens checks that the server refuses an unknown token.
 func (c *checker) checkTokens(ctx context.Context) {
 	stranger, err := c.open("stayledger-check-no-such-token")
 	if err != nil {
@@ -271,8 +279,8 @@ func (c *checker) checkPage(ctx context.Context, rule string, hasPages bool, ask
 	}
 }
 
-// end says what holds because nothing was found against it, and why the rest was not checked.
-func (c *checker) end() {
+// finish passes the general rules that no request has broken, and notes why the rest was not checked.
+func (c *checker) finish() {
 	if c.isRead {
 		c.report.pass(answers, contentType, utf8Text, answerSize, noRedirect, tokenAccepted)
 	}

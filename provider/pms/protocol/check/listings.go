@@ -9,7 +9,7 @@ import (
 	"stayledger/provider/pms/protocol"
 )
 
-// walk is where a reading of all pages is.
+// walk is the progress of a reading of all pages.
 type walk struct {
 	given map[string]time.Time // when each row was changed that was given
 	rows  int
@@ -17,11 +17,11 @@ type walk struct {
 	stale int // pages in a row that gave nothing new
 }
 
-// staleAtMost is how many pages in a row may have rows that all came before.
+// staleAtMost is the number of pages in a row without a new row that ends a reading.
 const staleAtMost = 3
 
-// add counts the rows of a page, and reports whether the reading goes on by itself: a server can give the same rows again for ever, under
-// names of pages that are always new.
+// add counts the rows of a page, and reports whether the reading should go on. A server could return the same rows for
+// ever under new names of pages.
 func (w *walk) add(rows []protocol.Row) bool {
 	isNew := len(rows) == 0
 
@@ -41,8 +41,11 @@ func (w *walk) add(rows []protocol.Row) bool {
 	return w.stale < staleAtMost
 }
 
-// readAll reads all pages, within bounds, and reports whether it came to the end. Each page is read by get, which returns the next one.
-func (c *checker) readAll(ctx context.Context, own part, get func(page string) (next string, err error)) (w walk, isWhole bool) {
+// readAll reads all pages within the limits of the check, and reports whether it reached the end. Get reads a page and
+// returns the name of the next.
+func (c *checker) readAll(
+	ctx context.Context, own part, get func(page string) (next string, err error),
+) (w walk, isWhole bool) {
 	w.given = map[string]time.Time{}
 	seen := map[string]bool{}
 
@@ -54,7 +57,7 @@ func (c *checker) readAll(ctx context.Context, own part, get func(page string) (
 			return err
 		})
 		if err != nil {
-			c.refuse(ctx, own, err)
+			c.reportCall(ctx, own, err)
 			return w, false
 		}
 
@@ -107,7 +110,7 @@ func (c *checker) checkListings(ctx context.Context) {
 
 		for i := range got.Unreadable {
 			c.listings[got.Unreadable[i].ID] = false
-			c.unreadable(&got.Unreadable[i], listingRules, listingForm)
+			c.reportRow(&got.Unreadable[i], listingRules, listingForm)
 		}
 
 		for i := range got.Listings {
@@ -129,20 +132,26 @@ func (c *checker) checkListings(ctx context.Context) {
 	// A parent can be on a later page, so parents are looked for at the end.
 	for _, l := range children {
 		if _, has := c.listings[l.parent]; l.parent == l.id || isWhole && !has {
-			c.report.fail(listingParent, Finding{Request: l.request, Row: l.id, Field: "parentId", Fault: "is " + l.parent + ", which no other listing has"})
+			c.report.fail(listingParent, Finding{
+				Request: l.request, Row: l.id, Field: "parentId", Fault: "is " + l.parent + ", which no other listing has",
+			})
 		}
 	}
 
 	if w.pages > 0 {
 		c.hasListings = isWhole
 		c.report.pass(listingList, listingNext, listingID)
-		c.rowsHold(w.rows, "listing", listingUnique, listingName, listingMoney, listingParent, listingForm)
-		c.checkPage(ctx, listingPage, w.pages > 1, func(page string) error { _, err := c.client.Listings(ctx, page); return err })
+		c.passRows(w.rows, "listing", listingUnique, listingName, listingMoney, listingParent, listingForm)
+		c.checkPage(ctx, listingPage, w.pages > 1, func(page string) error {
+			_, err := c.client.Listings(ctx, page)
+
+			return err
+		})
 	}
 }
 
-// unreadable says which rule a row has broken that cannot be read.
-func (c *checker) unreadable(u *pms.Unreadable, rules map[string]string, other string) {
+// reportRow reports the rule that an unreadable row breaks.
+func (c *checker) reportRow(u *pms.Unreadable, rules map[string]string, other string) {
 	rule, has := rules[firstName(u.Field)]
 	if !has {
 		rule = other
@@ -151,8 +160,8 @@ func (c *checker) unreadable(u *pms.Unreadable, rules map[string]string, other s
 	c.wrong(rule, u.ID, u.Field, string(u.Fault))
 }
 
-// rowsHold says that rules of rows hold, or that there was no row to try them on.
-func (c *checker) rowsHold(count int, noun string, rules ...string) {
+// passRows passes rules of rows, or notes that there was no row.
+func (c *checker) passRows(count int, noun string, rules ...string) {
 	if count == 0 {
 		c.report.note(NotChecked, "No "+noun+" was given.", rules...)
 		return

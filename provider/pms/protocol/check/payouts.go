@@ -18,7 +18,7 @@ func (c *checker) checkPayouts(ctx context.Context) {
 		}
 
 		for i := range got.Unreadable {
-			c.unreadable(&got.Unreadable[i], nil, payoutForm)
+			c.reportRow(&got.Unreadable[i], nil, payoutForm)
 		}
 
 		for i := range got.Payouts {
@@ -48,6 +48,7 @@ func (c *checker) checkPayout(p *pms.Payout) {
 	}
 
 	if off := p.Amount - sum; off != 0 {
-		c.wrong(payoutSum, p.ID, "amount", "differs from gross less fees of the members by "+off.Decimal(money.Currency(p.Currency))+" "+p.Currency)
+		c.wrong(payoutSum, p.ID, "amount", "differs from gross less fees of the members by "+
+			""+off.Decimal(money.Currency(p.Currency))+" "+p.Currency)
 	}
 }

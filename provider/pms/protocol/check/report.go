@@ -126,7 +126,8 @@ func (r *Report) fail(rule string, f Finding) {
 
 	if result.Count++; len(result.Findings) < maxFindings {
 		result.Findings = append(result.Findings, Finding{
-			Request: clean(f.Request, maxRequest), Row: clean(f.Row, maxWord), Field: clean(f.Field, maxWord), Fault: clean(f.Fault, maxWord),
+			Request: clean(f.Request, maxRequest), Row: clean(f.Row, maxWord), Field: clean(f.Field, maxWord),
+			Fault: clean(f.Fault, maxWord),
 		})
 	}
 }

@@ -36,7 +36,8 @@ type reading struct {
 // sampleSize is how many reservations are looked up.
 const sampleSize = 20
 
-// read reads all pages of reservations, and calls judge for each that can be read, unless it is nil. Those that cannot be read are reported then.
+// read reads all pages of reservations, and calls judge for each that can be read, unless it is nil. Those that cannot
+// be read are reported then.
 func (c *checker) read(ctx context.Context, own part, q pms.Query, judge func(r *pms.Reservation)) *reading {
 	out := &reading{stays: map[string]stay{}, isComplete: true}
 
@@ -59,14 +60,17 @@ func (c *checker) read(ctx context.Context, own part, q pms.Query, judge func(r 
 
 		for i := range got.Unreadable {
 			if out.add(got.Unreadable[i].ID, &stay{isBad: true}); judge != nil {
-				c.unreadable(&got.Unreadable[i], stayRules, stayForm)
+				c.reportRow(&got.Unreadable[i], stayRules, stayForm)
 			}
 		}
 
 		for i := range got.Reservations {
 			r := &got.Reservations[i]
 
-			out.add(r.ID, &stay{listing: r.ListingID, begin: r.CheckIn, end: r.CheckOut, changed: r.ChangedAt, isGone: r.Gone})
+			out.add(r.ID, &stay{
+				listing: r.ListingID, begin: r.CheckIn, end: r.CheckOut, changed: r.ChangedAt,
+				isGone: r.Gone,
+			})
 
 			if !r.Gone && len(out.sample) < sampleSize {
 				out.sample = append(out.sample, *r)
@@ -92,7 +96,8 @@ func (r *reading) add(id string, s *stay) {
 	r.stays[id] = *s
 }
 
-// checkOrder checks that rows come in the order of their changes, and returns the last stamp. Rows without one are passed over.
+// checkOrder checks that rows come in the order of their changes, and returns the last stamp. Rows without one are
+// passed over.
 func (c *checker) checkOrder(rows []protocol.Row, last time.Time) time.Time {
 	for _, row := range rows {
 		if row.ChangedAt.IsZero() {
@@ -100,7 +105,8 @@ func (c *checker) checkOrder(rows []protocol.Row, last time.Time) time.Time {
 		}
 
 		if row.ChangedAt.Before(last) {
-			c.wrong(stayOrder, row.ID, "changedAt", row.ChangedAt.Format(time.RFC3339Nano)+" is before that of the row above")
+			c.wrong(stayOrder, row.ID, "changedAt", row.ChangedAt.Format(time.RFC3339Nano)+" is before that of the "+
+				"row above")
 		}
 
 		last = row.ChangedAt
@@ -111,8 +117,9 @@ func (c *checker) checkOrder(rows []protocol.Row, last time.Time) time.Time {
 
 // stayRules are the rules of fields of reservations that cannot be read.
 var stayRules = map[string]string{
-	"status": stayNeeded, "listingId": stayNeeded, "checkIn": stayNeeded, "checkOut": stayNeeded, "currency": stayNeeded,
-	"total": stayAmounts, "payout": stayAmounts, "channelFee": stayAmounts, "processingFee": stayAmounts, "lines": stayAmounts,
+	"status": stayNeeded, "listingId": stayNeeded, "checkIn": stayNeeded, "checkOut": stayNeeded,
+	"currency": stayNeeded, "total": stayAmounts, "payout": stayAmounts, "channelFee": stayAmounts,
+	"processingFee": stayAmounts, "lines": stayAmounts,
 }
 
 // firstName returns the first part of the name of a field, as lines of lines.0.amount.
@@ -137,11 +144,11 @@ func (c *checker) checkReservations(ctx context.Context) {
 	}
 
 	c.report.pass(stayList, stayNext, stayID, stayComplete)
-	c.rowsHold(all.rows, "reservation", stayNeeded, stayAmounts, stayForm)
-	c.rowsHold(n.stamps, "reservation with changedAt", stayOrder)
-	c.rowsHold(n.stays, "reservation that can be read", stayListing)
-	c.rowsHold(n.totals, "stay with a total", stayTotal)
-	c.rowsHold(n.canceled, "canceled stay", stayCanceled)
+	c.passRows(all.rows, "reservation", stayNeeded, stayAmounts, stayForm)
+	c.passRows(n.stamps, "reservation with changedAt", stayOrder)
+	c.passRows(n.stays, "reservation that can be read", stayListing)
+	c.passRows(n.totals, "stay with a total", stayTotal)
+	c.passRows(n.canceled, "canceled stay", stayCanceled)
 	c.report.pass(stayPayout)
 
 	// What a server can leave out costs something, which the page says.
@@ -149,12 +156,13 @@ func (c *checker) checkReservations(ctx context.Context) {
 		c.report.note(NotOffered, "No reservation has a payout.", stayPayout)
 	}
 
-	if c.rowsHold(n.guests, "stay of a guest", stayCode); n.guests > 0 && n.codes == 0 {
+	if c.passRows(n.guests, "stay of a guest", stayCode); n.guests > 0 && n.codes == 0 {
 		c.report.note(NotOffered, "No stay has a code.", stayCode)
 	}
 
 	if all.isWhole && !all.isComplete {
-		c.report.note(NotOffered, "Not all pages say that the reading is complete, so deletions are not found.", stayComplete)
+		c.report.note(NotOffered, "Not all pages say that the reading is complete, so deletions are not found.",
+			stayComplete)
 	}
 
 	if !c.hasListings {

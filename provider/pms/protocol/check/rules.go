@@ -89,7 +89,8 @@ var Rules = []Rule{
 	{stayMark, "The first page has a mark: a text of at most 1000 bytes without control characters."},
 	{stayComplete, "complete is true or false."},
 	{stayID, "Each reservation has an id: printable ASCII without blanks, at most 200 characters."},
-	{stayNeeded, "Each reservation has a status of the page, a listingId, a checkIn, a later checkOut, and a currency unless it is a block or an owner stay."},
+	{stayNeeded, "Each reservation has a status of the page, a listingId, a checkIn, a later checkOut, and a " +
+		"currency unless it is a block or an owner stay."},
 	{stayAmounts, "Amounts are decimals with the right sign, and each line has a type and an amount."},
 	{stayForm, "The other fields of a reservation are of the types of the page."},
 	{stayOrder, "Reservations are sorted by changedAt, the oldest first, over all pages."},

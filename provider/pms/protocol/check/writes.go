@@ -20,7 +20,10 @@ const (
 
 // checkWrites tries what changes something, if that was asked for.
 func (c *checker) checkWrites(ctx context.Context) {
-	webhook, blocks := []string{webhookPut, webhookDelete}, []string{blockPut, blockAgain, blockListing, blockDelete, blockDeleteTwo}
+	webhook, blocks := []string{webhookPut, webhookDelete}, []string{
+		blockPut, blockAgain, blockListing, blockDelete,
+		blockDeleteTwo,
+	}
 
 	if !c.Write {
 		c.report.note(NotChecked, "Only tried with --write.", append(webhook, blocks...)...)
@@ -35,7 +38,7 @@ func (c *checker) checkWrites(ctx context.Context) {
 func (c *checker) step(ctx context.Context, rule string, do func() error) bool {
 	err := c.call(ctx, do)
 	if err != nil {
-		c.refuse(ctx, only(rule), err)
+		c.reportCall(ctx, only(rule), err)
 		return false
 	}
 
@@ -54,7 +57,7 @@ func (c *checker) checkWebhook(ctx context.Context, rules []string) {
 		c.report.note(NotOffered, "stayledger reads what has changed at times of its own.", rules...)
 		return
 	} else if err != nil {
-		c.refuse(ctx, only(webhookPut), err)
+		c.reportCall(ctx, only(webhookPut), err)
 		return
 	}
 
@@ -86,7 +89,7 @@ func (c *checker) checkBlocks(ctx context.Context, rules []string) {
 		c.report.note(NotOffered, "stayledger blocks no calendars.", rules...)
 		return
 	case err != nil:
-		c.refuse(ctx, only(blockPut), err)
+		c.reportCall(ctx, only(blockPut), err)
 		return
 	}
 
@@ -114,14 +117,16 @@ func (c *checker) put(ctx context.Context, b *pms.Block) error {
 	return err //nolint:wrapcheck // It is a pms.Error.
 }
 
-// block blocks a night that is free: other listings and days are tried as long as nights are taken. It fails with a pms.Error.
+// block blocks a night that is free: other listings and days are tried as long as nights are taken. It fails with a
+// pms.Error.
 func (c *checker) block(ctx context.Context) (b *pms.Block, err error) {
 	now := time.Now()
 
 	for i := range blockTries * len(c.free) {
 		begin := day.Of(now).AddDays(blockAhead + i)
 		b = &pms.Block{
-			ID: id.New(now).String(), ListingID: c.free[i%len(c.free)], StartAt: begin, EndAt: begin.AddDays(1), Note: "stayledger check", MadeAt: now,
+			ID: id.New(now).String(), ListingID: c.free[i%len(c.free)], StartAt: begin, EndAt: begin.AddDays(1),
+			Note: "stayledger check", MadeAt: now,
 		}
 
 		err = c.call(ctx, func() error { return c.put(ctx, b) })
@@ -145,7 +150,7 @@ func (c *checker) checkBlockListing(ctx context.Context, like *pms.Block) {
 	case errors.Is(err, pms.ErrRefused):
 		c.report.pass(blockListing)
 	case err != nil:
-		c.refuse(ctx, only(blockListing), err)
+		c.reportCall(ctx, only(blockListing), err)
 	default:
 		c.wrong(blockListing, "", "listingId", "is taken, and there is no such listing")
 
