@@ -560,7 +560,8 @@ func TestAppsAreComparedInTheirDeclarationOnly(t *testing.T) {
 var (
 	createdTable = regexp.MustCompile(`(?m)^create table ([a-z_]+)`)
 	ownedTables  = regexp.MustCompile(`parts\.Owns\(([^)]*)\)|\bName: ("[a-z_]+")`)
-	writtenTable = regexp.MustCompile(`\b(?:insert into|delete from)\s+([a-z_]+)|\bupdate\s+([a-z_]+)(?:\s+[a-z]+)?\s+set\b`)
+	writtenTable = regexp.MustCompile(
+		`\b(?:insert into|delete from)\s+([a-z_]+)|\bupdate\s+([a-z_]+)(?:\s+[a-z]+)?\s+set\b|\bdb\.NewTable\[\w+\]\("([a-z_]+)"`)
 )
 
 func TestATableIsWrittenByOnePackage(t *testing.T) {
@@ -583,7 +584,7 @@ func TestATableIsWrittenByOnePackage(t *testing.T) {
 		}
 
 		for _, m := range writtenTable.FindAllStringSubmatch(file.content, -1) {
-			table := m[1] + m[2]
+			table := m[1] + m[2] + m[3]
 			if known, exists := writers[table]; exists && !slices.Contains(known, dir) {
 				writers[table] = append(known, dir)
 			}

@@ -69,16 +69,32 @@ type stored struct {
 	Status       Status       `json:"status"`
 	Channel      *string      `json:"channel"`
 	Reference    *string      `json:"reference"`
-	Date         day.Day      `json:"date"`
+	Date         day.Day      `json:"date" db:"paid_on"`
 	Currency     string       `json:"currency"`
 	Amount       money.Cents  `json:"amount"`
 	Members      []ItemMember `json:"members"`
 }
 
+// payoutTable has the columns of a payout, memberTable those of its members.
+var (
+	payoutTable = db.NewTable[stored]("channel_payout", `
+		id uuid key, connection_id uuid fixed, source_id text fixed, status text, channel text, reference text, paid_on date, currency text,
+		amount bigint, created_at now fixed, updated_at now`)
+	memberTable = db.NewTable[memberRow]("channel_payout_member", `
+		payout_id uuid, position int, source_id text, confirmation_code text, description text, gross bigint, fees bigint, taxes bigint`)
+)
+
+// memberRow is a member with its payout and its place among the members.
+type memberRow struct {
+	ItemMember
+	PayoutID id.ID
+	Position int64
+}
+
 // loadPayouts loads saved payouts by id. Unknown ids are left out.
 func loadPayouts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]stored, error) {
 	rows, err := db.Select[stored](ctx, tx, `
-		select p.id, p.connection_id, p.source_id, p.status, p.channel, p.reference, p.paid_on as date, p.currency, p.amount, (
+		select `+payoutTable.ColumnsSQL("p", "created_at", "updated_at")+`, (
 			select coalesce(jsonb_agg(jsonb_build_object('sourceId', m.source_id, 'confirmationCode', m.confirmation_code, 'description', m.description,
 				'gross', m.gross, 'fees', m.fees, 'taxes', m.taxes) order by m.position), '[]')
 			from channel_payout_member m where m.team_id = p.team_id and m.payout_id = p.id) as members
@@ -157,29 +173,22 @@ func savePayouts(ctx context.Context, tx *db.Tx, _ intake.Origin, items []Item) 
 	}
 
 	// Write all payouts in one round trip. Members have no ids, so those of a payout are replaced as a whole.
-	args := db.Args{"team": tx.Team, "rows": rows, "now": tx.Now}
+	ids, members := make([]id.ID, len(rows)), []*memberRow{}
+
+	for i := range rows {
+		ids[i] = rows[i].ID
+		for k, m := range rows[i].Members {
+			members = append(members, &memberRow{ItemMember: m, PayoutID: rows[i].ID, Position: int64(k)})
+		}
+	}
 
 	if err := tx.Pipeline(ctx,
-		db.Stmt{SQL: `
-			insert into channel_payout (team_id, id, connection_id, source_id, status, channel, reference, paid_on, currency, amount, created_at, updated_at)
-			select @team, r.id, r."connectionId", r."sourceId", r.status, r.channel, r.reference, r.date, r.currency, r.amount, @now, @now
-			from jsonb_to_recordset(@rows) as r (id uuid, "connectionId" uuid, "sourceId" text, status text, channel text, reference text, date date,
-				currency text, amount bigint)
-			on conflict (team_id, id) do update set status = excluded.status, channel = excluded.channel, reference = excluded.reference,
-				paid_on = excluded.paid_on, currency = excluded.currency, amount = excluded.amount, updated_at = excluded.updated_at`, Args: args},
+		payoutTable.Upsert(tx, db.Refs(rows)...),
 		db.Stmt{
-			SQL: `
-			delete from channel_payout_member m using jsonb_to_recordset(@rows) as r (id uuid) where m.team_id = @team and m.payout_id = r.id`,
-			Args: db.Args{"team": tx.Team, "rows": rows},
+			SQL:  `delete from channel_payout_member where team_id = @team and payout_id = any(@ids)`,
+			Args: db.Args{"team": tx.Team, "ids": ids},
 		},
-		db.Stmt{
-			SQL: `
-			insert into channel_payout_member (team_id, payout_id, position, source_id, confirmation_code, description, gross, fees, taxes)
-			select @team, r.id, m.n - 1, m.value ->> 'sourceId', m.value ->> 'confirmationCode', m.value ->> 'description', (m.value ->> 'gross')::bigint,
-				(m.value ->> 'fees')::bigint, (m.value ->> 'taxes')::bigint
-			from jsonb_to_recordset(@rows) as r (id uuid, members jsonb) cross join lateral jsonb_array_elements(r.members) with ordinality m (value, n)`,
-			Args: db.Args{"team": tx.Team, "rows": rows},
-		},
+		memberTable.Insert(tx, members...),
 	); err != nil {
 		return nil, fmt.Errorf("save payouts of channels: %w", err)
 	}

@@ -424,7 +424,7 @@ func Free(ctx context.Context, tx *db.Tx, records, transactions []id.ID) (int, e
 
 	gone, err := db.Select[reconciliationRow](ctx, tx, `
 		delete from bank_reconciliation where team_id = @team and bank_record_id = any(@records) and transaction_id = any(@held)
-		returning bank_record_id as record_id, transaction_id, account_id, cent_total as cents`, db.Args{"team": tx.Team, "records": records, "held": held})
+		returning `+reconciliationTable.ColumnsSQL("bank_reconciliation", "created_at"), db.Args{"team": tx.Team, "records": records, "held": held})
 	if err != nil || len(gone) == 0 {
 		return 0, err
 	}

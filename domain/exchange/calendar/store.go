@@ -13,6 +13,11 @@ import (
 	"stayledger/platform/page"
 )
 
+// blockTable has the columns of a block that is new.
+var blockTable = db.NewTable[held]("calendar_block", `
+	id uuid, listing_id uuid, connection_id uuid, external_listing_id text, start_at date, end_at date, note text, status text, created_at now,
+	updated_at now`)
+
 const blockColumns = `b.id, b.listing_id, b.connection_id, b.start_at, b.end_at, b.note, b.status,
 	case when b.error is not null then jsonb_build_object('code', b.error) end as error, b.created_at, b.updated_at`
 
@@ -78,20 +83,12 @@ func lockBlock(ctx context.Context, tx *db.Tx, one id.ID) (*held, error) {
 
 // insertBlocks inserts blocks of locked listings.
 func insertBlocks(ctx context.Context, tx *db.Tx, all []held) error {
+	if err := tx.Pipeline(ctx, blockTable.Insert(tx, db.Refs(all)...)); err != nil {
+		return fmt.Errorf("insert calendar blocks: %w", err)
+	}
+
 	for i := range all {
 		b := &all[i]
-
-		if _, err := tx.Exec(ctx, `
-			insert into calendar_block (team_id, id, listing_id, connection_id, external_listing_id, start_at, end_at, note, status, created_at, updated_at)
-			values (@team, @id, @listing, @connection, @external, @start, @end, @note, @status, @now, @now)`,
-			db.Args{
-				"team": tx.Team, "id": b.ID, "listing": b.ListingID, "connection": b.ConnectionID,
-				"external": b.ExternalListingID, "start": b.StartAt, "end": b.EndAt, "note": b.Note, "status": b.Status,
-				"now": tx.Now,
-			}); err != nil {
-			return fmt.Errorf("insert a calendar block: %w", err)
-		}
-
 		audit.Note(tx, audit.Created, audit.CalendarBlock, b.ID, nil, &b.Block,
 			audit.Ref(audit.RoleListing, audit.Listing, b.ListingID))
 	}

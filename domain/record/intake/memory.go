@@ -43,21 +43,27 @@ const (
 	gone   = "gone"
 )
 
+// recordTable has the columns of an external record.
+var recordTable = db.NewTable[recordRow]("external_record", `
+	source_id uuid key, kind text key, external_id text key, ordinal int key, entity_id uuid, hash bytea, taken jsonb, refs jsonb, waiting jsonb,
+	locked boolean, changed_at timestamptz, day date, state text`)
+
 // recordRow is an external record to save.
 type recordRow struct {
-	Kind       string               `json:"kind"`
-	ExternalID string               `json:"external_id"`
-	Ordinal    int                  `json:"ordinal"`
-	EntityID   *id.ID               `json:"entity_id"`
-	Hash       []byte               `json:"hash"`
-	Taken      Values               `json:"taken"`
-	Refs       map[string]Reference `json:"refs"`
-	Waiting    Values               `json:"waiting"`
+	SourceID   id.ID
+	Kind       string
+	ExternalID string
+	Ordinal    int
+	EntityID   *id.ID
+	Hash       []byte
+	Taken      Values
+	Refs       map[string]Reference
+	Waiting    Values
 	// Locked says that the waiting values wait for a lock.
-	Locked    bool       `json:"locked"`
-	ChangedAt *time.Time `json:"changed_at"`
-	Day       *day.Day   `json:"day"`
-	State     string     `json:"state"`
+	Locked    bool
+	ChangedAt *time.Time
+	Day       *day.Day
+	State     string
 
 	// conflicts are open from now on, had were open before.
 	conflicts, had []openConflict

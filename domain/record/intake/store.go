@@ -222,20 +222,12 @@ func upsertRecords(ctx context.Context, tx *db.Tx, from Origin, rows []recordRow
 		return nil
 	}
 
-	upsert := db.Stmt{
-		SQL: `
-		insert into external_record (team_id, source_id, kind, external_id, ordinal, entity_id, hash, taken, refs, waiting, locked, changed_at, day, state)
-		select @team, @source, kind, external_id, ordinal, entity_id, decode(hash, 'base64'), taken, refs, waiting, locked, changed_at, day, state
-		from jsonb_to_recordset(@rows) as r (kind text, external_id text, ordinal integer, entity_id uuid, hash text, taken jsonb, refs jsonb, waiting jsonb,
-			locked boolean, changed_at timestamptz, day date, state text)
-		on conflict (team_id, source_id, kind, external_id, ordinal) do update set entity_id = excluded.entity_id, hash = excluded.hash,
-			taken = excluded.taken, refs = excluded.refs, waiting = excluded.waiting, locked = excluded.locked, changed_at = excluded.changed_at, day = excluded.day,
-			state = excluded.state`,
-		Args: db.Args{"team": tx.Team, "source": from.SourceID, "rows": rows},
+	for i := range rows {
+		rows[i].SourceID = from.SourceID
 	}
 
 	// Records come first: conflicts refer to them.
-	return tx.Together(ctx, db.Send(upsert), func(ctx context.Context, tx *db.Tx) error {
+	return tx.Together(ctx, db.Send(recordTable.Upsert(tx, db.Refs(rows)...)), func(ctx context.Context, tx *db.Tx) error {
 		return saveConflicts(ctx, tx, from, rows)
 	})
 }

@@ -101,20 +101,19 @@ func findBySource(ctx context.Context, tx *db.Tx, source id.ID, status Status) (
 	return s, nil
 }
 
+// syncTable has the columns of a sync that waits. Which records it reads can change until it starts.
+var syncTable = db.NewTable[Sync]("sync", `
+	id uuid key, source_id uuid fixed, operation_id uuid fixed, view text fixed, mode text, trigger text, extractor text fixed, kinds text[],
+	range_start date, range_end date, status text computed fixed, queued_at now fixed`).
+	Computed("status", "'queued'")
+
 // insertSync inserts a waiting sync.
 func insertSync(ctx context.Context, tx *db.Tx, s *Sync) error {
 	if s.Kinds == nil {
 		s.Kinds = []string{}
 	}
 
-	_, err := tx.Exec(ctx, `
-		insert into sync (team_id, id, source_id, operation_id, view, mode, trigger, extractor, kinds, range_start, range_end, status, queued_at)
-		values (@team, @id, @source, @operation, @view, @mode, @trigger, @extractor, @kinds, @from, @to, 'queued', @now)`,
-		db.Args{
-			"team": tx.Team, "id": s.ID, "source": s.SourceID, "operation": s.OperationID, "view": s.View,
-			"mode": s.Mode, "trigger": s.Trigger, "extractor": s.Extractor, "kinds": s.Kinds, "from": s.RangeStart,
-			"to": s.RangeEnd, "now": tx.Now,
-		})
+	err := tx.Pipeline(ctx, syncTable.Insert(tx, s))
 	if err != nil {
 		return fmt.Errorf("insert a sync: %w", err)
 	}
@@ -128,12 +127,7 @@ func updateRequest(ctx context.Context, tx *db.Tx, s *Sync) error {
 		s.Kinds = []string{}
 	}
 
-	_, err := tx.Exec(ctx, `
-		update sync set mode = @mode, trigger = @trigger, kinds = @kinds, range_start = @from, range_end = @to where team_id = @team and id = @id`,
-		db.Args{
-			"team": tx.Team, "id": s.ID, "mode": s.Mode, "trigger": s.Trigger, "kinds": s.Kinds, "from": s.RangeStart,
-			"to": s.RangeEnd,
-		})
+	err := tx.Pipeline(ctx, syncTable.Update(tx, s))
 	if err != nil {
 		return fmt.Errorf("widen a sync: %w", err)
 	}

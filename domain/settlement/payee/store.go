@@ -97,23 +97,19 @@ func loadAlike(ctx context.Context, tx *db.Tx, m *Method) ([]Method, error) {
 	return rows, nil
 }
 
+// methodTable has the columns of a new method, which its user chooses.
+var methodTable = db.NewTable[Method]("payee_method", `
+	id uuid, contact_id uuid, status text computed, account_holder text, account_type text, last4 text, routing_last4 text, numbers bytea,
+	chosen_at now, chosen_by uuid computed, created_at now, updated_at now`).
+	Computed("status", "'pending'").
+	Computed("chosen_by", "@user::uuid")
+
 // insertMethod inserts a method and writes the audit event.
 func insertMethod(ctx context.Context, tx *db.Tx, m *Method) error {
-	_, err := tx.Exec(ctx, `
-		insert into payee_method (team_id, id, contact_id, status, account_holder, account_type, last4, routing_last4, numbers, chosen_at, chosen_by, created_at, updated_at)
-		values (@team, @id, @contact, 'pending', @holder, @type, @last4, @routing, @numbers, @now, @user, @now, @now)`,
-		db.Args{
-			"team":    tx.Team,
-			"id":      m.ID,
-			"contact": m.ContactID,
-			"holder":  m.AccountHolder,
-			"type":    m.AccountType,
-			"last4":   m.Last4,
-			"routing": m.RoutingLast4,
-			"numbers": m.Numbers,
-			"now":     tx.Now,
-			"user":    tx.Actor.User,
-		})
+	insert := methodTable.Insert(tx, m)
+	insert.Args["user"] = tx.Actor.User
+
+	err := tx.Pipeline(ctx, insert)
 	if err != nil {
 		return fmt.Errorf("keep payment method: %w", err)
 	}
