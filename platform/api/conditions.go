@@ -112,68 +112,16 @@ func (s *Server) ownConditions(e *Endpoint) []*apierr.Error {
 	return slices.DeleteFunc(e.Errors.Conditions(), func(c *apierr.Error) bool { return slices.ContainsFunc(edge, c.Alike) })
 }
 
-// edgeTexts returns for each status the conditions for which the edge answers with it, on any endpoint.
-func (s *Server) edgeTexts() map[int]string {
-	all := apierr.List{}
-
-	for i := range s.Endpoints {
-		for _, c := range s.edgeConditions(&s.Endpoints[i]) {
-			all = append(all, c)
-		}
-	}
-
-	byStatus := map[int][]*apierr.Error{}
-	for _, c := range all.Conditions() {
-		byStatus[conditionStatus(c)] = append(byStatus[conditionStatus(c)], c)
-	}
-
-	out := map[int]string{}
-	for status, conditions := range byStatus {
-		out[status] = conditionsText(conditions)
-	}
-
-	return out
-}
-
-// conditionsText returns the messages of conditions, each under its reason or code.
-func conditionsText(conditions []*apierr.Error) string {
-	var parts []string
-
-	label := ""
-
-	for _, c := range conditions {
-		named := conditionLabel(c)
-		if named != label {
-			parts = append(parts, "`"+named+"`: "+c.Message()+".")
-		} else {
-			parts = append(parts, c.Message()+".")
-		}
-
-		label = named
-	}
-
-	return strings.Join(parts, " ")
-}
-
 // conditionLabel returns the reason of a condition, or its code if it has none.
 func conditionLabel(c *apierr.Error) string { return cmp.Or(string(c.Reason()), string(c.Code())) }
 
-// conditionsName returns a name for the conditions of a status that differs from those of other endpoints.
-func conditionsName(status int, conditions []*apierr.Error) string {
-	name := strconv.Itoa(status)
-
-	for i, c := range conditions {
-		if i == 2 {
-			return name + "-others"
-		}
-
-		if label := conditionLabel(c); i == 0 || label != conditionLabel(conditions[i-1]) {
-			name += "-" + label
-		}
-	}
-
-	return name
+// conditionText returns a condition as x-errors lists it: status, reason or code, and the message.
+func conditionText(c *apierr.Error) string {
+	return strconv.Itoa(conditionStatus(c)) + " " + conditionLabel(c) + ": " + c.Message()
 }
+
+// errorAnswer names the answer of every failure, and its schema.
+const errorAnswer = "Error"
 
 var (
 	requestIDHeader = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString}, Description: "Names the request in the service's log: the header of the same name of the request, or a new identifier."}
@@ -183,54 +131,39 @@ var (
 	actionHeader    = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString}, Description: "Identifier of the audit action. Absent from dry runs."}
 )
 
-// describeFailures adds an answer for each status that the endpoint can fail with. Failures that only the edge adds
-// have the same answer everywhere.
-func (s *Server) describeFailures(op *huma.Operation, e *Endpoint, failure *huma.Schema, edgeTexts map[int]string) {
-	mine, edge := map[int][]*apierr.Error{}, map[int]bool{}
+// Callers know the body of a failure as Error.
+var _ = PublishAs[apierr.Body](errorAnswer)
+
+// describeFailures adds the one answer of all failures, and lists the conditions that are the endpoint's own. Every
+// endpoint can fail with those of the edge, which the answer itself lists.
+func (s *Server) describeFailures(op *huma.Operation, e *Endpoint) {
+	op.Responses["default"] = &huma.Response{Ref: "#/components/responses/" + errorAnswer}
+
+	own := []string{}
 	for _, c := range s.ownConditions(e) {
-		mine[conditionStatus(c)] = append(mine[conditionStatus(c)], c)
+		own = append(own, conditionText(c))
 	}
 
-	for _, c := range s.edgeConditions(e) {
-		edge[conditionStatus(c)] = true
+	slices.Sort(own)
+	op.Extensions["x-errors"] = slices.Compact(own)
+}
+
+// errorResponse returns the answer of all failures. It lists the conditions with which the edge refuses requests.
+func (s *Server) errorResponse(failure *huma.Schema) *huma.Response {
+	general := []string{}
+
+	for i := range s.Endpoints {
+		for _, c := range s.edgeConditions(&s.Endpoints[i]) {
+			general = append(general, conditionText(c))
+		}
 	}
 
-	// Failures of the service can happen on every endpoint, so one answer covers them.
-	op.Responses["5XX"] = &huma.Response{
-		Description: "A failure of the service. " + edgeTexts[http.StatusInternalServerError] + " " + edgeTexts[http.StatusServiceUnavailable] + " " + edgeTexts[http.StatusGatewayTimeout] + " Status 503, and 504 of a GET, can be sent again.",
-		Headers:     map[string]*huma.Header{"Retry-After": retryHeader, "X-Request-Id": requestIDHeader},
-		Content:     map[string]*huma.MediaType{"application/json": {Schema: failure}}, Extensions: map[string]any{namedBy: "5XX"},
-	}
-	for status := range s.fails(e) {
-		if status >= http.StatusInternalServerError && len(mine[status]) == 0 {
-			continue
-		}
+	slices.Sort(general)
 
-		// The name lets answers that are equal on several endpoints be shared.
-		name, text := strconv.Itoa(status), edgeTexts[status]
-		if own := mine[status]; len(own) > 0 {
-			name, text = conditionsName(status, own), conditionsText(own)
-			if edge[status] {
-				text += " Or a general cause of " + strconv.Itoa(status) + "."
-			}
-		}
-
-		r := &huma.Response{
-			Description: text, Headers: map[string]*huma.Header{}, Content: map[string]*huma.MediaType{"application/json": {Schema: failure}},
-		}
-		if name == strconv.Itoa(status) {
-			r.Headers["X-Request-Id"] = requestIDHeader // every answer has it; here it is said once for each status
-		}
-
-		// Some statuses come with headers.
-		switch status {
-		case http.StatusMethodNotAllowed:
-			r.Headers["Allow"] = allowHeader
-		case http.StatusTooManyRequests:
-			r.Headers["Retry-After"] = retryHeader
-		}
-
-		r.Extensions = map[string]any{namedBy: name}
-		op.Responses[strconv.Itoa(status)] = r
+	return &huma.Response{
+		Description: "A failure: status 400 and above. Status 503, and 504 of a GET, can be sent again after Retry-After.",
+		Headers:     map[string]*huma.Header{"Retry-After": retryHeader, "Allow": allowHeader, "X-Request-Id": requestIDHeader},
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: failure}},
+		Extensions:  map[string]any{"x-errors": slices.Compact(general)},
 	}
 }

@@ -47,7 +47,7 @@ func (s *Server) Conforms(e *Endpoint, status int, body []byte) error {
 // answerType returns the declared type of an answer, or nil.
 func (e *Endpoint) answerType(status int) reflect.Type {
 	if status >= http.StatusBadRequest {
-		return reflect.TypeFor[apierr.Envelope]()
+		return reflect.TypeFor[apierr.Body]()
 	}
 
 	if t, ok := e.Also[status]; ok {

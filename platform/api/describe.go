@@ -87,10 +87,10 @@ func (s *Server) describe() *huma.OpenAPI {
 		Paths:    map[string]*huma.PathItem{},
 	}
 
-	// All failures share one envelope.
-	failure := s.registry.Schema(reflect.TypeFor[apierr.Envelope](), true, "Error")
-	if envelope := s.registry.SchemaFromRef(failure.Ref); envelope != nil {
-		describeEnvelope(envelope)
+	// All failures share one body.
+	failure := s.registry.Schema(reflect.TypeFor[apierr.Body](), true, errorAnswer)
+	if body := s.registry.SchemaFromRef(failure.Ref); body != nil {
+		describeError(body)
 	}
 
 	for _, t := range s.Tags {
@@ -98,10 +98,11 @@ func (s *Server) describe() *huma.OpenAPI {
 	}
 
 	// Then every endpoint, which registers the schemas of its types.
-	edgeTexts := s.edgeTexts()
+	o.Components.Responses = map[string]*huma.Response{errorAnswer: s.errorResponse(failure)}
+
 	for i := range s.plans {
 		if !s.plans[i].endpoint.Internal {
-			s.describeEndpoint(o, &s.plans[i], failure, edgeTexts)
+			s.describeEndpoint(o, &s.plans[i])
 		}
 	}
 
@@ -110,8 +111,8 @@ func (s *Server) describe() *huma.OpenAPI {
 	return o
 }
 
-// describeEnvelope lists all codes and reasons in the schema of failures.
-func describeEnvelope(s *huma.Schema) {
+// describeError lists all codes and reasons in the schema of failures.
+func describeError(s *huma.Schema) {
 	codes, reasons := []any{}, []any{}
 	for _, c := range apierr.Codes() {
 		codes = append(codes, string(c))
@@ -129,7 +130,7 @@ func describeEnvelope(s *huma.Schema) {
 }
 
 // describeEndpoint adds the operation of an endpoint to its path.
-func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema, edgeTexts map[int]string) {
+func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan) {
 	e := p.endpoint
 
 	op := &huma.Operation{
@@ -181,7 +182,7 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan, failure *huma.Schema
 
 	// Then its answers.
 	s.describeAnswers(op, e)
-	s.describeFailures(op, e, failure, edgeTexts)
+	s.describeFailures(op, e)
 
 	// A path has one operation for each method.
 	item := o.Paths[e.Path]
@@ -380,13 +381,6 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint) {
 			r.Headers["X-Service-Audit-Should-Poll"], r.Headers["X-Service-Audit-Action-Id"] = pollHeader, actionHeader
 		}
 
-		// Equal answers of several endpoints are shared under this name.
-		name := strconv.Itoa(status)
-		if t != reflect.TypeFor[None]() {
-			name += "-" + schemaName(t, e.ID)
-		}
-
-		r.Extensions = map[string]any{namedBy: name}
 		op.Responses[strconv.Itoa(status)] = r
 	}
 
@@ -406,7 +400,9 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint) {
 	}
 
 	for status, t := range e.Also {
-		add(status, t)
+		if status < http.StatusBadRequest {
+			add(status, t)
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ func (s *Server) OpenAPI() (d Description, err error) {
 	}
 
 	// Work on the plain JSON: the types of the generator cannot share parts.
-	p := publication{enumNames: s.enumNames(), enumPlaces: map[string][]where{}, fields: s.Fields}
+	p := publication{enumNames: s.enumNames(), fields: s.Fields}
 	if p.root, err = decodeTree(plain); err != nil {
 		return d, err
 	}
@@ -75,7 +75,6 @@ func encodeTree(root tree) ([]byte, error) {
 
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
 
 	if err := encoder.Encode(root); err != nil {
 		return nil, fmt.Errorf("encode the description: %w", err)
@@ -100,23 +99,17 @@ type publication struct {
 	root tree
 	// enumNames are the names of the types that list some values, by the JSON of the values.
 	enumNames map[string][]string
-	// enumPlaces are the places where some values are listed, by the JSON of the values.
-	enumPlaces map[string][]where
-	fields     map[string]string
+	fields    map[string]string
 }
 
-// share moves what occurs several times into components. The order matters: later steps count what earlier ones
-// have named.
+// share moves what has a name into components: types, headers and the parameters of the edge. A schema without a name of
+// its own stays where it is, so that no edit changes the name of anything else.
 func (p *publication) share() {
-	p.eachSchema(p.noteEnum)
 	p.eachSchema(p.nameSchema)
 	p.describeProperties()
 	p.openAnswers()
-	p.shareProperties()
-	p.shareForms()
 	p.shareHeaders()
 	p.shareParameters()
-	p.shareResponses()
 	p.liftParameters()
 }
 
@@ -267,18 +260,6 @@ func listedValues(core tree) (values []any, text string) {
 	return nil, ""
 }
 
-// noteEnum notes where some values are listed, so that they have one name wherever they are.
-func (p *publication) noteEnum(s tree, at where) tree {
-	core, _ := splitSchema(s)
-	withoutNull(core)
-
-	if values, text := listedValues(core); values != nil {
-		p.enumPlaces[text] = append(p.enumPlaces[text], at)
-	}
-
-	return s
-}
-
 // nameSchema returns a reference in place of a schema that has a name, or of an enumeration. Null, which one place
 // may allow, stays next to it.
 func (p *publication) nameSchema(s tree, _ where) tree {
@@ -291,7 +272,7 @@ func (p *publication) nameSchema(s tree, _ where) tree {
 		delete(core, namedBy)
 		ref = p.nameScalar(name, core)
 	} else if values, text := listedValues(core); values != nil {
-		ref = p.addComponent("schemas", tree{"type": core["type"], "enum": values}, p.enumNamesFor(text)...)
+		ref = p.addComponent("schemas", tree{"type": core["type"], "enum": values}, p.enumNames[text]...)
 	}
 
 	switch {
@@ -342,25 +323,8 @@ func withoutNull(s tree) bool {
 	return true
 }
 
-// enumNamesFor returns the names that an enumeration can have, the best first: those of its types, then those of its
-// places.
-func (p *publication) enumNamesFor(values string) []string {
-	names := slices.Clone(p.enumNames[values])
-	for _, name := range slices.Clone(names) {
-		names = append(names, name+"Value")
-	}
-
-	var long []string
-
-	for _, at := range p.enumPlaces[values] {
-		names = append(names, upper(at.name))
-		long = append(long, at.owner+upper(at.name))
-	}
-
-	slices.SortStableFunc(long, func(a, b string) int { return len(a) - len(b) })
-
-	return append(names, long...)
-}
+// selfExplaining is the text of a field that its name describes well enough.
+const selfExplaining = "-"
 
 // describeProperties gives each property without a description the one of its name. A property that refers to a
 // described schema needs none.
@@ -374,15 +338,15 @@ func (p *publication) describeProperties() {
 			one, ok := property.(tree)
 
 			doc := cmp.Or(p.fields[owner+"."+name], p.fields[name])
-			if ok && one["description"] == nil && doc != "" {
+			if ok && one["description"] == nil && doc != "" && doc != selfExplaining {
 				one["description"] = doc
 			}
 		}
 	}
 }
 
-// openAnswers lets objects that no request contains have further fields, so that answers can get new ones without a
-// new version.
+// openAnswers lets objects that no request contains have further fields, and their texts further values, so that answers
+// can get new ones without a new version.
 func (p *publication) openAnswers() {
 	schemas, asked := p.component("schemas"), map[string]bool{}
 
@@ -408,11 +372,40 @@ func (p *publication) openAnswers() {
 	}
 
 	// Find every schema that a request can contain.
-	p.operations(func(op tree) { reach(op["requestBody"]) })
+	p.operations(func(op tree) { reach(op["requestBody"]); reach(op["parameters"]) })
 
 	for name, schema := range schemas {
-		if s, ok := schema.(tree); ok && !asked[name] && s["additionalProperties"] == false {
-			delete(s, "additionalProperties")
+		if s, ok := schema.(tree); ok && !asked[name] {
+			if s["additionalProperties"] == false {
+				delete(s, "additionalProperties")
+			}
+
+			openValues(s)
+		}
+	}
+}
+
+// knownValues lists the values that a text of answers has today. It can get others without a new version, so clients
+// must not treat the list as closed.
+const knownValues = "x-known-values"
+
+// openValues makes the enumerations in a schema of answers lists of known values.
+func openValues(node any) {
+	switch n := node.(type) {
+	case []any:
+		for _, one := range n {
+			openValues(one)
+		}
+	case tree:
+		if values, ok := n["enum"].([]any); ok {
+			delete(n, "enum")
+			n[knownValues] = slices.DeleteFunc(values, func(v any) bool { return v == nil })
+		}
+
+		for word, one := range n {
+			if word != "examples" {
+				openValues(one)
+			}
 		}
 	}
 }

@@ -462,7 +462,7 @@ func TestUploadIsDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, want := range []string{`"multipart/form-data"`, `"format": "binary"`, `"additionalProperties": false`} {
+	for _, want := range []string{`"multipart/form-data"`, `"format":"binary"`, `"additionalProperties":false`} {
 		if !strings.Contains(string(d.JSON), want) {
 			t.Errorf("the description has no %s", want)
 		}

@@ -223,8 +223,8 @@ func (e *Error) Retryable() bool { return e.retryable }
 // Delay returns how long to wait before a retry, for the header Retry-After, or 0 if unknown.
 func (e *Error) Delay() time.Duration { return e.delay }
 
-// Envelope is the JSON form of every failure. Rule ERR-01.
-type Envelope struct {
+// Body is the JSON form of every failure. Rule ERR-01.
+type Body struct {
 	Code    Code    `json:"code"`
 	Reason  Reason  `json:"reason,omitempty"`
 	Message string  `json:"message"`
@@ -237,8 +237,8 @@ type Envelope struct {
 
 // Body returns the error as responses show it. Issues is never nil: it is rendered as an array even if there are
 // none.
-func (e *Error) Body() Envelope {
-	return Envelope{
+func (e *Error) Body() Body {
+	return Body{
 		Code: e.code, Reason: e.reason, Message: e.message, Issues: e.Issues(),
 		Context: e.context, Retryable: e.retryable, Links: e.links,
 	}

@@ -61,24 +61,18 @@ type Content struct {
 	Shown bool
 }
 
-// Answer is what an operation can answer with one status, as "404", or with the statuses of a class, as "5XX".
+// Answer is what an operation can answer with one status, as "404".
 type Answer struct {
 	Status  string
 	About   string
 	Headers []*Field
 	Content *Content
-	// Conditions has the failures that share the status, if the description names them.
-	Conditions []Condition
 }
 
 // Answers reports whether the answer has a status.
 func (a Answer) Answers(status int) bool {
-	text := strconv.Itoa(status)
-	return a.Status == text || a.Status == text[:1]+"XX"
+	return a.Status == strconv.Itoa(status)
 }
-
-// Condition is one way in which an operation fails.
-type Condition struct{ Code, Reason, Message, About string }
 
 // Read reads a description, OpenAPI 3.0 or 3.1 as JSON. It fails for invalid JSON, a reference that leads nowhere
 // and an operation without an id.
@@ -158,7 +152,7 @@ func (d *Document) errors() error {
 				return err
 			}
 
-			*into = field.words("enum")
+			*into = append(field.words("enum"), field.words("x-known-values")...)
 		}
 
 		return nil
@@ -227,8 +221,14 @@ func (d *Document) operation(method, path string, item, n node) (*Operation, err
 			return nil, err
 		}
 
-		if a.Status >= "400" {
-			o.Failures = append(o.Failures, a)
+		// The one answer of all failures lists those that every operation shares.
+		if status == "default" {
+			general, err := d.resolve(n.child("responses").child(status))
+			if err != nil {
+				return nil, err
+			}
+
+			o.Failures = failures(n.words("x-errors"), general.words("x-errors"))
 		} else {
 			o.Answers = append(o.Answers, a)
 		}
@@ -325,59 +325,36 @@ func (d *Document) answer(status string, raw node) (Answer, error) {
 		a.Headers = append(a.Headers, f)
 	}
 
-	if a.Content, err = d.content(n, answerExample); err != nil {
-		return a, err
-	}
-
-	a.Conditions, err = d.conditions(raw, n)
+	a.Content, err = d.content(n, answerExample)
 
 	return a, err
 }
 
-// conditions returns the failures that an answer names: as examples of its body, or in an extension that lists
-// codes, reasons and messages.
-func (d *Document) conditions(answers ...node) ([]Condition, error) {
-	var out []Condition
+// failures returns the failures of an operation by status: its own first, then the ones that every operation shares. A
+// failure is a text with its status, its reason or code, and its message: "409 alreadyPaid: Already paid".
+func failures(own, general []string) []Answer {
+	var out []Answer
 
-	add := func(value any, about string) {
-		n, _ := value.(map[string]any)
-		c := Condition{
-			Code:    node(n).text("code"),
-			Reason:  node(n).text("reason"),
-			Message: node(n).text("message"),
-			About:   cmp.Or(about, node(n).text("description")),
-		}
+	for _, list := range [][]string{own, general} {
+		last := ""
 
-		same := func(o Condition) bool { return o.Code == c.Code && o.Reason == c.Reason && o.Message == c.Message }
-		if c.Code != "" && !slices.ContainsFunc(out, same) {
-			out = append(out, c)
+		for _, text := range list {
+			status, rest, _ := strings.Cut(text, " ")
+			label, message, _ := strings.Cut(rest, ": ")
+			about := "`" + label + "`: " + message + "."
+
+			// Texts of one list are in the order of their statuses.
+			if status == last {
+				out[len(out)-1].About += " " + about
+			} else {
+				out = append(out, Answer{Status: status, About: about})
+			}
+
+			last = status
 		}
 	}
 
-	for _, n := range answers {
-		for _, name := range slices.Sorted(maps.Keys(n)) {
-			if list, is := n[name].([]any); is && strings.HasPrefix(name, "x-") {
-				for _, one := range list {
-					add(one, "")
-				}
-			}
-		}
-
-		// Then the examples.
-		content := n.child("content").child("application/json")
-		for _, name := range slices.Sorted(maps.Keys(content.child("examples"))) {
-			example, err := d.resolve(content.child("examples").child(name))
-			if err != nil {
-				return nil, err
-			}
-
-			add(example["value"], example.text("summary"))
-		}
-
-		add(content["example"], "")
-	}
-
-	return out, nil
+	return out
 }
 
 // content returns a body, or nil if there is none.

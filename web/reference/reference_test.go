@@ -25,15 +25,15 @@ const description = `{
    "responses": {
     "200": {"description": "OK", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Toy"}}}},
     "202": {"description": "Accepted", "content": {"application/json": {"schema": {"type": "object", "properties": {"operationId": {"type": "string", "format": "uuid"}}}}}},
-    "403": {"$ref": "#/components/responses/Locked"}}}},
+    "default": {"$ref": "#/components/responses/Error"}}, "x-errors": ["403 toyLocked: Toy is locked"]}},
  "/toys": {"get": {"operationId": "listToys", "summary": "List toys", "tags": ["Toys"], "security": [],
    "parameters": [{"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 250, "default": 100}},
     {"name": "colours", "in": "query", "required": true, "schema": {"type": "array", "items": {"$ref": "#/components/schemas/Colour"}}}],
    "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": {"type": "array", "items": {"$ref": "#/components/schemas/Toy"}}}}}}}}},
  "components": {
   "parameters": {"id": {"name": "id", "in": "path", "required": true, "description": "The toy.", "schema": {"type": "string", "format": "uuid"}}},
-  "responses": {"Locked": {"description": "Forbidden", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"},
-    "examples": {"toyLocked": {"value": {"code": "FORBIDDEN", "reason": "toyLocked", "message": "Toy is locked", "issues": []}}}}}}},
+  "responses": {"Error": {"description": "A failure.", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
+    "x-errors": ["500 INTERNAL_SERVER_ERROR: Internal server error"]}},
   "schemas": {
    "Colour": {"type": "string", "enum": ["red", "blue"]},
    "ToyChange": {"type": "object", "required": ["price", "colour"], "properties": {"price": {"type": "integer", "minimum": 0, "description": "Cents."}, "colour": {"$ref": "#/components/schemas/Colour"}, "name": {"type": ["string", "null"], "maxLength": 20}}},
@@ -80,7 +80,7 @@ func TestAPageShowsWhatTheDescriptionSays(t *testing.T) {
 		"Change a toy", "PUT /toys/{id}", "toys:write", "team keys, partner keys, signed-in users", "?dryRun=true", "Takes Idempotency-Key", "poll the operation",
 		"id uuid required The toy.", "price integer required Cents. not negative", "colour string required red blue", "name string or null at most 20 characters",
 		"application/json: Toy", "maker Maker or null Who <made> it.", "1 field of maker town string", "parts list of Toy required The same fields as above.", "labels object 1 field of labels (any name) string",
-		"403 Forbidden FORBIDDEN toyLocked Toy is locked",
+		"403 toyLocked : Toy is locked. 500 INTERNAL_SERVER_ERROR : Internal server error.",
 	} {
 		if !strings.Contains(words(change), want) {
 			t.Errorf("the page lacks %q", want)

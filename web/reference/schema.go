@@ -141,7 +141,7 @@ func (d *Document) field(name string, raw node, inside []string) (*Field, error)
 	f.ReadOnly = n.flag("readOnly")
 	f.Written = n.flag("writeOnly")
 
-	f.format, f.pattern, f.Values = n.text("format"), n.text("pattern"), n.words("enum")
+	f.format, f.pattern, f.Values = n.text("format"), n.text("pattern"), append(n.words("enum"), n.words("x-known-values")...)
 	if constant, is := n["const"].(string); is {
 		f.Values = []string{constant}
 	}

@@ -280,10 +280,6 @@ func (s *Site) mentions(o *Operation) []string {
 	}
 
 	for _, f := range o.Failures {
-		for _, c := range f.Conditions {
-			add(c.Reason)
-		}
-
 		for _, span := range s.prose(f.About) {
 			add(span.Text)
 		}

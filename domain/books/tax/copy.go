@@ -46,7 +46,7 @@ func loadActive(ctx context.Context, tx *db.Tx, team id.ID) ([]Rate, error) {
 func Copy(ctx context.Context, tx *db.Tx, from []Rate) error {
 	rates := slices.Clone(from)
 	for i := range rates {
-		rates[i].ID = tx.NewID()
+		rates[i].ID, rates[i].Status = tx.NewID(), Active
 	}
 
 	// Rates that exist already are skipped and have no audit event.

@@ -61,7 +61,7 @@ func (s *Systems) Part() parts.Part {
 			api.External(api.Endpoint{
 				Method: http.MethodPost, Path: messagePath + "{connectionId}", ID: "takePMSMessage", Tag: tag, Summary: "Take a message of a property-management system",
 				Errors: apierr.List{errMessage}, Public: true, Selection: api.NoTeam, Status: http.StatusNoContent,
-				Also: map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Envelope]()},
+				Also: map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Body]()},
 				Doc: "For property-management systems, which get the address and a secret when they are connected: what has changed, signed as the system does. " +
 					"A message is a hint only: what it names is read from the system. Fails with 401 for an unknown connection and for a message that is " +
 					"not to be believed.",
@@ -70,7 +70,7 @@ func (s *Systems) Part() parts.Part {
 				Method: http.MethodPost, Path: messagePath + "apps/{appId}", ID: "takePMSAppMessage", Tag: tag,
 				Summary: "Take a message of a property-management system about one of its accounts",
 				Errors:  apierr.List{errMessage}, Public: true, Selection: api.NoTeam, Status: http.StatusNoContent,
-				Also: map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Envelope]()},
+				Also: map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Body]()},
 				Doc:  "For systems that send the messages of all accounts to one address, with the name and password that the operator has set there.",
 			}, s.takeAppMessage),
 		},

@@ -32,7 +32,7 @@ func (s *Gateway) endpoints() []api.Endpoint {
 			Public:    true,
 			Selection: api.NoTeam,
 			Status:    http.StatusNoContent,
-			Also:      map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Envelope]()},
+			Also:      map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Body]()},
 			Doc: "For payment providers: a message of the type payment.updated, signed with the connection's " +
 				"callbackSecret in the headers webhook- id, webhook-timestamp and webhook-signature, at most five " +
 				"minutes old. A repetition is answered in the same way and changes nothing. Fails with 401 for an " +
@@ -278,7 +278,7 @@ func returnEndpoints() []api.Endpoint {
 			Errors:  apierr.List{errNoReturnFiles},
 			Scopes:  []string{"transactions:pay"},
 			MaxBody: 20 << 20,
-			Also:    map[int]reflect.Type{http.StatusNotImplemented: reflect.TypeFor[apierr.Envelope]()},
+			Also:    map[int]reflect.Type{http.StatusNotImplemented: reflect.TypeFor[apierr.Body]()},
 			Doc: "The body is the file, for connections to the app nacha. Each payment that came back is booked as " +
 				"a return; the same file again changes nothing. Failures in order: 404; 501 for another app; 400 " +
 				"when the file cannot be read.",

@@ -326,7 +326,7 @@ func endpoints() []api.Endpoint {
 			Public:    true,
 			Selection: api.NoTeam,
 			MaxBody:   4 << 10,
-			Also:      map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Envelope]()},
+			Also:      map[int]reflect.Type{http.StatusUnauthorized: reflect.TypeFor[apierr.Body]()},
 		}, exchange),
 	}
 }
