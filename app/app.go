@@ -98,9 +98,9 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 		return nil, err
 	}
 
-	log = spans.logs(log)
+	log = spans.traceLogs(log)
 
-	d, err := db.Open(ctx, db.Config{URL: c.DatabaseURL, MaxConnections: c.MaxConnections, Tracer: spans.statements()})
+	d, err := db.Open(ctx, db.Config{URL: c.DatabaseURL, MaxConnections: c.MaxConnections, Tracer: spans.traceStatements()})
 	if err != nil {
 		return nil, err
 	}
@@ -129,8 +129,8 @@ func Open(ctx context.Context, c Config, log *slog.Logger) (*App, error) {
 		FormerKeys:   keys[1:],
 		PublicURL:    c.PublicURL,
 		Prepared:     a.prepared.Load,
-		Trace:        spans.requests(),
-		Observe:      a.watch.request,
+		Trace:        spans.traceRequests(),
+		Observe:      a.watch.observeRequest,
 	}), a.parts.Endpoints)
 	if err := a.pages(); err != nil {
 		d.Close()
@@ -148,8 +148,8 @@ func Migrate(ctx context.Context, databaseURL string) (int, error) {
 	return db.Migrate(ctx, databaseURL, migrations.FS)
 }
 
-// Handler returns the service as an HTTP handler, which compresses large answers.
-func (a *App) Handler() (http.Handler, error) {
+// httpHandler returns the service as an HTTP handler, which compresses large answers.
+func (a *App) httpHandler() (http.Handler, error) {
 	compress, err := gzhttp.NewWrapper(gzhttp.MinSize(1400), gzhttp.ContentTypes([]string{
 		"application/json",
 		"application/yaml",
@@ -248,13 +248,13 @@ func (a *App) Run(ctx context.Context, listener net.Listener) error {
 
 // serve answers requests until ctx ends, then drains.
 func (a *App) serve(ctx context.Context, listener net.Listener) error {
-	handler, err := a.Handler()
+	handler, err := a.httpHandler()
 	if err != nil {
 		return err
 	}
 
 	server := &http.Server{
-		Handler:           a.closing(handler),
+		Handler:           a.closeWhenStopping(handler),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       2 * time.Minute,
 		IdleTimeout:       2 * time.Minute,
@@ -300,9 +300,9 @@ func (a *App) serve(ctx context.Context, listener net.Listener) error {
 	return nil
 }
 
-// closing asks clients to leave with each answer that is given while the service is not ready, so that none sends its
+// closeWhenStopping asks clients to disconnect with each answer while the service is not ready, so that none sends its
 // next request on a connection that is about to close.
-func (a *App) closing(h http.Handler) http.Handler {
+func (a *App) closeWhenStopping(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !a.ready.Load() {
 			w.Header().Set("Connection", "close")

@@ -56,12 +56,13 @@ func newMetrics(d *db.DB, log *slog.Logger, lanes map[string]string) *metrics {
 	return m
 }
 
-func (m *metrics) request(endpoint string, status int, took time.Duration) {
+// observeRequest counts a request of an endpoint by its status and measures how long it took.
+func (m *metrics) observeRequest(endpoint string, status int, took time.Duration) {
 	m.requests.WithLabelValues(endpoint, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
-// attempt begins to measure an attempt at a job; what it gives is called with how it ended.
-func (m *metrics) attempt(j job.Job) func(error) {
+// observeAttempt begins to measure an attempt at a job. Call the returned function with the error that ended it.
+func (m *metrics) observeAttempt(j job.Job) func(error) {
 	start := time.Now()
 
 	return func(err error) {
@@ -116,8 +117,8 @@ func (p pool) Collect(out chan<- prometheus.Metric) {
 	out <- prometheus.MustNewConstMetric(poolWaited, prometheus.CounterValue, s.WaitSeconds)
 }
 
-// backlog tells what waits in the database, for all processes together. While the database is out of reach it tells
-// that alone.
+// backlog collects the jobs and operations that wait in the database, for all processes together. While the database is
+// out of reach, databaseUp is its only metric.
 type backlog struct {
 	db    *db.DB
 	log   *slog.Logger
@@ -142,7 +143,7 @@ func (*backlog) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// kindBacklog are the jobs of a kind. A job is running while a worker's lease on it stands.
+// kindBacklog counts the jobs of a kind by state. A job is running until its worker's lease ends.
 type kindBacklog struct {
 	Kind                string
 	Due, Running, Later int64
@@ -236,8 +237,8 @@ func (b *backlog) read() (kinds []kindBacklog, operations []statusBacklog, err e
 
 // attempt measures and traces an attempt of a job. The returned function ends it.
 func (a *App) attempt(ctx context.Context, j job.Job) (context.Context, func(error)) {
-	ctx, traced := a.traces.attempt(ctx, j)
-	measured := a.watch.attempt(j)
+	ctx, traced := a.traces.traceAttempt(ctx, j)
+	measured := a.watch.observeAttempt(j)
 
 	return ctx, func(err error) {
 		measured(err)

@@ -67,7 +67,7 @@ func (a *App) prepare(ctx context.Context) error {
 func (a *App) serveOperators(ctx context.Context, listener net.Listener) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.watch.handler())
-	mux.HandleFunc("GET /healthz", healthy)
+	mux.HandleFunc("GET /healthz", answerHealth)
 	mux.HandleFunc("GET /readyz", a.readiness(func() bool { return ctx.Err() == nil && !a.stopping.Load() }))
 	server := &http.Server{
 		Handler:           mux,
@@ -83,8 +83,8 @@ func (a *App) serveOperators(ctx context.Context, listener net.Listener) {
 	}
 }
 
-// healthy answers that the process lives, whatever the state of its database.
-func healthy(w http.ResponseWriter, _ *http.Request) { probe(w, "") }
+// answerHealth reports that the process lives, whatever the state of its database.
+func answerHealth(w http.ResponseWriter, _ *http.Request) { answerProbe(w, "") }
 
 // readiness returns a handler that says whether requests should be sent here; on reports whether the process is
 // neither starting nor stopping.
@@ -95,19 +95,19 @@ func (a *App) readiness(on func() bool) http.HandlerFunc {
 
 		switch {
 		case !on():
-			probe(w, "starting or stopping")
+			answerProbe(w, "starting or stopping")
 		case a.DB.Ping(ctx) != nil:
-			probe(w, "the database is out of reach")
+			answerProbe(w, "the database is out of reach")
 		case !a.prepared.Load():
-			probe(w, "the schema is missing or older than this program, or the file store is out of reach")
+			answerProbe(w, "the schema is missing or older than this program, or the file store is out of reach")
 		default:
-			probe(w, "")
+			answerProbe(w, "")
 		}
 	}
 }
 
-// probe answers a probe; a cause means that the answer is no.
-func probe(w http.ResponseWriter, cause string) {
+// answerProbe answers a probe: 503 with the cause, or 200 if there is none.
+func answerProbe(w http.ResponseWriter, cause string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 
 	if cause != "" {

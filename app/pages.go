@@ -52,7 +52,7 @@ func (a *App) pages() error {
 	// Then the changelog and the probes.
 	page("/changelog", "text/markdown; charset=utf-8", []byte(docs.Changelog))
 	a.API.Handle(http.MethodGet, "/", http.RedirectHandler("/docs", http.StatusFound).ServeHTTP)
-	a.API.Handle(http.MethodGet, "/healthz", healthy)
+	a.API.Handle(http.MethodGet, "/healthz", answerHealth)
 	a.API.Handle(http.MethodGet, "/readyz", a.readiness(a.ready.Load))
 
 	return nil

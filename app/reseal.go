@@ -15,8 +15,8 @@ import (
 	"stayledger/platform/seal"
 )
 
-// sealedColumns returns every column with values that the secret keys seal.
-func sealedColumns() []seal.Column {
+// listSealedColumns returns every column with values that the secret keys seal.
+func listSealedColumns() []seal.Column {
 	return []seal.Column{
 		contact.SealedColumn(), connection.CredentialsColumn(), connection.CodeColumn(), pms.TokenColumn(), payee.SealedColumn(), delivery.SealedColumn(),
 	}
@@ -55,7 +55,7 @@ func Reseal(ctx context.Context, d *db.DB, c *Config, done func(Resealed) error)
 
 	lost := false
 
-	for _, column := range sealedColumns() {
+	for _, column := range listSealedColumns() {
 		count, err := resealColumn(ctx, d, box, column)
 		if err != nil {
 			return fmt.Errorf("seal %s.%s anew: %w", column.Table, column.Name, err)

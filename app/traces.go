@@ -83,8 +83,8 @@ func (t *traces) close(ctx context.Context) {
 	_ = t.provider.Shutdown(closing)
 }
 
-// statements returns the tracer of database statements. Values are parameters, which it leaves out.
-func (t *traces) statements() db.Tracer {
+// traceStatements returns the tracer of database statements. Values are parameters, which it leaves out.
+func (t *traces) traceStatements() db.Tracer {
 	if t == nil {
 		return nil
 	}
@@ -92,8 +92,8 @@ func (t *traces) statements() db.Tracer {
 	return otelpgx.NewTracer(otelpgx.WithTracerProvider(t.provider), otelpgx.WithDisableConnectionDetailsInAttributes())
 }
 
-// requests returns the edge's hook, which begins a span for each request.
-func (t *traces) requests() func(*http.Request, *api.Endpoint) (*http.Request, func(int)) {
+// traceRequests returns the edge's hook, which begins a span for each request.
+func (t *traces) traceRequests() func(*http.Request, *api.Endpoint) (*http.Request, func(int)) {
 	if t == nil {
 		return nil
 	}
@@ -122,8 +122,8 @@ func (t *traces) requests() func(*http.Request, *api.Endpoint) (*http.Request, f
 	}
 }
 
-// attempt begins the span of an attempt at a job.
-func (t *traces) attempt(ctx context.Context, j job.Job) (context.Context, func(error)) {
+// traceAttempt begins the span of an attempt at a job.
+func (t *traces) traceAttempt(ctx context.Context, j job.Job) (context.Context, func(error)) {
 	if t == nil {
 		return ctx, func(error) {}
 	}
@@ -140,8 +140,8 @@ func (t *traces) attempt(ctx context.Context, j job.Job) (context.Context, func(
 	}
 }
 
-// logs adds the ids of the trace that a line belongs to.
-func (t *traces) logs(log *slog.Logger) *slog.Logger {
+// traceLogs adds the ids of the trace that a line belongs to.
+func (t *traces) traceLogs(log *slog.Logger) *slog.Logger {
 	if t == nil {
 		return log
 	}

@@ -253,7 +253,7 @@ func (c *cluster) copy(ctx context.Context, template, name string) error {
 		pgx.Identifier{name}.Sanitize(), pgx.Identifier{template}.Sanitize(), pgserver.Role))
 }
 
-// fill adds the rows of a seed to a copy of the one that it adds to.
+// fill adds the rows of a seed to a database: a copy of its parent seed, or an empty database if it has no parent.
 func (c *cluster) fill(ctx context.Context, s *seed, database string) (err error) {
 	if s.on == nil {
 		if _, err := db.Migrate(ctx, c.server.URL(pgserver.Role, database), migrations.FS); err != nil {

@@ -33,7 +33,7 @@ func contention(ctx context.Context, b *bed) ([]Metric, error) {
 	perSecond := map[int]float64{}
 	failed := 0
 
-	// First the rate of one client, of a few, and of as many as there are connections.
+	// First the rate with a single client, with a few, and with a client for each connection.
 	for _, clients := range []int{1, 8, manyWriters} {
 		m, err := b.changeStays(ctx, t, stays, clients, time.After(contentionTime))
 		if err != nil {

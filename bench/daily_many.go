@@ -116,7 +116,7 @@ func (d *dailyBed) fillCrowd(ctx context.Context, k *desk) (stays, expenses map[
 	return stays, expenses, nil
 }
 
-// crowd compares the rate of clients on one listing with that of as many on a listing each.
+// crowd compares the rate of clients who share a listing with the rate of as many clients on a listing each.
 func (d *dailyBed) crowd(
 	ctx context.Context,
 	k *desk,

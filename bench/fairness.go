@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// So many jobs of one team wait while those of another are measured.
+	// The jobs that wait for one team while another team is measured.
 	backlog     = 10_000
 	lastingTime = 100 * time.Millisecond
 )

@@ -132,7 +132,7 @@ func (b *bed) withoutIndexes(ctx context.Context, tables []string, fill func() e
 // tableIndex has the statements that drop an index or a key of a table and create it again.
 type tableIndex struct{ drop, create string }
 
-// loadIndexes returns the indexes and keys of tables, without those that foreign keys of other tables need.
+// loadIndexes returns the indexes and keys of tables, except indexes needed by foreign keys from other tables.
 func (b *bed) loadIndexes(ctx context.Context, tables ...string) ([]tableIndex, error) {
 	// A key is a constraint, and is dropped and created as one.
 	rows, err := b.bare.Query(ctx, `

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The teams of a seed that are compared: one with few rows, one with many, and one like it for bare code.
+// The compared teams of a seed: a team with few rows, a team with many, and another large team for bare code.
 const fewName, manyName, bareName = "few", "many", "bare"
 
 // staysSeed is two teams that differ in the number of their stays, which have no journals yet: the service would post

@@ -62,7 +62,7 @@ func syncs(ctx context.Context, b *bed) ([]Metric, error) {
 	}, nil
 }
 
-// syncResult is the outcome of a first sync, and of one after it that changes nothing.
+// syncResult has the figures of a first sync, and of a second sync that changes nothing.
 type syncResult struct {
 	// first is from the request to the end of the operation, without the batches between the pages.
 	first          time.Duration
@@ -319,7 +319,7 @@ type pageBatches struct {
 	took     []float64 // seconds of each batch
 }
 
-// newPageBatches returns the batches of a team, with its listings in the place of those of a system.
+// newPageBatches returns the batches of a team: the pages of a system with the team's own listings.
 func (b *bed) newPageBatches(ctx context.Context, s *system, to tenant) (*pageBatches, error) {
 	client, err := s.client()
 	if err != nil {

@@ -163,7 +163,7 @@ type spent struct {
 	SQL       string
 }
 
-// loadSpent sends requests and returns the time of each of their statements in one of them, the longest first.
+// loadSpent sends requests and returns the time that each statement takes per request, the longest first.
 func (c *countingService) loadSpent(ctx context.Context, send func(n int) error) ([]spent, error) {
 	const requests = 12
 

@@ -10,7 +10,8 @@ import (
 // waitingGrowth is how much longer a page of what waits may take over more teams or more entries.
 const waitingGrowth = 1.5
 
-// waits compares a page of the issues of many teams with one of few, and a page of what locks hold back of many entries with one of a tenth.
+// waits compares a page of issues across many teams with a page across few, and a page of held-back changes to many
+// entries with a page of changes to a tenth as many.
 func waits(ctx context.Context, b *bed) ([]Metric, error) {
 	issues, err := b.pageGrowth(ctx, "team_issues_growth", "/teams/issues", [2]string{someTeamsName, manyTeamsName})
 	if err != nil {

@@ -84,6 +84,8 @@ func (c *demoCmd) Run(r *runContext) error {
 	}
 
 	c.Listen = listener.Addr().String()
+
+	// Without a database of the caller's, run one in the data folder until the demo ends.
 	if c.DatabaseURL == "" {
 		server, err := startPostgres(r.ctx, c.DataDir, log)
 		if err != nil {
@@ -155,6 +157,7 @@ func loadKey(dataDir string) ([]string, error) {
 
 	path := filepath.Join(dataDir, "secret.key")
 
+	// A new key would make the sealed values of earlier starts unreadable, so it is made only once.
 	text, err := os.ReadFile(path) //nolint:gosec // the operator's own folder
 	if errors.Is(err, fs.ErrNotExist) {
 		key := make([]byte, 32)
@@ -205,6 +208,8 @@ func (c *demoCmd) fill(ctx context.Context, a *app.App, path string) (*demoFile,
 		scope := db.Scope{Team: t.TeamID, Actor: db.Actor{User: d.User.UserID}}
 
 		settings := demo.Data{Months: c.Months, Listings: c.Listings, Seed: c.Seed + int64(i), Today: today}
+
+		// The second team only shows that a key can serve several teams; a quarter of the listings is enough.
 		if i > 0 {
 			settings.Listings = max(1, c.Listings/4)
 		}
@@ -310,6 +315,7 @@ func owner(ctx context.Context, tx *db.Tx, d *demoFile) error {
 		return fmt.Errorf("find the demo owner: %w", err)
 	}
 
+	// Contacts can do without an email address, users cannot.
 	email := "owner@example.com"
 	if o.Email != nil {
 		email = *o.Email
@@ -362,6 +368,7 @@ func readDemo(ctx context.Context, a *app.App, path string) (*demoFile, error) {
 		return nil, fmt.Errorf("read demo.json: %w", err)
 	}
 
+	// The file may outlive its database: then the books are filled again.
 	var known int64
 
 	err = a.DB.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {

@@ -220,6 +220,8 @@ func open(ctx context.Context, c *app.Config, migrate bool) (*app.App, error) {
 	}
 
 	log := newLog(c.LogLevel)
+
+	// Migrate first: opening does not check the schema, so an old one would only fail at the first query.
 	if migrate {
 		n, err := app.Migrate(ctx, c.DatabaseURL)
 		if err != nil {

@@ -44,6 +44,7 @@ func printList[T any](
 	err := d.across(r.ctx, func(ctx context.Context, tx *db.Tx) error {
 		rows, err := read(ctx, tx)
 
+		// The transaction may run again after a conflict: start over.
 		lines = nil
 		for _, row := range rows {
 			lines = append(lines, cells(tx, row))

@@ -56,6 +56,7 @@ func (c *pmsCheckCmd) Run(r *runContext) error {
 		return err
 	}
 
+	// The exit status makes a broken rule fail a build.
 	if wrong := report.Wrong(); len(wrong) > 0 {
 		return fmt.Errorf("%d of %d rules do not hold", len(wrong), len(report.Results))
 	}

@@ -33,6 +33,7 @@ func (c *resealCmd) Run(r *runContext) error {
 			return err
 		}
 
+		// Their key is gone: someone has to enter these values again.
 		for _, row := range n.Lost {
 			if _, err := fmt.Println("  cannot be opened:", row); err != nil {
 				return err

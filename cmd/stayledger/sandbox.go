@@ -141,6 +141,7 @@ func (c *sandboxCmd) Run(r *runContext) error {
 	case <-r.ctx.Done():
 	}
 
+	// First release the requests that are held open: Shutdown waits for them.
 	servers.close()
 
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), 5*time.Second)
@@ -175,6 +176,7 @@ func (c *sandboxCmd) open() (*sandboxes, error) {
 	away := hostaway.Config{AccountID: c.HostawayID, APIKey: c.APIKey}
 	owner := ownerrez.Config{Email: c.OwnerRezEmail, Token: c.APIKey, ClientID: c.OwnerRezApp, ClientSecret: c.APIKey}
 
+	// All sandboxes print their events to one stream, a line of JSON each.
 	if !c.Quiet {
 		var mu sync.Mutex // events come from many requests at a time
 
@@ -217,6 +219,7 @@ func (c *sandboxCmd) open() (*sandboxes, error) {
 		return &s, err
 	}
 
+	// A PMS begins with listings and stays: without them a first sync would have nothing to read.
 	if err := s.pms.Generate(pms.Plan{Listings: c.PMSListings, Reservations: c.PMSStays}); err != nil {
 		return &s, err
 	}

@@ -18,7 +18,6 @@ import (
 type Table[T any] struct {
 	name    string
 	columns []tableColumn
-	from    string
 	inserts string
 	updates string
 	upserts string
@@ -63,7 +62,7 @@ func (c *tableColumn) sentKind() string {
 //
 // A key finds the row to update, with the team. Fixed columns are inserted and never updated, and so are keys. An
 // optional text is null if it is empty. The type now is an instant, that of the transaction, and needs no field. A value
-// with the word sent has no column in the table, and a column with the word computed has no field: Computed says what it
+// with the word sent has no column in the table, and a column with the word computed has no field: Compute says what it
 // is made of. Values of type jsonb are encoded as JSON. The column team_id comes first and is not named. NewTable panics
 // if a column has no field in T: that is a defect.
 func NewTable[T any](name, columns string) *Table[T] {
@@ -110,9 +109,9 @@ func NewTable[T any](name, columns string) *Table[T] {
 	return t
 }
 
-// Computed sets the SQL from which a column gets its value in inserts and updates. It can use the sent rows r and
+// Compute sets the SQL from which a column gets its value in inserts and updates. It can use the sent rows r and
 // arguments that the caller adds to the statement.
-func (t *Table[T]) Computed(column, sql string) *Table[T] {
+func (t *Table[T]) Compute(column, sql string) *Table[T] {
 	at := slices.IndexFunc(t.columns, func(c tableColumn) bool { return c.name == column })
 	t.columns[at].computed = sql
 	t.prepare()
@@ -120,9 +119,9 @@ func (t *Table[T]) Computed(column, sql string) *Table[T] {
 	return t
 }
 
-// Merged sets the SQL that a column of a stored row gets in an upsert. It can use the new row, which is called excluded,
+// Merge sets the SQL that a column of a stored row gets in an upsert. It can use the new row, which is called excluded,
 // and the stored one, by the name of the table. The column need not be a declared one.
-func (t *Table[T]) Merged(column, sql string) *Table[T] {
+func (t *Table[T]) Merge(column, sql string) *Table[T] {
 	at := slices.IndexFunc(t.columns, func(c tableColumn) bool { return c.name == column })
 	if at < 0 {
 		at = len(t.columns)
@@ -166,16 +165,16 @@ func (t *Table[T]) prepare() {
 		}
 	}
 
-	t.from = "unnest(" + strings.Join(arrays, ", ") + ") as r (" + strings.Join(sources, ", ") + ")"
+	from := "unnest(" + strings.Join(arrays, ", ") + ") as r (" + strings.Join(sources, ", ") + ")"
 	t.inserts = "insert into " + t.name + " (team_id, " + strings.Join(names, ", ") + ") select @team::uuid, " +
-		strings.Join(values, ", ") + " from " + t.from
+		strings.Join(values, ", ") + " from " + from
 
 	// A table without a key, or with nothing that changes, is only inserted into.
 	if keys == nil || updated == nil {
 		return
 	}
 
-	t.updates = "update " + t.name + " t set " + strings.Join(updated, ", ") + " from " + t.from + " where t.team_id = @team"
+	t.updates = "update " + t.name + " t set " + strings.Join(updated, ", ") + " from " + from + " where t.team_id = @team"
 	for _, key := range keys {
 		t.updates += " and t." + key + " = r." + key
 	}
@@ -216,10 +215,6 @@ func (t *Table[T]) ColumnsSQL(alias string, without ...string) string {
 	return strings.Join(names, ", ")
 }
 
-// RowsSQL is the text of an item of a from clause, with the alias r, that has the rows of Args. A statement that
-// Insert, Update and Upsert do not cover selects from it.
-func (t *Table[T]) RowsSQL() string { return t.from }
-
 // TypesSQL lists the columns with their types, as jsonb_to_recordset takes them to read what Records returned.
 func (t *Table[T]) TypesSQL() string {
 	names := make([]string, len(t.columns))
@@ -257,7 +252,7 @@ func (t *Table[T]) Upsert(tx *Tx, rows ...*T) Stmt { return t.statement(tx, t.up
 // statement returns a statement with the team and an array for each column; with the instant of the transaction too, if
 // a column takes it.
 func (t *Table[T]) statement(tx *Tx, sql string, rows []*T) Stmt {
-	args := t.Args(tx, rows...)
+	args := t.rowArgs(tx, rows...)
 	if strings.Contains(sql, "@now") {
 		args["now"] = tx.Now
 	}
@@ -265,8 +260,8 @@ func (t *Table[T]) statement(tx *Tx, sql string, rows []*T) Stmt {
 	return Stmt{SQL: sql, Args: args}
 }
 
-// Args returns the arguments of RowsSQL, and the team.
-func (t *Table[T]) Args(tx *Tx, rows ...*T) Args {
+// rowArgs returns an array for each column with its values in the order of the rows, and the team.
+func (t *Table[T]) rowArgs(tx *Tx, rows ...*T) Args {
 	values := make([]reflect.Value, len(rows))
 	for i, row := range rows {
 		values[i] = reflect.ValueOf(row).Elem()

@@ -218,7 +218,7 @@ func removeStale(ctx context.Context, conn *pgx.Conn) error {
 			_, err = conn.Exec(ctx, "drop database if exists "+quote(database.Name))
 		}
 
-		if err != nil && !overtaken(err) {
+		if err != nil && !wasOvertaken(err) {
 			return fmt.Errorf("drop stale %s: %w", database.Name, err)
 		}
 	}
@@ -226,9 +226,9 @@ func removeStale(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// overtaken reports whether somebody connected to a stale database since it was found (55006), or dropped it at the
+// wasOvertaken reports whether somebody connected to a stale database since it was found (55006), or dropped it at the
 // same time.
-func overtaken(err error) bool {
+func wasOvertaken(err error) bool {
 	refused, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && slices.Contains([]string{"55006", "40P01", "3D000", "XX000"}, refused.Code)
 }

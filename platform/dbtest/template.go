@@ -28,7 +28,7 @@ func (t template) holdReady(ctx context.Context, conn *pgx.Conn) error {
 			return fmt.Errorf("lock the template: %w", err)
 		}
 
-		_, ready, err := t.look(ctx, conn)
+		_, ready, err := t.loadState(ctx, conn)
 		if err != nil || ready {
 			return err
 		}
@@ -38,7 +38,7 @@ func (t template) holdReady(ctx context.Context, conn *pgx.Conn) error {
 			return fmt.Errorf("unlock the template: %w", err)
 		}
 
-		if err := t.make(ctx, conn); err != nil {
+		if err := t.createTemplate(ctx, conn); err != nil {
 			return err
 		}
 	}
@@ -46,8 +46,8 @@ func (t template) holdReady(ctx context.Context, conn *pgx.Conn) error {
 	return fmt.Errorf("the template %s vanishes as soon as it is made", t.name)
 }
 
-// look reports whether the template exists and whether it is ready.
-func (t template) look(ctx context.Context, conn *pgx.Conn) (exists, ready bool, err error) {
+// loadState reports whether the template exists and whether it is ready.
+func (t template) loadState(ctx context.Context, conn *pgx.Conn) (exists, ready bool, err error) {
 	err = conn.QueryRow(ctx, "select count(*) > 0, coalesce(bool_or(datistemplate), false) from pg_database where "+
 		"datname = $1", t.name).
 		Scan(&exists, &ready)
@@ -58,10 +58,10 @@ func (t template) look(ctx context.Context, conn *pgx.Conn) (exists, ready bool,
 	return exists, ready, nil
 }
 
-// make creates and migrates the template, unless another process did so while we waited for the lock.
-func (t template) make(ctx context.Context, conn *pgx.Conn) error {
+// createTemplate creates and migrates the template, unless another process did so while we waited for the lock.
+func (t template) createTemplate(ctx context.Context, conn *pgx.Conn) error {
 	return exclusively(ctx, conn, t.name, func() error {
-		exists, ready, err := t.look(ctx, conn)
+		exists, ready, err := t.loadState(ctx, conn)
 		if err != nil || ready {
 			return err
 		}

@@ -189,8 +189,8 @@ func (q *Query) set(name string, value any) {
 	q.Args[name] = value
 }
 
-// Arg adds an argument under a name of its own, and gives the name as SQL writes it.
-func (q *Query) Arg(value any) string {
+// bind adds an argument under a name of its own, and gives the name as SQL writes it.
+func (q *Query) bind(value any) string {
 	name := "p" + strconv.Itoa(len(q.Args))
 	q.set(name, value)
 
@@ -201,7 +201,7 @@ func (q *Query) Arg(value any) string {
 // was not given, which is the zero value of its type, narrows nothing.
 func (q *Query) Narrow(condition string, value any) {
 	if !reflect.ValueOf(value).IsZero() {
-		q.Where = append(q.Where, strings.ReplaceAll(condition, "?", q.Arg(value)))
+		q.Where = append(q.Where, strings.ReplaceAll(condition, "?", q.bind(value)))
 	}
 }
 
@@ -254,7 +254,7 @@ func (q *Query) Refs(column string, list Refs) {
 // Texts narrows by a column of texts. The text null selects rows without one.
 func (q *Query) Texts(column string, list []string) {
 	if list != nil {
-		texts := q.Arg(list)
+		texts := q.bind(list)
 		q.Where = append(q.Where, "("+column+" = any("+texts+") or "+column+" is null and 'null' = any("+texts+"))")
 	}
 }
@@ -269,7 +269,7 @@ func (q *Query) Days(column string, s day.Span, endInclusive *bool) {
 	}
 
 	days := s.Range(endInclusive)
-	q.Where = append(q.Where, column+" >= "+q.Arg(days.From)+" and "+column+" < "+q.Arg(days.To))
+	q.Where = append(q.Where, column+" >= "+q.bind(days.From)+" and "+column+" < "+q.bind(days.To))
 }
 
 // Amounts narrows by a column of cents, to what lies in one of the ranges.
@@ -280,7 +280,7 @@ func (q *Query) Amounts(column string, ranges []money.Range) {
 
 	within := make([]string, len(ranges))
 	for i, r := range ranges {
-		within[i] = column + " between " + q.Arg(r.Low) + " and " + q.Arg(r.High)
+		within[i] = column + " between " + q.bind(r.Low) + " and " + q.bind(r.High)
 	}
 
 	q.Where = append(q.Where, "("+strings.Join(within, " or ")+")")
@@ -289,7 +289,7 @@ func (q *Query) Amounts(column string, ranges []money.Range) {
 // Search narrows to rows that have a text as part of one of the columns.
 func (q *Query) Search(text string, columns ...string) {
 	if text != "" {
-		q.Where = append(q.Where, ContainsSQL(q.Arg(text), columns...))
+		q.Where = append(q.Where, ContainsSQL(q.bind(text), columns...))
 	}
 }
 

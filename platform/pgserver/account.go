@@ -38,8 +38,8 @@ func (e *AccountError) Error() string {
 		e.Account, e.Folder, e.Mode, e.Dir, e.Folder)
 }
 
-// chooseAccount decides which account runs the server: for root the owner of the existing data, else postgres, else
-// nobody.
+// chooseAccount decides which account runs the server. PostgreSQL refuses to run as root, so for root it is the owner
+// of the existing data, else the account postgres, else the system's account without rights.
 func (c *cluster) chooseAccount(ctx context.Context, bin string) error {
 	if os.Geteuid() != 0 {
 		return nil

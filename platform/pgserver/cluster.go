@@ -180,11 +180,11 @@ func (c *cluster) choosePort(ctx context.Context) error {
 	return c.writePort()
 }
 
-// await returns when the server answers, and answers from our folder: another one may listen on a port we kept.
-func (c *cluster) await(ctx context.Context, p *process) error {
+// awaitServer returns when the server answers, and answers from our folder: another one may listen on a port we kept.
+func (c *cluster) awaitServer(ctx context.Context, p *process) error {
 	var last error
 	for {
-		if last = c.ask(ctx); last == nil {
+		if last = c.checkIdentity(ctx); last == nil {
 			return nil
 		}
 
@@ -204,8 +204,8 @@ func (c *cluster) await(ctx context.Context, p *process) error {
 	}
 }
 
-// ask fails unless the server at the cluster's port is that of the cluster.
-func (c *cluster) ask(ctx context.Context) error {
+// checkIdentity fails unless the server at the cluster's port is that of the cluster.
+func (c *cluster) checkIdentity(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 
@@ -228,8 +228,8 @@ func (c *cluster) ask(ctx context.Context) error {
 	return nil
 }
 
-// prepare creates the service's role and database if they are missing, and sets the password of cluster.json.
-func (c *cluster) prepare(ctx context.Context) error {
+// prepareDatabase creates the service's role and database if they are missing, and sets the password of cluster.json.
+func (c *cluster) prepareDatabase(ctx context.Context) error {
 	conn, err := pgx.Connect(ctx, c.url(superuser, "postgres"))
 	if err != nil {
 		return fmt.Errorf("connect to the new database: %w", err)

@@ -59,16 +59,16 @@ func (c *cluster) configure(o Options) (changed bool, err error) {
 
 	text.WriteString("include_if_exists = 'stayledger-port.conf'\n")
 
-	changed, err = c.write(text.Bytes(), "data", "stayledger.conf")
+	changed, err = c.replaceFile(text.Bytes(), "data", "stayledger.conf")
 	if err != nil {
 		return false, err
 	}
 
-	return changed, c.include()
+	return changed, c.includeSettings()
 }
 
-// include adds the line to the cluster's own configuration that includes ours.
-func (c *cluster) include() error {
+// includeSettings adds the line to the cluster's own configuration that includes ours.
+func (c *cluster) includeSettings() error {
 	const line = "include_if_exists = 'stayledger.conf'\n"
 
 	name := c.path("data", "postgresql.conf")
@@ -82,18 +82,18 @@ func (c *cluster) include() error {
 		return nil
 	}
 
-	_, err = c.write(append(content, []byte("\n"+line)...), "data", "postgresql.conf")
+	_, err = c.replaceFile(append(content, []byte("\n"+line)...), "data", "postgresql.conf")
 
 	return err
 }
 
 func (c *cluster) writePort() error {
-	_, err := c.write([]byte("port = "+strconv.Itoa(c.state.Port)+"\n"), "data", "stayledger-port.conf")
+	_, err := c.replaceFile([]byte("port = "+strconv.Itoa(c.state.Port)+"\n"), "data", "stayledger-port.conf")
 	return err
 }
 
-// write replaces a file of the account and reports whether its content was different.
-func (c *cluster) write(content []byte, elem ...string) (bool, error) {
+// replaceFile replaces a file of the account and reports whether its content was different.
+func (c *cluster) replaceFile(content []byte, elem ...string) (bool, error) {
 	name := c.path(elem...)
 
 	old, err := os.ReadFile(name) //nolint:gosec // A file of our own folder.

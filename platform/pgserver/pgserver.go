@@ -143,24 +143,24 @@ func (s *Server) start(ctx context.Context, dir string, o Options) error {
 		return err
 	}
 
-	if err := s.launch(ctx, changed); err != nil {
+	if err := s.startOrReuse(ctx, changed); err != nil {
 		return err
 	}
 
 	// A server without our role and database is of no use.
-	if err := c.prepare(ctx); err != nil {
+	if err := c.prepareDatabase(ctx); err != nil {
 		return errors.Join(err, s.current().stop(context.WithoutCancel(ctx)))
 	}
 
 	return nil
 }
 
-// launch uses the server that still runs in the folder, or starts one. A server with an older configuration is
+// startOrReuse uses the server that still runs in the folder, or starts one. A server with an older configuration is
 // restarted.
-func (s *Server) launch(ctx context.Context, changed bool) error {
+func (s *Server) startOrReuse(ctx context.Context, changed bool) error {
 	c := s.cluster
 	if left := c.running(); left != nil {
-		if !changed && c.await(ctx, left) == nil {
+		if !changed && c.awaitServer(ctx, left) == nil {
 			s.log.InfoContext(ctx,
 				"took over the running database",
 				slog.Int("pid", left.pid),
@@ -181,12 +181,12 @@ func (s *Server) launch(ctx context.Context, changed bool) error {
 	}
 
 	// Start it and wait until it answers.
-	p, err := c.spawn(ctx, s.bin)
+	p, err := c.spawnServer(ctx, s.bin)
 	if err != nil {
 		return err
 	}
 
-	if err := c.await(ctx, p); err != nil {
+	if err := c.awaitServer(ctx, p); err != nil {
 		return errors.Join(err, p.stop(context.WithoutCancel(ctx)))
 	}
 

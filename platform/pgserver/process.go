@@ -27,8 +27,9 @@ type process struct {
 	forget func()        // ends the watching of a process that is not our child
 }
 
-// spawn starts postgres in a session of its own, so that Ctrl-C in our terminal does not reach it before Stop does.
-func (c *cluster) spawn(ctx context.Context, bin string) (*process, error) {
+// spawnServer starts postgres in a session of its own, so that Ctrl-C in our terminal does not reach it before Stop
+// does.
+func (c *cluster) spawnServer(ctx context.Context, bin string) (*process, error) {
 	if err := c.disownPidFile(); err != nil {
 		return nil, err
 	}
@@ -207,7 +208,7 @@ func (c *cluster) disownPidFile() error {
 	}
 
 	_, rest, _ := bytes.Cut(content, []byte("\n"))
-	if _, err := c.write(fmt.Appendf(nil, "%d\n%s", noProcess, rest), "data", "postmaster.pid"); err != nil {
+	if _, err := c.replaceFile(fmt.Appendf(nil, "%d\n%s", noProcess, rest), "data", "postmaster.pid"); err != nil {
 		return fmt.Errorf("correct postmaster.pid: %w", err)
 	}
 

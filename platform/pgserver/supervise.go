@@ -60,14 +60,14 @@ func (s *Server) restart(supervision context.Context) error {
 	ctx, cancel := context.WithTimeout(supervision, startLimit)
 	defer cancel()
 
-	p, err := s.cluster.spawn(ctx, s.bin)
+	p, err := s.cluster.spawnServer(ctx, s.bin)
 	if err != nil {
 		return err
 	}
 	// Register it first: Stop and Detach must find the new process even if they interrupt the waiting.
 	s.replace(p)
 
-	if err := s.cluster.await(ctx, p); err != nil {
+	if err := s.cluster.awaitServer(ctx, p); err != nil {
 		if supervision.Err() != nil {
 			return err
 		}

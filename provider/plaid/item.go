@@ -331,8 +331,8 @@ type ProductHealth struct {
 	Since   time.Time // zero if the vendor does not give it
 }
 
-// IsImpaired reports whether the product works badly.
-func (p ProductHealth) IsImpaired() bool {
+// isImpaired reports whether the product works badly.
+func (p ProductHealth) isImpaired() bool {
 	return p.Health != Healthy || p.Refresh == "DELAYED" || p.Refresh == "STOPPED"
 }
 
@@ -350,7 +350,7 @@ func (i *Institution) FindImpaired() []string {
 	var out []string
 
 	for _, p := range i.Products {
-		if (p.Product == ItemLogins || p.Product == TransactionsUpdates) && p.IsImpaired() {
+		if (p.Product == ItemLogins || p.Product == TransactionsUpdates) && p.isImpaired() {
 			out = append(out, p.Product)
 		}
 	}

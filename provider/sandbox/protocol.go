@@ -14,10 +14,10 @@ const maxBody = 64 << 10
 // routes adds the calls of the protocol, and those that control the sandbox.
 func (s *Server) routes() {
 	s.handle("GET /v1/status", Status, s.status)
-	s.handle("POST /v1/account-verifications", Verify, s.verify)
-	s.handle("POST /v1/payments", Submit, s.submit)
-	s.handle("GET /v1/payments", Find, s.find)
-	s.handle("POST /v1/payments/{id}/cancel", Cancel, s.cancel)
+	s.handle("POST /v1/account-verifications", Verify, s.verifyAccount)
+	s.handle("POST /v1/payments", Submit, s.submitPayment)
+	s.handle("GET /v1/payments", Find, s.findPayments)
+	s.handle("POST /v1/payments/{id}/cancel", Cancel, s.cancelPayment)
 	s.control()
 }
 
@@ -128,9 +128,9 @@ func (s *Server) status(*exchange) reply {
 	return reply{status: http.StatusOK, body: map[string]string{"status": "ready"}}
 }
 
-// verify answers whether money can reach an account. It looks only at the form of the account, unless a fault says
-// that it is rejected.
-func (s *Server) verify(x *exchange) reply {
+// verifyAccount answers whether money can reach an account. It looks only at the form of the account, unless a fault
+// says that it is rejected.
+func (s *Server) verifyAccount(x *exchange) reply {
 	var in struct {
 		Account pay.Account `json:"account"`
 	}
@@ -147,8 +147,8 @@ func (s *Server) verify(x *exchange) reply {
 
 var malformed = reply{status: http.StatusBadRequest, code: "malformed"}
 
-// submit records a payment, or answers with the one that is recorded under the same key.
-func (s *Server) submit(x *exchange) reply {
+// submitPayment records a payment, or answers with the one that is recorded under the same key.
+func (s *Server) submitPayment(x *exchange) reply {
 	var in struct {
 		Amount    int64       `json:"amount"`
 		Currency  string      `json:"currency"`
@@ -169,7 +169,7 @@ func (s *Server) submit(x *exchange) reply {
 	// A refused key stays refused, and a key with a payment is not refused afterwards: then code is empty, and the
 	// request goes on as a repetition.
 	if code != "" {
-		if code = s.refuse(x.key, code); code != "" {
+		if code = s.noteRefusal(x.key, code); code != "" {
 			return reply{status: http.StatusUnprocessableEntity, code: code}
 		}
 	}
@@ -178,7 +178,7 @@ func (s *Server) submit(x *exchange) reply {
 	// payment.
 	number := in.Recipient.Number
 
-	p, code := s.record(Payment{
+	p, code := s.recordPayment(Payment{
 		Key:      x.key,
 		Amount:   in.Amount,
 		Currency: in.Currency,
@@ -192,7 +192,7 @@ func (s *Server) submit(x *exchange) reply {
 	// Repetitions get the state that the payment has now.
 	switch code {
 	case "":
-		return reply{status: http.StatusCreated, body: s.view(func(v *Payment) bool { return v.ID == p.ID })[0]}
+		return reply{status: http.StatusCreated, body: s.copyPayments(func(v *Payment) bool { return v.ID == p.ID })[0]}
 	case "keyConflict":
 		return reply{status: http.StatusConflict, code: code}
 	default:
@@ -213,9 +213,9 @@ func (f Fault) refusal() string {
 	return f.Code
 }
 
-// find answers with the payments of a key, or with 404.
-func (s *Server) find(x *exchange) reply {
-	found := s.view(func(p *Payment) bool { return p.Key == x.key })
+// findPayments answers with the payments of a key, or with 404.
+func (s *Server) findPayments(x *exchange) reply {
+	found := s.copyPayments(func(p *Payment) bool { return p.Key == x.key })
 	if len(found) == 0 {
 		return reply{status: http.StatusNotFound, code: "paymentUnknown"}
 	}
@@ -223,9 +223,9 @@ func (s *Server) find(x *exchange) reply {
 	return reply{status: http.StatusOK, body: map[string]any{"payments": found}}
 }
 
-// cancel takes back a payment that has not settled, and answers with its state. A payment that has settled keeps
+// cancelPayment takes back a payment that has not settled, and answers with its state. A payment that has settled keeps
 // its state.
-func (s *Server) cancel(x *exchange) reply {
+func (s *Server) cancelPayment(x *exchange) reply {
 	id := x.r.PathValue("id")
 	if code := x.fault.refusal(); code != "" {
 		return reply{status: http.StatusConflict, code: code}
@@ -249,7 +249,7 @@ func (s *Server) cancel(x *exchange) reply {
 		s.announce(canceled)
 	}
 
-	found := s.view(func(p *Payment) bool { return p.ID == id })
+	found := s.copyPayments(func(p *Payment) bool { return p.ID == id })
 	if len(found) == 0 {
 		return reply{status: http.StatusNotFound, code: "paymentUnknown"}
 	}

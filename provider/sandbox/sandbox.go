@@ -169,10 +169,10 @@ func (s *Server) findByKey(key string) []*Payment {
 	return out
 }
 
-// record adds a payment and returns it. If the key has a payment already, it returns that one, or keyConflict if it
-// was another order. A key that was refused stays refused: its code is returned. With twice it adds the payment two
+// recordPayment adds a payment and returns it. If the key has a payment already, it returns that one, or keyConflict if
+// it was another order. A key that was refused stays refused: its code is returned. With twice it adds the payment two
 // times, and with regardless it ignores what is recorded.
-func (s *Server) record(p Payment, twice, regardless bool) (*Payment, string) {
+func (s *Server) recordPayment(p Payment, twice, regardless bool) (*Payment, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -190,16 +190,16 @@ func (s *Server) record(p Payment, twice, regardless bool) (*Payment, string) {
 		return nil, code
 	}
 
-	first := s.add(p)
+	first := s.addPayment(p)
 	if twice {
-		s.add(p)
+		s.addPayment(p)
 	}
 
 	return first, ""
 }
 
-// add appends a payment, and starts its settlement in the background. The caller has the lock.
-func (s *Server) add(p Payment) *Payment {
+// addPayment appends a payment, and starts its settlement in the background. The caller has the lock.
+func (s *Server) addPayment(p Payment) *Payment {
 	p.ID = fmt.Sprintf("sbx_%06d", len(s.payments)+1)
 	p.State = pay.Submitted
 	kept := &p
@@ -236,9 +236,9 @@ func (s *Server) settleLater(p *Payment, becomes settlement) {
 	}
 }
 
-// refuse notes that a key was refused, and returns the code of its first refusal. It returns "" if the key has a
+// noteRefusal notes that a key was refused, and returns the code of its first refusal. It returns "" if the key has a
 // payment: that one stays.
-func (s *Server) refuse(key, code string) string {
+func (s *Server) noteRefusal(key, code string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -255,7 +255,7 @@ func (s *Server) refuse(key, code string) string {
 	return code
 }
 
-// view returns copies of the payments that choose accepts, in their present states.
-func (s *Server) view(choose func(*Payment) bool) []Payment {
+// copyPayments returns copies of the payments that choose accepts, in their present states.
+func (s *Server) copyPayments(choose func(*Payment) bool) []Payment {
 	return slices.DeleteFunc(s.Payments(), func(p Payment) bool { return !choose(&p) })
 }

@@ -74,9 +74,9 @@ func (a Answer) Answers(status int) bool {
 	return a.Status == strconv.Itoa(status)
 }
 
-// Read reads a description, OpenAPI 3.0 or 3.1 as JSON. It fails for invalid JSON, a reference that leads nowhere
+// readDocument reads a description, OpenAPI 3.0 or 3.1 as JSON. It fails for invalid JSON, a reference that leads nowhere
 // and an operation without an id.
-func Read(description []byte) (*Document, error) {
+func readDocument(description []byte) (*Document, error) {
 	var root node
 	if err := json.Unmarshal(description, &root); err != nil {
 		return nil, fmt.Errorf("read the description: %w", err)
@@ -116,7 +116,7 @@ func Read(description []byte) (*Document, error) {
 				continue
 			}
 
-			o, err := d.operation(strings.ToUpper(method), path, item, item.child(method))
+			o, err := d.readOperation(strings.ToUpper(method), path, item, item.child(method))
 			if err != nil {
 				return nil, fmt.Errorf("describe %s %s: %w", method, path, err)
 			}
@@ -133,11 +133,11 @@ func Read(description []byte) (*Document, error) {
 		slices.SortFunc(d.Groups, func(a, b *Group) int { return cmp.Compare(a.Name, b.Name) })
 	}
 
-	return d, d.errors()
+	return d, d.readErrors()
 }
 
-// errors reads the codes and reasons from the schema of errors, which is the one that has both.
-func (d *Document) errors() error {
+// readErrors reads the codes and reasons from the schema of errors, which is the one that has both.
+func (d *Document) readErrors() error {
 	for _, name := range slices.Sorted(maps.Keys(d.root.child("components").child("schemas"))) {
 		schema := d.root.child("components").child("schemas").child(name)
 
@@ -147,7 +147,7 @@ func (d *Document) errors() error {
 		}
 
 		for name, into := range map[string]*[]string{"code": &d.Codes, "reason": &d.Reasons} {
-			field, err := d.resolve(fields.child(name))
+			field, err := d.resolveReference(fields.child(name))
 			if err != nil {
 				return err
 			}
@@ -161,8 +161,8 @@ func (d *Document) errors() error {
 	return nil
 }
 
-// operation reads an operation. It fails for one without an id.
-func (d *Document) operation(method, path string, item, n node) (*Operation, error) {
+// readOperation reads an operation. It fails for one without an id.
+func (d *Document) readOperation(method, path string, item, n node) (*Operation, error) {
 	o := &Operation{
 		ID:         n.text("operationId"),
 		Method:     method,
@@ -185,7 +185,7 @@ func (d *Document) operation(method, path string, item, n node) (*Operation, err
 
 	// Parameters of the path belong to each of its operations.
 	for _, raw := range append(item.list("parameters"), n.list("parameters")...) {
-		p, err := d.parameter(raw)
+		p, err := d.readParameter(raw)
 		if err != nil {
 			return nil, err
 		}
@@ -201,12 +201,12 @@ func (d *Document) operation(method, path string, item, n node) (*Operation, err
 
 	// Then the body it takes, and the answers it gives.
 	if n["requestBody"] != nil {
-		body, err := d.resolve(n.child("requestBody"))
+		body, err := d.resolveReference(n.child("requestBody"))
 		if err != nil {
 			return nil, err
 		}
 
-		if o.Body, err = d.content(body, requestExample); err != nil {
+		if o.Body, err = d.readContent(body, requestExample); err != nil {
 			return nil, err
 		}
 
@@ -216,14 +216,14 @@ func (d *Document) operation(method, path string, item, n node) (*Operation, err
 	}
 
 	for _, status := range slices.Sorted(maps.Keys(n.child("responses"))) {
-		a, err := d.answer(status, n.child("responses").child(status))
+		a, err := d.readAnswer(status, n.child("responses").child(status))
 		if err != nil {
 			return nil, err
 		}
 
 		// The one answer of all failures lists those that every operation shares.
 		if status == "default" {
-			general, err := d.resolve(n.child("responses").child(status))
+			general, err := d.resolveReference(n.child("responses").child(status))
 			if err != nil {
 				return nil, err
 			}
@@ -273,16 +273,16 @@ func (o *Operation) callers(d *Document, n node) {
 	add("embedded sessions", n.flag("x-embed"))
 }
 
-// parameter reads a parameter.
-func (d *Document) parameter(raw node) (Parameter, error) {
-	n, err := d.resolve(raw)
+// readParameter reads a parameter.
+func (d *Document) readParameter(raw node) (Parameter, error) {
+	n, err := d.resolveReference(raw)
 	if err != nil {
 		return Parameter{}, err
 	}
 
 	schema := n.child("schema")
 
-	f, err := d.field(n.text("name"), schema, nil)
+	f, err := d.readField(n.text("name"), schema, nil)
 	if err != nil {
 		return Parameter{}, err
 	}
@@ -291,7 +291,7 @@ func (d *Document) parameter(raw node) (Parameter, error) {
 	f.Required = n.flag("required")
 
 	f.Deprecated = n.flag("deprecated") || f.Deprecated
-	if f.sample, err = d.example(n, f.sample); err != nil {
+	if f.sample, err = d.readExample(n, f.sample); err != nil {
 		return Parameter{}, err
 	}
 
@@ -302,21 +302,21 @@ func (d *Document) parameter(raw node) (Parameter, error) {
 	return Parameter{In: n.text("in"), Field: f}, nil
 }
 
-// answer reads an answer with its headers, body and conditions.
-func (d *Document) answer(status string, raw node) (Answer, error) {
-	n, err := d.resolve(raw)
+// readAnswer reads an answer with its headers, body and conditions.
+func (d *Document) readAnswer(status string, raw node) (Answer, error) {
+	n, err := d.resolveReference(raw)
 	if err != nil {
 		return Answer{}, err
 	}
 
 	a := Answer{Status: status, About: n.text("description")}
 	for _, name := range slices.Sorted(maps.Keys(n.child("headers"))) {
-		header, err := d.resolve(n.child("headers").child(name))
+		header, err := d.resolveReference(n.child("headers").child(name))
 		if err != nil {
 			return a, err
 		}
 
-		f, err := d.field(name, header.child("schema"), nil)
+		f, err := d.readField(name, header.child("schema"), nil)
 		if err != nil {
 			return a, err
 		}
@@ -325,7 +325,7 @@ func (d *Document) answer(status string, raw node) (Answer, error) {
 		a.Headers = append(a.Headers, f)
 	}
 
-	a.Content, err = d.content(n, answerExample)
+	a.Content, err = d.readContent(n, answerExample)
 
 	return a, err
 }
@@ -357,8 +357,8 @@ func failures(own, general []string) []Answer {
 	return out
 }
 
-// content returns a body, or nil if there is none.
-func (d *Document) content(n node, sample func(*Field) any) (*Content, error) {
+// readContent returns a body, or nil if there is none.
+func (d *Document) readContent(n node, sample func(*Field) any) (*Content, error) {
 	types := slices.Sorted(maps.Keys(n.child("content")))
 	if len(types) == 0 {
 		return nil, nil //nolint:nilnil // an answer without a body is nothing wrong
@@ -368,11 +368,11 @@ func (d *Document) content(n node, sample func(*Field) any) (*Content, error) {
 	media := n.child("content").child(c.Type)
 
 	var err error
-	if c.Schema, err = d.field("", media.child("schema"), nil); err != nil {
+	if c.Schema, err = d.readField("", media.child("schema"), nil); err != nil {
 		return nil, err
 	}
 
-	if c.Schema.sample, err = d.example(media, c.Schema.sample); err != nil {
+	if c.Schema.sample, err = d.readExample(media, c.Schema.sample); err != nil {
 		return nil, err
 	}
 

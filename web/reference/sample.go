@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// example returns the example that the description gives of a schema, parameter or body, or otherwise if it gives
+// readExample returns the example that the description gives of a schema, parameter or body, or otherwise if it gives
 // none. It fails for a reference that leads nowhere.
-func (d *Document) example(n node, otherwise any) (any, error) {
+func (d *Document) readExample(n node, otherwise any) (any, error) {
 	if one, has := n["example"]; has {
 		return one, nil
 	}
@@ -28,7 +28,7 @@ func (d *Document) example(n node, otherwise any) (any, error) {
 		return otherwise, nil
 	}
 
-	first, err := d.resolve(named.child(slices.Sorted(maps.Keys(named))[0]))
+	first, err := d.resolveReference(named.child(slices.Sorted(maps.Keys(named))[0]))
 
 	return first["value"], err
 }

@@ -67,9 +67,9 @@ func (n node) number(name string) (string, bool) {
 
 const deepestReference = 20
 
-// resolve follows references inside of the description. Words next to a reference win over those of its target, as
-// OpenAPI 3.1 says. It fails for a reference that leads nowhere or in a circle.
-func (d *Document) resolve(n node) (node, error) {
+// resolveReference follows references inside of the description. Words next to a reference win over those of its
+// target, as OpenAPI 3.1 says. It fails for a reference that leads nowhere or in a circle.
+func (d *Document) resolveReference(n node) (node, error) {
 	for range deepestReference {
 		ref := n.text("$ref")
 		if ref == "" {
@@ -117,17 +117,17 @@ type Field struct {
 	least                 int // of items or characters
 }
 
-// field reads a schema. The schemas that it is inside of are in inside.
-func (d *Document) field(name string, raw node, inside []string) (*Field, error) {
+// readField reads a schema. The schemas that it is inside of are in inside.
+func (d *Document) readField(name string, raw node, inside []string) (*Field, error) {
 	f := &Field{Name: name}
 	model := raw.text("$ref")
 
-	n, err := d.resolve(raw)
+	n, err := d.resolveReference(raw)
 	if err != nil {
 		return nil, err
 	}
 
-	if n, f.Nullable, err = d.plain(n); err != nil {
+	if n, f.Nullable, err = d.flattenSchema(n); err != nil {
 		return nil, err
 	}
 
@@ -147,7 +147,7 @@ func (d *Document) field(name string, raw node, inside []string) (*Field, error)
 	}
 
 	f.kind = kind(n)
-	if f.sample, err = d.example(n, nil); err != nil {
+	if f.sample, err = d.readExample(n, nil); err != nil {
 		return nil, err
 	}
 
@@ -158,7 +158,7 @@ func (d *Document) field(name string, raw node, inside []string) (*Field, error)
 
 	switch f.kind {
 	case "array":
-		if f.items, err = d.field("", n.child("items"), inside); err != nil {
+		if f.items, err = d.readField("", n.child("items"), inside); err != nil {
 			return nil, err
 		}
 
@@ -179,12 +179,12 @@ func (d *Document) field(name string, raw node, inside []string) (*Field, error)
 			inside = append(slices.Clone(inside), model)
 		}
 
-		if f.Fields, err = d.fields(n, inside); err != nil {
+		if f.Fields, err = d.readFields(n, inside); err != nil {
 			return nil, err
 		}
 
 		if values := n.child("additionalProperties"); len(values) > 0 {
-			one, err := d.field("(any name)", values, inside)
+			one, err := d.readField("(any name)", values, inside)
 			if err != nil {
 				return nil, err
 			}
@@ -206,8 +206,8 @@ func cmpSlices(a, b []string) []string {
 	return b
 }
 
-// fields returns the fields of an object: the required ones as the description lists them, then the others by name.
-func (d *Document) fields(n node, inside []string) ([]*Field, error) {
+// readFields returns the fields of an object: the required ones as the description lists them, then the others by name.
+func (d *Document) readFields(n node, inside []string) ([]*Field, error) {
 	required, all := n.words("required"), n.child("properties")
 
 	names := slices.DeleteFunc(slices.Clone(required), func(name string) bool { return all[name] == nil })
@@ -219,7 +219,7 @@ func (d *Document) fields(n node, inside []string) ([]*Field, error) {
 
 	out := make([]*Field, 0, len(names))
 	for _, name := range names {
-		f, err := d.field(name, all.child(name), inside)
+		f, err := d.readField(name, all.child(name), inside)
 		if err != nil {
 			return nil, err
 		}
@@ -231,8 +231,9 @@ func (d *Document) fields(n node, inside []string) ([]*Field, error) {
 	return out, nil
 }
 
-// plain removes null from a schema and joins allOf, so that one kind is left. It reports whether null was allowed.
-func (d *Document) plain(n node) (node, bool, error) {
+// flattenSchema removes null from a schema and joins allOf, so that one kind is left. It reports whether null was
+// allowed.
+func (d *Document) flattenSchema(n node) (node, bool, error) {
 	null := n.flag("nullable")
 	for _, word := range []string{"anyOf", "oneOf", "allOf"} {
 		options := n.list(word)
@@ -250,12 +251,12 @@ func (d *Document) plain(n node) (node, bool, error) {
 			}
 
 			// Choices can contain choices.
-			resolved, err := d.resolve(option)
+			resolved, err := d.resolveReference(option)
 			if err != nil {
 				return nil, false, err
 			}
 
-			inner, innerNull, err := d.plain(resolved)
+			inner, innerNull, err := d.flattenSchema(resolved)
 			if err != nil {
 				return nil, false, err
 			}

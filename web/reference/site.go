@@ -50,8 +50,7 @@ var chapters = []Chapter{
 	{"versions", "Versions"},
 }
 
-// files are what the pages name beside each other, by the path after /docs; what the search looks in is made of the
-// description.
+// The files that pages link to, by their path after /docs. The index of the search is made from the description.
 const (
 	stylePath  = "/reference.css"
 	scriptPath = "/reference.js"
@@ -61,14 +60,14 @@ const (
 // New prepares the pages of a description. It fails for a description that cannot be read and for a page that
 // cannot be rendered.
 func New(description []byte) (*Site, error) {
-	d, err := Read(description)
+	d, err := readDocument(description)
 	if err != nil {
 		return nil, err
 	}
 
 	s := &Site{Document: d, Chapters: chapters, files: map[string]web.Asset{}, raises: map[string][]*Operation{}}
 	for _, o := range s.Operations() {
-		for _, reason := range s.mentions(o) {
+		for _, reason := range s.findReasons(o) {
 			s.raises[reason] = append(s.raises[reason], o)
 		}
 	}
@@ -80,7 +79,7 @@ func New(description []byte) (*Site, error) {
 		"sample":  sample,
 		"about":   AboutReason,
 		"faults":  apierr.IssueCodes,
-		"raises":  s.raisedBy,
+		"raises":  s.findByReason,
 		"callers": callers,
 		"lower":   strings.ToLower,
 	}).ParseFS(templates, "page.html", "chapters/*.html")
@@ -124,7 +123,7 @@ func (s *Site) Asset(path string) (web.Asset, bool, error) {
 		return file, true, nil
 	}
 
-	body, found, err := s.Page(path)
+	body, found, err := s.renderPage(path)
 
 	return web.Asset{Path: path, ContentType: "text/html; charset=utf-8", Body: body, Tag: web.Tag(body)}, found, err
 }
@@ -139,10 +138,10 @@ type view struct {
 	Text        template.HTML
 }
 
-// Page renders the page at /docs followed by path, such as "", "/chapters/errors" or "/operations/listTeams", and
+// renderPage renders the page at /docs followed by path, such as "", "/chapters/errors" or "/operations/listTeams", and
 // reports whether it exists; for an unknown path it renders a page that says so. It fails if a template cannot be
 // rendered.
-func (s *Site) Page(path string) (page []byte, found bool, err error) {
+func (s *Site) renderPage(path string) (page []byte, found bool, err error) {
 	v := view{Site: s, Title: "Overview", Kind: "overview"}
 	name := path[strings.LastIndex(path, "/")+1:]
 
@@ -205,8 +204,9 @@ type Span struct {
 	Code       bool
 }
 
-// raisedBy returns the operations that name a reason, nil when most of them do: an answer that they share says nothing of one.
-func (s *Site) raisedBy(reason string) []*Operation {
+// findByReason returns the operations that name a reason, or nil if most of them do: a reason shared by most operations
+// says nothing about a single operation.
+func (s *Site) findByReason(reason string) []*Operation {
 	if found := s.raises[reason]; 2*len(found) <= len(s.Operations()) {
 		return found
 	}
@@ -266,8 +266,8 @@ func (s *Site) link(word string) string {
 	return ""
 }
 
-// mentions returns the reasons that an operation names, in its text or among the conditions of its failures.
-func (s *Site) mentions(o *Operation) []string {
+// findReasons returns the reasons that an operation names, in its text or among the conditions of its failures.
+func (s *Site) findReasons(o *Operation) []string {
 	var out []string
 
 	add := func(reason string) {
@@ -341,7 +341,7 @@ func (s *Site) index() ([]byte, error) {
 
 	// Chapters can be found by their headings.
 	for _, c := range chapters {
-		page, _, err := s.Page("/chapters/" + c.Slug)
+		page, _, err := s.renderPage("/chapters/" + c.Slug)
 		if err != nil {
 			return nil, err
 		}

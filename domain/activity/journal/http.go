@@ -109,7 +109,7 @@ type createInput struct{ Body Create }
 
 // create writes a manual journal.
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Journal, error) {
-	return Add(ctx, tx, &in.Body)
+	return createJournal(ctx, tx, &in.Body)
 }
 
 type oneInput struct {
@@ -128,12 +128,12 @@ type updateInput struct {
 
 // update changes a manual journal.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Journal, error) {
-	return Change(ctx, tx, in.ID, &in.Body)
+	return updateJournal(ctx, tx, in.ID, &in.Body)
 }
 
 // remove deletes a manual journal.
 func remove(ctx context.Context, tx *db.Tx, in *oneInput) (*api.None, error) {
-	if err := Remove(ctx, tx, in.ID); err != nil {
+	if err := deleteJournal(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 
@@ -147,5 +147,5 @@ type reverseInput struct {
 
 // reverse reverses a manual journal.
 func reverse(ctx context.Context, tx *db.Tx, in *reverseInput) (*Journal, error) {
-	return Reverse(ctx, tx, in.ID, &in.Body)
+	return reverseJournal(ctx, tx, in.ID, &in.Body)
 }

@@ -11,15 +11,15 @@ import (
 	"stayledger/platform/id"
 )
 
-// Add stores a new journal and posts it. It fails with 400 if a line names a record that the team does not have or
-// if the lines do not balance, and with a lock that holds its day.
-func Add(ctx context.Context, tx *db.Tx, c *Create) (*Journal, error) {
+// createJournal stores a new journal and posts it. It fails with 400 if a line names a record that the team does not
+// have or if the lines do not balance, and with a lock that holds its day.
+func createJournal(ctx context.Context, tx *db.Tx, c *Create) (*Journal, error) {
 	return save(ctx, tx, newDraft(c, tx.NewID()), nil)
 }
 
-// Change changes a journal and posts the difference. Only the date and the texts of a journal that is reversed, or
-// that is a reversal, can change.
-func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update) (*Journal, error) {
+// updateJournal changes a journal and posts the difference. Only the date and the texts of a journal that is reversed,
+// or that is a reversal, can change.
+func updateJournal(ctx context.Context, tx *db.Tx, one id.ID, u *Update) (*Journal, error) {
 	old, err := lockOne(ctx, tx, one)
 	if err != nil {
 		return nil, err
@@ -38,9 +38,9 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update) (*Journal, err
 	return save(ctx, tx, newUpdateDraft(old, u), old)
 }
 
-// Reverse reverses a journal on a date of the caller's choice. The original stays, and the two name each other. It
-// fails with a conflict for one that is reversed already.
-func Reverse(ctx context.Context, tx *db.Tx, one id.ID, r *Reversal) (*Journal, error) {
+// reverseJournal reverses a journal on a date of the caller's choice. The original stays, and the two name each other.
+// It fails with a conflict for one that is reversed already.
+func reverseJournal(ctx context.Context, tx *db.Tx, one id.ID, r *Reversal) (*Journal, error) {
 	original, err := lockOne(ctx, tx, one)
 	if err != nil {
 		return nil, err
@@ -54,8 +54,9 @@ func Reverse(ctx context.Context, tx *db.Tx, one id.ID, r *Reversal) (*Journal, 
 	return save(ctx, tx, original.reversal(r, tx.NewID()), original)
 }
 
-// Remove takes a journal out of the books and deletes it. It fails with reason inUse for one that a reversal names.
-func Remove(ctx context.Context, tx *db.Tx, one id.ID) error {
+// deleteJournal takes a journal out of the books and deletes it. It fails with reason inUse for one that a reversal
+// names.
+func deleteJournal(ctx context.Context, tx *db.Tx, one id.ID) error {
 	old, err := lockOne(ctx, tx, one)
 	if err != nil {
 		return err

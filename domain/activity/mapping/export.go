@@ -53,13 +53,13 @@ func mappingsCSV() export.Declaration[exportSelection] {
 		Doc:     "One row per mapping, unmapped line types included. An empty appId or channel means every one.",
 		Format:  export.CSV, Scopes: []string{"line-mappings:export"}, Name: "line-mappings",
 		Count: func(ctx context.Context, tx *db.Tx, s *exportSelection) (export.Size, error) {
-			return export.CountRows(ctx, tx, Query(tx, &s.Filter))
+			return export.CountRows(ctx, tx, listQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *exportSelection, out *export.Sink) error {
 			// The export takes the query of the list with its own columns, so that both select the same mappings.
 			return export.RowList{
 				Columns: export.SelectColumns(exportColumns, s.Columns),
-				Query:   Query(tx, &s.Filter),
+				Query:   listQuery(tx, &s.Filter),
 				Sort:    string(s.Sort),
 			}.Write(ctx, tx, out)
 		},

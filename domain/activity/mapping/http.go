@@ -89,8 +89,8 @@ type Filter struct {
 	Search     string    `query:"search" json:"search,omitempty" maxLength:"200" doc:"Part of the line type, the app, the channel or the account's name."`
 }
 
-// Query returns the list of mappings m with their accounts a that a valid filter selects, in rows of Mapping.
-func Query(tx *db.Tx, f *Filter) page.Query {
+// listQuery returns the list of mappings m with their accounts a that a valid filter selects, in rows of Mapping.
+func listQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
 		Columns: columns, From: tables, Default: "lineType", ID: "m.id",
 		Sorts: sorts,
@@ -128,7 +128,7 @@ type listInput struct {
 
 // list returns a page of line mappings.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Mapping], error) {
-	return page.List[Mapping](ctx, tx, Query(tx, &in.Filter), in.Params, in.Sort)
+	return page.List[Mapping](ctx, tx, listQuery(tx, &in.Filter), in.Params, in.Sort)
 }
 
 // getMapping answers with a line mapping.

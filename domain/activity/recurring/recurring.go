@@ -253,7 +253,7 @@ var templateTable = db.NewTable[templateRow]("transaction_template", `
 	id uuid key, unique_ref text, status text, type text, description text, date date, currency text, account_id uuid, contact_id uuid,
 	payment_status text, total bigint, pattern jsonb, lines jsonb, skipped_dates date[], held_back jsonb, next_at date, failed_at timestamptz computed,
 	created_at now fixed, updated_at now`).
-	Computed("failed_at", "null::timestamptz")
+	Compute("failed_at", "null::timestamptz")
 
 // templateRow is a template as it is saved: its fields are those of an instance.
 type templateRow struct {

@@ -89,13 +89,13 @@ type batchInput struct {
 // batch saves the items of a batch and answers with the saved and the refused ones in the order of the body.
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	return api.Land(ctx, tx, in.Atomic, func(ctx context.Context, tx *db.Tx) ([]api.Attempt, error) {
-		return Save(ctx, tx, &in.Body)
+		return saveBatch(ctx, tx, &in.Body)
 	})
 }
 
-// Save creates or changes reservations, each by itself, and derives their journals. It returns an attempt for each item
-// in the order of the batch; inquiries that are passed over have none.
-func Save(ctx context.Context, tx *db.Tx, all *Batch) ([]api.Attempt, error) {
+// saveBatch creates or changes reservations, each by itself, and derives their journals. It returns an attempt for each
+// item in the order of the batch; inquiries that are passed over have none.
+func saveBatch(ctx context.Context, tx *db.Tx, all *Batch) ([]api.Attempt, error) {
 	b := &batcher{batch: all, written: map[id.ID]bool{}, out: make([]api.Attempt, len(all.Data))}
 
 	var wanted []int

@@ -29,7 +29,7 @@ func (in *Input) stay(lines []postable) *fee.Stay {
 		Currency:  r.Currency,
 		Status:    string(r.Status),
 		OwnerStay: r.Type == OwnerStay,
-		Nights:    r.Nights(),
+		Nights:    r.nights(),
 		At:        in.segments(in.recognition())[0].at,
 	}
 }
@@ -183,7 +183,7 @@ func (j *journal) adjustment(a *Adjustment) {
 // else the owners of the nights have it.
 func (in *Input) ownersOf(a *Adjustment, at day.Day) []segment {
 	if p := listing.Named(in.Periods, ptr.Value(a.OwnershipPeriodID)); p != nil {
-		nights := in.Reservation.Nights()
+		nights := in.Reservation.nights()
 		return []segment{{at: at, period: p, to: nights, nights: nights}}
 	}
 

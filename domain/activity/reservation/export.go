@@ -81,13 +81,13 @@ func reservationsCSV() export.Declaration[exportSelection] {
 		Format: export.CSV, Scopes: []string{"reservations:export"}, Name: "reservations",
 		Count: func(ctx context.Context, tx *db.Tx, s *exportSelection) (export.Size, error) {
 			// Counting needs none of the amounts, so it takes the query of the list.
-			return export.CountRows(ctx, tx, ListQuery(tx, &s.Filter))
+			return export.CountRows(ctx, tx, listQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *exportSelection, out *export.Sink) error {
-			// MoneyQuery selects the same reservations and joins their amounts.
+			// moneyQuery selects the same reservations and joins their amounts.
 			return export.RowList{
 				Columns: export.SelectColumns(exportColumns, s.Columns),
-				Query:   MoneyQuery(tx, &s.Filter),
+				Query:   moneyQuery(tx, &s.Filter),
 				Sort:    string(s.Sort),
 			}.Write(ctx, tx, out)
 		},

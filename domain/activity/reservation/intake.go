@@ -41,7 +41,7 @@ func intakeKind(l ledger.Lenience) intake.Kind {
 		Name: func(item *BatchItem, of *id.ID) { item.ID = of },
 		From: func(item *BatchItem, _ intake.Origin, externalID string) { item.externalID = externalID },
 		Save: func(ctx context.Context, tx *db.Tx, from intake.Origin, items []BatchItem) ([]api.Attempt, error) {
-			attempts, err := Save(ctx, tx, &Batch{ConnectionID: from.ConnectionID, Data: items, lenience: l})
+			attempts, err := saveBatch(ctx, tx, &Batch{ConnectionID: from.ConnectionID, Data: items, lenience: l})
 			if err != nil {
 				return nil, err
 			}

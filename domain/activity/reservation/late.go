@@ -51,7 +51,7 @@ func measure(ctx context.Context, tx *db.Tx, from intake.Origin, item *BatchItem
 
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
 		batch := &Batch{ConnectionID: from.ConnectionID, Data: []BatchItem{*item}, lenience: ledger.Lenience{SkipLocked: true, Late: late}}
-		if _, err := Save(ctx, tx, batch); err != nil {
+		if _, err := saveBatch(ctx, tx, batch); err != nil {
 			return err
 		}
 

@@ -88,10 +88,10 @@ func narrowByFields(q *page.Query, f *Filter) {
 		where l.team_id = @team and l.reservation_id = r.id and l.type = any(?))`, f.LineType)
 }
 
-// ListQuery returns the list of reservations r with their listings l that a valid filter selects, in rows of
+// listQuery returns the list of reservations r with their listings l that a valid filter selects, in rows of
 // Reservation without the fields that fillAll fills in. It joins money only when the filter asks about money.
-func ListQuery(tx *db.Tx, f *Filter) page.Query {
-	q := MoneyQuery(tx, f)
+func listQuery(tx *db.Tx, f *Filter) page.Query {
+	q := moneyQuery(tx, f)
 	if f.Amount == nil && f.PaidStatus == "" {
 		q.From, q.Joined = tables, "l"
 	}
@@ -99,10 +99,10 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 	return q
 }
 
-// MoneyQuery returns the same list with the sums that guests owe and have paid: f has expected and received,
+// moneyQuery returns the same list with the sums that guests owe and have paid: f has expected and received,
 // payment the status, stated the sums of the lines that count by their kind, adjusted the sum of the financial
 // adjustments. The last two are null where there are none.
-func MoneyQuery(tx *db.Tx, f *Filter) page.Query {
+func moneyQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
 		Columns: columns,
 		From:    tables + moneyTables,
@@ -152,7 +152,7 @@ type listInput struct {
 
 // listReservations returns a page of reservations, on request with their lines and operations.
 func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Reservation], error) {
-	q := ListQuery(tx, &in.Filter)
+	q := listQuery(tx, &in.Filter)
 
 	// Lines and adjustments together are bounded, so a page with them has to count them.
 	if in.IncludeLines {

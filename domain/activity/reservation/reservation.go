@@ -120,8 +120,8 @@ type Reservation struct {
 	duplicates []id.ID
 }
 
-// Nights returns the length of the stay.
-func (r *Reservation) Nights() int { return r.CheckIn.DaysUntil(r.CheckOut) }
+// nights returns the length of the stay.
+func (r *Reservation) nights() int { return r.CheckIn.DaysUntil(r.CheckOut) }
 
 // posts reports whether the reservation can have a journal, whatever its accounting date is.
 func (r *Reservation) posts() bool {

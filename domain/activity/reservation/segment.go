@@ -24,7 +24,7 @@ type segment struct {
 
 // recognition returns the setting for the reservation as a whole: pro rata for long-term stays, else the team's.
 func (in *Input) recognition() fee.Recognition {
-	if in.LongTermStayNights != nil && int64(in.Reservation.Nights()) > *in.LongTermStayNights {
+	if in.LongTermStayNights != nil && int64(in.Reservation.nights()) > *in.LongTermStayNights {
 		return fee.ProRata
 	}
 
@@ -104,7 +104,7 @@ func (in *Input) segments(recognition fee.Recognition) []segment {
 	// On one date the nights still decide about the owners, where the nights are recognised.
 	switch fixed := in.overrideDate() != nil; {
 	case recognition == fee.ProRata && !fixed:
-		return in.nightly(in.Reservation.Nights())
+		return in.nightly(in.Reservation.nights())
 	case recognition == fee.ProRata:
 		if parts := in.byOwner(at); len(parts) > 1 {
 			return parts
@@ -116,7 +116,7 @@ func (in *Input) segments(recognition fee.Recognition) []segment {
 
 // wholeStay returns the whole stay as one segment, recognised on one date.
 func (in *Input) wholeStay(at day.Day) segment {
-	nights := in.Reservation.Nights()
+	nights := in.Reservation.nights()
 	return segment{at: at, period: in.periodAt(at), to: nights, nights: nights}
 }
 
@@ -157,7 +157,7 @@ func (in *Input) byOwner(at day.Day) []segment {
 	var out []segment
 	for n, o := range nights.Owners(in.Periods) {
 		out = append(out, segment{
-			at: at, period: o.Period, from: o.From, to: o.To, nights: in.Reservation.Nights(), proRata: nights.ByNight, fixed: true, part: n,
+			at: at, period: o.Period, from: o.From, to: o.To, nights: in.Reservation.nights(), proRata: nights.ByNight, fixed: true, part: n,
 		})
 	}
 

@@ -27,7 +27,7 @@ var reservationTable = db.NewTable[Reservation]("reservation", `
 	currency text, expected_payout bigint, expected_channel_fee bigint, expected_processing_fee bigint, userdata jsonb, metadata jsonb,
 	created_at timestamptz fixed, updated_at timestamptz`).
 	// A reservation that counts again forgets the status that it had before it was retired.
-	Merged("retired_status", "case when excluded.status = 'inactive' then reservation.retired_status end")
+	Merge("retired_status", "case when excluded.status = 'inactive' then reservation.retired_status end")
 
 // lineTable has the columns of a line of a reservation.
 var lineTable = db.NewTable[lineRow]("reservation_line", `

@@ -235,7 +235,9 @@ func upsertUnposted(ctx context.Context, tx *db.Tx, stored []id.ID, left []unpos
 
 	// Rows are written in one order, so that two transactions cannot wait for each other in a ring.
 	if len(left) > 0 {
-		slices.SortFunc(left, func(a, b unposted) int { return a.ReservationID.Compare(b.ReservationID) })
+		left = slices.SortedFunc(slices.Values(left), func(a, b unposted) int {
+			return a.ReservationID.Compare(b.ReservationID)
+		})
 		stmts = append(stmts, unpostedTable.Upsert(tx, db.Refs(left)...))
 	}
 

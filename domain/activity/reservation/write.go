@@ -532,7 +532,7 @@ func (k *saveContext) check(d *draft) error {
 	found := d.issues
 	add := func(code apierr.IssueCode, path ...any) { found = append(found, code.InBody(path...)) }
 
-	switch nights := d.Nights(); {
+	switch nights := d.nights(); {
 	case nights < 1:
 		add(apierr.IssueDateOrder, "checkOut")
 	case nights > maxNights:

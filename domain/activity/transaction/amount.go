@@ -27,8 +27,8 @@ func (l *Line) Base() money.Cents {
 	return l.Amount
 }
 
-// MarkupRevenue returns the markup without the tax it contains.
-func (l *Line) MarkupRevenue() money.Cents {
+// markupRevenue returns the markup without the tax it contains.
+func (l *Line) markupRevenue() money.Cents {
 	switch {
 	case l.Markup == nil:
 		return 0
@@ -39,8 +39,8 @@ func (l *Line) MarkupRevenue() money.Cents {
 	}
 }
 
-// Taxes returns the taxes on amount and markup together.
-func (l *Line) Taxes() money.Cents {
+// taxes returns the taxes on amount and markup together.
+func (l *Line) taxes() money.Cents {
 	var taxes money.Cents
 	if l.AppliedAmount != nil {
 		taxes += l.AppliedAmount.TaxAmount
@@ -53,10 +53,10 @@ func (l *Line) Taxes() money.Cents {
 	return taxes
 }
 
-// ManagerTaxes returns the taxes that the manager has to remit: those on the markup, and those on the amount that the
+// managerTaxes returns the taxes that the manager has to remit: those on the markup, and those on the amount that the
 // vendor does not get.
-func (l *Line) ManagerTaxes() money.Cents {
-	return l.Base() + l.Taxes() - l.Payable()
+func (l *Line) managerTaxes() money.Cents {
+	return l.Base() + l.taxes() - l.Payable()
 }
 
 // settle computes the taxes and the total of a line. A tax on the same amount under the same rate and behaviour as
@@ -85,7 +85,7 @@ func (l *Line) settle(rates map[id.ID]tax.Rate, old *Line) {
 		}
 	}
 
-	l.Total = l.Base() + l.MarkupRevenue() + l.Taxes()
+	l.Total = l.Base() + l.markupRevenue() + l.taxes()
 }
 
 // computeTax returns the tax that an amount contains, or the tax on top of it.
@@ -116,7 +116,7 @@ func (d *draft) settle(rates map[id.ID]tax.Rate) []apierr.Issue {
 		l.settle(rates, old)
 
 		// Magnitudes count, whatever their signs: a refund does not make room for a larger amount.
-		for _, part := range []money.Cents{l.Base(), l.MarkupRevenue(), l.Taxes()} {
+		for _, part := range []money.Cents{l.Base(), l.markupRevenue(), l.taxes()} {
 			if !all.Add(part) {
 				return []apierr.Issue{apierr.IssueRange.InBody(d.paths[i], "amount")}
 			}

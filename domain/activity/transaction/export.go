@@ -75,7 +75,7 @@ const (
 
 // exportQuery returns a query for the lines of the selected transactions, joined with the given tables.
 func exportQuery(s *exportSelection, tables string) page.Query {
-	q := ListQuery(s.Filter)
+	q := listQuery(s.Filter)
 
 	// The lines of a transaction follow each other in their order, whatever the list is sorted by.
 	q.From, q.Then = q.From+tables, "line.position"

@@ -183,10 +183,10 @@ func (d *derivation) bill() {
 func (e *event) charges() {
 	for i := range e.d.t.Lines {
 		l := &e.d.t.Lines[i]
-		markup, owed := l.MarkupRevenue(), l.ManagerTaxes()
+		markup, owed := l.markupRevenue(), l.managerTaxes()
 		e.line(i, "", l.Base())
 		e.line(i, ":markup", markup)
-		e.line(i, ":tax", l.Taxes())
+		e.line(i, ":tax", l.taxes())
 
 		// The markup is a cost of the line's party and the revenue of the manager.
 		if markup != 0 {

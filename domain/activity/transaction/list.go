@@ -61,9 +61,9 @@ func (Sort) Enum() []string { return Sorts.Enum() }
 
 const anyLine = "exists (select from transaction_line l where l.team_id = @team and l.transaction_id = t.id and "
 
-// ListQuery returns the list of transactions that a valid filter selects, in rows of Transaction without their
+// listQuery returns the list of transactions that a valid filter selects, in rows of Transaction without their
 // lines. The caller sets the argument team.
-func ListQuery(f Filter) page.Query {
+func listQuery(f Filter) page.Query {
 	q := page.Query{
 		Columns: columnsSQL(false),
 		From:    from,
@@ -138,7 +138,7 @@ type listInput struct {
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction], error) {
 	// An export has no reader, so only the list of a user sets one.
 	in.reader = tx.Actor.User
-	q := ListQuery(in.Filter)
+	q := listQuery(in.Filter)
 
 	q.Columns, q.Args["team"] = listColumnsSQL(in.IncludeLines), tx.Team
 

@@ -14,8 +14,8 @@ import (
 // AwaitingApproval is the issue of a payment that waits for a second person. That is intended, so it is no error.
 const AwaitingApproval = "paymentAwaitingApproval"
 
-// Issues loads the issues of payments that have not brought their money, by transaction.
-func Issues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Issue, error) {
+// issuesSQL loads the issues of payments that have not brought their money, by transaction.
+func issuesSQL(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Issue, error) {
 	type found struct {
 		IssueContext
 
@@ -76,7 +76,7 @@ func loadState(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error)
 		ctx,
 		db.LoadBy(&s.locks, ledger.LoadLocks, ids),
 		db.LoadBy(&s.statuses, ledger.Transactions.LoadStatuses, ids),
-		db.LoadBy(&s.issues, Issues, ids),
+		db.LoadBy(&s.issues, issuesSQL, ids),
 	)
 	if err != nil {
 		return s, fmt.Errorf("read the state of transactions: %w", err)

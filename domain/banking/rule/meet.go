@@ -21,9 +21,9 @@ func soundRules(rules []Stored) []Rule {
 	return out
 }
 
-// Meet sets the active rules that bank records meet, in the order in which these take records. It ignores the state
-// of the records.
-func Meet(ctx context.Context, tx *db.Tx, records []bank.Record) error {
+// meetRules sets the active rules that bank records meet, in the order in which these take records. It ignores the
+// state of the records.
+func meetRules(ctx context.Context, tx *db.Tx, records []bank.Record) error {
 	stored, err := loadRules(ctx, tx, "r.status = 'active'", nil)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ var (
 )
 
 // OfBank has the functions of bank rules that bank records call.
-var OfBank = bank.Rules{Meet: Meet, Offer: Offer, OfferFed: OfferFed}
+var OfBank = bank.Rules{Meet: meetRules, Offer: Offer, OfferFed: offerFed}
 
 // Part returns the endpoints, tasks and tables of bank rules.
 func Part() parts.Part {

@@ -364,9 +364,9 @@ func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 	return offer(ctx, tx, records, needScopeToBook)
 }
 
-// OfferFed is Offer for records that a bank feed reads: what a bank says is invented by nobody, so that whoever asked for
+// offerFed offers records that a bank feed reads. They come from the bank itself, so the caller who asked for
 // the reading needs no scope for what the rules of the team do with it.
-func OfferFed(ctx context.Context, tx *db.Tx, records []id.ID) error {
+func offerFed(ctx context.Context, tx *db.Tx, records []id.ID) error {
 	return offer(ctx, tx, records, func(*db.Tx) error { return nil })
 }
 

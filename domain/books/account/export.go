@@ -62,13 +62,13 @@ func accountsCSV() export.Declaration[exportSelection] {
 			"balance at the bank at the start of openingDate.",
 		Format: export.CSV, Scopes: []string{"accounts:export"}, Name: "accounts",
 		Count: func(ctx context.Context, tx *db.Tx, s *exportSelection) (export.Size, error) {
-			return export.CountRows(ctx, tx, ListQuery(tx, &s.Filter))
+			return export.CountRows(ctx, tx, listQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *exportSelection, out *export.Sink) error {
 			// The export takes the query of the list with its own columns, so that both select the same accounts.
 			return export.RowList{
 				Columns: export.SelectColumns(exportColumns, s.Columns),
-				Query:   ListQuery(tx, &s.Filter),
+				Query:   listQuery(tx, &s.Filter),
 				Sort:    string(s.Sort),
 			}.Write(ctx, tx, out)
 		},

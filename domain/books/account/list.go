@@ -37,9 +37,9 @@ type listInput struct {
 	Filter
 }
 
-// ListQuery returns the list of accounts a with their categories c and offset accounts o that a valid filter
+// listQuery returns the list of accounts a with their categories c and offset accounts o that a valid filter
 // selects, in rows of Account. The caller sets the argument today if he keeps the columns.
-func ListQuery(tx *db.Tx, f *Filter) page.Query {
+func listQuery(tx *db.Tx, f *Filter) page.Query {
 	q := accountQuery(tx)
 	q.IDs("a.id = any(?)", f.IDs)
 	q.Narrow("a.type = any(?)", f.Type)
@@ -64,7 +64,7 @@ func ListQuery(tx *db.Tx, f *Filter) page.Query {
 
 // list returns a page of accounts.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Account], error) {
-	q := ListQuery(tx, &in.Filter)
+	q := listQuery(tx, &in.Filter)
 
 	// The ending balances of bank accounts are those of today.
 	q.Args["today"] = tx.Today()

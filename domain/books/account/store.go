@@ -173,7 +173,7 @@ func loadReferences(ctx context.Context, tx *db.Tx, in *Update) (references, err
 var accountTable = db.NewTable[accountRow]("account", `
 	id uuid key, code text, name text, unique_ref text, status text, type text fixed, category_id uuid, offset_account_id uuid, banking_category text,
 	banking_type text, banking_last4 text, banking_currency text, created_at now fixed, updated_at now`).
-	Computed("banking_currency", `case when r.banking_category is not null then
+	Compute("banking_currency", `case when r.banking_category is not null then
 		coalesce(nullif(r.banking_currency, ''), (select t.default_currency from team t where t.id = @team)) end`)
 
 // accountRow is an account as it is saved, with the fields of its bank in columns of their own, null for none.
@@ -314,7 +314,7 @@ func loadCategory(ctx context.Context, tx *db.Tx, category id.ID) (*Category, er
 // categoryTable has the columns of a category of accounts. A position of 0 is behind all others.
 var categoryTable = db.NewTable[Category]("account_category", `
 	id uuid key, name text, classification text, position int, created_at now fixed`).
-	Computed("position", `coalesce(nullif(r.position, 0),
+	Compute("position", `coalesce(nullif(r.position, 0),
 		(select coalesce(max(c.position), 0) + 1 from account_category c where c.team_id = @team))`)
 
 // insertCategory inserts a category at its position, or behind the others if that is 0.

@@ -68,13 +68,13 @@ func bankRecordsCSV() export.Declaration[exportSelection] {
 			"those that the record is reconciled with. A stated balance has balance and balanceCorrection instead.",
 		Format: export.CSV, Scopes: []string{"bank:export"}, Name: "bank-records",
 		Count: func(ctx context.Context, tx *db.Tx, s *exportSelection) (export.Size, error) {
-			return export.CountRows(ctx, tx, ListQuery(tx, &s.Filter))
+			return export.CountRows(ctx, tx, listQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *exportSelection, out *export.Sink) error {
 			// The export takes the query of the list with its own columns, so that both select the same records.
 			return export.RowList{
 				Columns: export.SelectColumns(exportColumns, s.Columns),
-				Query:   ListQuery(tx, &s.Filter),
+				Query:   listQuery(tx, &s.Filter),
 				Sort:    string(s.Sort),
 			}.Write(ctx, tx, out)
 		},

@@ -71,7 +71,7 @@ type listInput struct {
 
 // list returns a page of bank records, on request with matching rules, matching transactions and duplicates.
 func (r routes) list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Record], error) {
-	found, err := page.List[Record](ctx, tx, ListQuery(tx, &in.Filter), in.Params, in.Sort)
+	found, err := page.List[Record](ctx, tx, listQuery(tx, &in.Filter), in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}

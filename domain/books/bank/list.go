@@ -49,9 +49,9 @@ func (f *Filter) matches() (listed bool, days int) {
 	return true, days
 }
 
-// ListQuery returns the list of bank records r with their accounts a and the team k that a valid filter selects, in
+// listQuery returns the list of bank records r with their accounts a and the team k that a valid filter selects, in
 // rows of Record. The column r.made is the sum of the transactions of a record, state.status its reconcile status.
-func ListQuery(tx *db.Tx, f *Filter) page.Query {
+func listQuery(tx *db.Tx, f *Filter) page.Query {
 	q := newQuery(tx)
 	if !f.IncludeBalanceRecords {
 		q.And("r.type = 'transaction'", nil)

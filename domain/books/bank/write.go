@@ -17,8 +17,8 @@ var recordTable = db.NewTable[draft]("bank_record", `
 	id uuid key, unique_ref text, account_id uuid, bank_account_id uuid fixed, connection_id uuid fixed, currency text fixed, date date, status text,
 	type text fixed, amount bigint, balance bigint, description text, source text fixed, position bigint sent, arrival bigint computed fixed,
 	created_at now fixed, updated_at now`).
-	Computed("currency", "case when r.account_id is null then r.currency end").
-	Computed("arrival", "(extract(epoch from @now::timestamptz) * 1000)::bigint * 1048576 + r.position")
+	Compute("currency", "case when r.account_id is null then r.currency end").
+	Compute("arrival", "(extract(epoch from @now::timestamptz) * 1000)::bigint * 1048576 + r.position")
 
 // insertRecords inserts new records, in the order given, and marks those that were saved: one with a reference that the
 // team has already is not.

@@ -177,8 +177,8 @@ type Change struct {
 	Skipped int
 }
 
-// Plus returns the sum of two changes.
-func (c Change) Plus(o Change) Change {
+// plus returns the sum of two changes.
+func (c Change) plus(o Change) Change {
 	return Change{c.Added + o.Added, c.Removed + o.Removed, c.Skipped + o.Skipped}
 }
 

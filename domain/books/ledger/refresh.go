@@ -33,7 +33,7 @@ type refreshResult struct {
 
 // add adds up two results; the refusal is the first one.
 func (r refreshResult) add(o refreshResult) refreshResult {
-	r.Change, r.failed = r.Plus(o.Change), r.failed+o.failed
+	r.Change, r.failed = r.plus(o.Change), r.failed+o.failed
 	if r.refusal == nil {
 		r.refusal = o.refusal
 	}

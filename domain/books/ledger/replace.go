@@ -111,7 +111,7 @@ func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l 
 				return err
 			}
 
-			total = total.Plus(change)
+			total = total.plus(change)
 			ordered = ordered[n:]
 		}
 

@@ -69,11 +69,11 @@ func contactsCSV() export.Declaration[exportSelection] {
 			"contact owns today.",
 		Format: export.CSV, Scopes: []string{"contacts:export"}, Name: "contacts",
 		Count: func(ctx context.Context, tx *db.Tx, s *exportSelection) (export.Size, error) {
-			return export.CountRows(ctx, tx, ListQuery(tx, &s.Filter))
+			return export.CountRows(ctx, tx, listQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *exportSelection, out *export.Sink) error {
 			// The joins are added here and not in Count, since none of them changes the number of rows.
-			q := ListQuery(tx, &s.Filter)
+			q := listQuery(tx, &s.Filter)
 			q.From += exportTables
 			q.Args["today_owned"] = tx.Today()
 

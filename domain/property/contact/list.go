@@ -20,8 +20,8 @@ type Filter struct {
 	ConnectionIDs page.Refs `query:"connectionIds" json:"connectionIds,omitempty" doc:"null selects those of no connection."`
 }
 
-// ListQuery returns the query of contacts c that a valid filter selects, in rows of Contact.
-func ListQuery(tx *db.Tx, f *Filter) page.Query {
+// listQuery returns the query of contacts c that a valid filter selects, in rows of Contact.
+func listQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
 		Columns: columns, From: "contact c", Rows: "contact c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "createdAt", ID: "c.id",
@@ -55,7 +55,7 @@ type listInput struct {
 }
 
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Contact], error) {
-	found, err := page.List[Contact](ctx, tx, ListQuery(tx, &in.Filter), in.Params, in.Sort)
+	found, err := page.List[Contact](ctx, tx, listQuery(tx, &in.Filter), in.Params, in.Sort)
 	if err != nil || !in.Operations() {
 		return found, err
 	}

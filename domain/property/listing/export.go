@@ -71,11 +71,11 @@ func listingsCSV() export.Declaration[exportSelection] {
 			"currency.",
 		Format: export.CSV, Scopes: []string{"listings:export"}, Name: "listings",
 		Count: func(ctx context.Context, tx *db.Tx, s *exportSelection) (export.Size, error) {
-			return export.CountRows(ctx, tx, ListQuery(tx, &s.Filter))
+			return export.CountRows(ctx, tx, listQuery(tx, &s.Filter))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *exportSelection, out *export.Sink) error {
 			// The joins are added here and not in Count, since a listing has at most one ownership period on a day.
-			q := ListQuery(tx, &s.Filter)
+			q := listQuery(tx, &s.Filter)
 			q.From += exportTables
 			q.Args["today"] = tx.Today()
 

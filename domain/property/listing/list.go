@@ -27,9 +27,9 @@ type Filter struct {
 	Parent                    *page.Ref  `query:"parent" json:"parent,omitempty" doc:"Listings of a group; null for those in none."`
 }
 
-// ListQuery returns the query of listings l with their groups g that a valid filter selects, in rows of Listing
+// listQuery returns the query of listings l with their groups g that a valid filter selects, in rows of Listing
 // without ownership and fees.
-func ListQuery(tx *db.Tx, f *Filter) page.Query {
+func listQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
 		Columns: listingColumns, From: listingFrom, Rows: "listing l", Joined: "g", Where: []string{"l.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "createdAt", ID: "l.id",
@@ -152,7 +152,7 @@ type listInput struct {
 
 // list returns a page of listings with their owners and fees, and their operations if the caller asked for them.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Listing], error) {
-	found, err := page.List[Listing](ctx, tx, ListQuery(tx, &in.Filter), in.Params, in.Sort)
+	found, err := page.List[Listing](ctx, tx, listQuery(tx, &in.Filter), in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 var listingTable = db.NewTable[Listing]("listing", `
 	id uuid key, short_ref text fixed, name text, unique_ref text, status text, default_currency text, time_zone text, address jsonb,
 	created_at now fixed, updated_at now`).
-	Computed("default_currency", "coalesce(nullif(r.default_currency, ''), (select t.default_currency from team t where t.id = @team))")
+	Compute("default_currency", "coalesce(nullif(r.default_currency, ''), (select t.default_currency from team t where t.id = @team))")
 
 var (
 	listingColumns = listingTable.ColumnsSQL("l") + `, ` + ofConnection + ` as connection_id, ` + sourceSQL + ` as source,

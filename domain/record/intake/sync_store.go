@@ -105,7 +105,7 @@ func findBySource(ctx context.Context, tx *db.Tx, source id.ID, status Status) (
 var syncTable = db.NewTable[Sync]("sync", `
 	id uuid key, source_id uuid fixed, operation_id uuid fixed, view text fixed, mode text, trigger text, extractor text fixed, kinds text[],
 	range_start date, range_end date, status text computed fixed, queued_at now fixed`).
-	Computed("status", "'queued'")
+	Compute("status", "'queued'")
 
 // insertSync inserts a waiting sync.
 func insertSync(ctx context.Context, tx *db.Tx, s *Sync) error {

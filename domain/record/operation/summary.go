@@ -30,9 +30,9 @@ type summaryRow struct {
 	row
 }
 
-// Summaries returns the operations of resources of one type, as far as the caller may read them. A resource without
+// newSummaries returns the operations of resources of one type, as far as the caller may read them. A resource without
 // operations has empty counts. It fails with 403 for a caller without operations:read.
-func Summaries(ctx context.Context, tx *db.Tx, of ResourceType, ids []id.ID) (map[id.ID]*Summary, error) {
+func newSummaries(ctx context.Context, tx *db.Tx, of ResourceType, ids []id.ID) (map[id.ID]*Summary, error) {
 	if !tx.Actor.Has("operations:read") {
 		return nil, apierr.MissingScope.With(map[string]any{"requiredScopes": []string{"operations:read"}})
 	}
@@ -77,14 +77,14 @@ func Summaries(ctx context.Context, tx *db.Tx, of ResourceType, ids []id.ID) (ma
 }
 
 // Embed sets the operations of each row of a page. The function at returns the id of a row and the address of its
-// summary. It fails as Summaries does.
+// summary. It fails as newSummaries does.
 func Embed[T any](ctx context.Context, tx *db.Tx, of ResourceType, rows []T, at func(*T) (id.ID, **Summary)) error {
 	ids := make([]id.ID, len(rows))
 	for i := range rows {
 		ids[i], _ = at(&rows[i])
 	}
 
-	found, err := Summaries(ctx, tx, of, ids)
+	found, err := newSummaries(ctx, tx, of, ids)
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func listEntries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, er
 	}
 
 	// Otherwise the totals and the count come from a query of their own.
-	all, err := SumEntries(ctx, tx, in.Selection)
+	all, err := sumEntries(ctx, tx, in.Selection)
 	if err != nil {
 		return nil, err
 	}

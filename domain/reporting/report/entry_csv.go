@@ -112,7 +112,7 @@ func journalEntriesCSV() export.Declaration[entrySelection] {
 		Name:   "journal-entries",
 		Count: func(ctx context.Context, tx *db.Tx, s *entrySelection) (export.Size, error) {
 			// The sums of the report count its entries as well.
-			all, err := SumEntries(ctx, tx, s.Selection)
+			all, err := sumEntries(ctx, tx, s.Selection)
 			return export.Size{Rows: all.Count}, err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *entrySelection, out *export.Sink) error {
@@ -120,7 +120,7 @@ func journalEntriesCSV() export.Declaration[entrySelection] {
 				EntryQuery(s.Selection),
 				s.Columns,
 				string(s.Sort),
-				!s.HasIndex(),
+				!s.hasIndex(),
 			})
 		},
 	}

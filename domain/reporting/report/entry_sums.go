@@ -18,9 +18,9 @@ type EntrySums struct {
 	EntryTotals
 }
 
-// SumEntries adds up the entries of a valid selection: from kept sums if those have everything that the selection
+// sumEntries adds up the entries of a valid selection: from kept sums if those have everything that the selection
 // asks for, otherwise entry by entry.
-func SumEntries(ctx context.Context, tx *db.Tx, f Selection) (EntrySums, error) {
+func sumEntries(ctx context.Context, tx *db.Tx, f Selection) (EntrySums, error) {
 	q, kept := f.sumsQuery()
 	columns := "coalesce(sum(e.entries), 0)::bigint as count, coalesce(sum(e.debit), 0)::bigint as debit, " +
 		"coalesce(sum(e.credit), 0)::bigint as credit"

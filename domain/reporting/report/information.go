@@ -136,7 +136,7 @@ type informationInput struct {
 
 // informationReturns returns a page of the figures of a year.
 func informationReturns(ctx context.Context, tx *db.Tx, in *informationInput) (*InformationReturns, error) {
-	all, limits, err := ReadInformationReturns(ctx, tx, in.InformationFilter)
+	all, limits, err := loadInformationReturns(ctx, tx, in.InformationFilter)
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +154,8 @@ func informationReturns(ctx context.Context, tx *db.Tx, in *informationInput) (*
 	}, nil
 }
 
-// ReadInformationReturns returns all selected figures of a year, by form and name, with the thresholds in force.
-func ReadInformationReturns(
+// loadInformationReturns returns all selected figures of a year, by form and name, with the thresholds in force.
+func loadInformationReturns(
 	ctx context.Context,
 	tx *db.Tx,
 	f InformationFilter,

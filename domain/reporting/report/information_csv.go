@@ -61,7 +61,7 @@ func informationReturnsCSV(box *seal.Box) export.Declaration[InformationFilter] 
 		Scopes:  []string{"reports:export", "contacts:write"},
 		Name:    "information-returns",
 		Count: func(ctx context.Context, tx *db.Tx, f *InformationFilter) (export.Size, error) {
-			all, _, err := ReadInformationReturns(ctx, tx, *f)
+			all, _, err := loadInformationReturns(ctx, tx, *f)
 			return export.Size{Rows: int64(len(all))}, err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, f *InformationFilter, out *export.Sink) error {
@@ -78,7 +78,7 @@ func renderInformationReturns(
 	f *InformationFilter,
 	out *export.Sink,
 ) error {
-	found, _, err := ReadInformationReturns(ctx, tx, *f)
+	found, _, err := loadInformationReturns(ctx, tx, *f)
 	if err != nil {
 		return err
 	}

@@ -30,9 +30,9 @@ type MatrixRow struct {
 	Total  money.Cents
 }
 
-// ProfitMatrix returns the accounts of the profit and loss that a valid filter selects, with the signs of the
+// profitMatrix returns the accounts of the profit and loss that a valid filter selects, with the signs of the
 // report.
-func ProfitMatrix(ctx context.Context, tx *db.Tx, f ProfitFilter) (*Matrix, error) {
+func profitMatrix(ctx context.Context, tx *db.Tx, f ProfitFilter) (*Matrix, error) {
 	b, err := f.load(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -45,9 +45,9 @@ func ProfitMatrix(ctx context.Context, tx *db.Tx, f ProfitFilter) (*Matrix, erro
 	return m, nil
 }
 
-// SheetMatrix returns the accounts of the balance sheet that a valid filter selects, and the balances of owners and
+// sheetMatrix returns the accounts of the balance sheet that a valid filter selects, and the balances of owners and
 // manager. The signs are those of the report: assets equal all others.
-func SheetMatrix(ctx context.Context, tx *db.Tx, f SheetFilter) (*Matrix, error) {
+func sheetMatrix(ctx context.Context, tx *db.Tx, f SheetFilter) (*Matrix, error) {
 	b, err := f.load(ctx, tx)
 	if err != nil {
 		return nil, err

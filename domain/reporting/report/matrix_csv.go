@@ -124,7 +124,7 @@ func profitCSV() export.Declaration[profitSelection] {
 			return CountAccounts(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *profitSelection, out *export.Sink) error {
-			m, err := ProfitMatrix(ctx, tx, s.ProfitFilter)
+			m, err := profitMatrix(ctx, tx, s.ProfitFilter)
 			if err != nil {
 				return err
 			}
@@ -152,7 +152,7 @@ func balanceSheetCSV() export.Declaration[sheetSelection] {
 			return CountAccounts(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *sheetSelection, out *export.Sink) error {
-			m, err := SheetMatrix(ctx, tx, s.SheetFilter)
+			m, err := sheetMatrix(ctx, tx, s.SheetFilter)
 			if err != nil {
 				return err
 			}

@@ -58,11 +58,11 @@ type profitInput struct{ ProfitFilter }
 
 // profitAndLoss answers GET /reports/profit-and-loss.
 func profitAndLoss(ctx context.Context, tx *db.Tx, in *profitInput) (*ProfitAndLoss, error) {
-	return ReadProfit(ctx, tx, in.ProfitFilter)
+	return loadProfit(ctx, tx, in.ProfitFilter)
 }
 
-// ReadProfit returns the profit and loss that a valid filter selects.
-func ReadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss, error) {
+// loadProfit returns the profit and loss that a valid filter selects.
+func loadProfit(ctx context.Context, tx *db.Tx, f ProfitFilter) (*ProfitAndLoss, error) {
 	b, err := f.load(ctx, tx)
 	if err != nil {
 		return nil, err

@@ -106,8 +106,8 @@ func (f Selection) Resolve() []apierr.Issue {
 	return issues
 }
 
-// HasIndex reports whether the selection has a condition that leads to its entries faster than their days do.
-func (f *Selection) HasIndex() bool {
+// hasIndex reports whether the selection has a condition that leads to its entries faster than their days do.
+func (f *Selection) hasIndex() bool {
 	accounts := len(f.AccountIDs) + len(f.CategoryIDs) + len(f.AccountClassifications)
 	sources := len(f.ReservationIDs) + len(f.TransactionIDs) + len(f.StatementIDs) + len(f.RecurringFeeIDs)
 

@@ -62,7 +62,7 @@ type sheetInput struct{ SheetFilter }
 
 // balanceSheet answers GET /reports/balance-sheet.
 func balanceSheet(ctx context.Context, tx *db.Tx, in *sheetInput) (*BalanceSheet, error) {
-	return ReadSheet(ctx, tx, in.SheetFilter)
+	return loadSheet(ctx, tx, in.SheetFilter)
 }
 
 // SheetRow is a row of the balance sheet that entries can be in.
@@ -112,8 +112,8 @@ func sheetRow(a *chartAccount, party ledger.Party) SheetRow {
 	return RowUnassigned
 }
 
-// ReadSheet returns the balance sheet that a valid filter selects.
-func ReadSheet(ctx context.Context, tx *db.Tx, f SheetFilter) (*BalanceSheet, error) {
+// loadSheet returns the balance sheet that a valid filter selects.
+func loadSheet(ctx context.Context, tx *db.Tx, f SheetFilter) (*BalanceSheet, error) {
 	b, err := f.load(ctx, tx)
 	if err != nil {
 		return nil, err

@@ -62,11 +62,11 @@ type trialInput struct{ TrialFilter }
 
 // trialBalance answers GET /reports/trial-balance.
 func trialBalance(ctx context.Context, tx *db.Tx, in *trialInput) (*TrialBalance, error) {
-	return ReadTrial(ctx, tx, in.TrialFilter)
+	return loadTrial(ctx, tx, in.TrialFilter)
 }
 
-// ReadTrial returns the trial balance that a valid filter selects.
-func ReadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, error) {
+// loadTrial returns the trial balance that a valid filter selects.
+func loadTrial(ctx context.Context, tx *db.Tx, f TrialFilter) (*TrialBalance, error) {
 	currency, err := Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func trialBalanceCSV() export.Declaration[trialSelection] {
 			return CountAccounts(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *trialSelection, out *export.Sink) error {
-			t, err := ReadTrial(ctx, tx, s.TrialFilter)
+			t, err := loadTrial(ctx, tx, s.TrialFilter)
 			if err != nil {
 				return err
 			}

@@ -85,7 +85,7 @@ func ownerDetail(ctx context.Context, tx *db.Tx, in *ownerDetailInput) (*OwnerDe
 	var n int64
 
 	// All statements are read, because the layouts add up over all pages; only those of the page are kept.
-	d, err := ReadOwnerDetail(ctx, tx, in.ContactID, &in.Period, func(one *OwnerStatement) error {
+	d, err := loadOwnerDetail(ctx, tx, in.ContactID, &in.Period, func(one *OwnerStatement) error {
 		// The number of all statements is needed for the pagination.
 		if n++; n > in.Rows() && n <= in.Rows()+in.Limit {
 			shown = append(shown, *one)
@@ -102,16 +102,16 @@ func ownerDetail(ctx context.Context, tx *db.Tx, in *ownerDetailInput) (*OwnerDe
 	return d, nil
 }
 
-// ReadOwnerDetail returns the summary of one owner and passes every statement to each, by listing and month. It
+// loadOwnerDetail returns the summary of one owner and passes every statement to each, by listing and month. It
 // fails with apierr.NotFound for a contact that the team does not have.
-func ReadOwnerDetail(
+func loadOwnerDetail(
 	ctx context.Context,
 	tx *db.Tx,
 	contact id.ID,
 	p *Period,
 	each func(*OwnerStatement) error,
 ) (*OwnerDetail, error) {
-	who, err := ReadContact(ctx, tx, contact)
+	who, err := loadContact(ctx, tx, contact)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +123,8 @@ func ReadOwnerDetail(
 
 	d := &OwnerDetail{
 		OwnerSummary: OwnerSummary{Contact: who, Currency: currency},
-		StartAt:      p.First().Day,
-		EndAt:        p.Last().Day,
+		StartAt:      p.firstDay().Day,
+		EndAt:        p.lastDay().Day,
 		Layouts:      []LayoutSummary{},
 	}
 

@@ -165,7 +165,7 @@ const ownedRefusals = " Fails with 404 for a contact that the team does not have
 
 // checkOwned refuses an unknown contact and an invalid currency.
 func checkOwned(ctx context.Context, tx *db.Tx, o owned, p *Period) error {
-	if _, err := ReadContact(ctx, tx, o.ContactID); err != nil {
+	if _, err := loadContact(ctx, tx, o.ContactID); err != nil {
 		return err
 	}
 
@@ -188,7 +188,7 @@ func summaryDetailCSV() export.Declaration[ownedRows] {
 			return checkOwned(ctx, tx, s.owned, &s.Period)
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *ownedRows) (export.Size, error) {
-			n, err := CountOwnerStatements(ctx, tx, s.ContactID, &s.Period)
+			n, err := countOwnerStatements(ctx, tx, s.ContactID, &s.Period)
 			return export.Size{Rows: n}, err
 		},
 		Render: renderSummaryDetail,
@@ -200,7 +200,7 @@ func summaryDetailCSV() export.Declaration[ownedRows] {
 func renderSummaryDetail(ctx context.Context, tx *db.Tx, s *ownedRows, out *export.Sink) error {
 	var rows []ownedRow
 
-	d, err := ReadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *OwnerStatement) error {
+	d, err := loadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *OwnerStatement) error {
 		rows = append(rows, ownedRow{OwnerStatement: one})
 		return nil
 	})

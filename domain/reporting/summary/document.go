@@ -35,7 +35,7 @@ func summariesPDF() export.Declaration[summaryDocument] {
 			return report.CheckCurrency(s.Currency)
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *summaryDocument) (export.Size, error) {
-			owners, _, err := CountOwnerSummaries(ctx, tx, &s.Filter)
+			owners, _, err := countOwnerSummaries(ctx, tx, &s.Filter)
 			return report.EstimatePages(export.Size{Rows: owners}), err
 		},
 		Render: renderSummaries,
@@ -44,7 +44,7 @@ func summariesPDF() export.Declaration[summaryDocument] {
 
 // renderSummaries writes the table of all owners.
 func renderSummaries(ctx context.Context, tx *db.Tx, s *summaryDocument, out *export.Sink) error {
-	found, err := ReadOwnerSummaries(ctx, tx, &s.Filter)
+	found, err := loadOwnerSummaries(ctx, tx, &s.Filter)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func ownersTable(found *AllSummaries) paper.ReportTable {
 
 // summaryHead returns the parts that all documents of a period have.
 func summaryHead(ctx context.Context, tx *db.Tx, p *Period, locale string) (paper.ReportDoc, error) {
-	first, last := p.First(), p.Last()
+	first, last := p.firstDay(), p.lastDay()
 
 	// The currency is known only after the summaries are read.
 	doc, err := report.DocumentHead(ctx, tx, "", last.Day)
@@ -178,7 +178,7 @@ func summaryDetailPDF() export.Declaration[ownedDocument] {
 			return checkOwned(ctx, tx, s.owned, &s.Period)
 		},
 		Count: func(ctx context.Context, tx *db.Tx, s *ownedDocument) (export.Size, error) {
-			n, err := CountOwnerStatements(ctx, tx, s.ContactID, &s.Period)
+			n, err := countOwnerStatements(ctx, tx, s.ContactID, &s.Period)
 			return report.EstimatePages(export.Size{Rows: n}), err
 		},
 		Render: renderOwnerSummary,
@@ -195,7 +195,7 @@ func renderOwnerSummary(ctx context.Context, tx *db.Tx, s *ownedDocument, out *e
 	var statements []*OwnerStatement
 
 	// The detail is complete only after the last statement, so keep the statements until then.
-	d, err := ReadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *OwnerStatement) error {
+	d, err := loadOwnerDetail(ctx, tx, s.ContactID, &s.Period, func(one *OwnerStatement) error {
 		statements = append(statements, one)
 		return nil
 	})

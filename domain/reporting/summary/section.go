@@ -197,9 +197,9 @@ type OwnerPart struct {
 	Figures   Figures
 }
 
-// ReadOwnerParts returns the parts that the summaries add up, by owner, listing and month. It holds a row in memory
+// loadOwnerParts returns the parts that the summaries add up, by owner, listing and month. It holds a row in memory
 // for each owner of each statement.
-func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *Filter) ([]OwnerPart, error) {
+func loadOwnerParts(ctx context.Context, tx *db.Tx, f *Filter) ([]OwnerPart, error) {
 	_, selected, err := f.selection(ctx, tx)
 	if err != nil || selected == nil {
 		return nil, err
@@ -254,8 +254,8 @@ func ReadOwnerParts(ctx context.Context, tx *db.Tx, f *Filter) ([]OwnerPart, err
 	return out, nil
 }
 
-// CountOwnerStatements counts the statements of an owner.
-func CountOwnerStatements(ctx context.Context, tx *db.Tx, contact id.ID, p *Period) (int64, error) {
+// countOwnerStatements counts the statements of an owner.
+func countOwnerStatements(ctx context.Context, tx *db.Tx, contact id.ID, p *Period) (int64, error) {
 	currency, err := report.Currency(ctx, tx, p.Currency)
 	if err != nil {
 		return 0, err

@@ -43,16 +43,16 @@ func (p *Period) Resolve() []apierr.Issue {
 // asOwner reports whether the owner's view is asked for.
 func (p *Period) asOwner() bool { return p.ViewAs == "owner" }
 
-// First returns the first day of the first month.
-func (p *Period) First() report.Start { return report.Start{Day: p.StartAt.FirstOfMonth()} }
+// firstDay returns the first day of the first month.
+func (p *Period) firstDay() report.Start { return report.Start{Day: p.StartAt.FirstOfMonth()} }
 
-// Last returns the last day of the last month.
-func (p *Period) Last() report.End { return report.End{Day: p.EndAt.LastOfMonth()} }
+// lastDay returns the last day of the last month.
+func (p *Period) lastDay() report.End { return report.End{Day: p.EndAt.LastOfMonth()} }
 
 // statements returns the filter of the period's statements in a currency.
 func (p *Period) statements(currency money.Currency) statement.Filter {
 	return statement.Filter{
-		Dates: page.Dates{DateRange: day.Span{First: p.First().Day, Last: p.Last().Day}}, ListingIDs: p.ListingIDs,
+		Dates: page.Dates{DateRange: day.Span{First: p.firstDay().Day, Last: p.lastDay().Day}}, ListingIDs: p.ListingIDs,
 		Currency: string(currency), Sort: "listing",
 	}
 }
@@ -171,7 +171,7 @@ type summariesInput struct {
 
 // ownerSummaries returns a page of owners with the totals of all pages.
 func ownerSummaries(ctx context.Context, tx *db.Tx, in *summariesInput) (*OwnerSummaries, error) {
-	all, err := ReadOwnerSummaries(ctx, tx, &in.Filter)
+	all, err := loadOwnerSummaries(ctx, tx, &in.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -193,8 +193,8 @@ type AllSummaries struct {
 	Totals   Financials
 }
 
-// ReadOwnerSummaries returns the summaries of all owners of the selected statements.
-func ReadOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (*AllSummaries, error) {
+// loadOwnerSummaries returns the summaries of all owners of the selected statements.
+func loadOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (*AllSummaries, error) {
 	currency, selected, err := f.selection(ctx, tx)
 
 	out := &AllSummaries{Currency: currency, Owners: []OwnerSummary{}}
@@ -272,8 +272,8 @@ func (f *Filter) selection(ctx context.Context, tx *db.Tx) (money.Currency, *sta
 	return currency, &selected, nil
 }
 
-// CountOwnerSummaries counts the owners, and their parts in statements, without adding anything up.
-func CountOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (owners, parts int64, err error) {
+// countOwnerSummaries counts the owners, and their parts in statements, without adding anything up.
+func countOwnerSummaries(ctx context.Context, tx *db.Tx, f *Filter) (owners, parts int64, err error) {
 	_, selected, err := f.selection(ctx, tx)
 	if err != nil || selected == nil {
 		return 0, 0, err
@@ -290,7 +290,7 @@ func (p *Period) drilldown(currency money.Currency, periods []id.ID) *report.Dri
 		return nil
 	}
 
-	first, last := p.First(), p.Last()
+	first, last := p.firstDay(), p.lastDay()
 	d := report.DrilldownTo(report.Selection{
 		StartDate:          &first,
 		EndDate:            &last,
@@ -319,8 +319,8 @@ func loadContacts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Contac
 	return out, nil
 }
 
-// ReadContact loads one contact. It fails with apierr.NotFound for one that the team does not have.
-func ReadContact(ctx context.Context, tx *db.Tx, contact id.ID) (Contact, error) {
+// loadContact loads one contact. It fails with apierr.NotFound for one that the team does not have.
+func loadContact(ctx context.Context, tx *db.Tx, contact id.ID) (Contact, error) {
 	found, err := loadContacts(ctx, tx, []id.ID{contact})
 	if err != nil {
 		return Contact{}, err

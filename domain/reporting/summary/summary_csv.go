@@ -72,11 +72,11 @@ func summariesCSV() export.Declaration[summaryRows] {
 		Name:    "owner-summaries",
 		Check:   func(_ context.Context, _ *db.Tx, s *summaryRows) error { return report.CheckCurrency(s.Currency) },
 		Count: func(ctx context.Context, tx *db.Tx, s *summaryRows) (export.Size, error) {
-			owners, _, err := CountOwnerSummaries(ctx, tx, &s.Filter)
+			owners, _, err := countOwnerSummaries(ctx, tx, &s.Filter)
 			return export.Size{Rows: owners}, err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *summaryRows, out *export.Sink) error {
-			found, err := ReadOwnerSummaries(ctx, tx, &s.Filter)
+			found, err := loadOwnerSummaries(ctx, tx, &s.Filter)
 			if err != nil {
 				return err
 			}
@@ -147,11 +147,11 @@ func summaryPartsCSV() export.Declaration[partRows] {
 		Name:   "owner-summaries-detailed",
 		Check:  func(_ context.Context, _ *db.Tx, s *partRows) error { return report.CheckCurrency(s.Currency) },
 		Count: func(ctx context.Context, tx *db.Tx, s *partRows) (export.Size, error) {
-			_, parts, err := CountOwnerSummaries(ctx, tx, &s.Filter)
+			_, parts, err := countOwnerSummaries(ctx, tx, &s.Filter)
 			return export.Size{Rows: parts}, err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *partRows, out *export.Sink) error {
-			parts, err := ReadOwnerParts(ctx, tx, &s.Filter)
+			parts, err := loadOwnerParts(ctx, tx, &s.Filter)
 			if err != nil {
 				return err
 			}

@@ -56,9 +56,9 @@ type Uncleared struct {
 	Open          money.Cents   `json:"open" doc:"The part that is in the figure of its kind."`
 }
 
-// Timing returns the amount that all items of the account add to the statement balance on the way to the adjusted
+// timing returns the amount that all items of the account add to the statement balance on the way to the adjusted
 // one.
-func (a *BankAccount) Timing() money.Cents { return a.AdjustedBalance - a.StatementBalance }
+func (a *BankAccount) timing() money.Cents { return a.AdjustedBalance - a.StatementBalance }
 
 const unclearedShown = 100
 

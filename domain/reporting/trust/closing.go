@@ -25,7 +25,7 @@ func checkClosing(ctx context.Context, tx *db.Tx, _ *day.Day, before day.Day) ([
 	var out []finding.Finding
 
 	for i, currency := range currencies {
-		r, err := Read(ctx, tx, &Filter{Date: &last, Currency: currency})
+		r, err := loadReconciliation(ctx, tx, &Filter{Date: &last, Currency: currency})
 		if err != nil {
 			return nil, err
 		}

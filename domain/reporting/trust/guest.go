@@ -101,11 +101,11 @@ type guestInput struct {
 
 // guestBalances returns a page of guest balances.
 func guestBalances(ctx context.Context, tx *db.Tx, in *guestInput) (*GuestBalances, error) {
-	return ReadGuestBalances(ctx, tx, &in.GuestFilter, in.Params)
+	return loadGuestBalances(ctx, tx, &in.GuestFilter, in.Params)
 }
 
-// ReadGuestBalances returns the page of guest balances that a valid filter selects.
-func ReadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Params) (*GuestBalances, error) {
+// loadGuestBalances returns the page of guest balances that a valid filter selects.
+func loadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Params) (*GuestBalances, error) {
 	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, err
 
 // TaxQuery returns the list of all reservations that the sales-tax liability shows, in its order, as rows of b:
 // listing_id, listing_name, booking_platform, reservation_id, guest_name, confirmation_code, check_in, check_out,
-// booked_at, income, taxes and currency. It fails as ReadTaxLiability does.
+// booked_at, income, taxes and currency. It fails as loadTaxLiability does.
 func TaxQuery(ctx context.Context, tx *db.Tx, f *TaxFilter) (page.Query, error) {
 	r, err := newTaxReport(ctx, tx, f)
 	if err != nil {
@@ -81,10 +81,10 @@ func TaxQuery(ctx context.Context, tx *db.Tx, f *TaxFilter) (page.Query, error) 
 	}, nil
 }
 
-// ManagerEntryQuery returns the list of entries behind the manager statement of a period: those of the party in the
+// managerEntryQuery returns the list of entries behind the manager statement of a period: those of the party in the
 // trust ledger, bank and guest accounts aside, and for the first month of the statements the adjustments dated
 // before it. Their credits less debits are the statement's net income, adjustments and transfers.
-func ManagerEntryQuery(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (page.Query, error) {
+func managerEntryQuery(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (page.Query, error) {
 	r, err := loadManagerBooks(ctx, tx, f.Currency)
 	if err != nil {
 		return page.Query{}, err

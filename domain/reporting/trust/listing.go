@@ -58,12 +58,12 @@ type byListingInput struct {
 
 // byListing returns a page of the reconciliation by listing.
 func byListing(ctx context.Context, tx *db.Tx, in *byListingInput) (*ByListing, error) {
-	return ReadByListing(ctx, tx, &in.ListingTrustFilter, in.Params)
+	return loadByListing(ctx, tx, &in.ListingTrustFilter, in.Params)
 }
 
-// ReadByListing reconciles the page of listings that a valid filter selects.
-func ReadByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, params page.Params) (*ByListing, error) {
-	t, err := OpenByListing(ctx, tx, f)
+// loadByListing reconciles the page of listings that a valid filter selects.
+func loadByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, params page.Params) (*ByListing, error) {
+	t, err := openByListing(ctx, tx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func ReadByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter, params
 
 	out.Pagination = params.Of(total)
 	for i := first; i < min(first+params.Limit, total); i++ {
-		out.Data = append(out.Data, t.Row(int(i)))
+		out.Data = append(out.Data, t.row(int(i)))
 	}
 
 	return &out, nil
@@ -98,8 +98,8 @@ type ListingTrusts struct {
 // Len returns the number of listings in the report.
 func (t *ListingTrusts) Len() int { return len(t.open) }
 
-// Row returns the row of the i-th listing.
-func (t *ListingTrusts) Row(i int) ListingTrust {
+// row returns the row of the i-th listing.
+func (t *ListingTrusts) row(i int) ListingTrust {
 	v := t.open[i]
 	row := t.position.renderListing(v, t.owners[v])
 	row.Name = lookUpName(t.names, v)
@@ -108,8 +108,8 @@ func (t *ListingTrusts) Row(i int) ListingTrust {
 	return row
 }
 
-// OpenByListing loads the data for the reconciliation by listing that a valid filter selects.
-func OpenByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*ListingTrusts, error) {
+// openByListing loads the data for the reconciliation by listing that a valid filter selects.
+func openByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*ListingTrusts, error) {
 	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func warningCodes(warnings []Warning) string {
 func listingRows(t *ListingTrusts) iter.Seq2[*ListingTrust, error] {
 	return func(yield func(*ListingTrust, error) bool) {
 		for i := range t.Len() {
-			row := t.Row(i)
+			row := t.row(i)
 			if !yield(&row, nil) {
 				return
 			}
@@ -101,7 +101,7 @@ func trustByListingCSV() export.Declaration[trustListingSelection] {
 			return countListings(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *trustListingSelection, out *export.Sink) error {
-			t, err := OpenByListing(ctx, tx, &s.ListingTrustFilter)
+			t, err := openByListing(ctx, tx, &s.ListingTrustFilter)
 			if err != nil {
 				return err
 			}

@@ -63,7 +63,7 @@ type listingLine struct {
 
 // renderTrustByListing writes a table of the listings, with warnings below them.
 func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocument, out *export.Sink) error {
-	t, err := OpenByListing(ctx, tx, &s.ListingTrustFilter)
+	t, err := openByListing(ctx, tx, &s.ListingTrustFilter)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func renderTrustByListing(ctx context.Context, tx *db.Tx, s *trustListingDocumen
 	// Then the rows. Keep only what the table shows of each.
 	lines := make([]listingLine, 0, t.Len())
 	for i := range t.Len() {
-		row := t.Row(i)
+		row := t.row(i)
 		lines = append(lines, newListingLine(&row))
 	}
 

@@ -241,17 +241,17 @@ type managerInput struct {
 
 // managerStatements returns a page of the manager statements.
 func managerStatements(ctx context.Context, tx *db.Tx, in *managerInput) (*page.Page[ManagerMonth], error) {
-	return ReadManagerStatements(ctx, tx, &in.ManagerFilter, in.Params)
+	return loadManagerStatements(ctx, tx, &in.ManagerFilter, in.Params)
 }
 
-// ReadManagerStatements returns a page of the manager statements.
-func ReadManagerStatements(
+// loadManagerStatements returns a page of the manager statements.
+func loadManagerStatements(
 	ctx context.Context,
 	tx *db.Tx,
 	f *ManagerFilter,
 	p page.Params,
 ) (*page.Page[ManagerMonth], error) {
-	months, err := ManagerStatements(ctx, tx, f)
+	months, err := loadManagerMonths(ctx, tx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -263,9 +263,9 @@ func ReadManagerStatements(
 	return &page.Page[ManagerMonth]{Data: months[first:min(first+p.Limit, total)], Pagination: p.Of(total)}, nil
 }
 
-// ManagerStatements returns the months from the first of the statements, or of the manager's entries when the team
+// loadManagerMonths returns the months from the first of the statements, or of the manager's entries when the team
 // has no start date, to the current one, newest first. It is never nil.
-func ManagerStatements(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]ManagerMonth, error) {
+func loadManagerMonths(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]ManagerMonth, error) {
 	r, err := loadManagerBooks(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err

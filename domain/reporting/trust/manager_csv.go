@@ -62,11 +62,11 @@ func managerStatementsCSV() export.Declaration[managerSelection] {
 		Check:   report.CheckCurrencyIn(func(s *managerSelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerSelection) (export.Size, error) {
 			// The list is computed, not stored: count its months.
-			months, err := ManagerStatements(ctx, tx, &s.ManagerFilter)
+			months, err := loadManagerMonths(ctx, tx, &s.ManagerFilter)
 			return export.Size{Rows: int64(len(months))}, err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerSelection, out *export.Sink) error {
-			months, err := ManagerStatements(ctx, tx, &s.ManagerFilter)
+			months, err := loadManagerMonths(ctx, tx, &s.ManagerFilter)
 			if err != nil {
 				return err
 			}
@@ -173,7 +173,7 @@ func managerStatementCSV() export.Declaration[managerDetailSelection] {
 			return report.CountAccounts(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailSelection, out *export.Sink) error {
-			d, err := ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
+			d, err := loadManagerStatement(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return err
 			}

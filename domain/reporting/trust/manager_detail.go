@@ -86,11 +86,11 @@ type managerPeriodInput struct{ ManagerPeriod }
 
 // managerStatement returns the manager statement of a period.
 func managerStatement(ctx context.Context, tx *db.Tx, in *managerPeriodInput) (*ManagerDetail, error) {
-	return ReadManagerStatement(ctx, tx, &in.ManagerPeriod)
+	return loadManagerStatement(ctx, tx, &in.ManagerPeriod)
 }
 
-// ReadManagerStatement returns the manager statement that a valid filter selects.
-func ReadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*ManagerDetail, error) {
+// loadManagerStatement returns the manager statement that a valid filter selects.
+func loadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*ManagerDetail, error) {
 	r, err := loadManagerBooks(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err

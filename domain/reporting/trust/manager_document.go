@@ -43,7 +43,7 @@ func managerStatementPDF() export.Declaration[managerDetailDocument] {
 			return report.EstimatePages(accounts), err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerDetailDocument, out *export.Sink) error {
-			d, err := ReadManagerStatement(ctx, tx, &s.ManagerPeriod)
+			d, err := loadManagerStatement(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return err
 			}
@@ -155,7 +155,7 @@ func managerStatementsPDF() export.Declaration[managerDocument] {
 		Name:   "manager-statements",
 		Check:  report.CheckCurrencyIn(func(s *managerDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerDocument) (export.Size, error) {
-			all, err := ManagerStatements(ctx, tx, &s.ManagerFilter)
+			all, err := loadManagerMonths(ctx, tx, &s.ManagerFilter)
 			return report.EstimatePages(export.Size{Rows: int64(len(all))}), err
 		},
 		Render: renderManagerStatements,
@@ -169,7 +169,7 @@ func renderManagerStatements(ctx context.Context, tx *db.Tx, s *managerDocument,
 		return err
 	}
 
-	all, err := ManagerStatements(ctx, tx, &s.ManagerFilter)
+	all, err := loadManagerMonths(ctx, tx, &s.ManagerFilter)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func managerEntriesCSV() export.Declaration[managerEntrySelection] {
 		Name:   "manager-statement-entries",
 		Check:  report.CheckCurrencyIn(func(s *managerEntrySelection) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection) (export.Size, error) {
-			q, err := ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
+			q, err := managerEntryQuery(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return export.Size{}, err
 			}
@@ -37,7 +37,7 @@ func managerEntriesCSV() export.Declaration[managerEntrySelection] {
 			return report.CountEntries(ctx, tx, q)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *managerEntrySelection, out *export.Sink) error {
-			q, err := ManagerEntryQuery(ctx, tx, &s.ManagerPeriod)
+			q, err := managerEntryQuery(ctx, tx, &s.ManagerPeriod)
 			if err != nil {
 				return err
 			}

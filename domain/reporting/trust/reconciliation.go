@@ -72,11 +72,11 @@ type input struct{ Filter }
 
 // reconciliation returns the reconciliation of a day.
 func reconciliation(ctx context.Context, tx *db.Tx, in *input) (*Reconciliation, error) {
-	return Read(ctx, tx, &in.Filter)
+	return loadReconciliation(ctx, tx, &in.Filter)
 }
 
-// Read reconciles the trust that a valid filter selects.
-func Read(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
+// loadReconciliation reconciles the trust that a valid filter selects.
+func loadReconciliation(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
 	currency, err := report.Currency(ctx, tx, f.Currency)
 	if err != nil {
 		return nil, err

@@ -453,7 +453,7 @@ func trustCSV() export.Declaration[trustSelection] {
 			return countTrust(ctx, tx)
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *trustSelection, out *export.Sink) error {
-			t, err := Read(ctx, tx, &s.Filter)
+			t, err := loadReconciliation(ctx, tx, &s.Filter)
 			if err != nil {
 				return err
 			}

@@ -39,7 +39,7 @@ func trustPDF() export.Declaration[trustDocument] {
 			return report.EstimatePages(rows), err
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *trustDocument, out *export.Sink) error {
-			t, err := Read(ctx, tx, &s.Filter)
+			t, err := loadReconciliation(ctx, tx, &s.Filter)
 			if err != nil {
 				return err
 			}
@@ -221,7 +221,7 @@ func unclearedTable(leg *BankLeg) paper.ReportTable {
 		t.Rows = append(t.Rows, paper.ReportRow{Style: paper.GroupRow, Cells: []any{accountName(&a.Account)}})
 
 		// The report lists the largest items. The others are one row, so that the total is right.
-		rest := a.Timing()
+		rest := a.timing()
 		for n := range a.Uncleared {
 			u := &a.Uncleared[n]
 			t.Rows = append(t.Rows, paper.ReportRow{
@@ -237,7 +237,7 @@ func unclearedTable(leg *BankLeg) paper.ReportTable {
 
 		t.Rows = append(t.Rows, paper.ReportRow{
 			Style: paper.SubtotalRow,
-			Cells: []any{"Total", nil, nil, a.Timing()},
+			Cells: []any{"Total", nil, nil, a.timing()},
 		})
 	}
 

@@ -99,12 +99,12 @@ type taxInput struct {
 
 // taxLiability returns a page of the report.
 func taxLiability(ctx context.Context, tx *db.Tx, in *taxInput) (*TaxLiability, error) {
-	return ReadTaxLiability(ctx, tx, &in.TaxFilter, in.Params)
+	return loadTaxLiability(ctx, tx, &in.TaxFilter, in.Params)
 }
 
-// ReadTaxLiability returns the page of the report that a valid filter selects. It fails with the issue notFound for
+// loadTaxLiability returns the page of the report that a valid filter selects. It fails with the issue notFound for
 // an id that is neither an account nor a mapped line type.
-func ReadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Params) (*TaxLiability, error) {
+func loadTaxLiability(ctx context.Context, tx *db.Tx, f *TaxFilter, p page.Params) (*TaxLiability, error) {
 	r, err := newTaxReport(ctx, tx, f)
 	if err != nil {
 		return nil, err

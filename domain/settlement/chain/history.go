@@ -43,9 +43,9 @@ type Balance struct {
 	unpaid money.Cents
 }
 
-// Payable returns the amount that the balance owes the owners, or that they owe if it is negative. A reserve holds back
-// what is there and is never a debt: of a balance that is smaller than it nothing is due.
-func (b *Balance) Payable() money.Cents {
+// totalPayable returns the amount that the balance owes the owners; a negative amount is owed by them. A reserve only
+// holds money back and is never a debt: a balance smaller than its reserve pays nothing.
+func (b *Balance) totalPayable() money.Cents {
 	if b.Available >= 0 {
 		return b.Available
 	}
@@ -285,7 +285,7 @@ func (h *History) parts(b *Balance) []money.Cents {
 // payableParts returns the members' parts of the amount that a balance owes them: those that its statement showed, unless the
 // reserve is greater than the balance.
 func (h *History) payableParts(b *Balance) []money.Cents {
-	payable := b.Payable()
+	payable := b.totalPayable()
 	if payable == b.Available {
 		return h.parts(b)
 	}
@@ -317,7 +317,7 @@ func (h *History) spread(b *Balance, of func(*Distribution) money.Cents) []money
 
 	// A member's part of the rest is the difference that it makes to the division of the common balance. So the
 	// parts agree with those that Divide gives, to the cent.
-	common := b.Payable() - Total(h.OwnBalances(b.EndAt, b.Imported))
+	common := b.totalPayable() - Total(h.OwnBalances(b.EndAt, b.Imported))
 
 	whole, rest := money.Split(common, h.splits), money.Split(common-unnamed, h.splits)
 	for i := range parts {
@@ -385,7 +385,7 @@ func (h *History) weigh(b *Balance) {
 
 		return 0
 	})
-	b.unpaid = b.Payable() - Total(booked)
+	b.unpaid = b.totalPayable() - Total(booked)
 
 	b.due = make([]money.Cents, len(parts))
 	b.left = make([]money.Cents, len(parts))

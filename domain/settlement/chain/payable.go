@@ -163,7 +163,7 @@ func LoadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, on day.Day, toPay
 		}
 
 		if b := p.history.Balance(r.ID); b != nil {
-			p.Available, p.Held = b.Payable(), heldOn[r.ID]
+			p.Available, p.Held = b.totalPayable(), heldOn[r.ID]
 		}
 
 		out[i] = p

@@ -101,8 +101,8 @@ func loadAlike(ctx context.Context, tx *db.Tx, m *Method) ([]Method, error) {
 var methodTable = db.NewTable[Method]("payee_method", `
 	id uuid, contact_id uuid, status text computed, account_holder text, account_type text, last4 text, routing_last4 text, numbers bytea,
 	chosen_at now, chosen_by uuid computed, created_at now, updated_at now`).
-	Computed("status", "'pending'").
-	Computed("chosen_by", "@user::uuid")
+	Compute("status", "'pending'").
+	Compute("chosen_by", "@user::uuid")
 
 // insertMethod inserts a method and writes the audit event.
 func insertMethod(ctx context.Context, tx *db.Tx, m *Method) error {

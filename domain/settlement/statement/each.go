@@ -51,12 +51,12 @@ func Each(ctx context.Context, tx *db.Tx, filter Filter, f func(*Statement) erro
 // EachDetail passes all selected statements to f in their order, with their lines and tables as the owner or the
 // manager sees them.
 func EachDetail(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f func(*Detail) error) error {
-	return EachDetails(ctx, tx, filter, asOwner, func(details []Detail) error { return handAll(details, f) })
+	return eachDetails(ctx, tx, filter, asOwner, func(details []Detail) error { return handAll(details, f) })
 }
 
-// EachDetails passes the details of up to a hundred statements at a time to f. Each chunk takes a constant number
+// eachDetails passes the details of up to a hundred statements at a time to f. Each chunk takes a constant number
 // of queries.
-func EachDetails(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f func([]Detail) error) error {
+func eachDetails(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f func([]Detail) error) error {
 	return eachRows(ctx, tx, &filter, detailChunk, func(rows []row) error {
 		details, err := renderDetails(ctx, tx, rows, asOwner || tx.Actor.Owner != nil)
 		if err != nil {

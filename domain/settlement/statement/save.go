@@ -66,9 +66,9 @@ var statementTable = db.NewTable[storedRow]("statement", `
 	id uuid key, short_ref text fixed, unique_ref text fixed, imported boolean fixed, ownership_period_id uuid, listing_id uuid, status text, currency text,
 	start_at date, end_at date, balance_start bigint, net_revenue bigint, expenses bigint, payouts bigint, balance_end bigint, reserve bigint,
 	shares bigint[] fixed, design int sent, email_delivery boolean fixed, layout jsonb computed, published_at timestamptz computed, created_at now fixed, updated_at now`).
-	Computed("layout", "@designs::jsonb -> r.design - 1").
-	Computed("published_at", "case when r.status = 'published' then @now::timestamptz end").
-	Merged("published_at", "case when excluded.status = 'published' then coalesce(statement.published_at, excluded.published_at) end")
+	Compute("layout", "@designs::jsonb -> r.design - 1").
+	Compute("published_at", "case when r.status = 'published' then @now::timestamptz end").
+	Merge("published_at", "case when excluded.status = 'published' then coalesce(statement.published_at, excluded.published_at) end")
 
 // storedRow is a statement as it is saved.
 type storedRow struct {

@@ -100,7 +100,7 @@ func documents(
 		sender, err := contact.LoadLetterhead(ctx, tx)
 		if err == nil {
 			// Statements are read as owners see them, whoever exports them.
-			err = EachDetails(ctx, tx, s.Filter, true, func(all []Detail) error {
+			err = eachDetails(ctx, tx, s.Filter, true, func(all []Detail) error {
 				// Addresses and the like come in a constant number of queries per hundred.
 				b, err := loadBackground(ctx, tx, all)
 				if err != nil {

@@ -84,8 +84,10 @@ var errHasReservations = apierr.New(apierr.CodeBadRequest, "", "Team has reserva
 // filler knows the journals that follow what sample books begin with.
 type filler struct{ journals ledger.Sources }
 
-// beginning returns the nouns of the standard that sample books begin with.
-func beginning() []parts.Copy { return parts.Copies(account.Part(nil), mapping.Part(), layout.Part()) }
+// standardParts returns the nouns of the standard that sample books begin with.
+func standardParts() []parts.Copy {
+	return parts.Copies(account.Part(nil), mapping.Part(), layout.Part())
+}
 
 // start prepares the team at once and leaves one task per listing to the workers.
 func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operation.Acknowledgement, error) {
@@ -133,7 +135,7 @@ func (f filler) start(ctx context.Context, tx *db.Tx, in *requestInput) (*operat
 func Fill(ctx context.Context, d *db.DB, scope db.Scope, data Data, done func(share float64)) error {
 	alone := scope
 
-	alone.Exclusive = true // many journals are derived from what prepare installs
+	alone.Exclusive = true // many journals are derived from the records that prepare installs
 	if err := d.Write(ctx, alone, func(ctx context.Context, tx *db.Tx) error {
 		return filler{}.prepare(ctx, tx, data)
 	}); err != nil {
@@ -155,13 +157,13 @@ func Fill(ctx context.Context, d *db.DB, scope db.Scope, data Data, done func(sh
 
 // prepare installs the chart, the settings, the fees of every listing, bank rules, and a vendor.
 func (f filler) prepare(ctx context.Context, tx *db.Tx, d Data) error {
-	grant(tx)
+	grantAccess(tx)
 
-	if err := team.Install(ctx, tx, f.journals, beginning(), &team.Init{}); err != nil {
+	if err := team.Install(ctx, tx, f.journals, standardParts(), &team.Init{}); err != nil {
 		return err
 	}
 
-	if err := f.settle(ctx, tx, d); err != nil {
+	if err := f.applySettings(ctx, tx, d); err != nil {
 		return err
 	}
 
@@ -184,9 +186,9 @@ func (f filler) prepare(ctx context.Context, tx *db.Tx, d Data) error {
 	return err
 }
 
-// settle lets the team's statements begin with the data. Cleaning is earned at check-out; stays of more than twenty
-// nights are recognised night by night. Settings that the team has chosen itself stay.
-func (f filler) settle(ctx context.Context, tx *db.Tx, d Data) error {
+// applySettings lets the team's statements begin with the data. Cleaning is earned at check-out; stays of more than
+// twenty nights are recognised night by night. Settings that the team has chosen itself stay.
+func (f filler) applySettings(ctx context.Context, tx *db.Tx, d Data) error {
 	t, err := team.Read(ctx, tx)
 	if err != nil {
 		return err
@@ -330,9 +332,9 @@ func demoTaxRate(ctx context.Context, tx *db.Tx) (id.ID, error) {
 
 const vendorRef = "demo-vendor"
 
-// grant lets the service's own work use the functions behind the endpoints; the request that asked for it was
+// grantAccess lets the service's own work use the functions behind the endpoints; the request that asked for it was
 // authorized.
-func grant(tx *db.Tx) {
+func grantAccess(tx *db.Tx) {
 	tx.Actor.Scopes = append(tx.Actor.Scopes, "contacts:write", "statements:publish", "transactions:write")
 }
 

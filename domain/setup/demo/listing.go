@@ -30,8 +30,12 @@ type seller struct {
 	booked  []id.ID     // the transactions that were made
 }
 
-// book adds a transaction and remembers it for the bank's side.
-func (s *seller) book(ctx context.Context, tx *db.Tx, c *transaction.Create) (*transaction.Transaction, error) {
+// bookTransaction adds a transaction and remembers it for the bank's side.
+func (s *seller) bookTransaction(
+	ctx context.Context,
+	tx *db.Tx,
+	c *transaction.Create,
+) (*transaction.Transaction, error) {
 	made, err := transaction.Add(ctx, tx, c, ledger.Lenience{})
 	if err != nil {
 		return nil, err
@@ -45,31 +49,31 @@ func (s *seller) book(ctx context.Context, tx *db.Tx, c *transaction.Create) (*t
 // fillListing adds a listing with its owners, stays, money in and out, owner statements and bank records, in one
 // transaction.
 func fillListing(ctx context.Context, tx *db.Tx, d Data, number int) error {
-	grant(tx)
+	grantAccess(tx)
 
 	// The listing comes first: everything else refers to it.
 	s := &seller{Data: d, dice: dice(d.Seed, number), number: number}
-	if err := s.open(ctx, tx); err != nil {
+	if err := s.addListing(ctx, tx); err != nil {
 		return fmt.Errorf("demo listing: %w", err)
 	}
 
-	if err := s.stays(ctx, tx); err != nil {
+	if err := s.bookStays(ctx, tx); err != nil {
 		return fmt.Errorf("demo stays: %w", err)
 	}
 
-	if err := s.expenses(ctx, tx); err != nil {
+	if err := s.bookRepairs(ctx, tx); err != nil {
 		return fmt.Errorf("demo expenses: %w", err)
 	}
 
 	// The costs of the office belong to no listing, so the first one adds them.
 	if number == 0 {
-		if err := s.office(ctx, tx); err != nil {
+		if err := s.bookOffice(ctx, tx); err != nil {
 			return fmt.Errorf("demo office: %w", err)
 		}
 	}
 
 	// Statements and the bank need all bookings.
-	if err := s.statements(ctx, tx); err != nil {
+	if err := s.publishStatements(ctx, tx); err != nil {
 		return fmt.Errorf("demo statements: %w", err)
 	}
 
@@ -85,8 +89,8 @@ func listingRef(number int) string { return fmt.Sprintf("demo-%d", number+1) }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
-// open adds the owners and the listing, subscribes it to the team's fees and books its opening balance.
-func (s *seller) open(ctx context.Context, tx *db.Tx) error {
+// addListing adds the owners and the listing, subscribes it to the team's fees and books its opening balance.
+func (s *seller) addListing(ctx context.Context, tx *db.Tx) error {
 	var err error
 	if s.codes, err = accountCodes(ctx, tx); err != nil {
 		return err
@@ -102,7 +106,7 @@ func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 	}
 
 	// Then the owners, and the listing that they own from the beginning.
-	members, err := s.owners(ctx, tx)
+	members, err := s.addOwners(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -131,7 +135,7 @@ func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 	// The opening balance lies a day before the first statement.
 	line := transaction.LineInput{Amount: money.Cents(20_000 + s.dice.IntN(40)*1_000)}
 	line.Assignment, line.ListingID = api.Set(account.OpeningBalance), api.Set(l.ID)
-	_, err = s.book(ctx, tx, &transaction.Create{
+	_, err = s.bookTransaction(ctx, tx, &transaction.Create{
 		Type:             transaction.Deposit,
 		Date:             s.Start().AddDays(-1),
 		IsOpeningBalance: true,
@@ -142,8 +146,8 @@ func (s *seller) open(ctx context.Context, tx *db.Tx) error {
 	return err
 }
 
-// owners adds one to three owners and returns them with their shares.
-func (s *seller) owners(ctx context.Context, tx *db.Tx) ([]listing.Member, error) {
+// addOwners adds one to three owners and returns them with their shares.
+func (s *seller) addOwners(ctx context.Context, tx *db.Tx) ([]listing.Member, error) {
 	splits := pick(s.dice, []int64{100_000}, []int64{60_000, 40_000}, []int64{50_000, 30_000, 20_000})
 	members := make([]listing.Member, len(splits))
 	names := []string{"Anna", "Ben", "Chiara", "Dmitri", "Elena", "Farid", "Grace", "Hugo", "Ines", "Jonas"}

@@ -13,9 +13,9 @@ import (
 	"stayledger/platform/money"
 )
 
-// expenses books a repair in most months, with a markup, paid five days after the bill. Every other one carries
+// bookRepairs books a repair in most months, with a markup, paid five days after the bill. Every other one carries
 // sales tax, and every third is paid from the operating account, which the trust account pays back.
-func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
+func (s *seller) bookRepairs(ctx context.Context, tx *db.Tx) error {
 	n := s.number
 	for m := s.Start().Month(); !s.Today.Before(m.Last()); m = m.Next() {
 		if s.dice.IntN(4) == 0 {
@@ -57,7 +57,7 @@ func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
 			bill.Payment, bill.AccountID = api.Opt[transaction.PaymentInput]{}, api.Set(s.codes["1010"])
 		}
 
-		if err := s.spend(ctx, tx, bill, n%3 == 2); err != nil {
+		if err := s.bookBill(ctx, tx, bill, n%3 == 2); err != nil {
 			return err
 		}
 	}
@@ -65,16 +65,16 @@ func (s *seller) expenses(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// spend books a bill. If the operating account paid it, the trust account reimburses that five days later.
-func (s *seller) spend(ctx context.Context, tx *db.Tx, bill *transaction.Create, reimburse bool) error {
-	paid, err := s.book(ctx, tx, bill)
+// bookBill books a bill. If the operating account paid it, the trust account reimburses that five days later.
+func (s *seller) bookBill(ctx context.Context, tx *db.Tx, bill *transaction.Create, reimburse bool) error {
+	paid, err := s.bookTransaction(ctx, tx, bill)
 	if err != nil || !reimburse {
 		return err
 	}
 
 	back := transaction.LineInput{Amount: paid.Total}
 	back.AccountID = api.Set(s.codes["1010"])
-	_, err = s.book(ctx, tx, &transaction.Create{
+	_, err = s.bookTransaction(ctx, tx, &transaction.Create{
 		Type:        transaction.Transfer,
 		Date:        bill.Date.AddDays(5),
 		AccountID:   api.Set(s.codes["1000"]),
@@ -88,12 +88,12 @@ func (s *seller) spend(ctx context.Context, tx *db.Tx, bill *transaction.Create,
 // officeBill is the description of the manager's monthly bill for the office.
 const officeBill = "Office power and water"
 
-// office books what belongs to no listing: the manager's own money and costs.
-func (s *seller) office(ctx context.Context, tx *db.Tx) error {
+// bookOffice books what belongs to no listing: the manager's own money and costs.
+func (s *seller) bookOffice(ctx context.Context, tx *db.Tx) error {
 	capital := transaction.LineInput{Amount: 500_000}
 
 	capital.Assignment, capital.Party = api.Set(account.OpeningBalance), api.Set(ledger.Manager)
-	if _, err := s.book(ctx, tx, &transaction.Create{
+	if _, err := s.bookTransaction(ctx, tx, &transaction.Create{
 		Type:             transaction.Deposit,
 		Date:             s.Start().AddDays(-1),
 		AccountID:        api.Set(s.codes["1010"]),
@@ -117,7 +117,7 @@ func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 	}
 
 	for m := s.Start().Month(); !s.Today.Before(m.First()); m = m.Next() {
-		if err := s.monthly(ctx, tx, m, &transaction.Create{
+		if err := s.bookMonth(ctx, tx, m, &transaction.Create{
 			Type:                transaction.Expense,
 			Date:                m.First(),
 			AccountID:           api.Set(s.codes["1010"]),
@@ -132,10 +132,10 @@ func (s *seller) office(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// monthly books the bill for the office on the first of a month, paid from the operating account, and what the manager
-// draws from the trust on the tenth.
-func (s *seller) monthly(ctx context.Context, tx *db.Tx, m day.Month, bill *transaction.Create) error {
-	if _, err := s.book(ctx, tx, bill); err != nil {
+// bookMonth books the bill for the office on the first of a month, paid from the operating account, and what the
+// manager draws from the trust on the tenth.
+func (s *seller) bookMonth(ctx context.Context, tx *db.Tx, m day.Month, bill *transaction.Create) error {
+	if _, err := s.bookTransaction(ctx, tx, bill); err != nil {
 		return err
 	}
 
@@ -146,7 +146,7 @@ func (s *seller) monthly(ctx context.Context, tx *db.Tx, m day.Month, bill *tran
 
 	draw := transaction.LineInput{Amount: 15_000}
 	draw.Assignment, draw.Party = api.Set(account.PayoutDistribution), api.Set(ledger.Manager)
-	_, err := s.book(ctx, tx, &transaction.Create{
+	_, err := s.bookTransaction(ctx, tx, &transaction.Create{
 		Type: transaction.Payout, Date: at, Description: api.Set("Manager draw"), Lines: []transaction.LineInput{draw},
 	})
 

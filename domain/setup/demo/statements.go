@@ -11,9 +11,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// statements publishes the months that are over, except the last, and pays the owners the available amount on the
-// fifth of the next month.
-func (s *seller) statements(ctx context.Context, tx *db.Tx) error {
+// publishStatements publishes the months that are over, except the last, and pays the owners the available amount on
+// the fifth of the next month.
+func (s *seller) publishStatements(ctx context.Context, tx *db.Tx) error {
 	period, err := db.Get[id.ID](ctx, tx, `select id from listing_ownership_period where team_id = @team and listing_id = @listing`,
 		db.Args{"team": tx.Team, "listing": s.listing})
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *seller) payOwners(ctx context.Context, tx *db.Tx, of *statement.Stateme
 		line.ContactID = api.Set(share.ContactID)
 		line.OwnerStatementID = api.Set(of.ID)
 
-		_, err := s.book(ctx, tx, &transaction.Create{
+		_, err := s.bookTransaction(ctx, tx, &transaction.Create{
 			Type:        transaction.Payout,
 			Date:        at,
 			ContactID:   api.Set(share.ContactID),

@@ -43,8 +43,8 @@ func (b *booking) total() money.Cents { return b.rent + b.cleaning + b.tax }
 // cancelDay returns the day of cancellation.
 func (b *booking) cancelDay() day.Day { return day.Max(b.checkIn.AddDays(-5), b.bookedAt) }
 
-// stays books the calendar from the start to a month beyond today, and the guests' money as far as it has come in.
-func (s *seller) stays(ctx context.Context, tx *db.Tx) error {
+// bookStays books the calendar from the start to a month beyond today, and the guests' money as far as it has come in.
+func (s *seller) bookStays(ctx context.Context, tx *db.Tx) error {
 	end := s.Today.AddDays(30)
 	n := 0
 
@@ -56,7 +56,7 @@ func (s *seller) stays(ctx context.Context, tx *db.Tx) error {
 			nights = max(21, at.DaysUntil(at.Month().Last())+4)
 		}
 
-		if err := s.stay(ctx, tx, s.booking(what, at, nights)); err != nil {
+		if err := s.bookStay(ctx, tx, s.booking(what, at, nights)); err != nil {
 			return err
 		}
 
@@ -95,8 +95,8 @@ func (s *seller) booking(what kind, checkIn day.Day, nights int) *booking {
 	return b
 }
 
-// stay adds a reservation and books the money around it.
-func (s *seller) stay(ctx context.Context, tx *db.Tx, b *booking) error {
+// bookStay adds a reservation and books the money around it.
+func (s *seller) bookStay(ctx context.Context, tx *db.Tx, b *booking) error {
 	guest := pick(
 		s.dice,
 		"Alex",
@@ -146,26 +146,26 @@ func (s *seller) stay(ctx context.Context, tx *db.Tx, b *booking) error {
 		return err
 	}
 
-	if err := s.settle(ctx, tx, r.ID, b); err != nil {
+	if err := s.bookMoney(ctx, tx, r.ID, b); err != nil {
 		return fmt.Errorf("stay %s: %w", code, err)
 	}
 
 	return nil
 }
 
-// settle books the money around a stay.
-func (s *seller) settle(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) error {
+// bookMoney books the money around a stay.
+func (s *seller) bookMoney(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) error {
 	switch b.kind {
 	case ownerStay:
 		return nil
 	case canceled:
-		return s.retain(ctx, tx, stay, b)
+		return s.bookCancellation(ctx, tx, stay, b)
 	case withSecurityDeposit:
-		if err := s.secure(ctx, tx, stay, b); err != nil {
+		if err := s.bookSecurity(ctx, tx, stay, b); err != nil {
 			return err
 		}
 	case adjusted:
-		if err := s.adjust(ctx, tx, stay); err != nil {
+		if err := s.adjustStay(ctx, tx, stay); err != nil {
 			return err
 		}
 	case ordinary, longStay:
@@ -176,7 +176,7 @@ func (s *seller) settle(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 		// The channel pays out on the day after arrival and keeps 15 %.
 		total := b.total()
 
-		return s.deposit(ctx, tx, stay, deposit{
+		return s.bookPayment(ctx, tx, stay, deposit{
 			b.checkIn.AddDays(1),
 			"Payout of " + b.channel,
 			total,
@@ -193,7 +193,7 @@ const cardPayment = "Card payment"
 
 // paidByCard books a guest's card payment. The processor keeps 2.9 % and 30 cents.
 func (s *seller) paidByCard(ctx context.Context, tx *db.Tx, stay id.ID, total money.Cents, at day.Day) error {
-	return s.deposit(ctx, tx, stay, deposit{
+	return s.bookPayment(ctx, tx, stay, deposit{
 		at,
 		cardPayment,
 		total,
@@ -202,9 +202,9 @@ func (s *seller) paidByCard(ctx context.Context, tx *db.Tx, stay id.ID, total mo
 	})
 }
 
-// retain books a canceled stay: half was paid when it was booked, half of that is refunded, and the rest is kept as
-// cancellation revenue.
-func (s *seller) retain(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) error {
+// bookCancellation books a canceled stay: half was paid when it was booked, half of that is refunded, and the rest is
+// kept as cancellation revenue.
+func (s *seller) bookCancellation(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) error {
 	paid := b.total() / 2
 
 	refund := paid / 2
@@ -212,7 +212,7 @@ func (s *seller) retain(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 		return err
 	}
 
-	if err := s.deposit(ctx, tx, stay, deposit{at: b.cancelDay(), what: "Refund", total: -refund}); err != nil {
+	if err := s.bookPayment(ctx, tx, stay, deposit{at: b.cancelDay(), what: "Refund", total: -refund}); err != nil {
 		return err
 	}
 
@@ -225,23 +225,23 @@ func (s *seller) retain(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) 
 	})
 }
 
-// secure books a security deposit, which is held until three days after the stay.
-func (s *seller) secure(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) error {
+// bookSecurity books a security deposit, which is held until three days after the stay.
+func (s *seller) bookSecurity(ctx context.Context, tx *db.Tx, stay id.ID, b *booking) error {
 	held := transaction.LineInput{Amount: 30_000}
 	held.AccountID, held.ReservationID = api.Set(s.codes["2300"]), api.Set(stay)
 	returned := held
 
 	returned.Amount = -held.Amount
-	if err := s.receive(ctx, tx, day.Max(b.checkIn.AddDays(-1), b.bookedAt), "Security deposit", held); err != nil {
+	if err := s.bookReceipt(ctx, tx, day.Max(b.checkIn.AddDays(-1), b.bookedAt), "Security deposit", held); err != nil {
 		return err
 	}
 
-	return s.receive(ctx, tx, b.checkOut.AddDays(3), "Security deposit returned", returned)
+	return s.bookReceipt(ctx, tx, b.checkOut.AddDays(3), "Security deposit returned", returned)
 }
 
-// adjust charges the guest for a late check-out, which is still open, and credits the owner a part of the
+// adjustStay charges the guest for a late check-out, which is still open, and credits the owner a part of the
 // commission.
-func (s *seller) adjust(ctx context.Context, tx *db.Tx, stay id.ID) error {
+func (s *seller) adjustStay(ctx context.Context, tx *db.Tx, stay id.ID) error {
 	owners := ledger.Owners
 	if err := addAdjustment(ctx, tx, stay, adjustment{
 		reservation.Financial,
@@ -295,8 +295,8 @@ type deposit struct {
 	keeper account.Assignment
 }
 
-// deposit books a guest's payment for a stay, less the fee that the payer keeps.
-func (s *seller) deposit(ctx context.Context, tx *db.Tx, stay id.ID, d deposit) error {
+// bookPayment books a guest's payment for a stay, less the fee that the payer keeps.
+func (s *seller) bookPayment(ctx context.Context, tx *db.Tx, stay id.ID, d deposit) error {
 	paid := transaction.LineInput{Amount: d.total}
 	paid.Assignment, paid.ReservationID = api.Set(account.AccountsReceivable), api.Set(stay)
 	lines := []transaction.LineInput{paid}
@@ -307,11 +307,11 @@ func (s *seller) deposit(ctx context.Context, tx *db.Tx, stay id.ID, d deposit) 
 		lines = append(lines, fee)
 	}
 
-	return s.receive(ctx, tx, d.at, d.what, lines...)
+	return s.bookReceipt(ctx, tx, d.at, d.what, lines...)
 }
 
-// receive books money that has come in by today.
-func (s *seller) receive(
+// bookReceipt books money that has come in by today.
+func (s *seller) bookReceipt(
 	ctx context.Context,
 	tx *db.Tx,
 	at day.Day,
@@ -322,7 +322,7 @@ func (s *seller) receive(
 		return nil
 	}
 
-	_, err := s.book(ctx, tx, &transaction.Create{
+	_, err := s.bookTransaction(ctx, tx, &transaction.Create{
 		Type:        transaction.Deposit,
 		Date:        at,
 		Description: api.Set(what),

@@ -106,7 +106,7 @@ func New(c Config) (*Server, error) {
 	s.log = stage.NewLog(s.ctx, c.Seen)
 
 	// The first key for webhooks; there is no older one to end.
-	if err := s.RotateKey(false); err != nil {
+	if err := s.rotateKey(false); err != nil {
 		return nil, err
 	}
 
@@ -137,7 +137,7 @@ func (s *Server) Last() int { return s.log.Last() }
 type Settings struct {
 	// History is how many transactions each account of a new item begins with.
 	History *int `json:"history,omitempty"`
-	// Begins is how much of its history a new item shows until Advance; all of it if empty.
+	// Begins is how much of its history a new item shows until advance; all of it if empty.
 	Begins *Progress `json:"begins,omitempty"`
 	// ClockSeconds is how far the sandbox's clock is ahead of the true one.
 	ClockSeconds *int `json:"clockSeconds,omitempty"`

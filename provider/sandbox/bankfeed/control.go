@@ -42,7 +42,7 @@ func (s *Server) control() {
 	s.handleControl("POST /control/items/{id}/webhooks", s.controlFire)
 	s.handleControl("POST /control/items/{id}/accounts/{account}/rekey", s.controlRekey)
 	s.handleControl("POST /control/items/{id}/accounts/{account}/close", func(w http.ResponseWriter, r *http.Request) {
-		outcome(w, s.CloseAccount(r.PathValue("id"), r.PathValue("account")))
+		outcome(w, s.closeAccount(r.PathValue("id"), r.PathValue("account")))
 	})
 
 	// Last, the rows of an item.
@@ -129,7 +129,7 @@ func (s *Server) controlKeys(w http.ResponseWriter, r *http.Request) {
 		ExpireOld bool `json:"expireOld"`
 	}
 	if stage.Decode(w, r, &in) {
-		outcome(w, s.RotateKey(in.ExpireOld))
+		outcome(w, s.rotateKey(in.ExpireOld))
 	}
 }
 
@@ -223,7 +223,7 @@ func (s *Server) controlProblem(w http.ResponseWriter, r *http.Request) {
 		problem = nil
 	}
 
-	outcome(w, s.SetProblem(r.PathValue("id"), problem))
+	outcome(w, s.setProblem(r.PathValue("id"), problem))
 }
 
 // controlProgress lets an item show more of its history. It refuses unknown progress.
@@ -240,7 +240,7 @@ func (s *Server) controlProgress(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	outcome(w, s.Advance(r.PathValue("id"), in.Progress))
+	outcome(w, s.advance(r.PathValue("id"), in.Progress))
 }
 
 // controlFire sends a webhook of an item, or answers 404 if there is no such item, webhook or code.
@@ -269,7 +269,7 @@ func (s *Server) controlRekey(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	id, err := s.Rekey(r.PathValue("id"), r.PathValue("account"), in.RemoveOld)
+	id, err := s.rekey(r.PathValue("id"), r.PathValue("account"), in.RemoveOld)
 	writeID(w, id, err)
 }
 
@@ -322,7 +322,7 @@ func amend(w http.ResponseWriter, r *http.Request) (func(*Transaction), bool) {
 // controlCorrect changes a row.
 func (s *Server) controlCorrect(w http.ResponseWriter, r *http.Request) {
 	if change, ok := amend(w, r); ok {
-		outcome(w, s.Correct(r.PathValue("id"), r.PathValue("transaction"), change))
+		outcome(w, s.correct(r.PathValue("id"), r.PathValue("transaction"), change))
 	}
 }
 

@@ -578,16 +578,16 @@ func (s *Server) sandboxReset(x *exchange) (map[string]any, *Failure) {
 		return nil, failure
 	}
 
-	if err := s.SetProblem(i.id, loginRequired); err != nil {
+	if err := s.setProblem(i.id, loginRequired); err != nil {
 		return nil, internal
 	}
 
 	return map[string]any{"reset_login": true}, nil
 }
 
-// SetProblem makes an item answer with a failure, and sends a webhook about it; nil ends the problem. It fails with
+// setProblem makes an item answer with a failure, and sends a webhook about it; nil ends the problem. It fails with
 // ErrUnknown if there is no such item.
-func (s *Server) SetProblem(itemID string, f *Failure) error {
+func (s *Server) setProblem(itemID string, f *Failure) error {
 	s.mu.Lock()
 
 	i := s.item(itemID)

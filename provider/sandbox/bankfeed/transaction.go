@@ -178,8 +178,8 @@ func (s *Server) Add(itemID string, rows ...Transaction) ([]string, error) {
 	return ids, nil
 }
 
-// Correct changes a row, as a bank does if it finds an error. The identifier stays.
-func (s *Server) Correct(itemID, id string, change func(*Transaction)) error {
+// correct changes a row, as a bank does if it finds an error. The identifier stays.
+func (s *Server) correct(itemID, id string, change func(*Transaction)) error {
 	return s.changeRow(itemID, id, func(i *item, r *row) {
 		change(&r.Transaction)
 
@@ -244,8 +244,8 @@ func (s *Server) Post(itemID, pendingID string, change func(*Transaction)) (stri
 	return posted, err
 }
 
-// Advance lets an item show more of its history.
-func (s *Server) Advance(itemID string, to Progress) error {
+// advance lets an item show more of its history.
+func (s *Server) advance(itemID string, to Progress) error {
 	return s.change(itemID, func(i *item) error {
 		i.progress = to
 
@@ -258,10 +258,10 @@ func (s *Server) Advance(itemID string, to Progress) error {
 	})
 }
 
-// Rekey gives an account of an item another identifier, as after a merger of banks. All its rows come again under
-// new identifiers. With removeOld the old rows are removed; without it nothing more is heard of them. Rekey returns
+// rekey gives an account of an item another identifier, as after a merger of banks. All its rows come again under
+// new identifiers. With removeOld the old rows are removed; without it nothing more is heard of them. rekey returns
 // the new identifier.
-func (s *Server) Rekey(itemID, accountID string, removeOld bool) (string, error) {
+func (s *Server) rekey(itemID, accountID string, removeOld bool) (string, error) {
 	fresh := ""
 	err := s.change(itemID, func(i *item) error {
 		old := i.account(accountID)
@@ -302,8 +302,8 @@ func (s *Server) Rekey(itemID, accountID string, removeOld bool) (string, error)
 	return fresh, err
 }
 
-// CloseAccount makes an account disappear from the list of its item.
-func (s *Server) CloseAccount(itemID, accountID string) error {
+// closeAccount makes an account disappear from the list of its item.
+func (s *Server) closeAccount(itemID, accountID string) error {
 	return s.change(itemID, func(i *item) error {
 		a := i.account(accountID)
 		if a == nil {

@@ -33,8 +33,8 @@ type signingKey struct {
 	expired time.Time // zero while it is valid
 }
 
-// RotateKey makes a new key for webhooks. With expire the key before it is expired from now on.
-func (s *Server) RotateKey(expire bool) error {
+// rotateKey makes a new key for webhooks. With expire the key before it is expired from now on.
+func (s *Server) rotateKey(expire bool) error {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return fmt.Errorf("bank-feed sandbox: %w", err)

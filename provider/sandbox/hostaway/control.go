@@ -17,7 +17,7 @@ func (s *Server) control() {
 	s.handleControl("POST /control/release",
 		func(w http.ResponseWriter, _ *http.Request) { s.Release(); stage.Done(w) })
 	s.handleControl("POST /control/revoke",
-		func(w http.ResponseWriter, _ *http.Request) { s.RevokeTokens(); stage.Done(w) })
+		func(w http.ResponseWriter, _ *http.Request) { s.revokeTokens(); stage.Done(w) })
 	s.handleControl("POST /control/settings", s.controlSettings)
 	s.handleControl("GET /control/counts", func(w http.ResponseWriter, _ *http.Request) {
 		stage.Write(w, http.StatusOK, s.Counts())
@@ -34,7 +34,7 @@ func (s *Server) control() {
 	s.handleControl("POST /control/generate", s.controlGenerate)
 	s.handleControl("PUT /control/listings/{id}", s.controlObject(s.SetListing))
 	s.handleControl("DELETE /control/listings/{id}", func(w http.ResponseWriter, r *http.Request) {
-		outcome(w, s.DeleteListing(r.PathValue("id")))
+		outcome(w, s.deleteListing(r.PathValue("id")))
 	})
 	s.handleControl("GET /control/listings/{id}/blocked", func(w http.ResponseWriter, r *http.Request) {
 		stage.Write(w, http.StatusOK, map[string]any{"days": s.Blocked(r.PathValue("id"))})
@@ -52,7 +52,7 @@ func (s *Server) control() {
 	s.handleControl("PUT /control/reservations/{id}", s.controlObject(s.SetReservation))
 	s.handleControl("PATCH /control/reservations/{id}", s.controlChange)
 	s.handleControl("DELETE /control/reservations/{id}", func(w http.ResponseWriter, r *http.Request) {
-		outcome(w, s.DeleteReservation(r.PathValue("id")))
+		outcome(w, s.deleteReservation(r.PathValue("id")))
 	})
 }
 
@@ -122,7 +122,7 @@ func (s *Server) controlFire(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 
-	if !s.Fire(in.Event, in.ReservationID) {
+	if !s.fireMessage(in.Event, in.ReservationID) {
 		stage.Refuse(w, http.StatusNotFound, "unknown")
 		return
 	}
@@ -159,7 +159,7 @@ func (*Server) controlObject(set func(Object)) http.HandlerFunc {
 
 // controlReservation answers with a reservation.
 func (s *Server) controlReservation(w http.ResponseWriter, r *http.Request) {
-	found, err := s.Reservation(r.PathValue("id"))
+	found, err := s.findReservation(r.PathValue("id"))
 	if err != nil {
 		outcome(w, err)
 		return

@@ -109,7 +109,7 @@ func (s *Server) answerFault(x *exchange) bool {
 
 		s.fail(x, tooMany)
 	case Refused:
-		s.RevokeTokens()
+		s.revokeTokens()
 		s.fail(x, badToken)
 	case Fails:
 		s.fail(x, &Failure{http.StatusOK, "Something went wrong"})

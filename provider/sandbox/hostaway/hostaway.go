@@ -173,8 +173,8 @@ func (s *Server) Set(c Settings) {
 	}
 }
 
-// RevokeTokens makes the sandbox refuse every token that it has given so far.
-func (s *Server) RevokeTokens() {
+// revokeTokens makes the sandbox refuse every token that it has given so far.
+func (s *Server) revokeTokens() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 

@@ -99,13 +99,13 @@ func (s *Server) announce(event, id string) {
 	s.mu.Unlock()
 
 	if !silent {
-		s.Fire(event, id)
+		s.fireMessage(event, id)
 	}
 }
 
-// Fire sends a message about a reservation in the background, to everybody who has asked for messages, and repeats it a
-// few times if it is not accepted. It returns false if no message goes out.
-func (s *Server) Fire(event, id string) bool {
+// fireMessage sends a message about a reservation in the background, to everybody who has asked for messages, and
+// repeats it a few times if it is not accepted. It returns false if no message goes out.
+func (s *Server) fireMessage(event, id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 

@@ -112,8 +112,8 @@ func (s *Server) SetListing(l Object) {
 	}
 }
 
-// DeleteListing removes a listing. It fails with ErrUnknown.
-func (s *Server) DeleteListing(id string) error {
+// deleteListing removes a listing. It fails with ErrUnknown.
+func (s *Server) deleteListing(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -186,7 +186,7 @@ func (s *Server) touch(id string) {
 
 // ChangeReservation changes a reservation, which gets new stamps, and sends a message. It fails with ErrUnknown.
 func (s *Server) ChangeReservation(id string, change func(Object)) error {
-	r, err := s.Reservation(id)
+	r, err := s.findReservation(id)
 	if err != nil {
 		return err
 	}
@@ -199,8 +199,8 @@ func (s *Server) ChangeReservation(id string, change func(Object)) error {
 	return nil
 }
 
-// DeleteReservation removes a reservation. The system says nothing about that. It fails with ErrUnknown.
-func (s *Server) DeleteReservation(id string) error {
+// deleteReservation removes a reservation. The system says nothing about that. It fails with ErrUnknown.
+func (s *Server) deleteReservation(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
@@ -214,8 +214,8 @@ func (s *Server) DeleteReservation(id string) error {
 	return nil
 }
 
-// Reservation returns a reservation. It fails with ErrUnknown.
-func (s *Server) Reservation(id string) (Object, error) {
+// findReservation returns a reservation. It fails with ErrUnknown.
+func (s *Server) findReservation(id string) (Object, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 

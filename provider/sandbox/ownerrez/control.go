@@ -35,7 +35,7 @@ func (s *Server) control() {
 	s.handleControl("POST /control/generate", s.controlGenerate)
 	s.handleControl("PUT /control/properties/{id}", s.controlObject(s.SetProperty))
 	s.handleControl("DELETE /control/properties/{id}", func(w http.ResponseWriter, r *http.Request) {
-		outcome(w, s.DeleteProperty(r.PathValue("id")))
+		outcome(w, s.deleteProperty(r.PathValue("id")))
 	})
 	s.handleControl("GET /control/bookings/{id}", s.controlBooking)
 	s.handleControl("PUT /control/bookings/{id}", s.controlObject(s.SetBooking))

@@ -115,8 +115,8 @@ func (s *Server) SetProperty(l Object) {
 	}
 }
 
-// DeleteProperty removes a property. It fails with ErrUnknown.
-func (s *Server) DeleteProperty(id string) error {
+// deleteProperty removes a property. It fails with ErrUnknown.
+func (s *Server) deleteProperty(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 

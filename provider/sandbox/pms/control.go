@@ -38,7 +38,7 @@ func (s *Server) control() {
 	s.handleControl("POST /control/generate", s.controlGenerate)
 	s.handleControl("PUT /control/listings/{id}", s.controlListing)
 	s.handleControl("DELETE /control/listings/{id}", func(w http.ResponseWriter, r *http.Request) {
-		outcome(w, s.DeleteListing(r.PathValue("id")))
+		outcome(w, s.deleteListing(r.PathValue("id")))
 	})
 	s.handleControl("GET /control/reservations/{id}", s.controlReservation)
 	s.handleControl("PUT /control/payouts/{id}", func(w http.ResponseWriter, r *http.Request) {

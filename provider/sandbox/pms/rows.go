@@ -168,8 +168,8 @@ func (s *Server) SetListing(l Listing) {
 	s.announce(Hint{Listings: true})
 }
 
-// DeleteListing removes a listing, and sends a message. It fails with ErrUnknown.
-func (s *Server) DeleteListing(id string) error {
+// deleteListing removes a listing, and sends a message. It fails with ErrUnknown.
+func (s *Server) deleteListing(id string) error {
 	s.mu.Lock()
 
 	at := slices.IndexFunc(s.listings, func(o *Listing) bool { return o.ID == id })
