@@ -179,8 +179,8 @@ func (j *journal) adjustment(a *Adjustment) {
 	j.post(j.in.wholeStay(at), name+a.ID.String(), lines)
 }
 
-// ownersOf returns the parts of an adjustment that is dated on one day: the ownership period that it names has all of it,
-// else the owners of the nights have it.
+// ownersOf returns the parts of an adjustment that is dated on one day: the ownership period that it names has all of
+// it, else the owners of the nights have it.
 func (in *Input) ownersOf(a *Adjustment, at day.Day) []segment {
 	if p := listing.Named(in.Periods, ptr.Value(a.OwnershipPeriodID)); p != nil {
 		nights := in.Reservation.Nights()

@@ -21,7 +21,8 @@ type outsideStay struct {
 	Status           Status   `json:"status"`
 }
 
-// candidate is a stay here that one of a source, the nth, could be: the two have one code, or the same nights and guest.
+// candidate is a stay here that one of a source, the nth, could be: the two have one code, or the same nights and
+// guest.
 type candidate struct {
 	N         int
 	ID        id.ID
@@ -174,9 +175,10 @@ func assign(stays []outsideStay, candidates []candidate) []intake.Match {
 	return out
 }
 
-// loadSuccessors returns for reservations that a source has no more the one that it has brought since then for the same
-// stay, if there is exactly one: not inactive, for booked ones, on the same listing, with the same code, or without codes with the same
-// nights and guest, which people may have changed here. One that people have done something to, or a deposit has paid, is none.
+// loadSuccessors returns for reservations that a source has no more the one that it has brought since then for the
+// same stay, if there is exactly one: not inactive, for booked ones, on the same listing, with the same code, or
+// without codes with the same nights and guest, which people may have changed here. One that people have done
+// something to, or a deposit has paid, is none.
 func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []id.ID) (map[id.ID]id.ID, error) {
 	type row struct{ OldID, NewID id.ID }
 
@@ -203,9 +205,9 @@ func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []i
 	return out, nil
 }
 
-// ListTwins returns the reservations that active connections have brought and that are the same stays as those in the books
-// of a connection which is not active any more. One that people have done something to, or a deposit has paid, is left out, and
-// so are pairs of a cutover, of which one counts already.
+// ListTwins returns the reservations that active connections have brought and that are the same stays as those in the
+// books of a connection which is not active any more. One that people have done something to, or a deposit has paid,
+// is left out, and so are pairs of a cutover, of which one counts already.
 func ListTwins(ctx context.Context, tx *db.Tx, connection id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `
 		select distinct r.id from reservation o join reservation r on r.team_id = o.team_id and r.listing_id = o.listing_id and r.connection_id <> o.connection_id

@@ -15,9 +15,9 @@ import (
 	"stayledger/platform/page"
 )
 
-// unposted is the part of a reservation, not kept out of the books by hand, that they leave out: all that would be dated before
-// the first day of the books, or all of it because its accounting date is outside the window of its connection or the team has no
-// books.
+// unposted is the part of a reservation, not kept out of the books by hand, that they leave out: all that would be
+// dated before the first day of the books, or all of it because its accounting date is outside the window of its
+// connection or the team has no books.
 type unposted struct {
 	ReservationID id.ID
 	Reason        InactiveReason
@@ -60,7 +60,8 @@ func (u *unposted) leaveOut(first day.Day, lines []ledger.Line) {
 // finding returns the finding about a reservation of which a part is before the first day of the books.
 func (u *unposted) finding(currency string) finding.Finding {
 	return finding.Finding{Code: string(BeforeStart), Severity: finding.Warning, Context: map[string]any{
-		"centTotal": u.CentTotal, "feeCentTotal": u.FeeCentTotal, "deferredCentTotal": u.DeferredCentTotal, "currency": currency,
+		"centTotal": u.CentTotal, "feeCentTotal": u.FeeCentTotal, "deferredCentTotal": u.DeferredCentTotal,
+		"currency":         currency,
 		"statementStartAt": u.FirstDay,
 	}}
 }
@@ -130,7 +131,8 @@ func saveUnposted(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposte
 	return out, err
 }
 
-// deleteUnposted deletes the rows of reservations that are posted as a whole, and returns those that nothing was posted of.
+// deleteUnposted deletes the rows of reservations that are posted as a whole, and returns those that nothing was
+// posted of.
 func deleteUnposted(ctx context.Context, tx *db.Tx, stored []id.ID) ([]id.ID, error) {
 	if len(stored) == 0 {
 		return nil, nil
@@ -146,8 +148,8 @@ func deleteUnposted(ctx context.Context, tx *db.Tx, stored []id.ID) ([]id.ID, er
 	return switched, nil
 }
 
-// loadSwitched loads, of reservations that were stored before, those that nothing is posted of now although something was
-// before, or the other way round.
+// loadSwitched loads, of reservations that were stored before, those that nothing is posted of now although something
+// was before, or the other way round.
 func loadSwitched(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposted) ([]id.ID, error) {
 	if len(stored) == 0 {
 		return nil, nil
@@ -182,8 +184,8 @@ func loadSwitched(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposte
 	return out, nil
 }
 
-// relinkSwitched starts the operation that links the transactions which wait for one of several reservations of a code, or
-// are linked to one of them: those of loaded that switched names are in the books now, or are not any more.
+// relinkSwitched starts the operation that links the transactions which wait for one of several reservations of a
+// code, or are linked to one of them: those of loaded that switched names are in the books now, or are not any more.
 func relinkSwitched(ctx context.Context, tx *db.Tx, loaded []Input, switched []id.ID) error {
 	if len(switched) == 0 {
 		return nil
@@ -215,7 +217,8 @@ func relinkSwitched(ctx context.Context, tx *db.Tx, loaded []Input, switched []i
 var unpostedTable = db.NewTable[unposted]("reservation_unposted", `
 	reservation_id uuid key, reason text, whole boolean, cent_total bigint, fee_cent_total bigint, deferred_cent_total bigint, first_day date`)
 
-// upsertUnposted writes the rows of what is left out, and deletes those of stored reservations that are posted as a whole.
+// upsertUnposted writes the rows of what is left out, and deletes those of stored reservations that are posted as a
+// whole.
 func upsertUnposted(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposted) error {
 	var (
 		stmts []db.Stmt

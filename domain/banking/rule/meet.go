@@ -41,7 +41,8 @@ func Meet(ctx context.Context, tx *db.Tx, records []bank.Record) error {
 		b.MatchingRules = []bank.RuleRef{}
 
 		r := newRecord(&bank.Open{
-			ID: b.ID, AccountID: ptr.Value(b.AccountID), Currency: b.Currency, Date: b.Date, Amount: b.Amount, Description: b.Description, UniqueRef: b.UniqueRef,
+			ID: b.ID, AccountID: ptr.Value(b.AccountID), Currency: b.Currency, Date: b.Date, Amount: b.Amount,
+			Description: b.Description, UniqueRef: b.UniqueRef,
 		})
 		r.Status, r.Type = b.Status, b.Type
 

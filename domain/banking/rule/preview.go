@@ -145,7 +145,9 @@ func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error)
 	}
 
 	if lines > page.MaxLines {
-		return nil, apierr.BadRequest.At(apierr.IssueTooManyLines.InQuery("limit")).With(map[string]any{"suggestedLimit": fits})
+		suggestion := map[string]any{"suggestedLimit": fits}
+
+		return nil, apierr.BadRequest.At(apierr.IssueTooManyLines.InQuery("limit")).With(suggestion)
 	}
 
 	// Show the rules that matter: those that take a record and those with issues.

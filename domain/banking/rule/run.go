@@ -364,8 +364,8 @@ func Offer(ctx context.Context, tx *db.Tx, records []id.ID) error {
 	return offer(ctx, tx, records, needScopeToBook)
 }
 
-// OfferFed is Offer for records that a bank feed reads: what a bank says is invented by nobody, so that whoever asked for
-// the reading needs no scope for what the rules of the team do with it.
+// OfferFed is Offer for records that a bank feed reads: what a bank says is invented by nobody, so that whoever asked
+// for the reading needs no scope for what the rules of the team do with it.
 func OfferFed(ctx context.Context, tx *db.Tx, records []id.ID) error {
 	return offer(ctx, tx, records, func(*db.Tx) error { return nil })
 }

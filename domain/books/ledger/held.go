@@ -12,8 +12,12 @@ import (
 
 // What keeps records from moving to others while an owner statement or closed books hold their entries.
 var (
-	errMoveAttached = apierr.New(apierr.CodeConflict, apierr.ReasonStatementAttachment, "Records that would move are in an owner statement")
-	errMoveClosed   = apierr.New(apierr.CodeConflict, apierr.ReasonBooksClosed, "Records that would move are in closed books")
+	errMoveAttached = apierr.New(
+		apierr.CodeConflict, apierr.ReasonStatementAttachment, "Records that would move are in an owner statement",
+	)
+	errMoveClosed = apierr.New(
+		apierr.CodeConflict, apierr.ReasonBooksClosed, "Records that would move are in closed books",
+	)
 )
 
 // MoveRefusals are the refusals of moves of held records, in their order.
@@ -42,8 +46,8 @@ func (h Held) Refusal() error {
 	return nil
 }
 
-// heldByStatement and heldByDay return the conditions that an owner statement, or closed books, hold a stored entry h. They
-// know the parameters @team and @reader.
+// heldByStatement and heldByDay return the conditions that an owner statement, or closed books, hold a stored entry
+// h. They know the parameters @team and @reader.
 func heldByStatement() string {
 	return anyLock(func(r *lockRule) string {
 		if r.source != "" {
@@ -135,8 +139,8 @@ func UnderLock(ctx context.Context, tx *db.Tx, dated []Dated) ([]bool, error) {
 	return found, nil
 }
 
-// CountUnderStatements counts the sources among some with entries on listings that would come under a saved statement of
-// another listing, to[i] for from[i].
+// CountUnderStatements counts the sources among some with entries on listings that would come under a saved statement
+// of another listing, to[i] for from[i].
 func CountUnderStatements(ctx context.Context, tx *db.Tx, sources, from, to []id.ID) (int64, error) {
 	n, err := db.Get[int64](ctx, tx, `
 		select count(distinct h.source_id) from ledger_entry h join unnest(@from::uuid[], @to::uuid[]) g (from_id, to_id) on g.from_id = h.listing_id

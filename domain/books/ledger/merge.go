@@ -45,8 +45,8 @@ func MoveContact(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	return nil
 }
 
-// MoveHistorical has entries of the historical ledger, which are derived from nothing, name another listing than before,
-// and its ownership period of their day if theirs is one of those that go.
+// MoveHistorical has entries of the historical ledger, which are derived from nothing, name another listing than
+// before, and its ownership period of their day if theirs is one of those that go.
 func MoveHistorical(ctx context.Context, tx *db.Tx, from, into id.ID, going []id.ID) error {
 	_, err := tx.Exec(ctx, `
 		update ledger_entry e set listing_id = @into, ownership_period_id = case when e.ownership_period_id = any(@going) then (

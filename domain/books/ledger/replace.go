@@ -35,8 +35,8 @@ func Replace(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, 
 	return replacePart(ctx, tx, subset{sources: sources}, wanted, l)
 }
 
-// Post replaces as Replace does, for sources that the transaction has just made. Nothing of them can be stored, so it does not
-// look. Its errors are those of Replace.
+// Post replaces as Replace does, for sources that the transaction has just made. Nothing of them can be stored, so it
+// does not look. Its errors are those of Replace.
 func Post(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, l Lenience) (Change, error) {
 	return replacePart(ctx, tx, subset{sources: sources, made: true}, wanted, l)
 }
@@ -74,8 +74,8 @@ func (of *subset) loadPostings(ctx context.Context, tx *db.Tx) ([]Posting, error
 	}
 }
 
-// replacePart replaces the postings of a subset of sources as Replace does. The sources behind are not current after it:
-// what they still have to change stays to be done.
+// replacePart replaces the postings of a subset of sources as Replace does. The sources behind are not current after
+// it: what they still have to change stays to be done.
 func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l Lenience) (Change, error) {
 	ordered := id.Distinct(of.sources)
 	bySource := make(map[id.ID][]Posting, len(ordered))

@@ -517,7 +517,9 @@ func ownerRows(p *OwnerPeriod) []paper.ReportRow {
 	for i := range p.Shares {
 		s := &p.Shares[i]
 
-		rows[i] = paper.ReportRow{Level: 1, Cells: []any{s.Name, from, until, money.Rate(s.Split).Percent(), s.CentTotal}}
+		rows[i] = paper.ReportRow{
+			Level: 1, Cells: []any{s.Name, from, until, money.Rate(s.Split).Percent(), s.CentTotal},
+		}
 		if s.CentTotal < 0 {
 			rows[i].Style = paper.WarningRow
 		}
@@ -570,7 +572,9 @@ func warningsTable(warnings []Warning, places map[id.ID]string) []paper.ReportTa
 		}
 
 		if more := w.Count - len(shown); more > 0 {
-			t.Rows = append(t.Rows, paper.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("%d more", more), nil, nil, rest}})
+			t.Rows = append(
+				t.Rows, paper.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("%d more", more), nil, nil, rest}},
+			)
 		}
 	}
 

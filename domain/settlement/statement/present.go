@@ -134,8 +134,8 @@ func loadDraftData(ctx context.Context, tx *db.Tx, rows []row) error {
 	return nil
 }
 
-// loadUncollected returns the amounts of statements, by id, that guests owe or that are kept until their stays. Imported statements have none, because their
-// money was collected in the earlier system.
+// loadUncollected returns the amounts of statements, by id, that guests owe or that are kept until their stays.
+// Imported statements have none, because their money was collected in the earlier system.
 func loadUncollected(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Cents, error) {
 	var (
 		ids    []id.ID
