@@ -19,9 +19,9 @@ func sameStaySQL(a, b string) string {
 	else b.check_in = a.check_in and b.check_out = a.check_out and stayledger_plain(b.guest_name) = stayledger_plain(a.guest_name) end`)
 }
 
-// saidSQL is a lateral table with what sources said last of a reservation, in the columns that sameStaySQL compares:
+// lastSaidSQL is a lateral table with what sources said last of a reservation, in the columns that sameStaySQL compares:
 // people may have changed its days or its guest here.
-func saidSQL(reservation string) string {
+func lastSaidSQL(reservation string) string {
 	return `lateral (
 		select e.taken ->> 'confirmationCode' as confirmation_code, e.taken ->> 'guestName' as guest_name, (e.taken ->> 'checkIn')::date as check_in,
 			(e.taken ->> 'checkOut')::date as check_out
@@ -30,7 +30,7 @@ func saidSQL(reservation string) string {
 
 // isOrWasSQL is the SQL condition that reservations a and b are one stay: as b is here, or as its source said it last.
 func isOrWasSQL(a, b string) string {
-	return "(" + sameStaySQL(a, b) + " or exists (select from " + saidSQL(b) + " said where " +
+	return "(" + sameStaySQL(a, b) + " or exists (select from " + lastSaidSQL(b) + " said where " +
 		sameStaySQL(a, "said") + "))"
 }
 
@@ -46,9 +46,8 @@ const untouchedSQL = `not exists (select from transaction_line l where l.team_id
 	and not exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id)
 	and not exists (select from audit_event e where e.team_id = @team and e.entity_id = r.id and ` + editSQL + `)`
 
-// DuplicateSources is the SQL of the common table expression with the connections that could bring one stay twice:
-// those that have brought reservations into the books. What came over one that is not active any more goes on to be
-// there.
+// DuplicateSources is the SQL of the common table expression with the connections that could bring one stay twice: all
+// that brought reservations into the books, also if they are not active any more.
 const DuplicateSources = `sources as materialized (
 	select c.id from connection c where c.team_id = @team and not c.is_outside_books
 		and exists (select from reservation v where v.team_id = @team and v.connection_id = c.id))`
@@ -70,7 +69,8 @@ func DuplicateFinding(stays []id.ID) finding.Finding {
 	}
 }
 
-// loadDuplicates loads, by reservation, the other reservations that are the same stay. One without any is absent.
+// loadDuplicates loads, by reservation, the other reservations of the same stay. Reservations without a duplicate are
+// absent.
 func loadDuplicates(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]id.ID, error) {
 	type row struct {
 		ID     id.ID

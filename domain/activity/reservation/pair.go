@@ -13,9 +13,8 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// Pair is one stay that two systems have brought: Source is the reservation of the system that a team has left, or
-// one that people have entered here, Target that of the system which it has moved to. The accounting date of the
-// target's decides which of them is in the books.
+// Pair is one stay that two systems brought. Source is the reservation of the former system, or entered by people;
+// Target is the reservation of the new system. The accounting date of the target decides which is in the books.
 type Pair struct{ SourceID, TargetID id.ID }
 
 // Dates are the dates of a reservation that its accounting date depends on.
@@ -42,8 +41,8 @@ func AddPairs(ctx context.Context, tx *db.Tx, pairs []Pair) error {
 	return nil
 }
 
-// Inherit gives the targets of pairs what only the sources have: the day of the booking, the posting date, and
-// members of userdata and metadata.
+// Inherit copies to the targets of pairs the booking day, the posting date and members of userdata and metadata that
+// only their sources have.
 func Inherit(ctx context.Context, tx *db.Tx, pairs []Pair) error {
 	sources, targets := unzip(pairs)
 
@@ -92,8 +91,8 @@ func Inherit(ctx context.Context, tx *db.Tx, pairs []Pair) error {
 	return intake.Retake(ctx, tx, kindName, booked)
 }
 
-// Carried are the fields of a reservation that people change and that go along to the reservation of another system,
-// with what they are where no one has said anything of them.
+// Carried lists the fields that a cutover carries over from an edited reservation to its target, with the value that
+// means "not stated".
 var Carried = intake.Values{
 	"bookerName": nil, "bookingPlatform": nil, "cancelledAt": nil, "checkIn": nil, "checkOut": nil,
 	"confirmationCode": nil, "currency": nil,
@@ -101,8 +100,8 @@ var Carried = intake.Values{
 	"type": nil,
 }
 
-// ListEdited returns the pairs of which people have changed the source. One that they have made inactive is left out:
-// often that was done since the target's was here already.
+// ListEdited returns the pairs with a source that people changed. Sources that people made inactive are left out: often
+// they did so because the target was here already.
 func ListEdited(ctx context.Context, tx *db.Tx, pairs []Pair) ([]Pair, error) {
 	sources, targets := unzip(pairs)
 
@@ -124,10 +123,10 @@ func ListEdited(ctx context.Context, tx *db.Tx, pairs []Pair) ([]Pair, error) {
 // derived again.
 type Settled struct{ Reservations, Transactions []id.ID }
 
-// SettlePairs decides for the pairs with some reservations which of the two is in the books, after anything that
-// decides about it has changed. The source's has the dates of the target's. It is inactive while the target's is in
-// the accounting window of its connection, and otherwise has the status that the target's got last. What depends on
-// the one that leaves the books goes to the other one.
+// SettlePairs decides, for the pairs with some reservations, whether source or target is in the books; it is called
+// after anything that bears on this has changed. The source gets the dates of the target. It is inactive while the
+// target is in the accounting window of its connection, and otherwise has the last status of the target. Adjustments
+// and transactions follow to the reservation that counts.
 func SettlePairs(ctx context.Context, tx *db.Tx, ids []id.ID) (*Settled, error) {
 	found, err := loadPairs(ctx, tx, ids)
 	if err != nil || len(found) == 0 {
@@ -163,7 +162,7 @@ func SettlePairs(ctx context.Context, tx *db.Tx, ids []id.ID) (*Settled, error) 
 		return nil, err
 	}
 
-	// One that counts at the former system again has counted with the amounts of the new one.
+	// A stay back at the former system was in the books with the amounts of the new system.
 	var back []id.ID
 
 	for i := range changed {
@@ -175,8 +174,9 @@ func SettlePairs(ctx context.Context, tx *db.Tx, ids []id.ID) (*Settled, error) 
 	return out, contestAmounts(ctx, tx, back)
 }
 
-// settleDrafts settles the pairs of saved reservations, and derives at once what that changes: a lock on it refuses
-// the write. It asks about amounts that a system says of a stay which counts at the former one.
+// settleDrafts settles the pairs of saved reservations and derives the journals that this changes, so that a lock
+// refuses the write at once. Amounts that a system states for a stay which counts at the former system become a
+// question.
 func settleDrafts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	var changed, relined []id.ID
 
@@ -229,7 +229,7 @@ func settleChanged(ctx context.Context, tx *db.Tx, changed []id.ID) error {
 
 	changed = append(changed, followed...)
 
-	// A stay of a former system can have one of a system before that.
+	// A source may itself be the target of a still older system.
 	for len(changed) > 0 {
 		s, err := SettlePairs(ctx, tx, changed)
 		if err != nil || len(s.Reservations) == 0 {

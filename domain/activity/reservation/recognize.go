@@ -21,8 +21,7 @@ type outsideStay struct {
 	Status           Status   `json:"status"`
 }
 
-// candidate is a stay here that one of a source, the nth, could be: the two have one code, or the same nights and
-// guest.
+// candidate is a stay here that may be the nth stay of a source: both have the same code, or the same nights and guest.
 type candidate struct {
 	N         int
 	ID        id.ID
@@ -66,7 +65,7 @@ var candidatesSQL = `
 		select r.id, r.check_in, r.check_out, r.status, r.connection_id, g.code_key is not null, ` + accountingDateSQL + `
 		from reservation r join team t on t.id = r.team_id
 		cross join (select g.code as confirmation_code, g.guest as guest_name, g.check_in, g.check_out) v
-		join ` + saidSQL("r") + ` said on ` + sameStaySQL("said", "v") + `
+		join ` + lastSaidSQL("r") + ` said on ` + sameStaySQL("said", "v") + `
 		where (select has_idle from others) and r.team_id = @team and r.listing_id = g.listing_id and r.connection_id is distinct from @connection
 			and r.check_in between g.check_in - ` + movedBy + ` and g.check_in + ` + movedBy + db.Fence + `) s
 	left join me on true
@@ -137,8 +136,8 @@ func (c *candidate) likeness(stay *outsideStay) (sum int) {
 	return sum
 }
 
-// assign returns the candidate that each stay is, each candidate once: what speaks most comes first. A stay for which
-// nothing speaks more than for another candidate is ambiguous.
+// assign matches stays with candidates, each candidate once, the most similar first. A stay with several equally
+// similar candidates is ambiguous.
 func assign(stays []outsideStay, candidates []candidate) []intake.Match {
 	out, taken, settled := make([]intake.Match, len(stays)), map[id.ID]bool{}, make([]bool, len(stays))
 
@@ -153,7 +152,7 @@ func assign(stays []outsideStay, candidates []candidate) []intake.Match {
 		}
 
 		for n := range stays {
-			// An earlier stay of the same level may have taken one.
+			// Drop candidates that an earlier stay of this level took.
 			var left []id.ID
 
 			for _, v := range fits[n] {

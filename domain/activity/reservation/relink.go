@@ -36,7 +36,7 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 				moved = append(moved, d.ID)
 			}
 
-			if !d.hasNightsOf(d.before) {
+			if !d.hasSameNights(d.before) {
 				renighted = append(renighted, d.ID)
 			}
 
@@ -81,8 +81,8 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 	return id.Distinct(waiting), nil
 }
 
-// hasNightsOf reports whether money that names the reservation finds the same owners as that of another state of it.
-func (r *Reservation) hasNightsOf(o *Reservation) bool {
+// hasSameNights reports whether money that names the reservation finds the same owners as that of another state of it.
+func (r *Reservation) hasSameNights(o *Reservation) bool {
 	return r.CheckIn == o.CheckIn && r.CheckOut == o.CheckOut && r.Status == o.Status &&
 		ptr.Equal(r.BookedAt, o.BookedAt) && ptr.Equal(r.CancelledAt, o.CancelledAt) &&
 		ptr.Equal(r.GeneralLedgerPostingAt, o.GeneralLedgerPostingAt)

@@ -50,10 +50,10 @@ func (w Window) has(at day.Day) bool {
 
 // posts reports whether the reservation can have a journal: it counts, the team keeps books, and its accounting date is
 // in the window of the connection that it came over (CUT-13).
-func (in *Input) posts() bool { return in.Reservation.posts() && in.keptOutReason() == "" }
+func (in *Input) posts() bool { return in.Reservation.posts() && in.findKeptOutReason() == "" }
 
-// keptOutReason returns why nothing of a reservation that counts is posted, "" if something can be.
-func (in *Input) keptOutReason() InactiveReason {
+// findKeptOutReason returns why nothing of a reservation that counts is posted, "" if something can be.
+func (in *Input) findKeptOutReason() InactiveReason {
 	switch {
 	case in.NoLedger:
 		return LedgerDisabled

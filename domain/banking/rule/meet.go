@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// soundRules returns the rules that an engine can be made of, so that a broken one does not stop the others.
-func soundRules(rules []Stored) []Rule {
+// selectSound returns the rules that an engine can be made of, so that a broken one does not stop the others.
+func selectSound(rules []Stored) []Rule {
 	var out []Rule
 
 	for i := range rules {
@@ -29,7 +29,7 @@ func Meet(ctx context.Context, tx *db.Tx, records []bank.Record) error {
 		return err
 	}
 
-	engine, err := Compile(soundRules(stored))
+	engine, err := Compile(selectSound(stored))
 	if err != nil {
 		return err
 	}

@@ -241,7 +241,7 @@ func checkAccounts(ctx context.Context, tx *db.Tx, accounts []id.ID) error {
 
 // usable returns the rules that an engine can be made of, all of them active.
 func (p *previewing) usable() []Rule {
-	out := soundRules(p.rules)
+	out := selectSound(p.rules)
 	for i := range out {
 		out[i].Status = Active
 	}

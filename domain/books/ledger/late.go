@@ -92,7 +92,7 @@ func compareLines(a, b HeldLine) int { return strings.Compare(fmt.Sprint(a), fmt
 func Less(lines, other []HeldLine) []HeldLine {
 	sums := map[HeldLine]money.Cents{}
 
-	for sign, some := range map[money.Cents][]HeldLine{1: keptLines(lines), -1: other} {
+	for sign, some := range map[money.Cents][]HeldLine{1: selectKept(lines), -1: other} {
 		for _, l := range some {
 			cents := sign * l.CentTotal
 			l.CentTotal = 0
@@ -401,8 +401,8 @@ func orNull(v id.ID) *id.ID {
 	return &v
 }
 
-// keptLines returns lines summed over what is not kept of them.
-func keptLines(lines []HeldLine) []HeldLine {
+// selectKept returns lines summed over what is not kept of them.
+func selectKept(lines []HeldLine) []HeldLine {
 	sums := map[HeldLine]money.Cents{}
 
 	for _, l := range lines {
@@ -416,7 +416,7 @@ func keptLines(lines []HeldLine) []HeldLine {
 
 // lineRows returns the lines of something that is held back as they are written.
 func lineRows(name string, lines []HeldLine) []heldLineRow {
-	lines = keptLines(lines)
+	lines = selectKept(lines)
 	out := make([]heldLineRow, len(lines))
 
 	for i, l := range lines {

@@ -95,7 +95,7 @@ func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy)
 			return refreshResult{}, err
 		}
 
-		if err := markFailed(ctx, tx, s.Noun, derived.failedIDs()); err != nil {
+		if err := markFailed(ctx, tx, s.Noun, derived.listFailed()); err != nil {
 			return refreshResult{}, err
 		}
 

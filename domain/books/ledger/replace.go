@@ -181,7 +181,7 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 			return stays
 		})
 	}
-	change := Change{Skipped: countOf(late.held, gone) + countOf(late.held, added)}
+	change := Change{Skipped: countHeld(late.held, gone) + countHeld(late.held, added)}
 	gone, added = append(kept(gone), late.gone...), append(kept(added), late.added...)
 	change.Added, change.Removed = len(added), len(gone)
 
@@ -199,8 +199,8 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 		func(ctx context.Context, tx *db.Tx) error { return settle(ctx, tx, of, late.held) })
 }
 
-// countOf counts the postings of sources that locks hold.
-func countOf(held map[id.ID]HeldBack, postings []Posting) (n int) {
+// countHeld counts the postings of sources that locks hold.
+func countHeld(held map[id.ID]HeldBack, postings []Posting) (n int) {
 	for i := range postings {
 		if _, is := held[postings[i].SourceID]; is {
 			n++

@@ -314,7 +314,7 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 	}
 
 	// Before published statements are reopened, save what their owners saw.
-	if seen := publishedIDs(slices.Concat(by[reopen], by[withdraw])); len(seen) > 0 {
+	if seen := collectPublished(slices.Concat(by[reopen], by[withdraw])); len(seen) > 0 {
 		if err := insertVersions(ctx, tx, seen); err != nil {
 			return err
 		}
