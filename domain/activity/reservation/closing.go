@@ -56,8 +56,8 @@ type Unaccounted struct {
 	StayIDs []id.ID
 }
 
-// LoadUnaccounted loads the lines without an account of stays that are recognised in each month, or by night if
-// recognition is pro rata. Months without such lines are absent.
+// LoadUnaccounted loads the lines without an account of stays that are recognised in each month, or have nights in it
+// if they are recognised by night (pro rata and long stays). Months without such lines are absent.
 func LoadUnaccounted(ctx context.Context, tx *db.Tx, months []OwnersMonth) ([]Unaccounted, error) {
 	periods, currencies := make([]id.ID, len(months)), make([]string, len(months))
 	starts, ends := make([]day.Day, len(months)), make([]day.Day, len(months))
