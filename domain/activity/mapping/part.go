@@ -20,9 +20,14 @@ func Part() parts.Part {
 	return parts.Part{
 		Endpoints: api.RequireBooks(endpoints()),
 		Tables:    parts.Owns("reservation_line_mapping"),
-		Copy:      &parts.Copy{Name: "lineMappings", NeedsBooks: true, Standard: InstallStandard, Read: parts.Copying(List, copyMappings)},
+		Copy: &parts.Copy{
+			Name: "lineMappings", NeedsBooks: true, Standard: InstallStandard, Read: parts.Copying(List, copyMappings),
+		},
 		Uses: []parts.Use{
-			{Of: "account", Reason: "lineMappings", Columns: []string{"reservation_line_mapping.account_id"}, Holds: true},
+			{
+				Of: "account", Reason: "lineMappings", Columns: []string{"reservation_line_mapping.account_id"},
+				Holds: true,
+			},
 		},
 		Exports: export.RequireBooks(export.Declare(mappingsCSV())),
 	}

@@ -9,9 +9,9 @@ import (
 	"stayledger/platform/db"
 )
 
-// standard returns where the standard chart posts the types of lines, by the code of the account. Tax and deposits are no party's revenue, and
-// what a channel collects and remits itself is excluded: it has no account. A difference to a stated total is mapped to nothing: a person
-// says what it is.
+// standard returns where the standard chart posts the types of lines, by the code of the account. Tax and deposits
+// are no party's revenue, and what a channel collects and remits itself is excluded: it has no account. A difference
+// to a stated total is mapped to nothing: a person says what it is.
 func standard() []struct {
 	lineType, code string
 	party          ledger.Party

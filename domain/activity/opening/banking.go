@@ -70,8 +70,8 @@ func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (
 		return nil, err
 	}
 
-	// Then the difference to the starting balance. What is in transit or outstanding is in the books, but not at the bank
-	// yet: the opening books nothing for it.
+	// Then the difference to the starting balance. What is in transit or outstanding is in the books, but not at the
+	// bank yet: the opening books nothing for it.
 	amount, err := b.loadAmount(ctx, tx, in, start)
 	if err != nil {
 		return nil, err

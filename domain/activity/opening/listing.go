@@ -33,8 +33,8 @@ type PutListing struct {
 	Currency api.Opt[string] `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$" doc:"Each currency has an opening balance of its own. Absent: that of the oldest one, at first the team's default currency."`
 }
 
-// A listing's opening balance in a currency is its oldest active deposit that is marked as one and has nothing but lines of
-// that listing: one, or one for each owner by name.
+// A listing's opening balance in a currency is its oldest active deposit that is marked as one and has nothing but
+// lines of that listing: one, or one for each owner by name.
 var openingFrom = `transaction t join transaction_line l on l.team_id = t.team_id and l.transaction_id = t.id and l.listing_id is not null
 	and ` + account.ActingSQL("l", account.OpeningBalance)
 
@@ -123,7 +123,9 @@ func putOpeningBalance(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing
 	}
 
 	if stored == nil {
-		err = addOpening(ctx, tx, &Start{Listing: in.ID, Currency: currency, Shares: []Share{{Amount: in.Body.Amount}}}, at)
+		err = addOpening(
+			ctx, tx, &Start{Listing: in.ID, Currency: currency, Shares: []Share{{Amount: in.Body.Amount}}}, at,
+		)
 	} else {
 		err = changeOpening(ctx, tx, in, stored, at)
 	}
@@ -135,8 +137,8 @@ func putOpeningBalance(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing
 	return loadOpening(ctx, tx, in.ID, currency)
 }
 
-// loadOpeningDay returns the day of opening balances, the one before the first day of the statements, and whether somebody
-// owns a listing on it. It fails with trial.ErrNoStart.
+// loadOpeningDay returns the day of opening balances, the one before the first day of the statements, and whether
+// somebody owns a listing on it. It fails with trial.ErrNoStart.
 func loadOpeningDay(ctx context.Context, tx *db.Tx, listingID id.ID) (at day.Day, owned bool, err error) {
 	start, err := db.Get[*day.Day](ctx, tx, `select statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
@@ -153,8 +155,8 @@ func loadOpeningDay(ctx context.Context, tx *db.Tx, listingID id.ID) (at day.Day
 	return at, owned, err
 }
 
-// addOpening makes the opening deposit of a listing in a currency. It goes to the bank account for payouts, or to another
-// trust account if that has another currency.
+// addOpening makes the opening deposit of a listing in a currency. It goes to the bank account for payouts, or to
+// another trust account if that has another currency.
 func addOpening(ctx context.Context, tx *db.Tx, o *Start, at day.Day) error {
 	made := &transaction.Create{
 		Type:             transaction.Deposit,
@@ -282,8 +284,8 @@ type Share struct {
 	Amount money.Cents
 }
 
-// Begin sets the opening balance of a listing that has none in the currency, and returns whether it did: a listing without
-// an owner on the day gets none.
+// Begin sets the opening balance of a listing that has none in the currency, and returns whether it did: a listing
+// without an owner on the day gets none.
 func Begin(ctx context.Context, tx *db.Tx, o *Start) (bool, error) {
 	stored, err := loadOpening(ctx, tx, o.Listing, o.Currency)
 	if err != nil || stored != nil {

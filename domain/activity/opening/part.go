@@ -55,8 +55,9 @@ func (r routes) endpoints() []api.Endpoint {
 			Summary: "Set a listing's opening balance",
 			Errors:  apierr.List{trial.ErrBusy, trial.ErrNoStart, transaction.Refusals()},
 			Scopes:  []string{"listings:write"}, DryRun: true,
-			Doc: "Keeps one deposit per listing and currency, dated the day before the statement start date. Failures " +
-				"in order: 404; `openingBalanceUpdateInProgress`; `generalLedgerStartDateMissing`; those of createTransaction.",
+			Doc: "Keeps one deposit per listing and currency, dated the day before the statement start date. " +
+				"Failures in order: 404; `openingBalanceUpdateInProgress`; `generalLedgerStartDateMissing`; those of " +
+				"createTransaction.",
 		}, putOpeningBalance),
 		api.Read(api.Endpoint{
 			Method:  http.MethodGet,
@@ -97,7 +98,8 @@ func (r routes) endpoints() []api.Endpoint {
 			Doc: "Books what is missing to the starting balance on the day before the first, against the opening " +
 				"balance, and excludes bank records before it that are not reconciled. What is in transit or " +
 				"outstanding on the first day is in the books besides. Doing it again moves the beginning. Fails " +
-				"with 400 without an account for opening balances (reason requiredAccountMissing), and as a change of the opening transaction does.",
+				"with 400 without an account for opening balances (reason requiredAccountMissing), and as a change " +
+				"of the opening transaction does.",
 			Scopes: []string{"accounts:write"}, DryRun: true,
 		}, r.startBanking),
 	}

@@ -29,8 +29,9 @@ func Part() parts.Part {
 		Every: periodicTasks(),
 		// Only the accounts of a template are kept: a contact, listing or tax rate that it names can go.
 		Uses: []parts.Use{{
-			Of: "account", Reason: "recurringTemplates", Columns: []string{"transaction_template.account_id", "transaction_template.lines"},
-			SQL: accountUseSQL(""), HoldsIf: accountUseSQL(" and t.status = 'active'"),
+			Of: "account", Reason: "recurringTemplates",
+			Columns: []string{"transaction_template.account_id", "transaction_template.lines"},
+			SQL:     accountUseSQL(""), HoldsIf: accountUseSQL(" and t.status = 'active'"),
 		}},
 	}
 }

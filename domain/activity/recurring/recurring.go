@@ -247,8 +247,8 @@ func checkTemplate(ctx context.Context, tx *db.Tx, t *Template, c *transaction.C
 	return &checkedTemplate{Template: *t, instance: d}, nil
 }
 
-// templateTable has the columns of a template. A change clears failed_at, so that dates which are held back are tried at
-// the next round.
+// templateTable has the columns of a template. A change clears failed_at, so that dates which are held back are tried
+// at the next round.
 var templateTable = db.NewTable[templateRow]("transaction_template", `
 	id uuid key, unique_ref text, status text, type text, description text, date date, currency text, account_id uuid, contact_id uuid,
 	payment_status text, total bigint, pattern jsonb, lines jsonb, skipped_dates date[], held_back jsonb, next_at date, failed_at timestamptz computed,
@@ -268,7 +268,8 @@ func (d *checkedTemplate) saveSQL(tx *db.Tx, isNew bool) db.Stmt {
 	i := d.instance
 
 	row := &templateRow{Template: d.Template, Total: i.Total, Lines: i.StoredLines(), NextAt: d.nextOpen()}
-	row.Type, row.Description, row.Currency, row.AccountID, row.ContactID = i.Type, i.Description, i.Currency, i.AccountID, i.ContactID
+	row.Type, row.Description, row.Currency = i.Type, i.Description, i.Currency
+	row.AccountID, row.ContactID = i.AccountID, i.ContactID
 
 	if isNew {
 		return templateTable.Insert(tx, row)

@@ -50,9 +50,11 @@ type InactiveReference struct {
 	Total money.Cents
 }
 
-// ListInactiveReferences returns the fields of active templates in a currency that name archived records, those with the
-// largest amounts first and at most so many of them.
-func ListInactiveReferences(ctx context.Context, tx *db.Tx, currency money.Currency, most int) ([]InactiveReference, error) {
+// ListInactiveReferences returns the fields of active templates in a currency that name archived records, those with
+// the largest amounts first and at most so many of them.
+func ListInactiveReferences(
+	ctx context.Context, tx *db.Tx, currency money.Currency, most int,
+) ([]InactiveReference, error) {
 	found, err := db.Select[InactiveReference](ctx, tx, `
 		select t.id as template_id, n.type, n.id, t.total as amount, count(*) over () as count, (sum(t.total) over ())::bigint as total
 		from transaction_template t cross join lateral (`+namedSQL+`) n

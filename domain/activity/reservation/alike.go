@@ -29,26 +29,26 @@ type Stay struct {
 	HasEditedDays bool
 	// IsTyped says that no system has brought it.
 	IsTyped bool
-	// RetiredStatus is what it was when a cutover made it inactive, nil for one that no cutover did.
+	// RetiredStatus is the status before a cutover made the stay inactive, nil if none did.
 	RetiredStatus *Status
 	// IsGone says that its source has it no more, HasMoney that lines of transactions or journals name it.
 	IsGone   bool
 	HasMoney bool
 }
 
-// ListStays loads the reservations of a connection that a cutover has to do with: those that are not inactive, and inactive
-// ones that the system has no more, that a cutover has retired, or that lines name.
+// ListStays loads the reservations of a connection that a cutover has to compare: active ones, and inactive ones if the
+// system dropped them, a cutover retired them, or lines name them.
 func ListStays(ctx context.Context, tx *db.Tx, connection id.ID) ([]Stay, error) {
 	return loadStays(ctx, tx, `r.connection_id = @connection`, db.Args{"connection": connection})
 }
 
-// ListNamed loads some reservations, of those that a cutover has to do with.
+// ListNamed loads reservations by their ids, with the conditions of ListStays.
 func ListNamed(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Stay, error) {
 	return loadStays(ctx, tx, `r.id = any(@ids)`, db.Args{"ids": ids})
 }
 
-// ListCandidates loads the reservations of a connection, nil for those that no system has brought, that one of some others could be: they
-// are on some listings, and have one code or equal nights.
+// ListCandidates loads the reservations of a connection (nil: entered by people) on the given listings with the code or
+// the nights of one of the others.
 func ListCandidates(ctx context.Context, tx *db.Tx, connection *id.ID, listings, others []id.ID) ([]Stay, error) {
 	return loadStays(ctx, tx, `r.connection_id is not distinct from @connection and r.listing_id = any(@listings) and (
 		r.code_key in (select t.code_key from reservation t where t.team_id = @team and t.id = any(@others))
@@ -94,8 +94,8 @@ type place struct {
 	text    string
 }
 
-// Alike returns which stays of a source are which of a target, of those that are no pair yet: by the confirmation code, else by nights
-// and guest. Listings that are others after a cutover are given with these.
+// Alike pairs stays of a source with stays of a target that are in no pair yet: by the confirmation code, else by
+// nights and guest. The map becomes gives the listing to which a cutover moves a listing.
 func Alike(sources, targets []*Stay, becomes map[id.ID]id.ID) (out []Twins) {
 	taken := map[id.ID]bool{}
 
@@ -108,7 +108,7 @@ func Alike(sources, targets []*Stay, becomes map[id.ID]id.ID) (out []Twins) {
 		return place{r.ListingID, text}
 	}
 
-	for _, text := range []func(*Stay) string{codeOf, guestOf} {
+	for _, text := range []func(*Stay) string{codeKey, guestKey} {
 		from, to := map[place][]*Stay{}, map[place][]*Stay{}
 
 		for _, s := range sources {
@@ -137,11 +137,11 @@ func Alike(sources, targets []*Stay, becomes map[id.ID]id.ID) (out []Twins) {
 	return out
 }
 
-// codeOf returns the confirmation code of a stay as it is compared, empty for none.
-func codeOf(r *Stay) string { return plain.Text(ptr.Value(r.ConfirmationCode)) }
+// codeKey returns the confirmation code of a stay as it is compared, empty for none.
+func codeKey(r *Stay) string { return plain.Text(ptr.Value(r.ConfirmationCode)) }
 
-// guestOf returns the nights and the guest of a stay as they are compared, empty for a stay without a guest.
-func guestOf(r *Stay) string {
+// guestKey returns the nights and the guest of a stay as they are compared, empty for a stay without a guest.
+func guestKey(r *Stay) string {
 	name := plain.Text(ptr.Value(r.GuestName))
 	if name == "" {
 		return ""
@@ -150,8 +150,8 @@ func guestOf(r *Stay) string {
 	return r.CheckIn.String() + " " + r.CheckOut.String() + " " + name
 }
 
-// pairUp pairs stays with one code, or with the same nights and guest. Of several, those that have most in common are the
-// same; where that leaves several, none is.
+// pairUp pairs stays with equal codes, or equal nights and guests. The most similar stays are paired first; an
+// ambiguous match counts as no match.
 func pairUp(sources, targets []*Stay) []Twins {
 	var out []Twins
 
@@ -183,11 +183,11 @@ func pairUp(sources, targets []*Stay) []Twins {
 // mostAlike is the likeness of stays that have everything in common.
 const mostAlike = 7
 
-// likeness returns how much two stays with one code have in common: that the first one counts still, then the nights, then
-// the status. It is negative for a code that was used once more after a cancellation, and for a stay that no system has brought
-// with another code.
+// likeness returns how similar two stays with equal codes are: an active source counts most, then equal nights, then an
+// equal status. It is negative if the code was used again after a cancellation, or if the source was entered by people
+// and has another code.
 func likeness(s, t *Stay) (sum int) {
-	if s.IsTyped && codeOf(s) != "" && codeOf(t) != "" && codeOf(s) != codeOf(t) {
+	if s.IsTyped && codeKey(s) != "" && codeKey(t) != "" && codeKey(s) != codeKey(t) {
 		return -1
 	}
 
@@ -197,7 +197,8 @@ func likeness(s, t *Stay) (sum int) {
 	}
 
 	for weight, has := range map[int]bool{
-		4: s.Status != Inactive || s.RetiredStatus != nil, 2: s.CheckIn == t.CheckIn && s.CheckOut == t.CheckOut, 1: s.Status == t.Status,
+		4: s.Status != Inactive || s.RetiredStatus != nil, 2: s.CheckIn == t.CheckIn && s.CheckOut == t.CheckOut,
+		1: s.Status == t.Status,
 	} {
 		if has {
 			sum += weight
@@ -210,8 +211,8 @@ func likeness(s, t *Stay) (sum int) {
 // errTriedDates undoes what was only tried.
 var errTriedDates = errors.New("dates of a reservation were tried")
 
-// IsHeldBack reports whether a lock keeps the source of twins from getting dates, and from coming back with the status of the target if
-// it is inactive: whether an entry that the lock holds would differ. Nothing changes.
+// IsHeldBack reports whether a lock keeps the source of twins from getting these dates, and the status of the target if
+// it is inactive. It tries the change and undoes it.
 func IsHeldBack(ctx context.Context, tx *db.Tx, t *Twins, to *Dates) (bool, error) {
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		if err := lockReservations(ctx, tx, []id.ID{t.Source.ID}); err != nil {
@@ -223,7 +224,8 @@ func IsHeldBack(ctx context.Context, tx *db.Tx, t *Twins, to *Dates) (bool, erro
 				status = case status when 'inactive' then @status else status end
 			where team_id = @team and id = @id`,
 			db.Args{
-				"team": tx.Team, "id": t.Source.ID, "check_in": to.CheckIn, "check_out": to.CheckOut, "booked_at": to.BookedAt,
+				"team": tx.Team, "id": t.Source.ID, "check_in": to.CheckIn, "check_out": to.CheckOut,
+				"booked_at":  to.BookedAt,
 				"posting_at": to.GeneralLedgerPostingAt, "status": t.Target.Status,
 			}); err != nil {
 			return fmt.Errorf("try the dates of a reservation: %w", err)

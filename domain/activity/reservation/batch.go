@@ -140,8 +140,8 @@ func checkConnection(ctx context.Context, tx *db.Tx, connection *id.ID) error {
 	return nil
 }
 
-// loadIdle returns which of the connections that reservations came over are not active. It asks only about those that are
-// not the one that they come over now.
+// loadIdle returns which of the connections that reservations came over are not active. It asks only about those that
+// are not the one that they come over now.
 func loadIdle(ctx context.Context, tx *db.Tx, found []Reservation, now *id.ID) (map[id.ID]bool, error) {
 	var ids []id.ID
 

@@ -166,7 +166,7 @@ func (j *journal) adjustment(a *Adjustment) {
 	}
 
 	var lines []ledger.Line
-	for n, s := range j.in.ownersOf(a, at) {
+	for n, s := range j.in.splitOwners(a, at) {
 		lines = append(lines, j.adjustmentLines(a, s, n)...)
 	}
 
@@ -179,9 +179,9 @@ func (j *journal) adjustment(a *Adjustment) {
 	j.post(j.in.wholeStay(at), name+a.ID.String(), lines)
 }
 
-// ownersOf returns the parts of an adjustment that is dated on one day: the ownership period that it names has all of it,
-// else the owners of the nights have it.
-func (in *Input) ownersOf(a *Adjustment, at day.Day) []segment {
+// splitOwners returns the parts of an adjustment that is dated on one day: the ownership period that it names has all of
+// it, else the owners of the nights have it.
+func (in *Input) splitOwners(a *Adjustment, at day.Day) []segment {
 	if p := listing.Named(in.Periods, ptr.Value(a.OwnershipPeriodID)); p != nil {
 		nights := in.Reservation.nights()
 		return []segment{{at: at, period: p, to: nights, nights: nights}}

@@ -15,8 +15,9 @@ import (
 	"stayledger/platform/parts"
 )
 
-// noAccountSQL selects, like a table with a condition, the lines l of stays r of a team, given as SQL, that no account takes: they are in no
-// books. Each type without a mapping has an unmapped row, so a team without such rows has none of them.
+// noAccountSQL selects, like a table with a condition, the lines l of stays r of a team, given as SQL, that no
+// account takes: they are in no books. Each type without a mapping has an unmapped row, so a team without such rows
+// has none of them.
 func noAccountSQL(team string) string {
 	return strings.ReplaceAll(`(select distinct u.line_type from reservation_line_mapping u where u.team_id = @team and u.status = 'unmapped') u
 		join reservation_line l on l.team_id = @team and l.type = u.line_type and l.account_id is null and l.type <> '`+Retained+`'
@@ -26,7 +27,8 @@ func noAccountSQL(team string) string {
 				and (m.app_id is null or m.app_id = r.app_id) and (m.channel is null or lower(m.channel) = lower(r.booking_platform)))`, "@team", team)
 }
 
-// waits are the stays with lines that no account takes: what no one has explained of a stated total is an issue of its own.
+// waits are the stays with lines that no account takes: what no one has explained of a stated total is an issue of
+// its own.
 func waits() []parts.Wait {
 	return []parts.Wait{{
 		ID: "v.id",
@@ -54,8 +56,8 @@ type Unaccounted struct {
 	StayIDs []id.ID
 }
 
-// LoadUnaccounted loads the lines that no account takes of stays that are recognised in each of some months, or have nights in it where
-// recognition is by night. Months without any are absent.
+// LoadUnaccounted loads the lines without an account of stays that are recognised in each month, or have nights in it
+// if they are recognised by night (pro rata and long stays). Months without such lines are absent.
 func LoadUnaccounted(ctx context.Context, tx *db.Tx, months []OwnersMonth) ([]Unaccounted, error) {
 	periods, currencies := make([]id.ID, len(months)), make([]string, len(months))
 	starts, ends := make([]day.Day, len(months)), make([]day.Day, len(months))
@@ -112,7 +114,8 @@ func checkClosing(ctx context.Context, tx *db.Tx, from *day.Day, before day.Day)
 	for i := range rows {
 		r := &rows[i]
 		out[i] = finding.Finding{Code: string(UnassignedAccount), Severity: finding.Error, Context: map[string]any{
-			"count": r.Count, "centTotal": r.Cents, "currency": r.Currency, "lineTypes": r.Types, "reservationIds": r.Stays,
+			"count": r.Count, "centTotal": r.Cents, "currency": r.Currency, "lineTypes": r.Types,
+			"reservationIds": r.Stays,
 		}}
 	}
 

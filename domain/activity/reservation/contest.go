@@ -10,8 +10,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// contestAmounts asks about the amounts of reservations that are in the books for those of another system, of which these are
-// the ids: where the two differ by type, what the other one says is a conflict.
+// contestAmounts asks a person about amounts if the target of a pair states other sums by line type than the source,
+// which is in the books.
 func contestAmounts(ctx context.Context, tx *db.Tx, targets []id.ID) error {
 	if len(targets) == 0 {
 		return nil

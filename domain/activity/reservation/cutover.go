@@ -38,7 +38,8 @@ func (r *Recognition) AccountingDate(d *Dates) day.Day { return d.accountingDate
 // FirstDate returns the first day on which a reservation posts revenue.
 func (r *Recognition) FirstDate(d *Dates) day.Day {
 	in := Input{
-		Reservation: Reservation{CheckIn: d.CheckIn, CheckOut: d.CheckOut}, Recognition: r.settings.DefaultRevenueRecognition,
+		Reservation:        Reservation{CheckIn: d.CheckIn, CheckOut: d.CheckOut},
+		Recognition:        r.settings.DefaultRevenueRecognition,
 		LongTermStayNights: r.settings.LongTermStayNights,
 	}
 
@@ -85,14 +86,14 @@ type rehomed struct {
 const rehomedSQL = ` and o.team_id = r.team_id and o.id = r.id
 	returning r.id, o.status as old_status, r.status, o.listing_id as old_listing_id, r.listing_id, r.confirmation_code, r.metadata->>'stripeGuestRef' as guest_ref`
 
-// Retire makes reservations inactive until they are inside the accounting window of their connection again. Their journals, and
-// those of the transactions that it returns, have to be derived again.
+// Retire makes reservations inactive until the accounting window of their connection has them again. It returns
+// transactions; their journals and the journals of the reservations have to be derived again.
 func Retire(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	return putAway(ctx, tx, ids, "r.status")
 }
 
-// Discard makes reservations inactive for which there is another one here. Their journals, and those of the transactions that it
-// returns, have to be derived again.
+// Discard makes reservations inactive for good because another reservation is the same stay. It returns transactions;
+// their journals and the journals of the reservations have to be derived again.
 func Discard(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	return putAway(ctx, tx, ids, "null")
 }
@@ -114,8 +115,8 @@ func putAway(ctx context.Context, tx *db.Tx, ids []id.ID, retired string) ([]id.
 	return noteRehomed(ctx, tx, found)
 }
 
-// Move moves all reservations of some listings to others, from[i] to to[i]. It returns them. Their journals, and those of
-// the transactions that it returns as well, have to be derived again.
+// Move moves all reservations of the listings from[i] to the listing to[i]. It returns the reservations and the
+// transactions that follow; the journals of both have to be derived again.
 func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) (moved, following []id.ID, err error) {
 	if moved, err = loadIDsByListing(ctx, tx, from); err != nil || len(moved) == 0 {
 		return nil, nil, err
@@ -148,8 +149,8 @@ func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) (moved, following []
 	return moved, id.Distinct(append(following, led...)), err
 }
 
-// noteRehomed writes the audit events of reservations. It returns the transactions that know one of them, or one like it,
-// only by confirmation code or guest: they may belong to another reservation now.
+// noteRehomed writes the audit events of reservations. It returns the transactions that know one of them, or one like
+// it, only by confirmation code or guest: they may belong to another reservation now.
 func noteRehomed(ctx context.Context, tx *db.Tx, found []rehomed) ([]id.ID, error) {
 	var codes, guests []string
 
@@ -159,16 +160,18 @@ func noteRehomed(ctx context.Context, tx *db.Tx, found []rehomed) ([]id.ID, erro
 
 		audit.Note(
 			tx, audit.Updated, audit.Reservation, r.ID,
-			map[string]any{"status": r.OldStatus, "listingId": r.OldListingID}, map[string]any{"status": r.Status, "listingId": r.ListingID},
-			audit.Ref(audit.RoleListing, audit.Listing, r.OldListingID), audit.Ref(audit.RoleListing, audit.Listing, r.ListingID),
+			map[string]any{"status": r.OldStatus, "listingId": r.OldListingID},
+			map[string]any{"status": r.Status, "listingId": r.ListingID},
+			audit.Ref(audit.RoleListing, audit.Listing, r.OldListingID),
+			audit.Ref(audit.RoleListing, audit.Listing, r.ListingID),
 		)
 	}
 
 	return loadUnlinkedTransactions(ctx, tx, codes, guests)
 }
 
-// Adopt says that the reservations of a connection come over another one of the same account from now on. It returns them.
-// Their journals have to be derived again, by the accounting window of that one.
+// Adopt moves the reservations of a connection to another connection of the same account and returns them. Their
+// journals have to be derived again, by the accounting window of the new connection.
 func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `
 		update reservation set connection_id = @into, updated_at = @now where team_id = @team and connection_id = @from returning id`,
@@ -188,7 +191,8 @@ func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) ([]id.ID, error) {
 // DeriveErrors are the conditions that Derive fails with.
 var DeriveErrors = apierr.List{errLocked, errAmountRange, account.ErrRequiredMissing}
 
-// Derive derives the journals of reservations. A lock on one of them refuses it in the name of the reservation (RSN-53).
+// Derive derives the journals of reservations. A lock on one of them refuses it in the name of the reservation
+// (RSN-53).
 func Derive(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	_, err := Refresh(ctx, tx, ids, ledger.Lenience{})
 

@@ -72,8 +72,9 @@ func (known Known) derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.
 	return derived, relinkSwitched(ctx, tx, loaded, switched)
 }
 
-// settleDerived settles the pairs of reservations that are about to be derived, and restores those that a cutover has retired: the
-// accounting window of a connection or the settings of the team can have changed. The other reservation of a pair is derived after that.
+// settleDerived settles the pairs of reservations that are about to be derived, and restores those that a cutover has
+// retired: the accounting window of a connection or the settings of the team can have changed. The other reservation
+// of a pair is derived after that.
 func settleDerived(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	restored, waiting, err := restore(ctx, tx, ids)
 	if err != nil {
@@ -459,7 +460,8 @@ func findUnmapped(loaded []Input) (lines []mapping.UnmappedLine) {
 	for i := range loaded {
 		r := &loaded[i].Reservation
 		for j := range r.Lines {
-			if l := &r.Lines[j]; !loaded[i].NoLedger && l.AccountID == nil && l.Type != Retained && !loaded[i].Mappings.Knows(r.AppID, r.BookingPlatform, l.Type) {
+			if l := &r.Lines[j]; !loaded[i].NoLedger && l.AccountID == nil && l.Type != Retained &&
+				!loaded[i].Mappings.Knows(r.AppID, r.BookingPlatform, l.Type) {
 				lines = append(lines, mapping.UnmappedLine{AppID: ptr.Value(r.AppID), LineType: l.Type})
 			}
 		}

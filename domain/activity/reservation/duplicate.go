@@ -10,8 +10,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// sameStaySQL is the SQL condition that a and b, rows or values of sources, are one stay: they have one confirmation code,
-// or where one of them has none, equal nights and an equal guest.
+// sameStaySQL is the SQL condition that a and b, rows or values of sources, are one stay: they have one confirmation
+// code, or where one of them has none, equal nights and an equal guest.
 func sameStaySQL(a, b string) string {
 	return strings.NewReplacer("a.", a+".", "b.", b+".").Replace(`case
 	when stayledger_plain(a.confirmation_code) is not null and stayledger_plain(b.confirmation_code) is not null
@@ -19,9 +19,9 @@ func sameStaySQL(a, b string) string {
 	else b.check_in = a.check_in and b.check_out = a.check_out and stayledger_plain(b.guest_name) = stayledger_plain(a.guest_name) end`)
 }
 
-// saidSQL is a lateral table with what sources said last of a reservation, in the columns that sameStaySQL compares: people
-// may have changed its days or its guest here.
-func saidSQL(reservation string) string {
+// lastSaidSQL is a lateral table with what sources said last of a reservation, in the columns that sameStaySQL compares:
+// people may have changed its days or its guest here.
+func lastSaidSQL(reservation string) string {
 	return `lateral (
 		select e.taken ->> 'confirmationCode' as confirmation_code, e.taken ->> 'guestName' as guest_name, (e.taken ->> 'checkIn')::date as check_in,
 			(e.taken ->> 'checkOut')::date as check_out
@@ -30,30 +30,31 @@ func saidSQL(reservation string) string {
 
 // isOrWasSQL is the SQL condition that reservations a and b are one stay: as b is here, or as its source said it last.
 func isOrWasSQL(a, b string) string {
-	return "(" + sameStaySQL(a, b) + " or exists (select from " + saidSQL(b) + " said where " + sameStaySQL(a, "said") + "))"
+	return "(" + sameStaySQL(a, b) + " or exists (select from " + lastSaidSQL(b) + " said where " +
+		sameStaySQL(a, "said") + "))"
 }
 
-// editSQL is the SQL condition that an audit event e of a reservation tells of what a person did to it. Where people have
-// connected an account again or moved listings, the service has moved it along.
+// editSQL is the SQL condition that an audit event e of a reservation tells of what a person did to it. Where people
+// have connected an account again or moved listings, the service has moved it along.
 const editSQL = `e.type in ('created', 'updated') and e.source_type in ('user', 'api', 'csv')
 	and exists (select from jsonb_array_elements(e.changes) c where c ->> 'key' not in ('connectionId', 'listingId'))`
 
-// untouchedSQL is the SQL condition that people here have done nothing to a reservation r, and that nothing depends on it
-// but its own journal.
+// untouchedSQL is the SQL condition that people here have done nothing to a reservation r, and that nothing depends
+// on it but its own journal.
 const untouchedSQL = `not exists (select from transaction_line l where l.team_id = @team and l.reservation_id = r.id)
 	and not exists (select from journal_line l where l.team_id = @team and l.reservation_id = r.id)
 	and not exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id)
 	and not exists (select from audit_event e where e.team_id = @team and e.entity_id = r.id and ` + editSQL + `)`
 
-// DuplicateSources is the SQL of the common table expression with the connections that could bring one stay twice: those
-// that have brought reservations into the books. What came over one that is not active any more goes on to be there.
+// DuplicateSources is the SQL of the common table expression with the connections that could bring one stay twice: all
+// that brought reservations into the books, also if they are not active any more.
 const DuplicateSources = `sources as materialized (
 	select c.id from connection c where c.team_id = @team and not c.is_outside_books
 		and exists (select from reservation v where v.team_id = @team and v.connection_id = c.id))`
 
-// DuplicateSQL is the SQL condition that reservations r and o in the books are one stay that two systems, or a system and a person,
-// brought to one listing: of one confirmation code with nights in common, or, where one of them has no code, of equal nights and an equal
-// guest. Teams with one such system, which are nearly all, compare nothing.
+// DuplicateSQL is the SQL condition that reservations r and o in the books are one stay that two systems, or a system
+// and a person, brought to one listing: of one confirmation code with nights in common, or, where one of them has no
+// code, of equal nights and an equal guest. Teams with one such system, which are nearly all, compare nothing.
 var DuplicateSQL = `(select count(*) from sources) > 1 and (r.connection_id is null or r.connection_id in (select id from sources))
 	and (o.connection_id is null or o.connection_id in (select id from sources))
 	and o.team_id = r.team_id and o.listing_id = r.listing_id and o.connection_id is distinct from r.connection_id and r.status = 'booked' and o.status = 'booked'
@@ -63,10 +64,13 @@ var DuplicateSQL = `(select count(*) from sources) > 1 and (r.connection_id is n
 
 // DuplicateFinding returns the finding about reservations that are one stay which several systems brought.
 func DuplicateFinding(stays []id.ID) finding.Finding {
-	return finding.Finding{Code: "duplicateReservation", Severity: finding.Error, Context: map[string]any{"reservationIds": stays}}
+	return finding.Finding{
+		Code: "duplicateReservation", Severity: finding.Error, Context: map[string]any{"reservationIds": stays},
+	}
 }
 
-// loadDuplicates loads, by reservation, the other reservations that are the same stay. One without any is absent.
+// loadDuplicates loads, by reservation, the other reservations of the same stay. Reservations without a duplicate are
+// absent.
 func loadDuplicates(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]id.ID, error) {
 	type row struct {
 		ID     id.ID

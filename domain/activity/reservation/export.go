@@ -39,7 +39,9 @@ var exportColumns = []export.SQLColumn{
 	export.FromSQL("pmsReferenceCode", csv.ID, "r.pms_reference_code"),
 	export.FromSQL("type", csv.Text, "r.type"),
 	export.FromSQL("status", csv.Text, "r.status"),
-	export.FromSQL("generalLedgerStatus", csv.Text, "case when "+keptOut+" then 'inactive' else r.general_ledger_status end"),
+	export.FromSQL(
+		"generalLedgerStatus", csv.Text, "case when "+keptOut+" then 'inactive' else r.general_ledger_status end",
+	),
 	export.FromSQL("listingId", csv.ID, "r.listing_id"),
 	export.FromSQL("listing", csv.Text, "l.name"),
 	export.FromSQL("guestName", csv.Text, "r.guest_name"),

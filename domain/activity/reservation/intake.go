@@ -53,8 +53,11 @@ func intakeKind(l ledger.Lenience) intake.Kind {
 
 	return intake.Kind{
 		Name: kindName, Entity: audit.Reservation,
-		Lists:    map[string]intake.List{"lines": {Key: "type", Label: "description", Amount: "amount", Unit: "currency"}},
-		Together: [][]string{{"checkIn", "checkOut"}}, Fills: []string{"currency"}, Filled: intake.LoadFilledFrom("reservation", "currency", "currency"),
+		Lists: map[string]intake.List{
+			"lines": {Key: "type", Label: "description", Amount: "amount", Unit: "currency"},
+		},
+		Together: [][]string{{"checkIn", "checkOut"}}, Fills: []string{"currency"},
+		Filled:  intake.LoadFilledFrom("reservation", "currency", "currency"),
 		Lengths: door.Form.Lengths(),
 		Match:   recognize, Current: currentValues, Show: loadValues, Save: door.Write,
 		Remove: door.Deactivate, Successors: loadSuccessors, Withhold: holdFormer,
@@ -104,10 +107,12 @@ func loadValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.V
 	return out, nil
 }
 
-// holdFormer holds the changes of a system that the team has left by a cutover. Of stays from the day of the cutover on
-// nothing is read. What the system drops of the time before, and what it says of stays that the new system has, too, a person
-// decides about.
-func holdFormer(ctx context.Context, tx *db.Tx, from intake.Origin, changes []*intake.Change, entities []*id.ID) ([]intake.Withheld, error) {
+// holdFormer holds the changes of a system that the team has left by a cutover. Of stays from the day of the cutover
+// on nothing is read. What the system drops of the time before, and what it says of stays that the new system has,
+// too, a person decides about.
+func holdFormer(
+	ctx context.Context, tx *db.Tx, from intake.Origin, changes []*intake.Change, entities []*id.ID,
+) ([]intake.Withheld, error) {
 	if from.ConnectionID == nil {
 		return nil, nil
 	}

@@ -70,7 +70,7 @@ func Journal(in *Input) Derived {
 	if !in.posts() {
 		// A stay that would post if it had another date says so.
 		if in.Reservation.posts() {
-			j.out.Unposted = unposted{Reason: in.keptOutReason(), Whole: true}
+			j.out.Unposted = unposted{Reason: in.findKeptOutReason(), Whole: true}
 		}
 
 		return j.out

@@ -43,14 +43,18 @@ func holdBack(ctx context.Context, tx *db.Tx, from intake.Origin, items []BatchI
 // errMeasured undoes a save that was made to measure it.
 var errMeasured = errors.New("reservation: what was saved is measured")
 
-// measure returns what the books would have more with an item that a lock refuses, nil for nothing. It saves the item, and undoes that.
+// measure returns what the books would have more with an item that a lock refuses, nil for nothing. It saves the
+// item, and undoes that.
 func measure(ctx context.Context, tx *db.Tx, from intake.Origin, item *BatchItem) (*ledger.Waiting, error) {
 	var before map[id.ID][]ledger.HeldLine
 
 	late := ledger.Collecting()
 
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
-		batch := &Batch{ConnectionID: from.ConnectionID, Data: []BatchItem{*item}, lenience: ledger.Lenience{SkipLocked: true, Late: late}}
+		batch := &Batch{
+			ConnectionID: from.ConnectionID, Data: []BatchItem{*item},
+			lenience: ledger.Lenience{SkipLocked: true, Late: late},
+		}
 		if _, err := saveBatch(ctx, tx, batch); err != nil {
 			return err
 		}
@@ -71,7 +75,9 @@ func measure(ctx context.Context, tx *db.Tx, from intake.Origin, item *BatchItem
 		return nil, err
 	}
 
-	w := &ledger.Waiting{Noun: ledger.Reservations, Origin: from.SourceID, Name: item.externalID, HeldBack: late.Held[sources[0]]}
+	w := &ledger.Waiting{
+		Noun: ledger.Reservations, Origin: from.SourceID, Name: item.externalID, HeldBack: late.Held[sources[0]],
+	}
 	w.Lines = nil
 
 	for _, source := range sources {

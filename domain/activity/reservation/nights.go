@@ -44,7 +44,8 @@ func LoadNights(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Nights, 
 	for i := range rows {
 		r := &rows[i]
 		in := Input{Recognition: r.Recognition, LongTermStayNights: r.LongTermStayNights, Reservation: Reservation{
-			CheckIn: r.CheckIn, CheckOut: r.CheckOut, BookedAt: r.BookedAt, Status: r.Status, CancelledAt: r.CancelledAt,
+			CheckIn: r.CheckIn, CheckOut: r.CheckOut, BookedAt: r.BookedAt, Status: r.Status,
+			CancelledAt:            r.CancelledAt,
 			GeneralLedgerPostingAt: r.GeneralLedgerPostingAt,
 		}}
 		out[r.ID] = Nights{Nights: in.nights(), ListingID: r.ListingID}
@@ -53,8 +54,8 @@ func LoadNights(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Nights, 
 	return out, nil
 }
 
-// loadOwnersMoney loads the active transactions with lines of the owners that name reservations, on listings that have had
-// several owners: the nights decide which of them has the money.
+// loadOwnersMoney loads the active transactions with lines of the owners that name reservations, on listings that
+// have had several owners: the nights decide which of them has the money.
 func loadOwnersMoney(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	if len(ids) == 0 {
 		return nil, nil

@@ -13,8 +13,8 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// Pair is one stay that two systems have brought: Source is the reservation of the system that a team has left, or one that people have
-// entered here, Target that of the system which it has moved to. The accounting date of the target's decides which of them is in the books.
+// Pair is one stay that two systems brought. Source is the reservation of the former system, or entered by people;
+// Target is the reservation of the new system. The accounting date of the target decides which is in the books.
 type Pair struct{ SourceID, TargetID id.ID }
 
 // Dates are the dates of a reservation that its accounting date depends on.
@@ -41,8 +41,8 @@ func AddPairs(ctx context.Context, tx *db.Tx, pairs []Pair) error {
 	return nil
 }
 
-// Inherit gives the targets of pairs what only the sources have: the day of the booking, the posting date, and members of
-// userdata and metadata.
+// Inherit copies to the targets of pairs the booking day, the posting date and members of userdata and metadata that
+// only their sources have.
 func Inherit(ctx context.Context, tx *db.Tx, pairs []Pair) error {
 	sources, targets := unzip(pairs)
 
@@ -73,8 +73,14 @@ func Inherit(ctx context.Context, tx *db.Tx, pairs []Pair) error {
 		r := &found[i]
 		audit.Note(
 			tx, audit.Updated, audit.Reservation, r.ID,
-			map[string]any{"bookedAt": r.OldBookedAt, "generalLedgerPostingAt": r.OldPostingAt, "userdata": r.OldUserdata, "metadata": r.OldMD},
-			map[string]any{"bookedAt": r.BookedAt, "generalLedgerPostingAt": r.GeneralLedgerPostingAt, "userdata": r.Userdata, "metadata": r.Metadata},
+			map[string]any{
+				"bookedAt": r.OldBookedAt, "generalLedgerPostingAt": r.OldPostingAt, "userdata": r.OldUserdata,
+				"metadata": r.OldMD,
+			},
+			map[string]any{
+				"bookedAt": r.BookedAt, "generalLedgerPostingAt": r.GeneralLedgerPostingAt, "userdata": r.Userdata,
+				"metadata": r.Metadata,
+			},
 		)
 
 		if r.OldBookedAt == nil && r.BookedAt != nil {
@@ -85,15 +91,17 @@ func Inherit(ctx context.Context, tx *db.Tx, pairs []Pair) error {
 	return intake.Retake(ctx, tx, kindName, booked)
 }
 
-// Carried are the fields of a reservation that people change and that go along to the reservation of another system, with what
-// they are where no one has said anything of them.
+// Carried lists the fields that a cutover carries over from an edited reservation to its target, with the value that
+// means "not stated".
 var Carried = intake.Values{
-	"bookerName": nil, "bookingPlatform": nil, "cancelledAt": nil, "checkIn": nil, "checkOut": nil, "confirmationCode": nil, "currency": nil,
-	"generalLedgerStatus": encode(LedgerActive), "guestName": nil, "guests": nil, "lines": nil, "status": nil, "type": nil,
+	"bookerName": nil, "bookingPlatform": nil, "cancelledAt": nil, "checkIn": nil, "checkOut": nil,
+	"confirmationCode": nil, "currency": nil,
+	"generalLedgerStatus": encode(LedgerActive), "guestName": nil, "guests": nil, "lines": nil, "status": nil,
+	"type": nil,
 }
 
-// ListEdited returns the pairs of which people have changed the source. One that they have made inactive is left out: often that
-// was done since the target's was here already.
+// ListEdited returns the pairs with a source that people changed. Sources that people made inactive are left out: often
+// they did so because the target was here already.
 func ListEdited(ctx context.Context, tx *db.Tx, pairs []Pair) ([]Pair, error) {
 	sources, targets := unzip(pairs)
 
@@ -111,13 +119,14 @@ func ListEdited(ctx context.Context, tx *db.Tx, pairs []Pair) ([]Pair, error) {
 	return found, nil
 }
 
-// Settled holds the records that settling pairs has changed: reservations and transactions whose journals have to be derived again.
+// Settled holds the records that settling pairs has changed: reservations and transactions whose journals have to be
+// derived again.
 type Settled struct{ Reservations, Transactions []id.ID }
 
-// SettlePairs decides for the pairs with some reservations which of the two is in the books, after anything that decides about
-// it has changed. The source's has the dates of the target's. It is inactive while the target's is in the accounting window
-// of its connection, and otherwise has the status that the target's got last. What depends on the one that leaves the books
-// goes to the other one.
+// SettlePairs decides, for the pairs with some reservations, whether source or target is in the books; it is called
+// after anything that bears on this has changed. The source gets the dates of the target. It is inactive while the
+// target is in the accounting window of its connection, and otherwise has the last status of the target. Adjustments
+// and transactions follow to the reservation that counts.
 func SettlePairs(ctx context.Context, tx *db.Tx, ids []id.ID) (*Settled, error) {
 	found, err := loadPairs(ctx, tx, ids)
 	if err != nil || len(found) == 0 {
@@ -153,7 +162,7 @@ func SettlePairs(ctx context.Context, tx *db.Tx, ids []id.ID) (*Settled, error) 
 		return nil, err
 	}
 
-	// One that counts at the former system again has counted with the amounts of the new one.
+	// A stay back at the former system was in the books with the amounts of the new system.
 	var back []id.ID
 
 	for i := range changed {
@@ -165,8 +174,9 @@ func SettlePairs(ctx context.Context, tx *db.Tx, ids []id.ID) (*Settled, error) 
 	return out, contestAmounts(ctx, tx, back)
 }
 
-// settleDrafts settles the pairs of saved reservations, and derives at once what that changes: a lock on it refuses the write. It asks
-// about amounts that a system says of a stay which counts at the former one.
+// settleDrafts settles the pairs of saved reservations and derives the journals that this changes, so that a lock
+// refuses the write at once. Amounts that a system states for a stay which counts at the former system become a
+// question.
 func settleDrafts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	var changed, relined []id.ID
 
@@ -219,7 +229,7 @@ func settleChanged(ctx context.Context, tx *db.Tx, changed []id.ID) error {
 
 	changed = append(changed, followed...)
 
-	// A stay of a former system can have one of a system before that.
+	// A source may itself be the target of a still older system.
 	for len(changed) > 0 {
 		s, err := SettlePairs(ctx, tx, changed)
 		if err != nil || len(s.Reservations) == 0 {
@@ -242,7 +252,8 @@ func settleChanged(ctx context.Context, tx *db.Tx, changed []id.ID) error {
 
 // isDatedAs reports whether a reservation has the status and the dates of another one.
 func (r *Reservation) isDatedAs(o *Reservation) bool {
-	return r.Status == o.Status && r.CheckIn == o.CheckIn && r.CheckOut == o.CheckOut && ptr.Equal(r.BookedAt, o.BookedAt) &&
+	return r.Status == o.Status && r.CheckIn == o.CheckIn && r.CheckOut == o.CheckOut &&
+		ptr.Equal(r.BookedAt, o.BookedAt) &&
 		ptr.Equal(r.GeneralLedgerPostingAt, o.GeneralLedgerPostingAt)
 }
 
@@ -287,7 +298,10 @@ func loadPairs(ctx context.Context, tx *db.Tx, ids []id.ID) ([]decidedPair, erro
 // accountingDate returns the date that decides whether a reservation with these dates is in an accounting window.
 func (d *Dates) accountingDate(s *settings) day.Day {
 	in := Input{
-		Reservation: Reservation{CheckIn: d.CheckIn, CheckOut: d.CheckOut, BookedAt: d.BookedAt, GeneralLedgerPostingAt: d.GeneralLedgerPostingAt},
+		Reservation: Reservation{
+			CheckIn: d.CheckIn, CheckOut: d.CheckOut, BookedAt: d.BookedAt,
+			GeneralLedgerPostingAt: d.GeneralLedgerPostingAt,
+		},
 		Recognition: s.DefaultRevenueRecognition, LongTermStayNights: s.LongTermStayNights,
 	}
 
@@ -332,7 +346,9 @@ func savePairs(ctx context.Context, tx *db.Tx, pairs []decidedPair) (*Settled, e
 		statuses, retired = append(statuses, p.status), append(retired, p.retired)
 
 		// The move is no edit of a person. One that was retired and counts again is as its source would say it.
-		values := intake.Values{"checkIn": encode(p.CheckIn), "checkOut": encode(p.CheckOut), "bookedAt": encode(p.BookedAt)}
+		values := intake.Values{
+			"checkIn": encode(p.CheckIn), "checkOut": encode(p.CheckOut), "bookedAt": encode(p.BookedAt),
+		}
 		if p.SourceStatus == Inactive && p.status != Inactive {
 			values["status"] = encode(p.status)
 		}
@@ -370,13 +386,14 @@ func savePairs(ctx context.Context, tx *db.Tx, pairs []decidedPair) (*Settled, e
 
 	linked, err := loadLinked(ctx, tx, losers, winners)
 
-	out.Reservations, out.Transactions = id.Distinct(append(moved, sources...)), id.Distinct(append(following, linked...))
+	out.Reservations = id.Distinct(append(moved, sources...))
+	out.Transactions = id.Distinct(append(following, linked...))
 
 	return out, err
 }
 
-// writeSources gives the sources of pairs the dates of their targets, and their statuses. It returns the transactions that
-// know one of them only by confirmation code or guest.
+// writeSources gives the sources of pairs the dates of their targets, and their statuses. It returns the transactions
+// that know one of them only by confirmation code or guest.
 func writeSources(ctx context.Context, tx *db.Tx, sources, targets []id.ID, statuses []Status) ([]id.ID, error) {
 	type dated struct {
 		rehomed
@@ -413,7 +430,8 @@ func writeSources(ctx context.Context, tx *db.Tx, sources, targets []id.ID, stat
 	return noteRehomed(ctx, tx, rehomes)
 }
 
-// followSources gives the targets of pairs the dates of their sources, which a person has changed, and returns the targets.
+// followSources gives the targets of pairs the dates of their sources, which a person has changed, and returns the
+// targets.
 func followSources(ctx context.Context, tx *db.Tx, sources []id.ID) ([]id.ID, error) {
 	type row struct {
 		ID id.ID
@@ -450,13 +468,16 @@ func followSources(ctx context.Context, tx *db.Tx, sources []id.ID) ([]id.ID, er
 // noteDates writes the audit event of a reservation that gets other dates.
 func noteDates(tx *db.Tx, of id.ID, before, after *Dates) {
 	view := func(d *Dates) any {
-		return map[string]any{"checkIn": d.CheckIn, "checkOut": d.CheckOut, "bookedAt": d.BookedAt, "generalLedgerPostingAt": d.GeneralLedgerPostingAt}
+		return map[string]any{
+			"checkIn": d.CheckIn, "checkOut": d.CheckOut, "bookedAt": d.BookedAt,
+			"generalLedgerPostingAt": d.GeneralLedgerPostingAt,
+		}
 	}
 	audit.Note(tx, audit.Updated, audit.Reservation, of, view(before), view(after))
 }
 
-// moveAdjustments gives the adjustments of reservations to others, from[i] to to[i], and returns the reservations of both
-// sides that had some.
+// moveAdjustments gives the adjustments of reservations to others, from[i] to to[i], and returns the reservations of
+// both sides that had some.
 func moveAdjustments(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID, error) {
 	type row struct{ ID, FromID, ToID id.ID }
 
@@ -473,8 +494,10 @@ func moveAdjustments(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID,
 	for _, r := range found {
 		out = append(out, r.FromID, r.ToID)
 		audit.Note(
-			tx, audit.Updated, audit.Adjustment, r.ID, map[string]id.ID{"reservationId": r.FromID}, map[string]id.ID{"reservationId": r.ToID},
-			audit.Ref(audit.RoleReservation, audit.Reservation, r.FromID), audit.Ref(audit.RoleReservation, audit.Reservation, r.ToID),
+			tx, audit.Updated, audit.Adjustment, r.ID, map[string]id.ID{"reservationId": r.FromID},
+			map[string]id.ID{"reservationId": r.ToID},
+			audit.Ref(audit.RoleReservation, audit.Reservation, r.FromID),
+			audit.Ref(audit.RoleReservation, audit.Reservation, r.ToID),
 		)
 	}
 

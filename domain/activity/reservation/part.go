@@ -11,7 +11,9 @@ func Part() parts.Part {
 
 	return parts.Part{
 		Endpoints: endpoints(used), Handlers: Source().Handlers(),
-		Tables: parts.Owns("reservation", "reservation_line", "reservation_adjustment", "reservation_unposted", "reservation_pair"),
+		Tables: parts.Owns(
+			"reservation", "reservation_line", "reservation_adjustment", "reservation_unposted", "reservation_pair",
+		),
 		Uses: []parts.Use{
 			{Of: "account", Reason: "reservations", Columns: []string{"reservation_line.account_id"}},
 			{Of: "account", Reason: "adjustments", Columns: []string{"reservation_adjustment.account_id"}},

@@ -21,7 +21,7 @@ type outsideStay struct {
 	Status           Status   `json:"status"`
 }
 
-// candidate is a stay here that one of a source, the nth, could be: the two have one code, or the same nights and guest.
+// candidate is a stay here that may be the nth stay of a source: both have the same code, or the same nights and guest.
 type candidate struct {
 	N         int
 	ID        id.ID
@@ -65,7 +65,7 @@ var candidatesSQL = `
 		select r.id, r.check_in, r.check_out, r.status, r.connection_id, g.code_key is not null, ` + accountingDateSQL + `
 		from reservation r join team t on t.id = r.team_id
 		cross join (select g.code as confirmation_code, g.guest as guest_name, g.check_in, g.check_out) v
-		join ` + saidSQL("r") + ` said on ` + sameStaySQL("said", "v") + `
+		join ` + lastSaidSQL("r") + ` said on ` + sameStaySQL("said", "v") + `
 		where (select has_idle from others) and r.team_id = @team and r.listing_id = g.listing_id and r.connection_id is distinct from @connection
 			and r.check_in between g.check_in - ` + movedBy + ` and g.check_in + ` + movedBy + db.Fence + `) s
 	left join me on true
@@ -136,8 +136,8 @@ func (c *candidate) likeness(stay *outsideStay) (sum int) {
 	return sum
 }
 
-// assign returns the candidate that each stay is, each candidate once: what speaks most comes first. A stay for which
-// nothing speaks more than for another candidate is ambiguous.
+// assign matches stays with candidates, each candidate once, the most similar first. A stay with several equally
+// similar candidates is ambiguous.
 func assign(stays []outsideStay, candidates []candidate) []intake.Match {
 	out, taken, settled := make([]intake.Match, len(stays)), map[id.ID]bool{}, make([]bool, len(stays))
 
@@ -152,7 +152,7 @@ func assign(stays []outsideStay, candidates []candidate) []intake.Match {
 		}
 
 		for n := range stays {
-			// An earlier stay of the same level may have taken one.
+			// Drop candidates that an earlier stay of this level took.
 			var left []id.ID
 
 			for _, v := range fits[n] {
@@ -174,9 +174,10 @@ func assign(stays []outsideStay, candidates []candidate) []intake.Match {
 	return out
 }
 
-// loadSuccessors returns for reservations that a source has no more the one that it has brought since then for the same
-// stay, if there is exactly one: not inactive, for booked ones, on the same listing, with the same code, or without codes with the same
-// nights and guest, which people may have changed here. One that people have done something to, or a deposit has paid, is none.
+// loadSuccessors returns for reservations that a source has no more the one that it has brought since then for the
+// same stay, if there is exactly one: not inactive, for booked ones, on the same listing, with the same code, or
+// without codes with the same nights and guest, which people may have changed here. One that people have done
+// something to, or a deposit has paid, is none.
 func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []id.ID) (map[id.ID]id.ID, error) {
 	type row struct{ OldID, NewID id.ID }
 
@@ -203,9 +204,9 @@ func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []i
 	return out, nil
 }
 
-// ListTwins returns the reservations that active connections have brought and that are the same stays as those in the books
-// of a connection which is not active any more. One that people have done something to, or a deposit has paid, is left out, and
-// so are pairs of a cutover, of which one counts already.
+// ListTwins returns the reservations that active connections have brought and that are the same stays as those in the
+// books of a connection which is not active any more. One that people have done something to, or a deposit has paid,
+// is left out, and so are pairs of a cutover, of which one counts already.
 func ListTwins(ctx context.Context, tx *db.Tx, connection id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `
 		select distinct r.id from reservation o join reservation r on r.team_id = o.team_id and r.listing_id = o.listing_id and r.connection_id <> o.connection_id

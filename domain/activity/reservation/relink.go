@@ -14,8 +14,8 @@ import (
 // loadRelinks loads the transactions to derive again after drafts were saved: those that were booked before their
 // reservation arrived, or while several reservations had the confirmation code or guest that they know it by, and
 // those with lines that have their listing from a reservation which moves to another, and those of owners with a
-// reservation that gets other nights. Only drafts that gain or lose such a name, nights or a listing, or are put into the
-// books or out of them, are looked up.
+// reservation that gets other nights. Only drafts that gain or lose such a name, nights or a listing, or are put into
+// the books or out of them, are looked up.
 func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error) {
 	var (
 		codes, guests []string
@@ -36,7 +36,7 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 				moved = append(moved, d.ID)
 			}
 
-			if !d.hasNightsOf(d.before) {
+			if !d.hasSameNights(d.before) {
 				renighted = append(renighted, d.ID)
 			}
 
@@ -81,10 +81,11 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 	return id.Distinct(waiting), nil
 }
 
-// hasNightsOf reports whether money that names the reservation finds the same owners as that of another state of it.
-func (r *Reservation) hasNightsOf(o *Reservation) bool {
+// hasSameNights reports whether money that names the reservation finds the same owners as that of another state of it.
+func (r *Reservation) hasSameNights(o *Reservation) bool {
 	return r.CheckIn == o.CheckIn && r.CheckOut == o.CheckOut && r.Status == o.Status &&
-		ptr.Equal(r.BookedAt, o.BookedAt) && ptr.Equal(r.CancelledAt, o.CancelledAt) && ptr.Equal(r.GeneralLedgerPostingAt, o.GeneralLedgerPostingAt)
+		ptr.Equal(r.BookedAt, o.BookedAt) && ptr.Equal(r.CancelledAt, o.CancelledAt) &&
+		ptr.Equal(r.GeneralLedgerPostingAt, o.GeneralLedgerPostingAt)
 }
 
 // StartRelink starts the operation that links transactions to the reservations that they wait for, and that moves

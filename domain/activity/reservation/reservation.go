@@ -169,12 +169,12 @@ type Line struct {
 	Classification account.Classification `json:"-"`
 }
 
-// Retained is the type of lines that are kept of a reservation which is canceled. Without an account of their own or of a mapping they go
-// to the account assigned to cancellationRevenue.
+// Retained is the type of lines that are kept of a reservation which is canceled. Without an account of their own or
+// of a mapping they go to the account assigned to cancellationRevenue.
 const Retained = mapping.Retained
 
-// inactive returns the reason why a line of some type does not count, empty if it does. The mapping is that of the type,
-// nil for none.
+// inactive returns the reason why a line of some type does not count, empty if it does. The mapping is that of the
+// type, nil for none.
 func (r *Reservation) inactive(lineType string, m *mapping.Mapping) InactiveReason {
 	switch {
 	case r.Status == Inactive:
@@ -262,7 +262,9 @@ func (r *Reservation) settle(mappings mapping.Set, paid money.Cents) {
 	}
 
 	total += adjusted
-	r.Financials = Financials{Total: total, Adjustments: adjusted, Paid: paid, Balance: total - paid, Expected: r.Expected}
+	r.Financials = Financials{
+		Total: total, Adjustments: adjusted, Paid: paid, Balance: total - paid, Expected: r.Expected,
+	}
 	r.Payment = Payment{Status: paymentStatus(total, paid), Expected: total, Received: paid}
 }
 
@@ -343,8 +345,8 @@ func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 	return out
 }
 
-// totalDeviation is the code for a stay whose lines do not explain the total that its system states. The difference is a line that no
-// account takes until a person has said what it is.
+// totalDeviation is the code for a stay whose lines do not explain the total that its system states. The difference
+// is a line that no account takes until a person has said what it is.
 const totalDeviation = "totalDeviation"
 
 var (

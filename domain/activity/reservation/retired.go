@@ -8,9 +8,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// restore has those of some reservations be active again that a cutover has made inactive, that the other system has not, and that
-// are inside the accounting window of their connection again. It returns them, and the transactions to derive again, among them those
-// with lines that the cutover has detached.
+// restore makes reservations active again that a cutover retired without a pair and that are back in the accounting
+// window of their connection. It returns them, and the transactions to derive again, also those with lines that the
+// cutover detached.
 func restore(ctx context.Context, tx *db.Tx, ids []id.ID) (restored, transactions []id.ID, err error) {
 	type row struct {
 		ID           id.ID

@@ -31,8 +31,8 @@ func (in *Input) recognition() fee.Recognition {
 	return in.Recognition
 }
 
-// Window is the accounting window of a connection: from StartAt to before EndAt. Nil is no bound. Without bounds it can be
-// closed: another connection is the accounting source.
+// Window is the accounting window of a connection: from StartAt to before EndAt. Nil is no bound. Without bounds it
+// can be closed: another connection is the accounting source.
 type Window struct {
 	StartAt *day.Day `json:"startAt"`
 	EndAt   *day.Day `json:"endAt"`
@@ -50,10 +50,10 @@ func (w Window) has(at day.Day) bool {
 
 // posts reports whether the reservation can have a journal: it counts, the team keeps books, and its accounting date is
 // in the window of the connection that it came over (CUT-13).
-func (in *Input) posts() bool { return in.Reservation.posts() && in.keptOutReason() == "" }
+func (in *Input) posts() bool { return in.Reservation.posts() && in.findKeptOutReason() == "" }
 
-// keptOutReason returns why nothing of a reservation that counts is posted, "" if something can be.
-func (in *Input) keptOutReason() InactiveReason {
+// findKeptOutReason returns why nothing of a reservation that counts is posted, "" if something can be.
+func (in *Input) findKeptOutReason() InactiveReason {
 	switch {
 	case in.NoLedger:
 		return LedgerDisabled
@@ -133,8 +133,8 @@ func (in *Input) nights() listing.Nights {
 	}
 }
 
-// recognizedAt returns the day on which the stay is recognised as a whole, or begins to be. A fixed date comes before every
-// setting; booked-at falls back to the check-in when that date is missing.
+// recognizedAt returns the day on which the stay is recognised as a whole, or begins to be. A fixed date comes before
+// every setting; booked-at falls back to the check-in when that date is missing.
 func (in *Input) recognizedAt(recognition fee.Recognition) day.Day {
 	r := &in.Reservation
 
@@ -157,7 +157,8 @@ func (in *Input) byOwner(at day.Day) []segment {
 	var out []segment
 	for n, o := range nights.Owners(in.Periods) {
 		out = append(out, segment{
-			at: at, period: o.Period, from: o.From, to: o.To, nights: in.Reservation.nights(), proRata: nights.ByNight, fixed: true, part: n,
+			at: at, period: o.Period, from: o.From, to: o.To, nights: in.Reservation.nights(),
+			proRata: nights.ByNight, fixed: true, part: n,
 		})
 	}
 
@@ -165,7 +166,8 @@ func (in *Input) byOwner(at day.Day) []segment {
 }
 
 // nightly cuts a stay of so many nights for pro rata recognition: one segment for each run of nights that share a
-// month and an ownership period and are on one side of the first day of the books. A night without an owner has no period.
+// month and an ownership period and are on one side of the first day of the books. A night without an owner has no
+// period.
 func (in *Input) nightly(nights int) []segment {
 	var out []segment
 

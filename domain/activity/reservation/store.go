@@ -335,11 +335,12 @@ type namedListing struct {
 	MergedIntoID *id.ID
 }
 
-// followMerged has drafts that come to a listing which has gone into another one come to that, and returns true if there are
-// any: whoever names the former one may not have seen the merge yet.
+// followMerged has drafts that come to a listing which has gone into another one come to that, and returns true if
+// there are any: whoever names the former one may not have seen the merge yet.
 func (k *saveContext) followMerged(drafts []*draft) (found bool) {
 	for _, d := range drafts {
-		if into := k.listings[d.ListingID].MergedIntoID; into != nil && (d.before == nil || d.before.ListingID != d.ListingID) {
+		if into := k.listings[d.ListingID].MergedIntoID; into != nil &&
+			(d.before == nil || d.before.ListingID != d.ListingID) {
 			d.ListingID, found = *into, true
 		}
 	}

@@ -15,9 +15,8 @@ import (
 	"stayledger/platform/page"
 )
 
-// unposted is the part of a reservation, not kept out of the books by hand, that they leave out: all that would be dated before
-// the first day of the books, or all of it because its accounting date is outside the window of its connection or the team has no
-// books.
+// unposted is the part of a reservation that the books leave out because of its dates: entries before the first day of
+// the books, or everything if its accounting date is outside the window of its connection or the team has no books.
 type unposted struct {
 	ReservationID id.ID
 	Reason        InactiveReason
@@ -60,12 +59,13 @@ func (u *unposted) leaveOut(first day.Day, lines []ledger.Line) {
 // finding returns the finding about a reservation of which a part is before the first day of the books.
 func (u *unposted) finding(currency string) finding.Finding {
 	return finding.Finding{Code: string(BeforeStart), Severity: finding.Warning, Context: map[string]any{
-		"centTotal": u.CentTotal, "feeCentTotal": u.FeeCentTotal, "deferredCentTotal": u.DeferredCentTotal, "currency": currency,
+		"centTotal": u.CentTotal, "feeCentTotal": u.FeeCentTotal, "deferredCentTotal": u.DeferredCentTotal,
+		"currency":         currency,
 		"statementStartAt": u.FirstDay,
 	}}
 }
 
-// stored returns a reservation that is shown with the general ledger status that it has in its row.
+// stored returns the reservation with the general ledger status of its row, not the status that the API shows.
 func (r *Reservation) stored() Reservation {
 	out := *r
 	if r.LedgerInactiveReason != nil {
@@ -109,8 +109,8 @@ func loadUnposted(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*unpos
 	return out, nil
 }
 
-// saveUnposted keeps what the books leave out of reservations whose journals were derived. The reservations that stored
-// names have no other rows afterwards. It returns those of them that begin or cease to be posted by that.
+// saveUnposted replaces the rows of unposted parts after journals were derived: rows of stored reservations that are
+// not in left are deleted. It returns the stored reservations that begin or cease to be posted.
 func saveUnposted(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposted) ([]id.ID, error) {
 	// Nearly all reservations are posted as a whole, before and after: one statement is enough for them.
 	if len(left) == 0 {
@@ -130,7 +130,8 @@ func saveUnposted(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposte
 	return out, err
 }
 
-// deleteUnposted deletes the rows of reservations that are posted as a whole, and returns those that nothing was posted of.
+// deleteUnposted deletes the rows of reservations that are now posted as a whole, and returns those that had nothing
+// posted before.
 func deleteUnposted(ctx context.Context, tx *db.Tx, stored []id.ID) ([]id.ID, error) {
 	if len(stored) == 0 {
 		return nil, nil
@@ -146,8 +147,7 @@ func deleteUnposted(ctx context.Context, tx *db.Tx, stored []id.ID) ([]id.ID, er
 	return switched, nil
 }
 
-// loadSwitched loads, of reservations that were stored before, those that nothing is posted of now although something was
-// before, or the other way round.
+// loadSwitched returns the stored reservations that lose their whole posting, or gain one after having none.
 func loadSwitched(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposted) ([]id.ID, error) {
 	if len(stored) == 0 {
 		return nil, nil
@@ -182,8 +182,8 @@ func loadSwitched(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposte
 	return out, nil
 }
 
-// relinkSwitched starts the operation that links the transactions which wait for one of several reservations of a code, or
-// are linked to one of them: those of loaded that switched names are in the books now, or are not any more.
+// relinkSwitched starts the operation that links transactions again after reservations entered or left the books:
+// transactions linked to one, and transactions that wait because several reservations had their code.
 func relinkSwitched(ctx context.Context, tx *db.Tx, loaded []Input, switched []id.ID) error {
 	if len(switched) == 0 {
 		return nil
@@ -215,7 +215,8 @@ func relinkSwitched(ctx context.Context, tx *db.Tx, loaded []Input, switched []i
 var unpostedTable = db.NewTable[unposted]("reservation_unposted", `
 	reservation_id uuid key, reason text, whole boolean, cent_total bigint, fee_cent_total bigint, deferred_cent_total bigint, first_day date`)
 
-// upsertUnposted writes the rows of what is left out, and deletes those of stored reservations that are posted as a whole.
+// upsertUnposted upserts the rows of unposted parts, and deletes rows of stored reservations that are posted as a
+// whole.
 func upsertUnposted(ctx context.Context, tx *db.Tx, stored []id.ID, left []unposted) error {
 	var (
 		stmts []db.Stmt

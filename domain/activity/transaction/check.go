@@ -384,7 +384,8 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 		l := &d.Lines[i]
 		old := stored[l.ID]
 		isUnchanged := old != nil && ptr.Value(old.ReservationID) == ptr.Value(l.ReservationID) &&
-			ptr.Value(old.ListingID) == ptr.Value(l.ListingID) && ptr.Value(old.OwnerStatementID) == ptr.Value(l.OwnerStatementID)
+			ptr.Value(old.ListingID) == ptr.Value(l.ListingID) &&
+			ptr.Value(old.OwnerStatementID) == ptr.Value(l.OwnerStatementID)
 
 		// A reservation or statement that has no listing fits every line.
 		elsewhere := func(listingID id.ID) bool {
@@ -410,7 +411,8 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 			issues = append(issues, apierr.IssueRequired.InBody(d.paths[i], "listingId"))
 		case !owners && l.OwnershipPeriodID != nil:
 			issues = append(issues, apierr.IssueContradiction.InBody(d.paths[i], "ownershipPeriodId"))
-		case owners && l.OwnershipPeriodID != nil && listing.Named(r.facts.Periods[*l.ListingID], *l.OwnershipPeriodID) == nil:
+		case owners && l.OwnershipPeriodID != nil &&
+			listing.Named(r.facts.Periods[*l.ListingID], *l.OwnershipPeriodID) == nil:
 			issues = append(issues, apierr.IssueNotFound.InBody(d.paths[i], "ownershipPeriodId"))
 		case owners && len(r.facts.ownersAt(&d.Transaction, l, d.Date)) == 0:
 			issues = append(issues, apierr.IssueOwnershipPeriodMissing.InBody(d.paths[i], "listingId"))

@@ -46,8 +46,8 @@ func ListByPlace(ctx context.Context, tx *db.Tx, listings, reservations []id.ID)
 	return found, nil
 }
 
-// Move moves the lines of some listings to others, from[i] to to[i]. It returns the transactions, whose journals are then
-// to be derived again.
+// Move moves the lines of some listings to others, from[i] to to[i]. It returns the transactions, whose journals are
+// then to be derived again.
 func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID, error) {
 	if err := lockLines(ctx, tx, `l.listing_id = any(@from)`, db.Args{"from": from}); err != nil {
 		return nil, err
@@ -64,15 +64,19 @@ func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID, error) {
 
 	for i := range found {
 		m := &found[i]
-		noteLine(tx, audit.Updated, m, map[string]*id.ID{"listingId": m.OldListingID}, map[string]*id.ID{"listingId": m.ListingID})
+		noteLine(
+			tx, audit.Updated, m, map[string]*id.ID{"listingId": m.OldListingID},
+			map[string]*id.ID{"listingId": m.ListingID},
+		)
 	}
 
 	return transactionIDs(found), nil
 }
 
 // Relink gives the lines of some reservations to others, from[i] to to[i]; nil detaches them, and they keep their
-// listing and remember what they named: lines that were detached before are linked again. The entries of the lines go along, held ones, too: which stay an entry names is no money. It returns the transactions, whose
-// journals are then to be derived again.
+// listing and remember what they named: lines that were detached before are linked again. The entries of the lines go
+// along, held ones, too: which stay an entry names is no money. It returns the transactions, whose journals are then
+// to be derived again.
 func Relink(ctx context.Context, tx *db.Tx, from []id.ID, to []*id.ID) ([]id.ID, error) {
 	if err := lockLines(ctx, tx, `(l.reservation_id = any(@from) or l.detached_reservation_id = any(@from))`, db.Args{"from": from}); err != nil {
 		return nil, err
@@ -107,7 +111,10 @@ func relink(ctx context.Context, tx *db.Tx, from []id.ID, to []*id.ID, transacti
 	for i := range found {
 		m := &found[i]
 		all[i] = m.moved
-		noteLine(tx, audit.Updated, &m.moved, map[string]*id.ID{"reservationId": m.OldReservationID}, map[string]*id.ID{"reservationId": m.ReservationID})
+		noteLine(
+			tx, audit.Updated, &m.moved, map[string]*id.ID{"reservationId": m.OldReservationID},
+			map[string]*id.ID{"reservationId": m.ReservationID},
+		)
 	}
 
 	changed := transactionIDs(all)

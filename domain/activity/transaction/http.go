@@ -58,7 +58,8 @@ func endpoints() []api.Endpoint {
 			Timeout: 5 * time.Minute,
 			Doc: "Good items land and bad ones are reported with the codes and reasons of createTransaction; with " +
 				"atomic=true nothing lands when one item is bad. At most 20000 lines altogether (`tooManyLines`). An " +
-				"item with a uniqueRef that exists is refused, or with the sourceId of another of its connection, so a batch can be sent again.",
+				"item with a uniqueRef that exists is refused, or with the sourceId of another of its connection, so " +
+				"a batch can be sent again.",
 		}, batch),
 		api.Read(api.Endpoint{
 			Method:  http.MethodGet,

@@ -204,8 +204,8 @@ func (e *event) charges() {
 	}
 }
 
-// line adds an entry on a line's own account and party. Owners' entries get an ownership period, one entry for each that
-// has a part of the line.
+// line adds an entry on a line's own account and party. Owners' entries get an ownership period, one entry for each
+// that has a part of the line.
 func (e *event) line(i int, suffix string, cents money.Cents) {
 	l := &e.d.t.Lines[i]
 	entry := e.entry(i, suffix, cents)
@@ -346,7 +346,8 @@ func (e *event) home(l *Line) ledger.Ledger {
 	}
 
 	// A bill with a payment of its own is booked in the trust, whatever account pays it.
-	if ptr.Value(l.Party) == ledger.Manager && e.d.findLedger(e.d.t.AccountID) == ledger.Operating && e.d.t.Payment == nil {
+	if ptr.Value(l.Party) == ledger.Manager && e.d.findLedger(e.d.t.AccountID) == ledger.Operating &&
+		e.d.t.Payment == nil {
 		return ledger.Operating
 	}
 
@@ -393,10 +394,11 @@ func HasOwnerAtOpening(ctx context.Context, tx *db.Tx, listingID id.ID, at day.D
 	return len(f.ownersAt(&Transaction{IsOpeningBalance: true}, &Line{ListingID: &listingID}, at)) > 0, nil
 }
 
-// ownersAt returns the ownership periods that have a line on a day, none if it has no owner. A line that pays an owner
-// statement belongs to the statement's own period, whoever owns the listing by then, and one that names a period to that.
-// A line of a stay belongs to who has the stay, in parts by night; nights without an owner have a part without a period as
-// long as others have one. An opening balance is dated the day before the first day on record; if no one owned the listing on that day, it belongs to the owner of the next day.
+// ownersAt returns the ownership periods that have a line on a day, none if it has no owner. A line that pays an
+// owner statement belongs to the statement's own period, whoever owns the listing by then, and one that names a
+// period to that. A line of a stay belongs to who has the stay, in parts by night; nights without an owner have a
+// part without a period as long as others have one. An opening balance is dated the day before the first day on
+// record; if no one owned the listing on that day, it belongs to the owner of the next day.
 func (f *Facts) ownersAt(t *Transaction, l *Line, at day.Day) []listing.Owned {
 	periods := f.Periods[ptr.Value(l.ListingID)]
 	whole := func(p *listing.Period) []listing.Owned {

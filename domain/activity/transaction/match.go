@@ -10,8 +10,8 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// waiting is the SQL condition on lines l of active transactions that name a reservation which is not linked yet, or that
-// are linked to one which has left the books.
+// waiting is the SQL condition on lines l of active transactions that name a reservation which is not linked yet, or
+// that are linked to one which has left the books.
 var waiting = `(l.match_confirmation_code is not null or l.match_stripe_guest_ref is not null) and (l.reservation_id is null
 	or exists (select from reservation s where s.team_id = l.team_id and s.id = l.reservation_id and not (` + inBooksSQL("s") + `)))`
 
@@ -21,20 +21,21 @@ const found = `r.team_id = l.team_id and r.status <> 'inactive' and (r.code_key 
 	or l.match_stripe_guest_ref is not null and r.metadata ->> 'stripeGuestRef' = l.match_stripe_guest_ref)
 	and (l.listing_id is null or l.listing_id = r.listing_id)`
 
-// theFit is the SQL of the reservation r that a group of fitting ones is: the only one that is in the books, or else the only
-// one. It is null if a person has to say which one was paid.
+// theFit is the SQL of the reservation r that a group of fitting ones is: the only one that is in the books, or else
+// the only one. It is null if a person has to say which one was paid.
 var theFit = `case when count(*) filter (where ` + inBooksSQL("r") + `) = 1 then min(r.id::text) filter (where ` + inBooksSQL("r") + `)
 	when count(*) = 1 then min(r.id::text) end::uuid`
 
-// inBooksSQL returns the SQL condition that a reservation is in the books, those before the first day included, which the
-// opening balances hold. One that is kept out of them is the stay of another system.
+// inBooksSQL returns the SQL condition that a reservation is in the books, those before the first day included, which
+// the opening balances hold. One that is kept out of them is the stay of another system.
 func inBooksSQL(r string) string {
 	return r + `.general_ledger_status = 'active' and not exists (
 		select from reservation_unposted u where u.team_id = ` + r + `.team_id and u.reservation_id = ` + r + `.id and u.whole and u.reason = 'outsideAccountingWindow')`
 }
 
-// linkLines links lines of stored transactions to the reservations that they wait for and returns those
-// reservations. A line whose reservation has left the books goes to the one in the books that it names as well. A line that fits two reservations in the books stays as it is: a person has to say which one was paid.
+// linkLines links lines of stored transactions to the reservations that they wait for and returns those reservations.
+// A line whose reservation has left the books goes to the one in the books that it names as well. A line that fits
+// two reservations in the books stays as it is: a person has to say which one was paid.
 func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, error) {
 	// A line links if one reservation fits. It gets the listing of the reservation unless it has one, and
 	// follows the reservation if that gave the listing.
@@ -73,7 +74,10 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 
 		noteLine(
 			tx, audit.Matched,
-			&moved{TransactionID: l.TransactionID, LineID: l.LineID, OldListingID: l.OldListingID, ListingID: l.ListingID, ReservationID: &l.ReservationID},
+			&moved{
+				TransactionID: l.TransactionID, LineID: l.LineID, OldListingID: l.OldListingID,
+				ListingID: l.ListingID, ReservationID: &l.ReservationID,
+			},
 			before,
 			map[string]*id.ID{"listingId": l.ListingID, "reservationId": &l.ReservationID},
 		)
@@ -82,8 +86,9 @@ func linkLines(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, e
 	return stays, nil
 }
 
-// followPairs gives the lines of stored transactions, which are locked, to the reservation of a pair that is in the books, where
-// they name the other one, or have named before a cutover detached them what is in the books again. It returns the reservations of both.
+// followPairs gives the lines of stored transactions, which are locked, to the reservation of a pair that is in the
+// books, where they name the other one, or have named before a cutover detached them what is in the books again. It
+// returns the reservations of both.
 func followPairs(ctx context.Context, tx *db.Tx, transactions []id.ID) ([]id.ID, error) {
 	type row struct{ FromID, ToID id.ID }
 
@@ -182,8 +187,8 @@ func match(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		ReservationID id.ID
 	}
 
-	// Then find the reservations of all lines with one query. A line that several reservations fit is not linked, unless
-	// one of them alone is in the books.
+	// Then find the reservations of all lines with one query. A line that several reservations fit is not linked,
+	// unless one of them alone is in the books.
 	fits, err := db.Select[fit](ctx, tx, `
 		select l.n::int as n, `+theFit+` as reservation_id
 		from (select @team::uuid as team_id, *, stayledger_plain(match_confirmation_code) as match_code_key from unnest(@codes::text[], @guests::text[], @listings::uuid[], @currencies::text[]) with ordinality

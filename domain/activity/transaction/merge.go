@@ -36,7 +36,9 @@ func MoveContact(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	audit.NoteMoved(tx, audit.Transaction, heads, "contactId", audit.ContactMove(from, into))
 
 	for i := range lines {
-		noteLine(tx, audit.Updated, &lines[i], map[string]*id.ID{"contactId": &from}, map[string]*id.ID{"contactId": &into})
+		noteLine(
+			tx, audit.Updated, &lines[i], map[string]*id.ID{"contactId": &from}, map[string]*id.ID{"contactId": &into},
+		)
 	}
 
 	return nil

@@ -24,8 +24,9 @@ type Borne struct {
 	Currency          string
 	// Cents is the part of the cost that they bear, without the manager's markup.
 	Cents money.Cents
-	// Funds is the amount that they have by the end of this month, the reserve included. Bills of this time that are not paid
-	// yet take nothing, since that money is still there; those of later months that are paid do, since it is gone.
+	// Funds is the amount that they have by the end of this month, the reserve included. Bills of this time that are
+	// not paid yet take nothing, since that money is still there; those of later months that are paid do, since it is
+	// gone.
 	Funds money.Cents
 }
 
@@ -58,8 +59,8 @@ func LoadBorne(ctx context.Context, tx *db.Tx, bills []id.ID) ([]Borne, error) {
 	return rows, nil
 }
 
-// CheckOverdraft returns the issues of a bill that has just been paid by hand, one for each ownership period with owners who
-// had less than they bear. It fails with ErrOverdraft in a team with ownerOverdraft refuse.
+// CheckOverdraft returns the issues of a bill that has just been paid by hand, one for each ownership period with
+// owners who had less than they bear. It fails with ErrOverdraft in a team with ownerOverdraft refuse.
 func CheckOverdraft(ctx context.Context, tx *db.Tx, t *Transaction) ([]Issue, error) {
 	if t.Type != Expense || t.Status != Active || t.PaidStatus != Paid {
 		return nil, nil
@@ -80,7 +81,8 @@ func CheckOverdraft(ctx context.Context, tx *db.Tx, t *Transaction) ([]Issue, er
 
 		available := b.Funds + b.Cents
 		issues = append(issues, Issue{Code: InsufficientOwnerFunds, Severity: finding.Warning, Context: IssueContext{
-			TransactionID: t.ID, OwnershipPeriodID: b.OwnershipPeriodID, Amount: b.Cents, Available: &available, Currency: b.Currency,
+			TransactionID: t.ID, OwnershipPeriodID: b.OwnershipPeriodID, Amount: b.Cents, Available: &available,
+			Currency: b.Currency,
 		}})
 	}
 

@@ -93,8 +93,8 @@ func listColumnsSQL(withLines bool) string {
 
 // loadAll loads transactions with their lines, in the order of their ids.
 func loadAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
-	query := "select " + columnsSQL(true) + " from " + from + " where t.team_id = @team and t.id = any(@ids) order " +
-		"by t.id"
+	query := "select " + columnsSQL(true) + " from " + from + " where t.team_id = @team and t.id = any(@ids) " +
+		"order by t.id"
 
 	found, err := db.Select[Transaction](ctx, tx, query, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
@@ -205,8 +205,9 @@ func lockFollowedStays(tx *db.Tx, drafts []*draft, stays idSet) []db.Stmt {
 	}}
 }
 
-// saveRows saves drafts: new ones are inserted, others updated and their lines replaced. The stays are those that will
-// be refreshed. It fails with a conflict for a reference, a key of a connection or a date of a template that is used already.
+// saveRows saves drafts: new ones are inserted, others updated and their lines replaced. The stays are those that
+// will be refreshed. It fails with a conflict for a reference, a key of a connection or a date of a template that is
+// used already.
 func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) error {
 	var (
 		added, changed []*headRow

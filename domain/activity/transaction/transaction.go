@@ -131,7 +131,8 @@ type Issue struct {
 	Context  IssueContext     `json:"context"`
 }
 
-// IssueContext says which payment an issue is about, for dateFarAhead which date, for insufficientOwnerFunds which owners.
+// IssueContext says which payment an issue is about, for dateFarAhead which date, for insufficientOwnerFunds which
+// owners.
 type IssueContext struct {
 	TransactionID id.ID       `json:"transactionId"`
 	PaymentID     id.ID       `json:"paymentId,omitzero"`

@@ -72,7 +72,9 @@ type AccountConnection struct {
 }
 
 // errAttached refuses to attach what is attached elsewhere (RSN-02).
-var errAttached = apierr.New(apierr.CodeConflict, apierr.ReasonAccountConnectionAttached, "Account or bank feed is attached elsewhere")
+var errAttached = apierr.New(
+	apierr.CodeConflict, apierr.ReasonAccountConnectionAttached, "Account or bank feed is attached elsewhere",
+)
 
 // Attached names the two that are attached to each other already.
 type Attached struct {

@@ -139,7 +139,9 @@ func (d *draft) place(k *known) error {
 
 		return nil
 	case d.AccountID != nil && *d.AccountID != *wanted:
-		return errAttached.With(Attached{AccountID: *d.AccountID, AccountConnectionID: d.ID}).At(d.at(apierr.IssueAccountConnectionAttached, "accountId"))
+		attached := Attached{AccountID: *d.AccountID, AccountConnectionID: d.ID}
+
+		return errAttached.With(attached).At(d.at(apierr.IssueAccountConnectionAttached, "accountId"))
 	}
 
 	// Attaching needs an account that exists and is free.
@@ -184,7 +186,9 @@ func (d *draft) mayAttach(a *account.Account, k *known) error {
 	case d.Status == Gone:
 		return apierr.BadRequest.At(d.at(apierr.IssueContradiction, "accountId"))
 	case taken:
-		return errAttached.With(Attached{AccountID: a.ID, AccountConnectionID: other}).At(d.at(apierr.IssueAccountConnectionAttached, "accountId"))
+		attached := Attached{AccountID: a.ID, AccountConnectionID: other}
+
+		return errAttached.With(attached).At(d.at(apierr.IssueAccountConnectionAttached, "accountId"))
 	}
 
 	return nil

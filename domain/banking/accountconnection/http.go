@@ -23,28 +23,34 @@ func endpoints() []api.Endpoint {
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/account-connections", ID: "listAccountConnections", Tag: tag, Summary: "List accounts at banks", Scopes: reads,
+			Method: http.MethodGet, Path: "/account-connections", ID: "listAccountConnections", Tag: tag,
+			Summary: "List accounts at banks", Scopes: reads,
 		}, list),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/account-connections/batch", ID: "batchAccountConnections", Tag: tag, Summary: "Create and change many accounts at banks",
-			Errors: writing,
-			Doc: "Items with an id change that account connection, others make one. All of them land or none: used last digits are an issue for each item" +
-				" that has them, and the context names the first.",
+			Method: http.MethodPost, Path: "/account-connections/batch", ID: "batchAccountConnections", Tag: tag,
+			Summary: "Create and change many accounts at banks",
+			Errors:  writing,
+			Doc: "Items with an id change that account connection, others make one. All of them land or none: used " +
+				"last digits are an issue for each item that has them, and the context names the first.",
 			Scopes: writes, DryRun: true, MaxBody: api.MaxBatch,
 		}, batch),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/account-connections/{id}", ID: "getAccountConnection", Tag: tag, Summary: "Read an account at a bank",
-			Scopes: reads, OneTrip: true,
+			Method: http.MethodGet, Path: "/account-connections/{id}", ID: "getAccountConnection", Tag: tag,
+			Summary: "Read an account at a bank",
+			Scopes:  reads, OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: "/account-connections/{id}", ID: "updateAccountConnection", Tag: tag, Summary: "Change, attach or detach an account at a bank",
-			Errors: writing,
-			Doc: "Fields that are present change; null clears. Attaching links its bank records that are linked to no account, and gives the account its last" +
-				" digits when that has none. What is attached elsewhere has to be detached first.",
+			Method: http.MethodPut, Path: "/account-connections/{id}", ID: "updateAccountConnection", Tag: tag,
+			Summary: "Change, attach or detach an account at a bank",
+			Errors:  writing,
+			Doc: "Fields that are present change; null clears. Attaching links its bank records that are linked to " +
+				"no account, and gives the account its last digits when that has none. What is attached elsewhere " +
+				"has to be detached first.",
 			Scopes: writes, DryRun: true,
 		}, update),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/accounts/{id}/disconnect-bank-account", ID: "disconnectBankAccount", Tag: "Accounts", Summary: "Detach an account at a bank",
+			Method: http.MethodPost, Path: "/accounts/{id}/disconnect-bank-account", ID: "disconnectBankAccount",
+			Tag: "Accounts", Summary: "Detach an account at a bank",
 			Errors: append(apierr.List{account.ErrNotBank}, detaching...),
 			Doc:    "Fails with 400 for an account connection that is not attached to the account.",
 			Scopes: writes, DryRun: true,
@@ -146,7 +152,10 @@ func newDrafts(ctx context.Context, tx *db.Tx, items []BatchItem) ([]*draft, err
 	for i := range items {
 		item := &items[i]
 		if item.ID == nil {
-			drafts[i] = &draft{AccountConnection: AccountConnection{ID: tx.NewID()}, isNew: true, in: &item.Fields, path: []any{"data", i}}
+			drafts[i] = &draft{
+				AccountConnection: AccountConnection{ID: tx.NewID()}, isNew: true, in: &item.Fields,
+				path: []any{"data", i},
+			}
 			continue
 		}
 

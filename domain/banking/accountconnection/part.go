@@ -11,7 +11,10 @@ func Part() parts.Part {
 		Endpoints: api.RequireBooks(endpoints()),
 		Tables:    parts.Owns("account_connection"),
 		Uses: []parts.Use{
-			{Of: "account", Reason: "accountConnections", Columns: []string{"account_connection.account_id"}, Holds: true},
+			{
+				Of: "account", Reason: "accountConnections", Columns: []string{"account_connection.account_id"},
+				Holds: true,
+			},
 			{Of: "connection", Reason: "accountConnections", Columns: []string{"account_connection.connection_id"}},
 		},
 	}

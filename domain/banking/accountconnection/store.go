@@ -26,7 +26,8 @@ var columns = connectionTable.ColumnsSQL("c") + `, c.connection_id, c.provider_a
 // query returns the query of all account connections.
 func query(tx *db.Tx) page.Query {
 	q := page.Query{
-		Columns: columns, From: "account_connection c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Columns: columns, From: "account_connection c", Where: []string{"c.team_id = @team"},
+		Args:  db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "createdAt", ID: "c.id",
 	}
 	q.CountedAs("account_connection")
@@ -199,8 +200,12 @@ func (d *draft) follow(ctx context.Context, tx *db.Tx, k *known) (err error) {
 		what, before = audit.Updated, d.before
 	}
 
-	audit.Note(tx, what, audit.AccountConnection, d.ID, before, d.AccountConnection, audit.Ref(audit.RoleConnection, audit.Connection, d.ConnectionID),
-		audit.Ref(audit.RoleAccount, audit.Account, d.was.AccountID), audit.Ref(audit.RoleAccount, audit.Account, d.AccountID))
+	audit.Note(
+		tx, what, audit.AccountConnection, d.ID, before, d.AccountConnection,
+		audit.Ref(audit.RoleConnection, audit.Connection, d.ConnectionID),
+		audit.Ref(audit.RoleAccount, audit.Account, d.was.AccountID),
+		audit.Ref(audit.RoleAccount, audit.Account, d.AccountID),
+	)
 
 	return nil
 }

@@ -26,27 +26,37 @@ func endpoints() []api.Endpoint {
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/bank-records/suggestions", ID: "suggestBankRecords", Tag: tag, Summary: "Suggest what open bank records are made up of",
-			Scopes: []string{"bank:read", "transactions:read"},
-			Doc: "Open records, the newest first, with the transactions that no record has and that add up to them to the cent: by what the bank printed before amounts, one transaction before" +
-				" several. Only a unique result is certain. Nothing is reconciled; reconcileBankRecords does that.",
+			Method: http.MethodGet, Path: "/bank-records/suggestions", ID: "suggestBankRecords", Tag: tag,
+			Summary: "Suggest what open bank records are made up of",
+			Scopes:  []string{"bank:read", "transactions:read"},
+			Doc: "Open records, the newest first, with the transactions that no record has and that add up to them " +
+				"to the cent: by what the bank printed before amounts, one transaction before several. Only a unique " +
+				"result is certain. Nothing is reconciled; reconcileBankRecords does that.",
 		}, suggest),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/bank-records/{id}/reconcile", ID: "reconcileBankRecord", Tag: tag, Summary: "Reconcile a bank record",
-			Errors: apierr.List{bank.ReconcileErrors(), transaction.Refusals()}, Scopes: append([]string{"transactions:write"}, scopes...), DryRun: true,
-			Doc: "Makes the record up of transactions that move money on its account, and of new ones that are booked in the same request. A transaction counts with the amount that is on no" +
-				" record yet, or with `centTotal`. Unless a part states its cents, all parts together are the open amount of the record; they are never more. A transfer is reconciled on each of its" +
-				" two accounts. A transaction that is reconciled is locked.",
+			Method: http.MethodPost, Path: "/bank-records/{id}/reconcile", ID: "reconcileBankRecord", Tag: tag,
+			Summary: "Reconcile a bank record",
+			Errors:  apierr.List{bank.ReconcileErrors(), transaction.Refusals()},
+			Scopes:  append([]string{"transactions:write"}, scopes...), DryRun: true,
+			Doc: "Makes the record up of transactions that move money on its account, and of new ones that are " +
+				"booked in the same request. A transaction counts with the amount that is on no record yet, or with " +
+				"`centTotal`. Unless a part states its cents, all parts together are the open amount of the record; " +
+				"they are never more. A transfer is reconciled on each of its two accounts. A transaction that is " +
+				"reconciled is locked.",
 		}, reconcile),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/bank-records/{id}/unreconcile", ID: "unreconcileBankRecord", Tag: tag, Summary: "Undo the reconciliation of a bank record",
-			Scopes: scopes, DryRun: true,
-			Doc: "Takes transactions off the record, or all of them. They stay booked, and can be changed again. A record that a bank rule matched is not matched by it any more.",
+			Method: http.MethodPost, Path: "/bank-records/{id}/unreconcile", ID: "unreconcileBankRecord", Tag: tag,
+			Summary: "Undo the reconciliation of a bank record",
+			Scopes:  scopes, DryRun: true,
+			Doc: "Takes transactions off the record, or all of them. They stay booked, and can be changed again. A " +
+				"record that a bank rule matched is not matched by it any more.",
 		}, unreconcile),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/bank-records/reconcile", ID: "reconcileBankRecords", Tag: tag, Summary: "Reconcile many bank records", Scopes: scopes, DryRun: true, MaxBody: api.MaxBatch,
-			Doc: "Good items land and bad ones are reported with the codes and reasons of reconcileBankRecord; with atomic=true nothing lands when one item is bad. Of several items" +
-				" that name a record or a transaction, later ones find what earlier ones left.",
+			Method: http.MethodPost, Path: "/bank-records/reconcile", ID: "reconcileBankRecords", Tag: tag,
+			Summary: "Reconcile many bank records", Scopes: scopes, DryRun: true, MaxBody: api.MaxBatch,
+			Doc: "Good items land and bad ones are reported with the codes and reasons of reconcileBankRecord; with " +
+				"atomic=true nothing lands when one item is bad. Of several items that name a record or a " +
+				"transaction, later ones find what earlier ones left.",
 		}, batch),
 	}
 }
@@ -94,8 +104,9 @@ func unreconcile(ctx context.Context, tx *db.Tx, in *unreconcileInput) (*bank.Re
 	// Name every transaction that is not on the record.
 	var issues []apierr.Issue
 
-	for i, one := range in.Body.TransactionIDs {
-		if record.Reconciliation == nil || !slices.ContainsFunc(record.Reconciliation.Transactions, func(t bank.Transaction) bool { return t.ID == one }) {
+	for i, wanted := range in.Body.TransactionIDs {
+		isWanted := func(t bank.Transaction) bool { return t.ID == wanted }
+		if record.Reconciliation == nil || !slices.ContainsFunc(record.Reconciliation.Transactions, isWanted) {
 			issues = append(issues, apierr.IssueNotFound.InBody("transactionIds", i))
 		}
 	}
@@ -140,7 +151,9 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 		}
 
 		for i := range refusals {
-			out.Issues = append(out.Issues, api.Refusal(refusals[i].Match, nil, renderRefusal(&refusals[i], len(in.Body.Data[refusals[i].Match].Transactions))))
+			r := &refusals[i]
+			refusal := renderRefusal(r, len(in.Body.Data[r.Match].Transactions))
+			out.Issues = append(out.Issues, api.Refusal(r.Match, nil, refusal))
 		}
 
 		if in.Atomic && len(refusals) > 0 {

@@ -56,7 +56,8 @@ func newMatch(record id.ID, portions []Portion, made []id.ID) bank.Match {
 	return m
 }
 
-// book creates the transactions of a request. The refusal of the first that is refused gets the path of its transaction.
+// book creates the transactions of a request. The refusal of the first that is refused gets the path of its
+// transaction.
 func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, error) {
 	attempts, err := transaction.AddEach(ctx, tx, all, ledger.Lenience{})
 	if err != nil {

@@ -86,7 +86,8 @@ func suggest(ctx context.Context, tx *db.Tx, in *suggestInput) (*page.Page[Sugge
 // suggestion renders an answer as the API shows it.
 func suggestion(r *bank.Open, a *match.Answer) Suggestion {
 	s := Suggestion{
-		BankRecord: SuggestedRecord{r.ID, r.Date, r.Description, r.AccountID, r.Amount, r.Currency}, Result: a.Result, Sets: []SuggestedSet{},
+		BankRecord: SuggestedRecord{r.ID, r.Date, r.Description, r.AccountID, r.Amount, r.Currency}, Result: a.Result,
+		Sets:      []SuggestedSet{},
 		Contested: a.Contested, Cut: append([]match.Cut{}, a.Cut...),
 	}
 	if a.Reason != "" {

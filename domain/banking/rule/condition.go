@@ -20,8 +20,8 @@ const (
 	Amount    Field = "amount"
 )
 
-// fields is everything that a condition can compare. A field is a line here, and nothing else: the description, the checks and the engine
-// follow.
+// fields is everything that a condition can compare. A field is a line here, and nothing else: the description, the
+// checks and the engine follow.
 var fields = []struct {
 	name      Field
 	operators []Operator

@@ -40,10 +40,10 @@ func endpoints(used *parts.Usage) []api.Endpoint {
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/bank-rules", ID: "createBankRule", Tag: tag, Summary: "Create a bank rule",
 			Errors: apierr.List{errTooMany}, Scopes: writes, Status: http.StatusCreated,
-			Doc: "Fails with 400 for conditions with an operator or value that does not fit their field (contradiction, " +
-				"malformed), lines that could add up to no record (splitSum), and accounts, contacts, listings and " +
-				"tax rates that do not exist or cannot be used there, each with its path; for a team that has 1000 " +
-				"rules. A rule of mode auto needs the scope transactions:write too.",
+			Doc: "Fails with 400 for conditions with an operator or value that does not fit their field " +
+				"(contradiction, malformed), lines that could add up to no record (splitSum), and accounts, " +
+				"contacts, listings and tax rates that do not exist or cannot be used there, each with its path; for " +
+				"a team that has 1000 rules. A rule of mode auto needs the scope transactions:write too.",
 		}, create),
 		api.Read(api.Endpoint{
 			Method:  http.MethodPost,

@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// soundRules returns the rules that an engine can be made of, so that a broken one does not stop the others.
-func soundRules(rules []Stored) []Rule {
+// selectSound returns the rules that an engine can be made of, so that a broken one does not stop the others.
+func selectSound(rules []Stored) []Rule {
 	var out []Rule
 
 	for i := range rules {
@@ -29,7 +29,7 @@ func meetRules(ctx context.Context, tx *db.Tx, records []bank.Record) error {
 		return err
 	}
 
-	engine, err := Compile(soundRules(stored))
+	engine, err := Compile(selectSound(stored))
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,8 @@ func meetRules(ctx context.Context, tx *db.Tx, records []bank.Record) error {
 		b.MatchingRules = []bank.RuleRef{}
 
 		r := newRecord(&bank.Open{
-			ID: b.ID, AccountID: ptr.Value(b.AccountID), Currency: b.Currency, Date: b.Date, Amount: b.Amount, Description: b.Description, UniqueRef: b.UniqueRef,
+			ID: b.ID, AccountID: ptr.Value(b.AccountID), Currency: b.Currency, Date: b.Date, Amount: b.Amount,
+			Description: b.Description, UniqueRef: b.UniqueRef,
 		})
 		r.Status, r.Type = b.Status, b.Type
 

@@ -145,7 +145,9 @@ func preview(ctx context.Context, tx *db.Tx, in *previewInput) (*Preview, error)
 	}
 
 	if lines > page.MaxLines {
-		return nil, apierr.BadRequest.At(apierr.IssueTooManyLines.InQuery("limit")).With(map[string]any{"suggestedLimit": fits})
+		suggestion := map[string]any{"suggestedLimit": fits}
+
+		return nil, apierr.BadRequest.At(apierr.IssueTooManyLines.InQuery("limit")).With(suggestion)
 	}
 
 	// Show the rules that matter: those that take a record and those with issues.
@@ -239,7 +241,7 @@ func checkAccounts(ctx context.Context, tx *db.Tx, accounts []id.ID) error {
 
 // usable returns the rules that an engine can be made of, all of them active.
 func (p *previewing) usable() []Rule {
-	out := soundRules(p.rules)
+	out := selectSound(p.rules)
 	for i := range out {
 		out[i].Status = Active
 	}

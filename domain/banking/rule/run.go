@@ -74,7 +74,7 @@ func loadDeciding(ctx context.Context, tx *db.Tx, rule *id.ID) (*Pass, error) {
 	}
 
 	// A person may run an inactive rule.
-	usable := soundRules(stored)
+	usable := selectSound(stored)
 	for i := range usable {
 		usable[i].Status = Active
 	}

@@ -70,18 +70,18 @@ type Against struct {
 	Date day.Day
 }
 
-// opensSQL is the condition of a source c of an account that it opens the books: a transaction that is marked so, or the
-// opening trial balance.
+// opensSQL is the condition of a source c of an account that it opens the books: a transaction that is marked so, or
+// the opening trial balance.
 const opensSQL = `(c.source_id = @team or exists (select from transaction t where t.team_id = @team and t.id = c.source_id and t.is_opening_balance))`
 
 // itemsSQL selects the items of accounts, with the columns of Item but for its texts. Only sources are read that can
-// have something open on the day, or open the books and had on the account's first day (migrations 0047 and 0053): the
-// books of years before cost nothing.
+// have something open on the day, or open the books and had on the account's first day (migrations 0047 and 0053):
+// the books of years before cost nothing.
 //
-// What was booked before the account's first day and is on no record is open until a record has it: the opening leaves it
-// out (LoadStart). An opening balance is part of the balance that the bank had on the first day, or stated after it, unless
-// a record of a later day has it. The opening is off by what was known only after it: records before the first day that
-// lost their transactions, and opening balances that came to the bank later.
+// What was booked before the account's first day and is on no record is open until a record has it: the opening
+// leaves it out (LoadStart). An opening balance is part of the balance that the bank had on the first day, or stated
+// after it, unless a record of a later day has it. The opening is off by what was known only after it: records before
+// the first day that lost their transactions, and opening balances that came to the bank later.
 var itemsSQL = `
 	with account_at as (
 		select a.id, coalesce(a.banking_opening_at, '-infinity') as first, a.banking_opening_counted as counted, a.banking_opening_transaction_id as opening,
@@ -124,13 +124,14 @@ var itemsSQL = `
 		where y.first - 1 <= @date group by 1, 2 having sum(y.open) <> 0
 	)`
 
-// beforeSQL is an aggregate over the entries and records x of a source s: what the books have of it on the account's first
-// day and the bank has not. What opens the books on that day is part of it.
+// beforeSQL is an aggregate over the entries and records x of a source s: what the books have of it on the account's
+// first day and the bank has not. What opens the books on that day is part of it.
 const beforeSQL = `(coalesce(sum(x.booked) filter (where x.at < s.first or s.opens and x.at = s.first), 0)
 	- coalesce(sum(x.seen) filter (where x.at < s.first), 0))`
 
-// lackSQL returns the SQL of the amount, column open, that transactions lack to make up the records of an account before
-// its first day. An account begins with records before that day that transactions make up, so it lost them since.
+// lackSQL returns the SQL of the amount, column open, that transactions lack to make up the records of an account
+// before its first day. An account begins with records before that day that transactions make up, so it lost them
+// since.
 func lackSQL(account, first string) string {
 	return `select coalesce(sum(r.amount - r.made), 0)::bigint as open from bank_record r where r.team_id = @team and r.account_id = ` + account + `
 		and r.status = 'active' and r.type = 'transaction' and r.made <> r.amount and r.date < ` + first
@@ -254,8 +255,8 @@ type Aged struct {
 	Total money.Cents
 }
 
-// ListAged loads the items in transit and the outstanding ones that were booked before a day: of each kind those with the
-// largest amounts, at most so many.
+// ListAged loads the items in transit and the outstanding ones that were booked before a day: of each kind those with
+// the largest amounts, at most so many.
 func ListAged(ctx context.Context, tx *db.Tx, a *Against, before day.Day, most int) ([]Aged, error) {
 	args := a.args(tx)
 	args["before"], args["most"] = before, most

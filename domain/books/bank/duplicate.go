@@ -29,11 +29,12 @@ const duplicateDays = 3
 // of its own. They are searched apart, so that the second finds the open ones by the index of these.
 var openPairs = []string{"r.made <> r.amount", "r.made = r.amount and d.made <> d.amount"}
 
-// duplicateSearches returns queries of movements d that can be the same as a movement r, in the columns of Duplicate, each
-// of the first so many. Each reads a few rows for each r, however many are equal to it and whatever the planner knows of the team. It takes the first rows
-// from a place of an index on, and leaves out those beyond the end afterwards: PostgreSQL compares each row of the
-// amount with an end of several columns. Columns are compared as rows, in the order of the indexes by amount, because
-// the indexes of all records of an account look as good to it where it knows nothing.
+// duplicateSearches returns queries of movements d that can be the same as a movement r, in the columns of Duplicate,
+// each of the first so many. Each reads a few rows for each r, however many are equal to it and whatever the planner
+// knows of the team. It takes the first rows from a place of an index on, and leaves out those beyond the end
+// afterwards: PostgreSQL compares each row of the amount with an end of several columns. Columns are compared as
+// rows, in the order of the indexes by amount, because the indexes of all records of an account look as good to it
+// where it knows nothing.
 func duplicateSearches(most int) (all []string) {
 	days, limit := strconv.Itoa(duplicateDays), strconv.Itoa(most)
 

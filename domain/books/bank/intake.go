@@ -32,7 +32,8 @@ func Intake(rules Rules) intake.Kind {
 	}
 
 	return intake.Kind{
-		Name: "bankRecord", Entity: audit.BankRecord, Match: intake.MatchByRef("bank_record"), Current: currentValues, Show: loadValues, Save: door.Write,
+		Name: "bankRecord", Entity: audit.BankRecord, Match: intake.MatchByRef("bank_record"), Current: currentValues,
+		Show: loadValues, Save: door.Write,
 		// What the bank takes back counts no more, and stays readable.
 		Present: intake.Values{"status": json.RawMessage(`"active"`)}, Remove: door.Deactivate,
 		Lengths: door.Form.Lengths("uniqueRef"),

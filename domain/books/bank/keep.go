@@ -66,7 +66,8 @@ func (b *Batch) Resolve() []apierr.Issue {
 func (c *Create) item() BatchItem {
 	return BatchItem{
 		Update: Update{
-			UniqueRef: c.UniqueRef, AccountID: api.Set(c.AccountID), Date: &c.Date, Description: &c.Description, Amount: c.Amount,
+			UniqueRef: c.UniqueRef, AccountID: api.Set(c.AccountID), Date: &c.Date, Description: &c.Description,
+			Amount:  c.Amount,
 			Balance: api.SetIf(c.Balance),
 		},
 		Type: c.Type, Currency: c.Currency, Source: cmp.Or(c.Source, Manual),
@@ -191,8 +192,9 @@ func (s *saver) newRecord(item *BatchItem) (d draft, field string, code apierr.I
 	}
 
 	d = draft{storedRecord: storedRecord{
-		UniqueRef: item.UniqueRef.Value, Date: *item.Date, Status: Active, AccountID: item.AccountID.Value, Source: item.Source,
-		Type: item.kind(), Balance: item.Balance.Value,
+		UniqueRef: item.UniqueRef.Value, Date: *item.Date, Status: Active, AccountID: item.AccountID.Value,
+		Source: item.Source,
+		Type:   item.kind(), Balance: item.Balance.Value,
 	}, BankAccountID: item.BankAccountID, ConnectionID: s.feed}
 	ptr.Set(&d.Description, item.Description)
 	ptr.Set(&d.Amount, item.Amount)

@@ -21,8 +21,8 @@ func (r routes) writes() []api.Endpoint {
 			ID:      "batchBankRecords",
 			Tag:     tag,
 			Summary: "Add many bank records",
-			Doc: "All of them land or none, save those with a uniqueRef that the team has already: `known` names " +
-				"the records that have it, which stay as they are. Of several balances of an account and day the last " +
+			Doc: "All of them land or none, save those with a uniqueRef that the team has already: `known` names the " +
+				"records that have it, which stay as they are. Of several balances of an account and day the last " +
 				"one of the request counts. Records before the account's first day are left out: they are part of " +
 				"its opening. Records that can be there twice land as well, with `duplicates`. Needs the scope " +
 				"transactions:write too when a bank rule of mode auto takes one of the records.",
@@ -35,11 +35,11 @@ func (r routes) writes() []api.Endpoint {
 			Tag:     tag,
 			Summary: "Change, exclude or bring back a bank record",
 			Errors:  apierr.List{errFed, errRuleMatched, ErrReconciled, errDuplicateUniqueRef},
-			Doc: "Fields that are present change. Of the fields that a bank feed fills, description and status can change; " +
-				"of a reconciled record, the description and reference; of one that a bank rule has matched, " +
-				"nothing. Closed books lock no bank record, which posts nothing. Fails with 400 for bringing back " +
-				"a record before the account's first day. A record that is brought back or moved to another account " +
-				"is offered to bank rules like a new one, and needs transactions:write if one of mode auto takes it.",
+			Doc: "Fields that are present change. Of the fields that a bank feed fills, description and status can " +
+				"change; of a reconciled record, the description and reference; of one that a bank rule has matched, " +
+				"nothing. Closed books lock no bank record, which posts nothing. Fails with 400 for bringing back a " +
+				"record before the account's first day. A record that is brought back or moved to another account is " +
+				"offered to bank rules like a new one, and needs transactions:write if one of mode auto takes it.",
 			Scopes: []string{"bank:write"}, DryRun: true,
 		}, r.put),
 		api.Write(api.Endpoint{

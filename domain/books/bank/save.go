@@ -30,10 +30,10 @@ type Outcome struct {
 	Refusal *apierr.Error
 }
 
-// Save creates and changes records, each by itself: one that is refused keeps no other from being saved. It returns an
-// outcome for each item, in the order given. A new record with a reference that the team has already is left out.
-// Records that are new, brought back or moved are offered to bank rules. With a feed the records come from the bank over
-// its connection; nil is a caller or a file.
+// Save creates and changes records, each by itself: one that is refused keeps no other from being saved. It returns
+// an outcome for each item, in the order given. A new record with a reference that the team has already is left out.
+// Records that are new, brought back or moved are offered to bank rules. With a feed the records come from the bank
+// over its connection; nil is a caller or a file.
 func (rules Rules) Save(ctx context.Context, tx *db.Tx, feed *id.ID, items []BatchItem) ([]Outcome, error) {
 	s := saver{feed: feed, items: items, out: make([]Outcome, len(items))}
 	if err := s.prepare(ctx, tx); err != nil {
@@ -166,7 +166,8 @@ func (s *saver) lock(ctx context.Context, tx *db.Tx) (err error) {
 		}
 	}
 
-	// Accounts at a bank are locked before those of the chart, as attaching does, which decides where their records are.
+	// Accounts at a bank are locked before those of the chart, as attaching does, which decides where their records
+	// are.
 	if s.feeds, err = lockFeedAccounts(ctx, tx, s.feed, feeds); err != nil {
 		return err
 	}
@@ -218,8 +219,8 @@ func (s *saver) decide(tx *db.Tx, item *BatchItem, changed map[id.ID]bool) (draf
 // changeRecord returns a record with the fields of an item. It fails with the issues of apply and the refusals of
 // checkChange.
 func (s *saver) changeRecord(item *BatchItem, h *lockedRecord) (draft, error) {
-	// What a record is never changes: neither its type and currency nor the account at the bank. One that came another way
-	// has none.
+	// What a record is never changes: neither its type and currency nor the account at the bank. One that came
+	// another way has none.
 	switch {
 	case item.Type != "" && item.Type != h.Type:
 		return draft{}, apierr.BadRequest.At(apierr.IssueContradiction.InBody("type"))

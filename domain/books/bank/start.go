@@ -13,11 +13,11 @@ import (
 
 // Start holds the amounts that bank and books have on different sides of the first day of an account.
 type Start struct {
-	// Booked is the balance of the books on that day, without the transaction that opens the account. Opening balances of
-	// the day itself are part of it.
+	// Booked is the balance of the books on that day, without the transaction that opens the account. Opening
+	// balances of the day itself are part of it.
 	Booked money.Cents
-	// Transit is the part of Booked that is not at the bank yet, less what the bank had and is booked later. Payments that
-	// are outstanding make it smaller.
+	// Transit is the part of Booked that is not at the bank yet, less what the bank had and is booked later. Payments
+	// that are outstanding make it smaller.
 	Transit money.Cents
 	// Counted goes with the account, so that Compare shows only what is found out after it was opened.
 	Counted money.Cents

@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// recordTable has the columns of a bank record. The currency of a record that is on no account is its own. Records arrive
-// one after the other, also those of one transaction.
+// recordTable has the columns of a bank record. The currency of a record that is on no account is its own. Records
+// arrive one after the other, also those of one transaction.
 var recordTable = db.NewTable[draft]("bank_record", `
 	id uuid key, unique_ref text, account_id uuid, bank_account_id uuid fixed, connection_id uuid fixed, currency text fixed, date date, status text,
 	type text fixed, amount bigint, balance bigint, description text, source text fixed, position bigint sent, arrival bigint computed fixed,
@@ -251,7 +251,8 @@ func note(tx *db.Tx, before, after *storedRecord) {
 func lockAccounts(ctx context.Context, tx *db.Tx, ids, records []id.ID) (map[id.ID]*chartAccount, error) {
 	args, of := db.Args{"team": tx.Team, "ids": ids}, ""
 	if len(records) > 0 {
-		args["records"], of = records, " union select account_id from bank_record where team_id = @team and id = any(@records)"
+		args["records"] = records
+		of = " union select account_id from bank_record where team_id = @team and id = any(@records)"
 	}
 
 	found, err := db.Select[chartAccount](ctx, tx, `

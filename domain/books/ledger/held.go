@@ -12,8 +12,12 @@ import (
 
 // What keeps records from moving to others while an owner statement or closed books hold their entries.
 var (
-	errMoveAttached = apierr.New(apierr.CodeConflict, apierr.ReasonStatementAttachment, "Records that would move are in an owner statement")
-	errMoveClosed   = apierr.New(apierr.CodeConflict, apierr.ReasonBooksClosed, "Records that would move are in closed books")
+	errMoveAttached = apierr.New(
+		apierr.CodeConflict, apierr.ReasonStatementAttachment, "Records that would move are in an owner statement",
+	)
+	errMoveClosed = apierr.New(
+		apierr.CodeConflict, apierr.ReasonBooksClosed, "Records that would move are in closed books",
+	)
 )
 
 // MoveRefusals are the refusals of moves of held records, in their order.
@@ -42,9 +46,9 @@ func (h Held) Refusal() error {
 	return nil
 }
 
-// heldByStatement and heldByDay return the conditions that an owner statement, or closed books, hold a stored entry h. They
-// know the parameters @team and @reader.
-func heldByStatement() string {
+// statementHoldSQL and dayHoldSQL return the conditions that an owner statement, or closed books, hold a stored entry
+// h. They know the parameters @team and @reader.
+func statementHoldSQL() string {
 	return anyLock(func(r *lockRule) string {
 		if r.source != "" {
 			return "" // The bank account of a transaction does not move.
@@ -54,7 +58,7 @@ func heldByStatement() string {
 	})
 }
 
-func heldByDay() string {
+func dayHoldSQL() string {
 	return anyLock(func(r *lockRule) string {
 		if r.day == "" {
 			return ""
@@ -70,7 +74,7 @@ func CountHeld(ctx context.Context, tx *db.Tx, sources, listings []id.ID) (Held,
 	out, err := db.Get[Held](ctx, tx, `
 		select count(*) filter (where attached) as attached, count(*) filter (where closed) as closed, count(*) as sources
 		from (
-			select h.source_id, bool_or(`+heldByStatement()+`) as attached, bool_or(`+heldByDay()+`) as closed
+			select h.source_id, bool_or(`+statementHoldSQL()+`) as attached, bool_or(`+dayHoldSQL()+`) as closed
 			from ledger_entry h
 			where h.team_id = @team and h.source_id = any(@sources) and `+reported+` and (@listings::uuid[] is null or h.listing_id = any(@listings))
 			group by h.source_id) h
@@ -86,7 +90,7 @@ func CountHeld(ctx context.Context, tx *db.Tx, sources, listings []id.ID) (Held,
 func ListHeld(ctx context.Context, tx *db.Tx, sources []id.ID) ([]id.ID, error) {
 	out, err := db.Select[id.ID](ctx, tx, `
 		select distinct h.source_id from ledger_entry h
-		where h.team_id = @team and h.source_id = any(@sources) and `+reported+` and (`+heldByStatement()+` or `+heldByDay()+`)`,
+		where h.team_id = @team and h.source_id = any(@sources) and `+reported+` and (`+statementHoldSQL()+` or `+dayHoldSQL()+`)`,
 		db.Args{"team": tx.Team, "sources": sources, "reader": tx.Actor.User})
 	if err != nil {
 		return nil, fmt.Errorf("find journals that are held: %w", err)
@@ -135,8 +139,8 @@ func UnderLock(ctx context.Context, tx *db.Tx, dated []Dated) ([]bool, error) {
 	return found, nil
 }
 
-// CountUnderStatements counts the sources among some with entries on listings that would come under a saved statement of
-// another listing, to[i] for from[i].
+// CountUnderStatements counts the sources among some with entries on listings that would come under a saved statement
+// of another listing, to[i] for from[i].
 func CountUnderStatements(ctx context.Context, tx *db.Tx, sources, from, to []id.ID) (int64, error) {
 	n, err := db.Get[int64](ctx, tx, `
 		select count(distinct h.source_id) from ledger_entry h join unnest(@from::uuid[], @to::uuid[]) g (from_id, to_id) on g.from_id = h.listing_id

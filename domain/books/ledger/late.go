@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/ptr"
 )
 
 // Late collects what locks hold back of sources, and how it is caught up, for a caller that passes it in a Lenience.
@@ -25,8 +26,8 @@ type Late struct {
 // Collecting returns a Late that collects differences.
 func Collecting() *Late { return &Late{Held: map[id.ID]HeldBack{}, Posted: map[id.ID][]Posting{}} }
 
-// HeldBack is the difference that a lock holds back of a source: the entries that the books would have more, and with the opposite sign those that they
-// would not have.
+// HeldBack is the difference that a lock holds back of a source: the entries that the books would have more, and with
+// the opposite sign those that they would not have.
 type HeldBack struct {
 	Lines []HeldLine
 	lock  hold
@@ -40,14 +41,15 @@ type HeldLine struct {
 	Line     // without Ref, StatementID and Description
 }
 
-// catchUpCode begins the code of a posting that catches up what a lock held back. It is followed by the source and a number.
+// catchUpCode begins the code of a posting that catches up what a lock held back. It is followed by the source and a
+// number.
 const catchUpCode = "catchUp:"
 
 // isCatchUp reports whether a posting has caught up what a lock held back.
 func (p *Posting) isCatchUp() bool { return strings.HasPrefix(p.TxnCode, catchUpCode) }
 
-// sumLines returns the sums of active entries that differ only in their amount, in a fixed order: those of added less those of gone. Sums of
-// zero are left out.
+// sumLines returns the sums of active entries that differ only in their amount, in a fixed order: those of added less
+// those of gone. Sums of zero are left out.
 func sumLines(gone, added []Posting) []HeldLine {
 	sums := map[HeldLine]money.Cents{}
 	add := func(postings []Posting, sign money.Cents) {
@@ -90,7 +92,7 @@ func compareLines(a, b HeldLine) int { return strings.Compare(fmt.Sprint(a), fmt
 func Less(lines, other []HeldLine) []HeldLine {
 	sums := map[HeldLine]money.Cents{}
 
-	for sign, some := range map[money.Cents][]HeldLine{1: keptLines(lines), -1: other} {
+	for sign, some := range map[money.Cents][]HeldLine{1: selectKept(lines), -1: other} {
 		for _, l := range some {
 			cents := sign * l.CentTotal
 			l.CentTotal = 0
@@ -126,14 +128,15 @@ func moved(lines []HeldLine, to func(day.Day) day.Day) []HeldLine {
 
 // stuck are the postings of a source that a lock keeps as they are.
 type stuck struct {
-	// gone are those stored that would go, without those of earlier catch-ups, which are caught; added those that would be in their place.
+	// gone are those stored that would go, without those of earlier catch-ups, which are caught; added those that
+	// would be in their place.
 	gone, added, caught []Posting
 	// freeGone and freeAdded are the rest, which no lock holds.
 	freeGone, freeAdded []Posting
 }
 
-// divide divides the postings of a source, which a lock holds, that would go and that would be added. A posting that would take the place of
-// one that a lock holds is held with it, whatever its day: the two have one code.
+// divide divides the postings of a source, which a lock holds, that would go and that would be added. A posting that
+// would take the place of one that a lock holds is held with it, whatever its day: the two have one code.
 func (f *facts) divide(gone, added []Posting, l Lenience) *stuck {
 	s, codes := &stuck{}, map[string]bool{}
 	isHeld := func(p *Posting) bool { return CheckLocks(f.closing, f.lockInput(p), l) != nil }
@@ -171,11 +174,12 @@ func (f *facts) divide(gone, added []Posting, l Lenience) *stuck {
 
 // isCaughtUp reports whether locks hold postings, and earlier catch-ups have brought everything that they hold back.
 func (s *stuck) isCaughtUp() bool {
-	return len(s.caught) > 0 && len(s.gone)+len(s.added) > 0 && len(netLines(slices.Concat(sumLines(s.gone, s.added), sumLines(s.caught, nil)))) == 0
+	return len(s.caught) > 0 && len(s.gone)+len(s.added) > 0 &&
+		len(netLines(slices.Concat(sumLines(s.gone, s.added), sumLines(s.caught, nil)))) == 0
 }
 
-// withoutCaughtUp returns the postings that would go and be added, less those that earlier catch-ups have made up for: they stay as they are
-// for as long as a lock holds them.
+// withoutCaughtUp returns the postings that would go and be added, less those that earlier catch-ups have made up
+// for: they stay as they are for as long as a lock holds them.
 func (f *facts) withoutCaughtUp(gone, added []Posting, l Lenience) (less, more []Posting) {
 	caught := map[id.ID]hold{}
 
@@ -207,7 +211,8 @@ func (f *facts) withoutCaughtUp(gone, added []Posting, l Lenience) (less, more [
 	return less, more
 }
 
-// lines returns what the books would have more, with what earlier catch-ups have brought taken off on the day that they are about.
+// lines returns what the books would have more, with what earlier catch-ups have brought taken off on the day that
+// they are about.
 func (s *stuck) lines() []HeldLine {
 	lines := sumLines(slices.Concat(s.gone, s.freeGone), slices.Concat(s.added, s.freeAdded))
 	first := map[HeldLine]day.Day{}
@@ -253,8 +258,8 @@ type decided struct {
 	gone, added []Posting
 }
 
-// holdBack decides about sources that locks hold, of which some postings would go and others be added. One whose locked part is caught up
-// follows its record with the rest.
+// holdBack decides about sources that locks hold, of which some postings would go and others be added. One whose
+// locked part is caught up follows its record with the rest.
 func (f *facts) holdBack(skipped map[id.ID]hold, gone, added []Posting, l Lenience) decided {
 	out := decided{held: make(map[id.ID]HeldBack, len(skipped))}
 	less, more := bySource(gone, skipped), bySource(added, skipped)
@@ -281,8 +286,9 @@ func (f *facts) holdBack(skipped map[id.ID]hold, gone, added []Posting, l Lenien
 	return out
 }
 
-// catchUp returns the postings that bring what locks hold back of a source: on the first day that no lock holds, and what would be posted on a
-// later day on that day. It returns nil if there is nothing, or if a lock holds them on every day, as a bank record does.
+// catchUp returns the postings that bring what locks hold back of a source: on the first day that no lock holds, and
+// what would be posted on a later day on that day. It returns nil if there is nothing, or if a lock holds them on
+// every day, as a bank record does.
 func (f *facts) catchUp(source id.ID, s *stuck) []Posting {
 	wanted, stored, caught := sumLines(nil, s.added), sumLines(s.gone, nil), sumLines(s.caught, nil)
 	if len(wanted)+len(stored) == 0 {
@@ -291,7 +297,9 @@ func (f *facts) catchUp(source id.ID, s *stuck) []Posting {
 
 	first := f.openDay(slices.Concat(wanted, stored))
 	notBefore := func(at day.Day) day.Day { return day.Max(first, at) }
-	lines := slices.Concat(moved(wanted, notBefore), moved(stored, func(day.Day) day.Day { return first }), moved(caught, notBefore))
+	lines := slices.Concat(
+		moved(wanted, notBefore), moved(stored, func(day.Day) day.Day { return first }), moved(caught, notBefore),
+	)
 
 	sums := map[HeldLine]money.Cents{}
 
@@ -304,7 +312,9 @@ func (f *facts) catchUp(source id.ID, s *stuck) []Posting {
 	var out []Posting
 
 	for _, l := range sorted(sums) {
-		n := slices.IndexFunc(out, func(p Posting) bool { return p.Ledger == l.Ledger && p.Currency == l.Currency && p.TxnAt == l.TxnAt })
+		n := slices.IndexFunc(
+			out, func(p Posting) bool { return p.Ledger == l.Ledger && p.Currency == l.Currency && p.TxnAt == l.TxnAt },
+		)
 		if n < 0 {
 			n = len(out)
 			out = append(out, Posting{
@@ -329,8 +339,8 @@ func (f *facts) catchUp(source id.ID, s *stuck) []Posting {
 	return out
 }
 
-// openDay returns the first day on which entries as in lines can be posted: none of them is before its own day, in closed books, or under a
-// saved statement of its owners.
+// openDay returns the first day on which entries as in lines can be posted: none of them is before its own day, in
+// closed books, or under a saved statement of its owners.
 func (f *facts) openDay(lines []HeldLine) day.Day {
 	at := lines[0].TxnAt
 	for _, l := range lines {
@@ -391,8 +401,8 @@ func orNull(v id.ID) *id.ID {
 	return &v
 }
 
-// keptLines returns lines summed over what is not kept of them.
-func keptLines(lines []HeldLine) []HeldLine {
+// selectKept returns lines summed over what is not kept of them.
+func selectKept(lines []HeldLine) []HeldLine {
 	sums := map[HeldLine]money.Cents{}
 
 	for _, l := range lines {
@@ -406,13 +416,15 @@ func keptLines(lines []HeldLine) []HeldLine {
 
 // lineRows returns the lines of something that is held back as they are written.
 func lineRows(name string, lines []HeldLine) []heldLineRow {
-	lines = keptLines(lines)
+	lines = selectKept(lines)
 	out := make([]heldLineRow, len(lines))
 
 	for i, l := range lines {
 		out[i] = heldLineRow{
-			Name: name, Position: i, Ledger: l.Ledger, TxnAt: l.TxnAt, Currency: l.Currency, AccountID: l.AccountID, CentTotal: l.CentTotal, Party: l.Party,
-			ListingID: orNull(l.ListingID), OwnershipPeriodID: orNull(l.OwnershipPeriodID), ReservationID: orNull(l.ReservationID), TriggerType: l.Trigger,
+			Name: name, Position: i, Ledger: l.Ledger, TxnAt: l.TxnAt, Currency: l.Currency, AccountID: l.AccountID,
+			CentTotal: l.CentTotal, Party: l.Party,
+			ListingID: orNull(l.ListingID), OwnershipPeriodID: orNull(l.OwnershipPeriodID),
+			ReservationID: orNull(l.ReservationID), TriggerType: l.Trigger,
 		}
 	}
 
@@ -457,7 +469,8 @@ func freeHeld(tx *db.Tx, sources []id.ID) db.Stmt {
 // Waiting is a record of a system that a lock keeps from being taken in.
 type Waiting struct {
 	Noun Noun
-	// Origin is the source of syncs; SourceID the record here, zero for one that is not here yet; Name its id at the system.
+	// Origin is the source of syncs; SourceID the record here, zero for one that is not here yet; Name its id at the
+	// system.
 	Origin   id.ID
 	SourceID id.ID
 	Name     string
@@ -502,7 +515,8 @@ func HoldWaiting(ctx context.Context, tx *db.Tx, waiting []Waiting) error {
 // row returns a row for a difference that the lock holds back.
 func (h *hold) row(tx *db.Tx, source Noun, sourceID, origin *id.ID, name string) heldRow {
 	return heldRow{
-		ID: tx.NewID(), Source: source, SourceID: sourceID, OriginID: origin, Name: name, Reason: h.reason, HeldAt: h.at, HeldBy: orNull(h.by),
+		ID: tx.NewID(), Source: source, SourceID: sourceID, OriginID: origin, Name: name, Reason: h.reason,
+		HeldAt: h.at, HeldBy: orNull(h.by),
 	}
 }
 
@@ -540,11 +554,8 @@ func LoadHeldLines(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID][
 		l := HeldLine{Ledger: r.Ledger, TxnAt: r.TxnAt, Currency: r.Currency}
 		l.AccountID, l.CentTotal, l.Party, l.Trigger = r.AccountID, r.CentTotal, r.Party, r.TriggerType
 
-		for into, v := range map[*id.ID]*id.ID{&l.ListingID: r.ListingID, &l.OwnershipPeriodID: r.OwnershipPeriodID, &l.ReservationID: r.ReservationID} {
-			if v != nil {
-				*into = *v
-			}
-		}
+		l.ListingID, l.OwnershipPeriodID = ptr.Value(r.ListingID), ptr.Value(r.OwnershipPeriodID)
+		l.ReservationID = ptr.Value(r.ReservationID)
 
 		out[r.SourceID] = append(out[r.SourceID], l)
 	}

@@ -218,8 +218,8 @@ func ListStatementsOver(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Stat
 	return rows, nil
 }
 
-// ListStatementsShowing loads the saved statements of a group of listings that hold owners' entries of one of its members, in
-// the order of their days: what they report has the ownership period of the group.
+// ListStatementsShowing loads the saved statements of a group of listings that hold owners' entries of one of its
+// members, in the order of their days: what they report has the ownership period of the group.
 func ListStatementsShowing(ctx context.Context, tx *db.Tx, member, group id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `select x.id from statement x where x.team_id = @team and x.listing_id = @group and exists (
 			select from ledger_entry h where h.team_id = @team and h.listing_id = @member and h.party = 'owners' and `+reported+` and `+covers+`)

@@ -23,7 +23,7 @@ func CountHeldNaming(ctx context.Context, tx *db.Tx, by Named, record id.ID) (He
 	out, err := db.Get[Held](ctx, tx, `
 		select count(*) filter (where attached) as attached, count(*) filter (where closed) as closed, count(*) filter (where attached or closed) as sources
 		from (
-			select h.source_id, bool_or(h.statement_id is not null) as attached, bool_or(`+heldByDay()+`) as closed
+			select h.source_id, bool_or(h.statement_id is not null) as attached, bool_or(`+dayHoldSQL()+`) as closed
 			from (select distinct source_id, txn_code from ledger_entry where team_id = @team and `+string(by)+` = @id) n
 			join ledger_entry h on h.team_id = @team and h.source_id = n.source_id and h.txn_code = n.txn_code
 			group by h.source_id) h`, db.Args{"team": tx.Team, "id": record, "reader": tx.Actor.User})
@@ -45,8 +45,8 @@ func MoveContact(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	return nil
 }
 
-// MoveHistorical has entries of the historical ledger, which are derived from nothing, name another listing than before,
-// and its ownership period of their day if theirs is one of those that go.
+// MoveHistorical has entries of the historical ledger, which are derived from nothing, name another listing than
+// before, and its ownership period of their day if theirs is one of those that go.
 func MoveHistorical(ctx context.Context, tx *db.Tx, from, into id.ID, going []id.ID) error {
 	_, err := tx.Exec(ctx, `
 		update ledger_entry e set listing_id = @into, ownership_period_id = case when e.ownership_period_id = any(@going) then (

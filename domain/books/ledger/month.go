@@ -18,7 +18,8 @@ type MonthKey struct {
 	ReservationID id.ID
 }
 
-// SumMonths adds up the active entries of some sources by account, month and reservation, without the historical ledger.
+// SumMonths adds up the active entries of some sources by account, month and reservation, without the historical
+// ledger.
 func SumMonths(ctx context.Context, tx *db.Tx, sources []id.ID) (map[MonthKey]money.Cents, error) {
 	type row struct {
 		MonthKey

@@ -12,7 +12,8 @@ func Part() parts.Part {
 	return parts.Part{
 		Every: []job.Every{sums.Every()},
 		Tables: parts.Owns(
-			"ledger_entry", "ledger_stale", "ledger_held", "ledger_held_line", "ledger_delta", "ledger_balance_kept", "ledger_month_kept",
+			"ledger_entry", "ledger_stale", "ledger_held", "ledger_held_line", "ledger_delta", "ledger_balance_kept",
+			"ledger_month_kept",
 			"ledger_day_kept", "ledger_owner_kept", "ledger_large",
 		),
 		Uses:  uses(),
@@ -30,8 +31,14 @@ func uses() []parts.Use {
 		},
 		{Of: "contact", Reason: "journalEntries", Columns: []string{"ledger_entry.contact_id"}},
 		// A listing can be the source of entries, too.
-		{Of: "listing", Reason: "journalEntries", Columns: []string{"ledger_entry.source_id", "ledger_entry.listing_id"}},
-		{Of: "listing_ownership_period", Reason: "journalEntries", Columns: []string{"ledger_entry.ownership_period_id"}},
+		{
+			Of: "listing", Reason: "journalEntries",
+			Columns: []string{"ledger_entry.source_id", "ledger_entry.listing_id"},
+		},
+		{
+			Of: "listing_ownership_period", Reason: "journalEntries",
+			Columns: []string{"ledger_entry.ownership_period_id"},
+		},
 		{Of: "fee", Reason: "journalEntries", Columns: []string{"ledger_entry.recurring_fee_id"}},
 		// Entries of the reservation's own journal do not count, nor do those of transactions, which count as such.
 		{
@@ -41,7 +48,8 @@ func uses() []parts.Use {
 	}
 }
 
-// AmountsSQL is the SQL of what a row h of ledger_held holds back by party and currency: positive for what the party gets more.
+// AmountsSQL is the SQL of what a row h of ledger_held holds back by party and currency: positive for what the party
+// gets more.
 const AmountsSQL = `(select coalesce(jsonb_agg(jsonb_build_object('party', s.party, 'currency', s.currency, 'centTotal', s.cents) order by s.party, s.currency), '[]') from (
 	select case when l.party is not null then l.party when a.account_id is not null then 'guests' else 'others' end as party, l.currency, -sum(l.cent_total)::bigint as cents
 	from ledger_held_line l left join account_assignment a on a.team_id = l.team_id and a.account_id = l.account_id and a.assignment = 'accountsReceivable'
@@ -52,8 +60,8 @@ const HoldSQL = `jsonb_build_object('reason', h.reason, 'date', h.held_at,
 	'statementId', case when h.reason <> '` + string(apierr.ReasonTransactionReconciled) + `' then h.held_by end,
 	'bankRecordId', case when h.reason = '` + string(apierr.ReasonTransactionReconciled) + `' then h.held_by end)`
 
-// waits are what locks hold back of records here, and journals that could not be derived. What systems say of records that wait for a lock
-// is an issue of their syncs.
+// waits are what locks hold back of records here, and journals that could not be derived. What systems say of records
+// that wait for a lock is an issue of their syncs.
 func waits() []parts.Wait {
 	return []parts.Wait{
 		{

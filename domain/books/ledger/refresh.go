@@ -95,7 +95,7 @@ func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy)
 			return refreshResult{}, err
 		}
 
-		if err := markFailed(ctx, tx, s.Noun, derived.failedIDs()); err != nil {
+		if err := markFailed(ctx, tx, s.Noun, derived.listFailed()); err != nil {
 			return refreshResult{}, err
 		}
 
@@ -211,7 +211,9 @@ const namedResources = 20
 // all (OPEN-74).
 //
 // Errors: BAD_REQUEST with the unknown ids; in the request those of Book.
-func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode string) (*operation.Answer[RefreshDone], error) {
+func (s *Source) Answer(
+	ctx context.Context, tx *db.Tx, r RefreshRequest, mode string,
+) (*operation.Answer[RefreshDone], error) {
 	args := RefreshArgs{Strict: r.LockPolicy == Strict, Mode: mode}
 
 	// No ids means all of the team.
@@ -249,7 +251,9 @@ func (s *Source) Answer(ctx context.Context, tx *db.Tx, r RefreshRequest, mode s
 }
 
 // start starts the operation that derives some journals. A small selection is named by it.
-func (s *Source) start(ctx context.Context, tx *db.Tx, ids []id.ID, args RefreshArgs) (*operation.Answer[RefreshDone], error) {
+func (s *Source) start(
+	ctx context.Context, tx *db.Tx, ids []id.ID, args RefreshArgs,
+) (*operation.Answer[RefreshDone], error) {
 	n := operation.New{Type: s.Operation, Tasks: s.Noun.tasks(ids, args)}
 	if len(ids) <= namedResources {
 		for _, v := range ids {

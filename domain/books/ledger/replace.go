@@ -35,8 +35,8 @@ func Replace(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, 
 	return replacePart(ctx, tx, subset{sources: sources}, wanted, l)
 }
 
-// Post replaces as Replace does, for sources that the transaction has just made. Nothing of them can be stored, so it does not
-// look. Its errors are those of Replace.
+// Post replaces as Replace does, for sources that the transaction has just made. Nothing of them can be stored, so it
+// does not look. Its errors are those of Replace.
 func Post(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, l Lenience) (Change, error) {
 	return replacePart(ctx, tx, subset{sources: sources, made: true}, wanted, l)
 }
@@ -74,8 +74,8 @@ func (of *subset) loadPostings(ctx context.Context, tx *db.Tx) ([]Posting, error
 	}
 }
 
-// replacePart replaces the postings of a subset of sources as Replace does. The sources behind are not current after it:
-// what they still have to change stays to be done.
+// replacePart replaces the postings of a subset of sources as Replace does. The sources behind are not current after
+// it: what they still have to change stays to be done.
 func replacePart(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l Lenience) (Change, error) {
 	ordered := id.Distinct(of.sources)
 	bySource := make(map[id.ID][]Posting, len(ordered))
@@ -181,7 +181,7 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 			return stays
 		})
 	}
-	change := Change{Skipped: countOf(late.held, gone) + countOf(late.held, added)}
+	change := Change{Skipped: countHeld(late.held, gone) + countHeld(late.held, added)}
 	gone, added = append(kept(gone), late.gone...), append(kept(added), late.added...)
 	change.Added, change.Removed = len(added), len(gone)
 
@@ -199,8 +199,8 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 		func(ctx context.Context, tx *db.Tx) error { return settle(ctx, tx, of, late.held) })
 }
 
-// countOf counts the postings of sources that locks hold.
-func countOf(held map[id.ID]HeldBack, postings []Posting) (n int) {
+// countHeld counts the postings of sources that locks hold.
+func countHeld(held map[id.ID]HeldBack, postings []Posting) (n int) {
 	for i := range postings {
 		if _, is := held[postings[i].SourceID]; is {
 			n++

@@ -90,8 +90,8 @@ type Derived struct {
 	With *Following
 }
 
-// failedIDs returns the sources that cannot be derived, in the order of their ids.
-func (d *Derived) failedIDs() []id.ID {
+// listFailed returns the sources that cannot be derived, in the order of their ids.
+func (d *Derived) listFailed() []id.ID {
 	return slices.SortedFunc(maps.Keys(d.Failed), id.ID.Compare)
 }
 
@@ -101,7 +101,7 @@ func (d *Derived) refusal() error {
 		return nil
 	}
 
-	return d.Failed[d.failedIDs()[0]]
+	return d.Failed[d.listFailed()[0]]
 }
 
 // Following are sources with journals that follow those of another noun.

@@ -143,7 +143,8 @@ func markFailed(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error 
 		return nil
 	}
 
-	// Sources without an outstanding change get a row of their own; then all rows of the sources are failed, and no lock holds anything back.
+	// Sources without an outstanding change get a row of their own; then all rows of the sources are failed, and no
+	// lock holds anything back.
 	err := tx.Pipeline(ctx,
 		db.Stmt{
 			SQL: `insert into ledger_stale (team_id, source_id, source, reason, status, since)
@@ -212,8 +213,8 @@ func OutstandingSQL() string {
 }
 
 // settle deletes the outstanding changes of sources with journals that are current now. Sources that locks kept as
-// they are stay as locked, with the lock and what it holds back. Outstanding changes of sources that were derived in part stay as they
-// are. A journal that stays behind without a mark is marked now.
+// they are stay as locked, with the lock and what it holds back. Outstanding changes of sources that were derived in
+// part stay as they are. A journal that stays behind without a mark is marked now.
 func settle(ctx context.Context, tx *db.Tx, of subset, held map[id.ID]HeldBack) error {
 	var (
 		done, left, part, by, empty []id.ID
@@ -317,7 +318,8 @@ func retry(ctx context.Context, tx *db.Tx, found []outdatedSource, resources []o
 	return err
 }
 
-// caughtUpSQL selects the sources with postings that have caught up a difference: when a lock goes, their journals can be derived as a whole.
+// caughtUpSQL selects the sources with postings that have caught up a difference: when a lock goes, their journals
+// can be derived as a whole.
 const caughtUpSQL = `select distinct e.source_id as id, case when exists (select from reservation r where r.team_id = @team and r.id = e.source_id) then 'reservation'
 		when exists (select from journal j where j.team_id = @team and j.id = e.source_id) then 'journal' else 'transaction' end as source
 	from ledger_entry e where e.team_id = @team and e.txn_code like '` + catchUpCode + `%'`

@@ -93,7 +93,8 @@ const heldListings = `(select v as id, v as place from unnest(@ids::uuid[]) v
 	union all select l.parent_id, l.id from listing l where l.team_id = @team and l.parent_id = any(@ids::uuid[]))`
 
 // LoadListingStatuses loads the statuses of all journals on listings, which an owner statement depends on, and for a
-// group those on its members. A journal without a listing affects none of them; one that follows a stay to another listing affects both.
+// group those on its members. A journal without a listing affects none of them; one that follows a stay to another
+// listing affects both.
 func LoadListingStatuses(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]JournalStatus, error) {
 	return loadStatuses(ctx, tx, listings, `
 		select k.id, s.cause_id, s.reason, s.status, s.since from (

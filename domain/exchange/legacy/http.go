@@ -26,12 +26,16 @@ func Part(box *seal.Box, contacts, listings, reservations intake.Kind) parts.Par
 	return parts.Part{
 		Endpoints: []api.Endpoint{
 			api.Receive(api.Endpoint{
-				Method: http.MethodPost, Path: "/legacy/import", ID: "importLegacyTeam", Tag: "Migrations", Summary: "Fill a legacy team with a dump",
-				Doc: "The file is one JSON object with the lists accounts, owners, listings, connections, reservations, templates and statements, in this " +
-					"order; each can be missing. It is read as it arrives, and all of it is taken in or nothing. A dump that comes again replaces " +
-					"accounts, shares, templates and statements, and changes the other records by their ids. Fails with 400 in a team with a general " +
-					"ledger (`sourceNotLegacy`), and with the place of the record for what is no dump.",
-				Errors: apierr.List{apierr.MalformedJSON}, Scopes: []string{"legacy:import"}, Status: http.StatusCreated, MaxBody: maxDump, Timeout: 10 * time.Minute,
+				Method: http.MethodPost, Path: "/legacy/import", ID: "importLegacyTeam", Tag: "Migrations",
+				Summary: "Fill a legacy team with a dump",
+				Doc: "The file is one JSON object with the lists accounts, owners, listings, connections, " +
+					"reservations, templates and statements, in this order; each can be missing. It is read as it " +
+					"arrives, and all of it is taken in or nothing. A dump that comes again replaces accounts, " +
+					"shares, templates and statements, and changes the other records by their ids. Fails with 400 in " +
+					"a team with a general ledger (`sourceNotLegacy`), and with the place of the record for what is " +
+					"no dump.",
+				Errors: apierr.List{apierr.MalformedJSON}, Scopes: []string{"legacy:import"},
+				Status: http.StatusCreated, MaxBody: maxDump, Timeout: 10 * time.Minute,
 				Form: []api.Part{{Name: "file", Required: true, File: true, Doc: "The dump, at most 1 GiB."}},
 			}, api.Receiver[importInput, *Filled, Filled]{Receive: d.receive, Settle: settle}),
 		},
@@ -73,7 +77,10 @@ func (s doors) receive(ctx context.Context, d *db.DB, scope db.Scope, in *import
 			return err
 		}
 
-		r := &reader{doors: s, tx: tx, currency: currency, accounts: map[string]bool{}, owners: map[string]id.ID{}, listings: map[string]id.ID{}}
+		r := &reader{
+			doors: s, tx: tx, currency: currency, accounts: map[string]bool{}, owners: map[string]id.ID{},
+			listings: map[string]id.ID{},
+		}
 
 		if err := r.begin(ctx); err != nil {
 			return err

@@ -1,8 +1,9 @@
-// Package legacy fills teams without a general ledger with a dump of the product that they come from: owners, listings with
-// their shares, connections, reservations, templates, and statements with lines of legacy accounts. Package migration
-// moves such a team into one with books.
+// Package legacy fills teams without a general ledger with a dump of the product that they come from: owners,
+// listings with their shares, connections, reservations, templates, and statements with lines of legacy accounts.
+// Package migration moves such a team into one with books.
 //
-// A dump is one JSON object. It is read as it arrives, a few hundred records at a time, so that its size is no matter.
+// A dump is one JSON object. It is read as it arrives, a few hundred records at a time, so that its size is no
+// matter.
 //
 // The page docs/decisions/migration.md says what the contract leaves open and how it is answered here.
 package legacy

@@ -81,8 +81,9 @@ func LoadShares(ctx context.Context, tx *db.Tx, team id.ID) (map[id.ID][]OwnerSh
 	return out, nil
 }
 
-// DerivePeriods returns the ownership periods of a listing from the shares of its owners: a new one on each day on which
-// a share begins or ends. Where the shares do not make up the whole it has no members, until somebody names the owners.
+// DerivePeriods returns the ownership periods of a listing from the shares of its owners: a new one on each day on
+// which a share begins or ends. Where the shares do not make up the whole it has no members, until somebody names the
+// owners.
 func DerivePeriods(shares []OwnerShare) []listing.Period {
 	// The days on which something changes; nil is the inception.
 	var (
@@ -128,7 +129,8 @@ func DerivePeriods(shares []OwnerShare) []listing.Period {
 		}
 
 		// A day on which only the order of equal shares changes is no new period.
-		if last := len(out) - 1; last >= 0 && out[last].EndAt != nil && start != nil && *out[last].EndAt == *start && slices.Equal(out[last].Members, members) {
+		if last := len(out) - 1; last >= 0 && out[last].EndAt != nil && start != nil && *out[last].EndAt == *start &&
+			slices.Equal(out[last].Members, members) {
 			out[last].EndAt = p.EndAt
 			continue
 		}
@@ -139,8 +141,8 @@ func DerivePeriods(shares []OwnerShare) []listing.Period {
 	return out
 }
 
-// membersOn returns the owners on the first day of a period, nil for the inception, and whether there is any share at all.
-// The members are none if the shares do not make up the whole.
+// membersOn returns the owners on the first day of a period, nil for the inception, and whether there is any share at
+// all. The members are none if the shares do not make up the whole.
 func membersOn(shares []OwnerShare, on *day.Day) ([]listing.Member, bool) {
 	var (
 		members []listing.Member
@@ -179,8 +181,8 @@ type Head struct {
 	Status         Status
 	BalanceStart   money.Cents
 	BalanceEnd     money.Cents
-	// LineCount are the lines that are not zero, Keys the legacy accounts of those that are no payouts, and Payees the owners
-	// that payouts name.
+	// LineCount are the lines that are not zero, Keys the legacy accounts of those that are no payouts, and Payees
+	// the owners that payouts name.
 	LineCount  int
 	Keys       []string
 	HasPayouts bool
@@ -247,10 +249,14 @@ func LoadTemplates(ctx context.Context, tx *db.Tx, team id.ID) ([]Template, erro
 
 	out := make([]Template, len(found))
 	for i, f := range found {
-		out[i] = Template{ID: f.SourceID, Name: f.Name, IsDefault: f.IsDefault, NetRevenue: f.NetRevenue, Other: f.Other}
+		out[i] = Template{
+			ID: f.SourceID, Name: f.Name, IsDefault: f.IsDefault, NetRevenue: f.NetRevenue, Other: f.Other,
+		}
 	}
 
-	slices.SortFunc(out, func(a, b Template) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(
+		out, func(a, b Template) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) },
+	)
 
 	return out, nil
 }

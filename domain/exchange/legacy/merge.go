@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// MoveContact has the shares and payouts of a legacy team that name a contact name another. Shares in one listing add up
-// when they are derived.
+// MoveContact has the shares and payouts of a legacy team that name a contact name another. Shares in one listing add
+// up when they are derived.
 func MoveContact(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	args := db.Args{"team": tx.Team, "from": from, "into": into}
 
@@ -27,8 +27,8 @@ func MoveContact(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	return nil
 }
 
-// MoveListing has the statements of a legacy team that name a listing name another. Its shares go if the other has some:
-// they say who owns it.
+// MoveListing has the statements of a legacy team that name a listing name another. Its shares go if the other has
+// some: they say who owns it.
 func MoveListing(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	args := db.Args{"team": tx.Team, "from": from, "into": into}
 

@@ -79,8 +79,11 @@ func (r *reader) read(ctx context.Context) error {
 	return nil
 }
 
-// list returns the function that reads a list and saves its records some at a time; from is the place of the first of them.
-func list[T any](name string, save func(r *reader, ctx context.Context, from int, records []T) error) func(context.Context, *reader) error {
+// list returns the function that reads a list and saves its records some at a time; from is the place of the first of
+// them.
+func list[T any](
+	name string, save func(r *reader, ctx context.Context, from int, records []T) error,
+) func(context.Context, *reader) error {
 	form := api.NewForm[T]()
 
 	return func(ctx context.Context, r *reader) error {
@@ -144,7 +147,8 @@ func (r *reader) expect(want json.Delim) error {
 	return nil
 }
 
-// malformed returns the refusal of a dump that is no JSON or of another form. What the sender is refused with goes first.
+// malformed returns the refusal of a dump that is no JSON or of another form. What the sender is refused with goes
+// first.
 func (*reader) malformed(cause error) error {
 	if apierr.IsRefusal(cause) {
 		return cause

@@ -100,7 +100,9 @@ func (r *reader) insert(ctx context.Context, sql string, rows any) error {
 
 // saveKind saves records through the door of their noun: new ones, and those that an earlier dump has made. It returns
 // their ids here, and fails with the refusal of the first that is refused.
-func (r *reader) saveKind(ctx context.Context, kind *intake.Kind, section string, from int, values []intake.Values) ([]id.ID, error) {
+func (r *reader) saveKind(
+	ctx context.Context, kind *intake.Kind, section string, from int, values []intake.Values,
+) ([]id.ID, error) {
 	changes := make([]intake.Change, len(values))
 	for i := range values {
 		changes[i] = intake.Change{Kind: kind.Name, Values: values[i]}
@@ -142,7 +144,8 @@ func (r *reader) saveOwners(ctx context.Context, from int, owners []Owner) error
 		o := &owners[i]
 		refs[i] = o.ID
 		values[i] = encode(map[string]any{
-			"type": "owner", "name": o.Name, "firstName": o.FirstName, "email": o.Email, "phone": o.Phone, "address": o.Address, "uniqueRef": o.ID,
+			"type": "owner", "name": o.Name, "firstName": o.FirstName, "email": o.Email, "phone": o.Phone,
+			"address": o.Address, "uniqueRef": o.ID,
 		})
 	}
 
@@ -247,7 +250,8 @@ func (r *reader) saveConnections(ctx context.Context, from int, connections []Co
 		}
 
 		if err := connection.AddShell(ctx, r.tx, r.box, &connection.Shell{
-			UniqueRef: c.ID, AppID: connection.AppID(c.AppID), Name: c.Name, Settings: c.Settings, Credentials: c.Credentials,
+			UniqueRef: c.ID, AppID: connection.AppID(c.AppID), Name: c.Name, Settings: c.Settings,
+			Credentials: c.Credentials,
 		}); err != nil {
 			return under(err, "connections", from+i)
 		}
@@ -271,7 +275,8 @@ func (r *reader) saveReservations(ctx context.Context, from int, reservations []
 		}
 
 		values[i] = encode(map[string]any{
-			"listingId": listing, "guestName": s.GuestName, "confirmationCode": s.ConfirmationCode, "checkIn": s.CheckIn, "checkOut": s.CheckOut,
+			"listingId": listing, "guestName": s.GuestName, "confirmationCode": s.ConfirmationCode,
+			"checkIn": s.CheckIn, "checkOut": s.CheckOut,
 			"uniqueRef": s.ID, "lines": []any{},
 		})
 
@@ -338,7 +343,10 @@ func (r *reader) saveStatements(ctx context.Context, from int, statements []Stat
 			return under(err, "statements", from+i)
 		}
 
-		rows[i] = row{s.ID, r.listings[s.ListingID], s.StartAt, s.EndAt, s.Currency, s.Status, s.BalanceStart, s.BalanceEnd, s.Lines}
+		rows[i] = row{
+			s.ID, r.listings[s.ListingID], s.StartAt, s.EndAt, s.Currency, s.Status, s.BalanceStart, s.BalanceEnd,
+			s.Lines,
+		}
 		r.counts.Lines += int64(len(s.Lines))
 	}
 

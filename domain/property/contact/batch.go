@@ -117,7 +117,10 @@ type batcher struct {
 
 // newBatcher returns a batcher over the contacts that the items name by id, reference or key.
 func newBatcher(tx *db.Tx, w writer, found []stored) *batcher {
-	b := &batcher{tx: tx, writer: w, byID: map[id.ID]*stored{}, byRef: map[string]id.ID{}, byKey: map[sourceKey]id.ID{}, done: map[id.ID]bool{}}
+	b := &batcher{
+		tx: tx, writer: w, byID: map[id.ID]*stored{}, byRef: map[string]id.ID{}, byKey: map[sourceKey]id.ID{},
+		done: map[id.ID]bool{},
+	}
 	for i := range found {
 		b.byID[found[i].ID] = &found[i]
 		if ref := found[i].UniqueRef; ref != nil {
@@ -204,7 +207,8 @@ func (b *batcher) decide(item *BatchItem) (c *Contact, isNew bool, err error) {
 	}
 
 	// What was taken in gets its key, unless the contact has one or another contact has this one.
-	if _, taken := b.byKey[item.from]; !taken && item.from != (sourceKey{}) && c.ConnectionID == nil && c.SourceID == nil {
+	if _, taken := b.byKey[item.from]; !taken && item.from != (sourceKey{}) && c.ConnectionID == nil &&
+		c.SourceID == nil {
 		c.ConnectionID, c.SourceID = &item.from.Connection, &item.from.Source
 	}
 

@@ -51,7 +51,10 @@ const (
 
 // Enum lists the company types.
 func (CompanyType) Enum() []string {
-	return []string{string(LimitedLiabilityCompany), string(CCorporation), string(SCorporation), string(Partnership), string(TrustEstate)}
+	return []string{
+		string(LimitedLiabilityCompany), string(CCorporation), string(SCorporation), string(Partnership),
+		string(TrustEstate),
+	}
 }
 
 // Address is a postal address.
@@ -107,11 +110,17 @@ type Detail struct {
 
 // What can be wrong with a change to a contact.
 var (
-	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A contact with this reference already exists")
-	errDuplicateSource    = apierr.New(apierr.CodeConflict, "", "A contact with this key of the connection already exists")
-	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Contact is still in use")
-	errTypeLocked         = apierr.New(apierr.CodeBadRequest, "", "An owner of a listing stays an owner")
-	errNotBank            = apierr.New(apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Payout account is not a bank account")
+	errDuplicateUniqueRef = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A contact with this reference already exists",
+	)
+	errDuplicateSource = apierr.New(
+		apierr.CodeConflict, "", "A contact with this key of the connection already exists",
+	)
+	errInUse      = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Contact is still in use")
+	errTypeLocked = apierr.New(apierr.CodeBadRequest, "", "An owner of a listing stays an owner")
+	errNotBank    = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonNotBankAccount, "Payout account is not a bank account",
+	)
 )
 
 // checkDelete refuses to delete a contact in use; archiving is always possible: ERR-72, ERR-73, ERR-74, RSN-24.

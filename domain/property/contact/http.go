@@ -32,33 +32,39 @@ func endpoints(box *seal.Box, used *parts.Usage) []api.Endpoint {
 			Scopes: []string{"contacts:read"},
 		}, list),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/contacts", ID: "createContact", Tag: tag, Summary: "Create an owner or vendor",
-			Errors: apierr.List{errNotBank, errDuplicateUniqueRef, errDuplicateSource},
-			Doc:    "Fails with 403 for an owner when the credential may write vendors only.",
-			Scopes: []string{writeScope}, DryRun: true, Status: http.StatusCreated,
+			Method: http.MethodPost, Path: "/contacts", ID: "createContact", Tag: tag,
+			Summary: "Create an owner or vendor",
+			Errors:  apierr.List{errNotBank, errDuplicateUniqueRef, errDuplicateSource},
+			Doc:     "Fails with 403 for an owner when the credential may write vendors only.",
+			Scopes:  []string{writeScope}, DryRun: true, Status: http.StatusCreated,
 		}, e.create),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: "/contacts/batch", ID: "batchContacts", Tag: tag, Summary: "Create and change many contacts",
-			Doc: "An item with the id or the reference of a contact changes it, as does one with its connectionId and sourceId; any other creates one. Good items land and bad ones are reported" +
-				" with the codes and reasons of the single routes; with atomic=true nothing lands when one item is bad.",
+			Method: http.MethodPost, Path: "/contacts/batch", ID: "batchContacts", Tag: tag,
+			Summary: "Create and change many contacts",
+			Doc: "An item with the id or the reference of a contact changes it, as does one with its connectionId " +
+				"and sourceId; any other creates one. Good items land and bad ones are reported with the codes and " +
+				"reasons of the single routes; with atomic=true nothing lands when one item is bad.",
 			Scopes: []string{writeScope}, DryRun: true, MaxBody: batchBytes,
 		}, e.batch),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/contacts/{id}", ID: "getContact", Tag: tag, Summary: "Read a contact with the listings it owns today",
-			Scopes: []string{"contacts:read"}, OneTrip: true,
+			Method: http.MethodGet, Path: "/contacts/{id}", ID: "getContact", Tag: tag,
+			Summary: "Read a contact with the listings it owns today",
+			Scopes:  []string{"contacts:read"}, OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/contacts/{id}", ID: "updateContact", Tag: tag, Summary: "Change a contact",
 			Errors: apierr.List{errTypeLocked, errNotBank, errDuplicateUniqueRef, errDuplicateSource},
-			Doc: "Fields that are present change; null clears. Fails with 403 for an owner when the credential may write vendors only; 400 when an " +
-				"owner of a listing would become a vendor (issue contactTypeLocked); 400 for an unknown connection or payout account.",
+			Doc: "Fields that are present change; null clears. Fails with 403 for an owner when the credential may " +
+				"write vendors only; 400 when an owner of a listing would become a vendor (issue contactTypeLocked); " +
+				"400 for an unknown connection or payout account.",
 			Scopes: []string{writeScope}, DryRun: true,
 		}, e.update),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: "/contacts/{id}", ID: "deleteContact", Tag: tag, Summary: "Delete or archive a contact",
-			Errors: apierr.List{errInUse},
-			Doc:    "onLocked=archive archives it instead.",
-			Scopes: []string{"contacts:delete"}, DryRun: true,
+			Method: http.MethodDelete, Path: "/contacts/{id}", ID: "deleteContact", Tag: tag,
+			Summary: "Delete or archive a contact",
+			Errors:  apierr.List{errInUse},
+			Doc:     "onLocked=archive archives it instead.",
+			Scopes:  []string{"contacts:delete"}, DryRun: true,
 		}, e.deleteContact),
 	}
 }
@@ -188,7 +194,9 @@ func (e edge) writer(ctx context.Context, tx *db.Tx, changes []*Update) (writer,
 	}
 
 	w := writer{box: e.box, vendorsOnly: !tx.Actor.Has("contacts:write")}
-	err := tx.Together(ctx, db.LoadBy(&w.accounts, loadAccounts, accounts), db.LoadBy(&w.connections, connection.HoldAll, connections))
+	err := tx.Together(
+		ctx, db.LoadBy(&w.accounts, loadAccounts, accounts), db.LoadBy(&w.connections, connection.HoldAll, connections),
+	)
 
 	return w, err
 }

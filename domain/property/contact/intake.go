@@ -26,9 +26,11 @@ func Intake(box *seal.Box) intake.Kind {
 	}
 
 	return intake.Kind{
-		Name: "contact", Entity: audit.Contact, Match: matchIntake, Current: currentValues, Show: loadValues, Save: door.Write,
+		Name: "contact", Entity: audit.Contact, Match: matchIntake, Current: currentValues, Show: loadValues,
+		Save: door.Write,
 		// A part of a name is one, and a part of an address for mail or of a key is another one's.
-		Secret: []string{"taxIdentifier"}, Lengths: door.Form.Lengths("email", "taxIdentifier", "uniqueRef", "sourceId"),
+		Secret:  []string{"taxIdentifier"},
+		Lengths: door.Form.Lengths("email", "taxIdentifier", "uniqueRef", "sourceId"),
 	}
 }
 

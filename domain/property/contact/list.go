@@ -23,7 +23,8 @@ type Filter struct {
 // listQuery returns the query of contacts c that a valid filter selects, in rows of Contact.
 func listQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
-		Columns: columns, From: "contact c", Rows: "contact c", Where: []string{"c.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Columns: columns, From: "contact c", Rows: "contact c", Where: []string{"c.team_id = @team"},
+		Args:  db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "createdAt", ID: "c.id",
 	}
 	q.CountedAs("contact")
@@ -38,7 +39,8 @@ func listQuery(tx *db.Tx, f *Filter) page.Query {
 }
 
 var sorts = page.Sorts{
-	{Name: "name", Expr: "c.name", Text: true}, {Name: "email", Expr: "c.email", Text: true, Nullable: true}, {Name: "createdAt", Expr: "c.created_at"},
+	{Name: "name", Expr: "c.name", Text: true}, {Name: "email", Expr: "c.email", Text: true, Nullable: true},
+	{Name: "createdAt", Expr: "c.created_at"},
 }
 
 // Sort is an order of contacts.
@@ -60,5 +62,8 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Contact], e
 		return found, err
 	}
 
-	return found, operation.Embed(ctx, tx, operation.Contact, found.Data, func(c *Contact) (id.ID, **operation.Summary) { return c.ID, &c.Operations })
+	return found, operation.Embed(
+		ctx, tx, operation.Contact, found.Data,
+		func(c *Contact) (id.ID, **operation.Summary) { return c.ID, &c.Operations },
+	)
 }

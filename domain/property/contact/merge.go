@@ -48,8 +48,9 @@ func LockMerge(ctx context.Context, tx *db.Tx, from, into id.ID) (*Merge, error)
 	return m, nil
 }
 
-// Retire makes the contact that has gone into the other inactive. The other gets its reference and its key at a source if
-// it has none of its own; else the key is given up, because what comes from there is known by the records of the source.
+// Retire makes the contact that has gone into the other inactive. The other gets its reference and its key at a
+// source if it has none of its own; else the key is given up, because what comes from there is known by the records
+// of the source.
 func (m *Merge) Retire(ctx context.Context, tx *db.Tx) error {
 	from, into := *m.From, *m.Into
 

@@ -11,7 +11,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// contactTable has the columns of a contact. The sealed tax identifier of a stored contact is updated apart from the others.
+// contactTable has the columns of a contact. The sealed tax identifier of a stored contact is updated apart from the
+// others.
 var contactTable = db.NewTable[contactRow]("contact", `
 	id uuid key, short_ref text fixed, unique_ref text, connection_id uuid, source_id text, type text, status text, name text, first_name text, email text,
 	phone text, address jsonb, company_type text, tax_identifier_last4 text, tax_identifier bytea fixed, payout_account_id uuid, created_at now fixed,
@@ -150,7 +151,10 @@ func remove(ctx context.Context, tx *db.Tx, c *Contact) error {
 	audit.Note(tx, audit.Deleted, audit.Contact, c.ID, view{Contact: c}, nil)
 
 	for _, method := range gone {
-		audit.Note(tx, audit.Deleted, audit.PaymentMethod, method, map[string]id.ID{"contactId": c.ID}, nil, audit.Ref(audit.RoleOwner, audit.Contact, c.ID))
+		audit.Note(
+			tx, audit.Deleted, audit.PaymentMethod, method, map[string]id.ID{"contactId": c.ID}, nil,
+			audit.Ref(audit.RoleOwner, audit.Contact, c.ID),
+		)
 	}
 
 	return nil

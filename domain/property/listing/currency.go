@@ -20,10 +20,10 @@ func checkCurrency(ctx context.Context, tx *db.Tx, l *Listing) error {
 	return errInUse.With(apierr.InUse{LockReasons: reasons}).At(apierr.IssueCurrencyMismatch.InBody("defaultCurrency"))
 }
 
-// loadCurrencyUses returns why the currency of a listing has to stay, none for no reason. Reserves and rates are amounts in
-// the currency of the listing. Statements and entries in this currency were made with them. In another currency an entry
-// counts only if a fee names amounts: the fee would be charged on that stay from then on. What belongs to members of a
-// group counts for the group, which has their owners and fees.
+// loadCurrencyUses returns why the currency of a listing has to stay, none for no reason. Reserves and rates are
+// amounts in the currency of the listing. Statements and entries in this currency were made with them. In another
+// currency an entry counts only if a fee names amounts: the fee would be charged on that stay from then on. What
+// belongs to members of a group counts for the group, which has their owners and fees.
 func loadCurrencyUses(ctx context.Context, tx *db.Tx, listing id.ID, currency string) ([]string, error) {
 	reasons, err := db.Select[string](ctx, tx, `
 		with family as materialized (

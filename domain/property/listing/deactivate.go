@@ -21,7 +21,8 @@ type HeldDeactivation struct {
 	TriedOn     day.Day  `json:"triedOn" doc:"Day on which that was last found; it is tried again on the next one."`
 }
 
-// hasUnsettledEnd is the condition in SQL that an ownership period p has still to make its listing inactive. An index has it.
+// hasUnsettledEnd is the condition in SQL that an ownership period p has still to make its listing inactive. An index
+// has it.
 const hasUnsettledEnd = `p.set_listing_inactive and not p.is_deactivation_settled`
 
 // startOverSQL sets the columns of an ownership period for an end that was not looked at yet.
@@ -46,9 +47,9 @@ type endedPeriod struct {
 	Held      []string `db:"-" json:"held"` // what keeps the listing active
 }
 
-// deactivateEnded makes those of the listings inactive that have an ownership period which has ended and says so. A listing
-// that another period owns today stays active. What keeps a listing active is kept at the period, to be tried again the
-// next day. The listings are locked.
+// deactivateEnded makes those of the listings inactive that have an ownership period which has ended and says so. A
+// listing that another period owns today stays active. What keeps a listing active is kept at the period, to be tried
+// again the next day. The listings are locked.
 func (h Listings) deactivateEnded(ctx context.Context, tx *db.Tx, listings []id.ID) error {
 	args := db.Args{"team": tx.Team, "ids": listings, "today": tx.Today()}
 
@@ -123,8 +124,8 @@ func (h Listings) periodicTasks() []job.Every {
 // dueAtOnce bounds the periods that one round looks at; the others are looked at in the next round.
 const dueAtOnce = 500
 
-// deactivateDue makes the listings of all teams inactive that are due, those of one team in a transaction. What was kept
-// active is tried again the next day.
+// deactivateDue makes the listings of all teams inactive that are due, those of one team in a transaction. What was
+// kept active is tried again the next day.
 func (h Listings) deactivateDue(ctx context.Context, d *db.DB) error {
 	type due struct {
 		TeamID, ListingID id.ID

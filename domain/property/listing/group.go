@@ -26,34 +26,47 @@ type EndFees func(ctx context.Context, tx *db.Tx, listingID id.ID, at *day.Day) 
 // What can be wrong with a change of groups.
 var (
 	// ErrInGroup refuses owners and fees that a member of a group would have for itself.
-	ErrInGroup        = apierr.New(apierr.CodeBadRequest, apierr.ReasonListingInGroup, "Set this value on the listing group instead")
-	errInGroupAlready = apierr.New(apierr.CodeConflict, apierr.ReasonListingInGroupAlready, "Listing already in a group")
-	errOwnPeriods     = apierr.New(apierr.CodeConflict, "", "The listing has periods of its own on days in the group")
+	ErrInGroup = apierr.New(
+		apierr.CodeBadRequest, apierr.ReasonListingInGroup, "Set this value on the listing group instead",
+	)
+	errInGroupAlready = apierr.New(
+		apierr.CodeConflict, apierr.ReasonListingInGroupAlready, "Listing already in a group",
+	)
+	errOwnPeriods = apierr.New(apierr.CodeConflict, "", "The listing has periods of its own on days in the group")
 )
 
 // groupEndpoints returns the routes that put listings into groups and take them out. They run one at a time in a team.
 func (h Listings) groupEndpoints() []api.Endpoint {
-	const follows = " In a team with a general ledger the journals of the listing follow in an operation of type listing-journal-refresh, which" +
-		" is acknowledged with 202; elsewhere they follow at once."
+	const follows = " In a team with a general ledger the journals of the listing follow in an operation of type " +
+		"listing-journal-refresh, which is acknowledged with 202; elsewhere they follow at once."
 
 	return []api.Endpoint{
 		operation.QueueOr(api.Endpoint{
-			Method: http.MethodPut, Path: "/listings/{id}/parent", ID: "setListingParent", Tag: tag, Summary: "Put a listing into a group",
-			Errors:    apierr.List{errInGroupAlready, errInUse, ErrInGroup, errOwnPeriods, errPeriodLocked, account.ErrRequiredMissing},
+			Method: http.MethodPut, Path: "/listings/{id}/parent", ID: "setListingParent", Tag: tag,
+			Summary: "Put a listing into a group",
+			Errors: apierr.List{
+				errInGroupAlready, errInUse, ErrInGroup, errOwnPeriods, errPeriodLocked, account.ErrRequiredMissing,
+			},
 			Exclusive: true,
-			Doc: "The owners and recurring fees of the group count for the listing on all days that no period of its own covers. Its own periods that" +
-				" cover startAt end there. Fails with 404 for an unknown listing; with 400 for an unknown parentId, the listing itself, a parent that" +
-				" is in a group (reason listingInGroup) and a listing that is a group (reason inUse); with 409 for a listing in a group (reason" +
-				" listingInGroupAlready) and for periods of its own from startAt on, without startAt from today on (context.conflictingPeriodIds);" +
-				" with 403 when an owner statement holds days that would leave a period (reason statementAttachment)." + follows,
+			Doc: "The owners and recurring fees of the group count for the listing on all days that no period of its " +
+				"own covers. Its own periods that cover startAt end there. Fails with 404 for an unknown listing; " +
+				"with 400 for an unknown parentId, the listing itself, a parent that is in a group (reason " +
+				"listingInGroup) and a listing that is a group (reason inUse); with 409 for a listing in a group " +
+				"(reason listingInGroupAlready) and for periods of its own from startAt on, without startAt from " +
+				"today on (context.conflictingPeriodIds); with 403 when an owner statement holds days that would " +
+				"leave a period (reason " +
+				"statementAttachment)." + follows,
 			Scopes: []string{"listings:write"}, DryRun: true,
 		}, h.putParent, h.work),
 		operation.QueueOr(api.Endpoint{
-			Method: http.MethodDelete, Path: "/listings/{id}/parent", ID: "removeListingParent", Tag: tag, Summary: "Take a listing out of its group",
+			Method: http.MethodDelete, Path: "/listings/{id}/parent", ID: "removeListingParent", Tag: tag,
+			Summary:   "Take a listing out of its group",
 			Errors:    apierr.List{errPeriodLocked, account.ErrRequiredMissing},
 			Exclusive: true,
-			Doc: "The owners and fees of the group count for the listing no more, on any day. Fails with 404 for a listing that is in no group; with 403" +
-				" when saved owner statements of the group show entries of the listing (reason statementAttachment)." + follows,
+			Doc: "The owners and fees of the group count for the listing no more, on any day. Fails with 404 for a " +
+				"listing that is in no group; with 403 when saved owner statements of the group show entries of the " +
+				"listing (reason " +
+				"statementAttachment)." + follows,
 			Scopes: []string{"listings:write"}, DryRun: true,
 		}, h.deleteParent, h.work),
 	}
@@ -296,7 +309,10 @@ func saveParent(ctx context.Context, tx *db.Tx, l, group *Listing) error {
 		refs = append(refs, audit.Ref(audit.RoleParent, audit.Listing, group.ID))
 	}
 
-	audit.Note(tx, audit.Updated, audit.Listing, l.ID, view{Listing: l, ParentID: was}, view{Listing: l, ParentID: parentID}, refs...)
+	audit.Note(
+		tx, audit.Updated, audit.Listing, l.ID, view{Listing: l, ParentID: was}, view{Listing: l, ParentID: parentID},
+		refs...,
+	)
 
 	return nil
 }

@@ -20,13 +20,14 @@ func (h Listings) endpoints() []api.Endpoint {
 	// The routes of ownership periods and of groups are under /listings too, and have files of their own.
 	return append(append(h.periodEndpoints(), h.groupEndpoints()...),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/listings", ID: "listListings", Tag: tag, Summary: "List listings", Scopes: []string{"listings:read"},
+			Method: http.MethodGet, Path: "/listings", ID: "listListings", Tag: tag, Summary: "List listings",
+			Scopes: []string{"listings:read"},
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/listings", ID: "createListing", Tag: tag, Summary: "Create a listing",
 			Errors: apierr.List{errDuplicateUniqueRef},
-			Doc: "initialOwnership gives it its first ownership period. Fails with 400 for an unknown currency; 400 for members that are no owners " +
-				"or whose splits do not sum to 100000.",
+			Doc: "initialOwnership gives it its first ownership period. Fails with 400 for an unknown currency; 400 " +
+				"for members that are no owners or whose splits do not sum to 100000.",
 			Scopes: []string{"listings:write"}, DryRun: true, Status: http.StatusCreated,
 		}, create),
 		api.Read(api.Endpoint{
@@ -36,14 +37,17 @@ func (h Listings) endpoints() []api.Endpoint {
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/listings/{id}", ID: "updateListing", Tag: tag, Summary: "Change a listing",
 			Errors: apierr.List{errInUse, errDuplicateUniqueRef},
-			Doc: "Fields that are present change; null clears. Fails with 400 for an unknown currency, and for another one while the listing has " +
-				"amounts in its own (reason inUse): entries, statements, a reserve, or a flat rate of its own.",
+			Doc: "Fields that are present change; null clears. Fails with 400 for an unknown currency, and for " +
+				"another one while the listing has amounts in its own (reason inUse): entries, statements, a " +
+				"reserve, or a flat rate of its own.",
 			Scopes: []string{"listings:write"}, DryRun: true,
 		}, h.updateListing),
 		api.Write(api.Endpoint{
-			Method: http.MethodDelete, Path: "/listings/{id}", ID: "deleteListing", Tag: tag, Summary: "Delete or archive a listing",
-			Errors: apierr.List{errInUse},
-			Doc:    "Ownership periods go with it. Where context.suggestedOnLocked is archive, onLocked=archive archives it instead.",
+			Method: http.MethodDelete, Path: "/listings/{id}", ID: "deleteListing", Tag: tag,
+			Summary: "Delete or archive a listing",
+			Errors:  apierr.List{errInUse},
+			Doc: "Ownership periods go with it. Where context.suggestedOnLocked is archive, onLocked=archive " +
+				"archives it instead.",
 			Scopes: []string{"listings:delete"}, DryRun: true,
 		}, h.deleteListing),
 	)

@@ -18,7 +18,8 @@ func (s Span) isEmpty() bool { return s.Start != nil && s.End != nil && !s.Start
 
 // Overlaps reports whether two spans share a day. A missing start or end means forever.
 func (s Span) Overlaps(o Span) bool {
-	return (s.Start == nil || o.End == nil || s.Start.Before(*o.End)) && (o.Start == nil || s.End == nil || o.Start.Before(*s.End))
+	return (s.Start == nil || o.End == nil || s.Start.Before(*o.End)) &&
+		(o.Start == nil || s.End == nil || o.Start.Before(*s.End))
 }
 
 // Without returns the parts of the span that the others leave, in the order of their days.
@@ -144,7 +145,10 @@ func comparePeriods(a, b Period) int {
 // OwnPeriods returns the ownership periods that listings have themselves, by listing, each list in the order of the
 // days. What counts for a member of a group are Periods. The locks are not filled in.
 func OwnPeriods(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Period, error) {
-	rows, err := selectPeriods(ctx, tx, "p.team_id = @team and p.listing_id = any(@listings::uuid[])", db.Args{"team": tx.Team, "listings": listingIDs})
+	rows, err := selectPeriods(
+		ctx, tx, "p.team_id = @team and p.listing_id = any(@listings::uuid[])",
+		db.Args{"team": tx.Team, "listings": listingIDs},
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +161,9 @@ func OwnPeriods(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][
 	return out, nil
 }
 
-// OwnerSourceSQL returns the SQL that selects as id the listing that has the owners of a listing on a day: itself, and the
-// group of a member on a day that no period of its own covers. The listing is the alias of its row, the day is SQL.
+// OwnerSourceSQL returns the SQL that selects as id the listing that has the owners of a listing on a day: itself,
+// and the group of a member on a day that no period of its own covers. The listing is the alias of its row, the day
+// is SQL.
 func OwnerSourceSQL(l, on string) string {
 	own := coveringSQL("listing_ownership_period", l+".id", on)
 	return `select ` + l + `.id as id union all select ` + l + `.parent_id where ` + l + `.parent_id is not null and not ` + own

@@ -36,9 +36,9 @@ func (h Listings) answerSaved(ctx context.Context, tx *db.Tx, p *Period) (*Perio
 	return saved, n, err
 }
 
-// follow brings the journals of a listing, and of all listings of a group, up to date with their owners. In a team with a general ledger it returns
-// the operation that will do this. Other teams have next to no journals, and those follow at once (INIT-41 …
-// INIT-46).
+// follow brings the journals of a listing, and of all listings of a group, up to date with their owners. In a team
+// with a general ledger it returns the operation that will do this. Other teams have next to no journals, and those
+// follow at once (INIT-41 … INIT-46).
 func (h Listings) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*operation.New, error) {
 	kept, err := db.Get[bool](ctx, tx, `select is_general_ledger from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
@@ -55,7 +55,8 @@ func (h Listings) follow(ctx context.Context, tx *db.Tx, listingID id.ID) (*oper
 	}
 
 	return h.journals.Mark(ctx, tx, changed, ledger.Outdated{
-		Reason: ledger.OwnershipChanged, Type: operation.ListingJournalRefresh, Cause: operation.Resource{Type: operation.Listing, ID: listingID},
+		Reason: ledger.OwnershipChanged, Type: operation.ListingJournalRefresh,
+		Cause: operation.Resource{Type: operation.Listing, ID: listingID},
 	})
 }
 

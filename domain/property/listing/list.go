@@ -31,7 +31,8 @@ type Filter struct {
 // without ownership and fees.
 func listQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
-		Columns: listingColumns, From: listingFrom, Rows: "listing l", Joined: "g", Where: []string{"l.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Columns: listingColumns, From: listingFrom, Rows: "listing l", Joined: "g",
+		Where: []string{"l.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "createdAt", ID: "l.id",
 	}
 
@@ -106,13 +107,17 @@ const (
 
 // Enum lists the issues.
 func (Issue) Enum() []string {
-	return []string{string(AllIssues), string(AnyIssue), string(MissingOwnership), string(MissingFees), string(MissingOpeningBalance)}
+	return []string{
+		string(AllIssues), string(AnyIssue), string(MissingOwnership), string(MissingFees),
+		string(MissingOpeningBalance),
+	}
 }
 
 // narrowByIssue narrows the list to active listings with an issue; empty does not narrow it.
 func narrowByIssue(q *page.Query, tx *db.Tx, wanted Issue) {
 	lacks := map[Issue]string{
-		MissingOwnership: "not " + ownedToday, MissingFees: "not " + chargedToday(""), MissingOpeningBalance: "not " + opened,
+		MissingOwnership: "not " + ownedToday, MissingFees: "not " + chargedToday(""),
+		MissingOpeningBalance: "not " + opened,
 	}
 	all := []string{lacks[MissingOwnership], lacks[MissingFees], lacks[MissingOpeningBalance]}
 	args := db.Args{"today": tx.Today()}
@@ -161,5 +166,8 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Listing], e
 		return found, err
 	}
 
-	return found, operation.Embed(ctx, tx, operation.Listing, found.Data, func(l *Listing) (id.ID, **operation.Summary) { return l.ID, &l.Operations })
+	return found, operation.Embed(
+		ctx, tx, operation.Listing, found.Data,
+		func(l *Listing) (id.ID, **operation.Summary) { return l.ID, &l.Operations },
+	)
 }

@@ -71,8 +71,10 @@ type Listing struct {
 
 // What can be wrong with a change to a listing.
 var (
-	errDuplicateUniqueRef = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A listing with this reference already exists")
-	errInUse              = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Listing is still in use")
+	errDuplicateUniqueRef = apierr.New(
+		apierr.CodeConflict, apierr.ReasonDuplicateUniqueRef, "A listing with this reference already exists",
+	)
+	errInUse = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Listing is still in use")
 )
 
 // checkDelete refuses to delete a listing in use: ERR-72, ERR-73, ERR-74, RSN-24.

@@ -21,8 +21,8 @@ var MergeErrors = apierr.List{ErrInGroup, ErrPeriods, errPeriodLocked}
 // Merge is a listing that goes into another.
 type Merge struct {
 	From, Into *Listing
-	// Moved are the ownership periods that go on at the other listing. Absorbed are those on days that have the same owners
-	// there.
+	// Moved are the ownership periods that go on at the other listing. Absorbed are those on days that have the same
+	// owners there.
 	Moved, Absorbed []Period
 	// FromDays and IntoDays are the days on which the listings have owners.
 	FromDays, IntoDays []Span
@@ -95,7 +95,8 @@ func (m *Merge) decide(from, into []Period) error {
 		switch {
 		case len(shared) == 0:
 			m.Moved = append(m.Moved, *p)
-		case len(p.span().Without(spans(shared))) == 0 && !slices.ContainsFunc(shared, func(o Period) bool { return !p.isOwnedAs(&o) }):
+		case len(p.span().Without(spans(shared))) == 0 &&
+			!slices.ContainsFunc(shared, func(o Period) bool { return !p.isOwnedAs(&o) }):
 			m.Absorbed = append(m.Absorbed, *p)
 		default:
 			inTheWay = append(inTheWay, p.ID)
@@ -122,7 +123,9 @@ func spans(periods []Period) []Span {
 // isOwnedAs reports whether two periods have the same owners with the same shares on the same terms.
 func (p *Period) isOwnedAs(o *Period) bool {
 	sorted := func(members []Member) []Member {
-		return slices.SortedFunc(slices.Values(members), func(a, b Member) int { return a.ContactID.Compare(b.ContactID) })
+		return slices.SortedFunc(
+			slices.Values(members), func(a, b Member) int { return a.ContactID.Compare(b.ContactID) },
+		)
 	}
 
 	return p.BusinessModel == o.BusinessModel && slices.Equal(sorted(p.Members), sorted(o.Members))
@@ -231,7 +234,8 @@ func CountHeldOwned(ctx context.Context, tx *db.Tx, contact id.ID) (int64, error
 	return int64(len(held)), nil
 }
 
-// lockOwned locks the listings that a contact owns or owned and loads these periods, with the saved statements over them.
+// lockOwned locks the listings that a contact owns or owned and loads these periods, with the saved statements over
+// them.
 func lockOwned(ctx context.Context, tx *db.Tx, contact id.ID) ([]Period, []ledger.StatementOver, error) {
 	args := db.Args{"team": tx.Team, "contact": contact}
 

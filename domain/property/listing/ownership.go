@@ -103,7 +103,8 @@ func (p *Period) contains(o, within *Period) bool {
 		return true
 	}
 
-	return (p.StartAt == nil || start != nil && !start.Before(*p.StartAt)) && (p.EndAt == nil || end != nil && !p.EndAt.Before(*end))
+	return (p.StartAt == nil || start != nil && !start.Before(*p.StartAt)) &&
+		(p.EndAt == nil || end != nil && !p.EndAt.Before(*end))
 }
 
 // conflicts returns the listing's other periods that share a day with p, in the given order.
@@ -164,8 +165,10 @@ type StatementContext struct {
 // What can be wrong with a change of ownership.
 var (
 	errPeriodConflict = apierr.New(apierr.CodeConflict, "", "Ownership period overlaps another one of the listing")
-	errPeriodLocked   = apierr.New(apierr.CodeForbidden, apierr.ReasonStatementAttachment, "Ownership period is attached to an owner statement")
-	errPeriodInUse    = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Ownership period is still in use")
+	errPeriodLocked   = apierr.New(
+		apierr.CodeForbidden, apierr.ReasonStatementAttachment, "Ownership period is attached to an owner statement",
+	)
+	errPeriodInUse = apierr.New(apierr.CodeBadRequest, apierr.ReasonInUse, "Ownership period is still in use")
 )
 
 // resolveConflicts decides what becomes of the periods in the way: nothing to do, one period to end earlier, or a

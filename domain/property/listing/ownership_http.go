@@ -22,44 +22,55 @@ import (
 // periods with each other.
 func (h Listings) periodEndpoints() []api.Endpoint {
 	// The same sentence ends the description of every route that can change owners.
-	const follows = " In a team with a general ledger the journals of the listing follow in an operation of type listing-journal-refresh, which" +
-		" is acknowledged with 202; elsewhere they follow at once."
+	const follows = " In a team with a general ledger the journals of the listing follow in an operation of type " +
+		"listing-journal-refresh, which is acknowledged with 202; elsewhere they follow at once."
 
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/listings/ownership-periods", ID: "listOwnershipPeriods", Tag: tag, Summary: "List ownership periods",
-			Scopes: []string{"listings:read"},
+			Method: http.MethodGet, Path: "/listings/ownership-periods", ID: "listOwnershipPeriods", Tag: tag,
+			Summary: "List ownership periods",
+			Scopes:  []string{"listings:read"},
 		}, listPeriods),
 		operation.QueueOr(api.Endpoint{
-			Method: http.MethodPost, Path: "/listings/ownership-periods", ID: "createOwnershipPeriod", Tag: tag, Summary: "Create an ownership period",
+			Method: http.MethodPost, Path: "/listings/ownership-periods", ID: "createOwnershipPeriod", Tag: tag,
+			Summary:   "Create an ownership period",
 			Errors:    apierr.List{ErrInGroup, errPeriodConflict, errPeriodLocked, account.ErrRequiredMissing},
 			Exclusive: true,
-			Doc: "Fails with 400 for an unknown listing, for members that are no owners or whose splits do not sum to 100000, and for a period that" +
-				" ends before it starts; with 409 for an overlap (context.conflictingPeriodIds), unless onConflict=truncate can end the earlier" +
-				" open period where this one starts; with 403 when an owner statement holds that earlier period (reason statementAttachment)." +
-				" A member of a group has the owners of the group: it is refused with 400 (reason listingInGroup)." + follows,
+			Doc: "Fails with 400 for an unknown listing, for members that are no owners or whose splits do not sum " +
+				"to 100000, and for a period that ends before it starts; with 409 for an overlap " +
+				"(context.conflictingPeriodIds), unless onConflict=truncate can end the earlier open period where " +
+				"this one starts; with 403 when an owner statement holds that earlier period (reason " +
+				"statementAttachment). A member of a group has the owners of the group: it is refused with 400 " +
+				"(reason " +
+				"listingInGroup)." + follows,
 			Scopes: []string{"listings:write"}, DryRun: true, Status: http.StatusCreated,
 		}, h.createPeriod, h.work),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: "/listings/ownership-periods/{id}", ID: "getOwnershipPeriod", Tag: tag, Summary: "Read an ownership period",
-			Scopes: []string{"listings:read"}, OneTrip: true,
+			Method: http.MethodGet, Path: "/listings/ownership-periods/{id}", ID: "getOwnershipPeriod", Tag: tag,
+			Summary: "Read an ownership period",
+			Scopes:  []string{"listings:read"}, OneTrip: true,
 		}, getPeriod),
 		operation.QueueOr(api.Endpoint{
-			Method: http.MethodPut, Path: "/listings/ownership-periods/{id}", ID: "updateOwnershipPeriod", Tag: tag, Summary: "Change an ownership period",
+			Method: http.MethodPut, Path: "/listings/ownership-periods/{id}", ID: "updateOwnershipPeriod", Tag: tag,
+			Summary:   "Change an ownership period",
 			Errors:    apierr.List{ErrInGroup, errPeriodConflict, errPeriodLocked, account.ErrRequiredMissing},
 			Exclusive: true,
-			Doc: "Fields that are present change; null clears. Fails with 404 for an unknown period, as creating does, and with 403 for other members," +
-				" another business model or lost days under an owner statement (reason statementAttachment)." +
+			Doc: "Fields that are present change; null clears. Fails with 404 for an unknown period, as creating " +
+				"does, and with 403 for other members, another business model or lost days under an owner statement " +
+				"(reason statementAttachment)." +
 				" Periods of a member of a group stay as they are: 400 (reason listingInGroup)." + follows,
 			Scopes: []string{"listings:write"}, DryRun: true,
 		}, h.updatePeriod, h.work),
 		operation.QueueOr(api.Endpoint{
-			Method: http.MethodDelete, Path: "/listings/ownership-periods/{id}", ID: "deleteOwnershipPeriod", Tag: tag, Summary: "Delete an ownership period",
+			Method: http.MethodDelete, Path: "/listings/ownership-periods/{id}", ID: "deleteOwnershipPeriod",
+			Tag: tag, Summary: "Delete an ownership period",
 			Errors:    apierr.List{errPeriodInUse, errPeriodConflict, errPeriodLocked, account.ErrRequiredMissing},
 			Exclusive: true,
-			Doc: "Fails with 404 for an unknown period, 400 for one that journal entries or owner statements use (reason inUse, context.lockReasons);" +
-				" onLocked=archive ends such a period on the last day that they use instead. With onLast=extend the period before the last one goes on" +
-				" through the days of the deleted one; an archived one keeps days, so that it is refused then with context.suggestedOnLast." + follows,
+			Doc: "Fails with 404 for an unknown period, 400 for one that journal entries or owner statements use " +
+				"(reason inUse, context.lockReasons); onLocked=archive ends such a period on the last day that they " +
+				"use instead. With onLast=extend the period before the last one goes on through the days of the " +
+				"deleted one; an archived one keeps days, so that it is refused then with " +
+				"context.suggestedOnLast." + follows,
 			Scopes: []string{"listings:delete"}, DryRun: true,
 		}, h.deletePeriod, h.work),
 	}
@@ -86,7 +97,8 @@ type periodListInput struct {
 func listPeriods(ctx context.Context, tx *db.Tx, in *periodListInput) (*page.Page[Period], error) {
 	q := periodQuery(tx)
 
-	const hasMember = "exists (select from listing_ownership_member m where m.team_id = @team and m.period_id = p.id and m.contact_id = any(?))"
+	const hasMember = "exists (select from listing_ownership_member m where m.team_id = @team " +
+		"and m.period_id = p.id and m.contact_id = any(?))"
 
 	// Filters that are absent add nothing to the statement.
 	q.IDs("p.id = any(?)", in.IDs)

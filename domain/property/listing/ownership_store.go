@@ -20,7 +20,9 @@ var periodTable = db.NewTable[Period]("listing_ownership_period", `
 	created_at now fixed, updated_at now`)
 
 // memberTable has the columns of a member of an ownership period.
-var memberTable = db.NewTable[memberRow]("listing_ownership_member", "period_id uuid, position int, contact_id uuid, split bigint")
+var memberTable = db.NewTable[memberRow](
+	"listing_ownership_member", "period_id uuid, position int, contact_id uuid, split bigint",
+)
 
 // memberRow is a member with its ownership period and its place among the members, from 1.
 type memberRow struct {
@@ -104,8 +106,9 @@ func periodIDs(periods []Period) []id.ID {
 // periodQuery returns the query of all ownership periods of the team.
 func periodQuery(tx *db.Tx) page.Query {
 	q := page.Query{
-		Columns: periodColumns, From: "listing_ownership_period p", Rows: "listing_ownership_period p", Where: []string{"p.team_id = @team"},
-		Args: db.Args{"team": tx.Team}, Sorts: periodSorts, Default: "createdAt", ID: "p.id",
+		Columns: periodColumns, From: "listing_ownership_period p", Rows: "listing_ownership_period p",
+		Where: []string{"p.team_id = @team"},
+		Args:  db.Args{"team": tx.Team}, Sorts: periodSorts, Default: "createdAt", ID: "p.id",
 	}
 	q.CountedAs("listing_ownership_period")
 
@@ -113,7 +116,8 @@ func periodQuery(tx *db.Tx) page.Query {
 }
 
 var periodSorts = page.Sorts{
-	{Name: "startAt", Expr: "p.start_at", Nullable: true}, {Name: "endAt", Expr: "p.end_at", Nullable: true}, {Name: "createdAt", Expr: "p.created_at"},
+	{Name: "startAt", Expr: "p.start_at", Nullable: true}, {Name: "endAt", Expr: "p.end_at", Nullable: true},
+	{Name: "createdAt", Expr: "p.created_at"},
 }
 
 // lockPeriod locks the listing of a period, under which all its periods change, and reads the period.
@@ -193,7 +197,10 @@ func notePeriod(tx *db.Tx, what audit.Type, before, after *Period) {
 		one = p
 	}
 
-	audit.Note(tx, what, audit.OwnershipPeriod, one.ID, before, after, append(refs, audit.Ref(audit.RoleListing, audit.Listing, one.ListingID))...)
+	audit.Note(
+		tx, what, audit.OwnershipPeriod, one.ID, before, after,
+		append(refs, audit.Ref(audit.RoleListing, audit.Listing, one.ListingID))...,
+	)
 }
 
 // savePeriod saves a period with its members in one round trip. The period that ends earlier because of it is

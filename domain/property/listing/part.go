@@ -12,7 +12,8 @@ func New(journals ledger.Sources, endFees EndFees) Listings {
 		journals: journals,
 		endFees:  endFees,
 		listings: parts.NewUsage(
-			"listing", "reservations", "transactions", "journalEntries", "ownerStatements", "recurringFees", "groupedListings",
+			"listing", "reservations", "transactions", "journalEntries", "ownerStatements", "recurringFees",
+			"groupedListings",
 		),
 		periods: parts.NewUsage("listing_ownership_period", "journalEntries", "ownerStatements"),
 	}

@@ -8,7 +8,8 @@ import (
 // Nights are the nights of a stay, from CheckIn to the one before CheckOut.
 type Nights struct {
 	CheckIn, CheckOut day.Day
-	// ByNight is set when the stay is recognised night by night; else all of it is recognised on the day of RecognizedAt.
+	// ByNight is set when the stay is recognised night by night; else all of it is recognised on the day of
+	// RecognizedAt.
 	ByNight      bool
 	RecognizedAt day.Day
 }
@@ -23,10 +24,10 @@ type Owned struct {
 	From, To int
 }
 
-// Owner returns the ownership period that an entry of the stay dated on a day belongs to, if the stay is not recognised
-// by night: the one that covers the day. An owner who came after the last night has no part of the stay; then, and on a
-// day without an owner, it is the period of the owned night that is nearest to the day, of two equally near the earlier. It
-// is nil for a stay without any owned night.
+// Owner returns the ownership period that an entry of the stay dated on a day belongs to, if the stay is not
+// recognised by night: the one that covers the day. An owner who came after the last night has no part of the stay;
+// then, and on a day without an owner, it is the period of the owned night that is nearest to the day, of two equally
+// near the earlier. It is nil for a stay without any owned night.
 func (n Nights) Owner(periods []Period, at day.Day) (nearest *Period) {
 	if p := Covering(periods, at); p != nil && (p.StartAt == nil || p.StartAt.Before(n.CheckOut)) {
 		return p
@@ -49,8 +50,9 @@ func (n Nights) Owner(periods []Period, at day.Day) (nearest *Period) {
 	return nearest
 }
 
-// Owners returns the parts of an amount of the stay, whatever day it is dated on: all of it belongs to whoever has what was
-// recognised as a whole; by night there is a part for each run of nights with one owner, and one for those without.
+// Owners returns the parts of an amount of the stay, whatever day it is dated on: all of it belongs to whoever has
+// what was recognised as a whole; by night there is a part for each run of nights with one owner, and one for those
+// without.
 func (n Nights) Owners(periods []Period) (out []Owned) {
 	count := n.Count()
 	if !n.ByNight {

@@ -16,7 +16,10 @@ import (
 var listingTable = db.NewTable[Listing]("listing", `
 	id uuid key, short_ref text fixed, name text, unique_ref text, status text, default_currency text, time_zone text, address jsonb,
 	created_at now fixed, updated_at now`).
-	Compute("default_currency", "coalesce(nullif(r.default_currency, ''), (select t.default_currency from team t where t.id = @team))")
+	Compute(
+		"default_currency",
+		"coalesce(nullif(r.default_currency, ''), (select t.default_currency from team t where t.id = @team))",
+	)
 
 var (
 	listingColumns = listingTable.ColumnsSQL("l") + `, ` + ofConnection + ` as connection_id, ` + sourceSQL + ` as source,
@@ -232,8 +235,11 @@ func remove(ctx context.Context, tx *db.Tx, l *Listing) error {
 	}
 
 	for _, chosen := range layouts {
-		audit.Note(tx, audit.Updated, audit.StatementLayout, chosen, map[string]any{"listings": map[string]bool{l.ID.String(): true}}, nil,
-			audit.Ref(audit.RoleListing, audit.Listing, l.ID))
+		audit.Note(
+			tx, audit.Updated, audit.StatementLayout, chosen,
+			map[string]any{"listings": map[string]bool{l.ID.String(): true}}, nil,
+			audit.Ref(audit.RoleListing, audit.Listing, l.ID),
+		)
 	}
 
 	// Note the listing and each period before they are gone.

@@ -24,8 +24,14 @@ func NoteMoved(tx *db.Tx, entity Entity, ids []id.ID, field string, m Move) {
 
 // NoteMerged adds the events that one record went into another.
 func NoteMerged(tx *db.Tx, m Move) {
-	Note(tx, Merged, m.Type, m.From, map[string]*id.ID{"mergedIntoId": nil}, map[string]*id.ID{"mergedIntoId": &m.Into}, Ref(m.Role, m.Type, m.Into))
-	Note(tx, Merged, m.Type, m.Into, map[string]*id.ID{"mergedFromId": nil}, map[string]*id.ID{"mergedFromId": &m.From}, Ref(m.Role, m.Type, m.From))
+	Note(
+		tx, Merged, m.Type, m.From, map[string]*id.ID{"mergedIntoId": nil},
+		map[string]*id.ID{"mergedIntoId": &m.Into}, Ref(m.Role, m.Type, m.Into),
+	)
+	Note(
+		tx, Merged, m.Type, m.Into, map[string]*id.ID{"mergedFromId": nil},
+		map[string]*id.ID{"mergedFromId": &m.From}, Ref(m.Role, m.Type, m.From),
+	)
 }
 
 // ContactMove returns the move of records that name a contact.

@@ -14,8 +14,8 @@ import (
 // gathered collects the events of a transaction until its commit.
 var gathered = &db.Gathering{End: write}
 
-// Spill inserts the events that the transaction has so far, so that work on many thousands of records does not hold all of
-// theirs in memory. No record may have a further event in the transaction, and a source has to be set again.
+// Spill inserts the events that the transaction has so far, so that work on many thousands of records does not hold
+// all of theirs in memory. No record may have a further event in the transaction, and a source has to be set again.
 func Spill(ctx context.Context, tx *db.Tx) error {
 	if err := tx.Spill(ctx, gathered); err != nil {
 		return fmt.Errorf("insert audit events: %w", err)

@@ -170,10 +170,11 @@ func summaryDetailPDF() export.Declaration[ownedDocument] {
 		ID:      "OwnerStatementSummaryPDF",
 		Tag:     "Reports",
 		Summary: "Export the statements behind an owner's summary as PDF",
-		Doc:     "The owner's part of each selected statement, and of the columns of their layouts added up." + ownedRefusals,
-		Format:  export.PDF,
-		Scopes:  []string{"reports:export"},
-		Name:    "owner-summary",
+		Doc: "The owner's part of each selected statement, and of the columns of their layouts " +
+			"added up." + ownedRefusals,
+		Format: export.PDF,
+		Scopes: []string{"reports:export"},
+		Name:   "owner-summary",
 		Check: func(ctx context.Context, tx *db.Tx, s *ownedDocument) error {
 			return checkOwned(ctx, tx, s.owned, &s.Period)
 		},

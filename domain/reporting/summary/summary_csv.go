@@ -81,7 +81,9 @@ func summariesCSV() export.Declaration[summaryRows] {
 				return err
 			}
 
-			return export.WriteTable(out, export.SelectColumns(summaryColumns, s.Columns), export.YieldRows(found.Owners))
+			return export.WriteTable(
+				out, export.SelectColumns(summaryColumns, s.Columns), export.YieldRows(found.Owners),
+			)
 		},
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"stayledger/platform/finding"
 )
 
-// checkClosing returns the warnings of the trust reconciliation at the end of the last day that is closed, in each currency
-// of a bank account. Their places are in the report of that day.
+// checkClosing returns the warnings of the trust reconciliation at the end of the last day that is closed, in each
+// currency of a bank account. Their places are in the report of that day.
 func checkClosing(ctx context.Context, tx *db.Tx, _ *day.Day, before day.Day) ([]finding.Finding, error) {
 	currencies, err := db.Select[string](ctx, tx, `
 		select default_currency from team where team_id = @team

@@ -125,8 +125,8 @@ func loadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Pa
 	}
 
 	// Then cut the page, and load the details of its rows only.
-	g := guestReport{chart: chart, behind: f.drilldownFilter(date, currency), only: f.wantedGroup()}
-	shown := g.listedCells(cells)
+	g := guestReport{chart: chart, behind: f.drilldownFilter(date, currency), only: f.chooseGroup()}
+	shown := g.selectListed(cells)
 	total := int64(len(shown))
 	first := min(p.Rows(), total)
 	shown = shown[first:min(first+p.Limit, total)]
@@ -157,8 +157,8 @@ func (f *GuestFilter) selection(chart *chart, date day.Day, currency money.Curre
 	}
 }
 
-// wantedGroup returns the group that is asked for, empty for all.
-func (f *GuestFilter) wantedGroup() report.Occupancy {
+// chooseGroup returns the group that is asked for, empty for all.
+func (f *GuestFilter) chooseGroup() report.Occupancy {
 	if f.OccupancyStatus == "all" {
 		return ""
 	}
@@ -187,8 +187,8 @@ type guestReport struct {
 // isWanted reports whether the cell is in a group that is asked for.
 func (g *guestReport) isWanted(c *guestCell) bool { return g.only == "" || c.Status == g.only }
 
-// listedCells returns the cells that have a row of their own.
-func (g *guestReport) listedCells(cells []guestCell) []*guestCell {
+// selectListed returns the cells that have a row of their own.
+func (g *guestReport) selectListed(cells []guestCell) []*guestCell {
 	var out []*guestCell
 
 	for i := range cells {

@@ -47,7 +47,7 @@ func GuestQuery(ctx context.Context, tx *db.Tx, f *GuestFilter) (page.Query, err
 	}
 
 	// A single group narrows the rows.
-	if only := f.wantedGroup(); only != "" {
+	if only := f.chooseGroup(); only != "" {
 		q.And("g.status = @status", db.Args{"status": string(only)})
 	}
 

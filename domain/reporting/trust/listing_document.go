@@ -24,8 +24,8 @@ func trustByListingPDF() export.Declaration[trustListingDocument] {
 	return export.Declaration[trustListingDocument]{
 		Path: "/reports/trust-reconciliation/by-listing/pdf", ID: "TrustReconciliationByListingPDF", Tag: "Reports",
 		Summary: "Export a trust reconciliation by listing as PDF",
-		Doc: "A table of the money that the trust holds for each listing and the parties it is owed to, with warnings " +
-			"below. Kinds that no listing has are left out.",
+		Doc: "A table of the money that the trust holds for each listing and the parties it is owed to, with " +
+			"warnings below. Kinds that no listing has are left out.",
 		Format: export.PDF, Scopes: []string{"reports:export"}, Name: "trust-reconciliation-by-listing",
 		Check: report.CheckCurrencyIn(func(s *trustListingDocument) string { return s.Currency }),
 		Count: func(ctx context.Context, tx *db.Tx, _ *trustListingDocument) (export.Size, error) {

@@ -320,7 +320,7 @@ func loadManagerMonths(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 		if f.Year == nil || int64(m.Year) == *f.Year {
 			months = append(
 				months,
-				r.deriveStatement(m.First(), m.Last(), carriedCells(r.chart, before), byMonth[m.First()]),
+				r.deriveStatement(m.First(), m.Last(), collectCarried(r.chart, before), byMonth[m.First()]),
 			)
 		}
 
@@ -332,8 +332,8 @@ func loadManagerMonths(ctx context.Context, tx *db.Tx, f *ManagerFilter) ([]Mana
 	return months, nil
 }
 
-// carriedCells returns carried cells in the chart's order.
-func carriedCells(c *chart, carried map[id.ID]*report.Cell) []report.Cell {
+// collectCarried returns carried cells in the chart's order.
+func collectCarried(c *chart, carried map[id.ID]*report.Cell) []report.Cell {
 	var out []report.Cell
 
 	for i := range c.accounts {

@@ -178,7 +178,9 @@ func managerStatementCSV() export.Declaration[managerDetailSelection] {
 				return err
 			}
 
-			return export.WriteTable(out, export.SelectColumns(managerDetailCells(d), s.Columns), export.YieldRows(managerLines(d)))
+			return export.WriteTable(
+				out, export.SelectColumns(managerDetailCells(d), s.Columns), export.YieldRows(managerLines(d)),
+			)
 		},
 	}
 }

@@ -110,8 +110,10 @@ func managerStatementDoc(doc *paper.ReportDoc, d *ManagerDetail) {
 	}
 
 	t := paper.ReportTable{
-		Title:   "Available balance",
-		Columns: append([]paper.ReportColumn{paper.TextColumn("At the end of the period")}, paper.AmountColumns("Amount")...),
+		Title: "Available balance",
+		Columns: append(
+			[]paper.ReportColumn{paper.TextColumn("At the end of the period")}, paper.AmountColumns("Amount")...,
+		),
 	}
 
 	t.Rows = append(t.Rows, paper.ReportRow{Cells: []any{"Balance end", d.Financials.BalanceEnd}})

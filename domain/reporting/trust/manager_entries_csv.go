@@ -43,7 +43,9 @@ func managerEntriesCSV() export.Declaration[managerEntrySelection] {
 			}
 
 			// The list is not daily: the server itself chooses how to find and sort the manager's entries.
-			return report.WriteEntries(ctx, tx, out, report.EntryList{Query: q, Columns: s.Columns, Sort: string(s.Sort)})
+			return report.WriteEntries(
+				ctx, tx, out, report.EntryList{Query: q, Columns: s.Columns, Sort: string(s.Sort)},
+			)
 		},
 	}
 }

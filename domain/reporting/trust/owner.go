@@ -156,7 +156,8 @@ func loadOwners(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, er
 	return out, nil
 }
 
-// ownerFigure returns an owners' balance with the entries of a listing or of a group with its members, and of one period.
+// ownerFigure returns an owners' balance with the entries of a listing or of a group with its members, and of one
+// period.
 func (p *position) ownerFigure(cents money.Cents, listings []id.ID, period *id.ID) Figure {
 	behind := p.drilldownFilter()
 	behind.ListingIDs = page.RefsTo(listings...)

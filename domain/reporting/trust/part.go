@@ -27,5 +27,7 @@ var (
 
 // Part returns the part of the reports on the money in the trust.
 func Part() parts.Part {
-	return parts.Part{Endpoints: api.RequireBooks(endpoints()), Exports: export.RequireBooks(exports()...), Closing: checkClosing}
+	return parts.Part{
+		Endpoints: api.RequireBooks(endpoints()), Exports: export.RequireBooks(exports()...), Closing: checkClosing,
+	}
 }

@@ -127,7 +127,8 @@ func loadReconciliation(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliat
 
 	// The rest needs entries and payments that the legs do not have.
 	for _, check := range []func(ctx context.Context, tx *db.Tx, p *position) error{
-		found.checkOperatingCosts, found.checkElimination, found.checkPayments, found.checkBelowZero, found.checkDeposits,
+		found.checkOperatingCosts, found.checkElimination, found.checkPayments, found.checkBelowZero,
+		found.checkDeposits,
 		found.checkBills, found.checkRules, found.checkTemplates,
 	} {
 		if err := check(ctx, tx, p); err != nil {

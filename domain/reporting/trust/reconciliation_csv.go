@@ -443,8 +443,8 @@ func trustCSV() export.Declaration[trustSelection] {
 		ID:      "TrustReconciliationCSV",
 		Tag:     "Reports",
 		Summary: "Export a trust reconciliation as CSV",
-		Doc: "The rows of a leg add up to it: bank to the adjusted balance, book, and liabilities down to accounts and " +
-			"the shares of owners. The legs difference and warnings are apart.",
+		Doc: "The rows of a leg add up to it: bank to the adjusted balance, book, and liabilities down to accounts " +
+			"and the shares of owners. The legs difference and warnings are apart.",
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "trust-reconciliation",
@@ -464,7 +464,9 @@ func trustCSV() export.Declaration[trustSelection] {
 				return err
 			}
 
-			return export.WriteTable(out, export.SelectColumns(trustCells(t), s.Columns), export.YieldRows(trustLines(t, places)))
+			return export.WriteTable(
+				out, export.SelectColumns(trustCells(t), s.Columns), export.YieldRows(trustLines(t, places)),
+			)
 		},
 	}
 }

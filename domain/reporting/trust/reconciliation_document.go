@@ -108,7 +108,7 @@ func trustDoc(doc *paper.ReportDoc, t *Reconciliation, places map[id.ID]string) 
 
 	// The warnings come before the details, because they need action.
 	doc.Tables = append([]paper.ReportTable{legs}, warningsTable(t.Warnings, places)...)
-	doc.Tables = append(doc.Tables, banksTable(&t.Bank), unclearedTable(&t.Bank), liabilitiesTable(&t.Liabilities))
+	doc.Tables = append(doc.Tables, banksTable(&t.Bank), renderUncleared(&t.Bank), liabilitiesTable(&t.Liabilities))
 	doc.Tables = append(doc.Tables, ownersTables(&t.Liabilities.OwnerBalances)...)
 }
 
@@ -204,9 +204,9 @@ func banksTable(leg *BankLeg) paper.ReportTable {
 	return t
 }
 
-// unclearedTable returns the items that only one of bank and books has yet, by account. It has no rows if there are
+// renderUncleared returns the items that only one of bank and books has yet, by account. It has no rows if there are
 // none, and is then left out.
-func unclearedTable(leg *BankLeg) paper.ReportTable {
+func renderUncleared(leg *BankLeg) paper.ReportTable {
 	t := paper.ReportTable{Title: "In transit, outstanding and at the bank only", Columns: append(
 		[]paper.ReportColumn{paper.TextColumn("Description"), paper.DateColumn("Date")},
 		paper.AmountColumns("Booked", "Not matched")...,
@@ -517,7 +517,9 @@ func ownerRows(p *OwnerPeriod) []paper.ReportRow {
 	for i := range p.Shares {
 		s := &p.Shares[i]
 
-		rows[i] = paper.ReportRow{Level: 1, Cells: []any{s.Name, from, until, money.Rate(s.Split).Percent(), s.CentTotal}}
+		rows[i] = paper.ReportRow{
+			Level: 1, Cells: []any{s.Name, from, until, money.Rate(s.Split).Percent(), s.CentTotal},
+		}
 		if s.CentTotal < 0 {
 			rows[i].Style = paper.WarningRow
 		}
@@ -570,7 +572,9 @@ func warningsTable(warnings []Warning, places map[id.ID]string) []paper.ReportTa
 		}
 
 		if more := w.Count - len(shown); more > 0 {
-			t.Rows = append(t.Rows, paper.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("%d more", more), nil, nil, rest}})
+			t.Rows = append(
+				t.Rows, paper.ReportRow{Level: 1, Cells: []any{fmt.Sprintf("%d more", more), nil, nil, rest}},
+			)
 		}
 	}
 

@@ -19,8 +19,8 @@ import (
 // agedDays is for how long money can be in transit or outstanding before it is a finding.
 const agedDays = 90
 
-// guestOrigin says since when money of a cancelled stay or of none is held. Kind is reservation, transaction or journal,
-// and empty for a source that is neither.
+// guestOrigin says since when money of a cancelled stay or of none is held. Kind is reservation, transaction or
+// journal, and empty for a source that is neither.
 type guestOrigin struct {
 	ID    id.ID
 	Kind  string
@@ -263,7 +263,8 @@ func (f findings) checkAged(ctx context.Context, tx *db.Tx, p *position, leg *Ba
 		}
 
 		of.items = append(of.items, WarningItem{
-			AccountID: &r.AccountID, TransactionID: r.TransactionID, JournalID: r.JournalID, Figure: figure, Since: &r.BookedAt,
+			AccountID: &r.AccountID, TransactionID: r.TransactionID, JournalID: r.JournalID, Figure: figure,
+			Since: &r.BookedAt,
 		})
 	}
 
@@ -351,7 +352,8 @@ func (f findings) checkRules(ctx context.Context, tx *db.Tx, _ *position) error 
 	return nil
 }
 
-// checkTemplates adds the fields of active recurring templates that name archived records, with the amount of an instance.
+// checkTemplates adds the fields of active recurring templates that name archived records, with the amount of an
+// instance.
 func (f findings) checkTemplates(ctx context.Context, tx *db.Tx, p *position) error {
 	found, err := recurring.ListInactiveReferences(ctx, tx, p.currency, warningItems)
 	if err != nil {

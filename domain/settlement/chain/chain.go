@@ -19,9 +19,9 @@ type Chain struct {
 	Currency          string
 }
 
-// ReserveSQL returns the SQL of the reserve that an ownership period p of a listing l has at the end of a day for a chain
-// in a currency. A reserve is an amount in the listing's currency: a chain in another currency has none. When the ownership
-// has ended there is nothing left to keep it for.
+// ReserveSQL returns the SQL of the reserve that an ownership period p of a listing l has at the end of a day for a
+// chain in a currency. A reserve is an amount in the listing's currency: a chain in another currency has none. When
+// the ownership has ended there is nothing left to keep it for.
 func ReserveSQL(currency, at string) string {
 	return `case when ` + currency + ` = l.default_currency and coalesce(p.end_at > ` + at + ` + 1, true) then coalesce(p.reserve, 0) else 0 end`
 }

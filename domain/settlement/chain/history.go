@@ -282,8 +282,8 @@ func (h *History) parts(b *Balance) []money.Cents {
 	return h.divide(b.Available, b.EndAt, b.Imported)
 }
 
-// payableParts returns the members' parts of the amount that a balance owes them: those that its statement showed, unless the
-// reserve is greater than the balance.
+// payableParts returns the members' parts of the amount that a balance owes them: those that its statement showed,
+// unless the reserve is greater than the balance.
 func (h *History) payableParts(b *Balance) []money.Cents {
 	payable := b.totalPayable()
 	if payable == b.Available {
@@ -444,7 +444,8 @@ func (h *History) WeighDraft(draft Balance) *Balance {
 // Standing is the state of a member's part of a statement's balance.
 type Standing struct {
 	Amount money.Cents // of the available balance
-	// Due is the part of the payable balance with payouts in it that did not arrive; Open is due less received, offset and brought forward.
+	// Due is the part of the payable balance with payouts in it that did not arrive; Open is due less received,
+	// offset and brought forward.
 	Due, Received  money.Cents
 	Offset         money.Cents // set off by later statements: a loss against income, or income against a debt
 	BroughtForward money.Cents // still open from the statements before

@@ -15,18 +15,18 @@ import (
 
 // Owned is the money of the owners of a chain on a day.
 type Owned struct {
-	// Available is their balance by the books less the reserve; Released is that less what is kept until stays, and Collected
-	// that less what guests still owe on stays counted in it.
+	// Available is their balance by the books less the reserve; Released is that less what is kept until stays, and
+	// Collected that less what guests still owe on stays counted in it.
 	Available, Released, Collected money.Cents
 	// FreeAt is the day from which nothing is kept.
 	FreeAt *day.Day
 }
 
-// LoadOwned returns the money of the owners of chains at the end of a day, for payments that leave on a day. Payouts that
-// are booked for a later day are taken off already, because they have been decided. The reserve is there for costs: costs after the last saved
-// statement are taken from it first, so that the amount that a statement makes available stays the same while the
-// balance covers it. The smaller reserve counts, that of the last statement or that of the period now: if it was
-// lowered, the difference is free.
+// LoadOwned returns the money of the owners of chains at the end of a day, for payments that leave on a day. Payouts
+// that are booked for a later day are taken off already, because they have been decided. The reserve is there for
+// costs: costs after the last saved statement are taken from it first, so that the amount that a statement makes
+// available stays the same while the balance covers it. The smaller reserve counts, that of the last statement or
+// that of the period now: if it was lowered, the difference is free.
 func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on, leaves day.Day) (map[Chain]Owned, error) {
 	out := make(map[Chain]Owned, len(chains))
 	if len(chains) == 0 {
@@ -143,11 +143,11 @@ type Until struct {
 
 // Held is the part of the owners' money that is not there to be paid out, on the stays that earned them something.
 type Held struct {
-	// Owed is the amount that guests (or the channels that pay for them) owe today: of each stay the open amount, but no more than the
-	// stay brought. A guest who paid in advance does not make up for another guest's debt.
+	// Owed is the amount that guests (or the channels that pay for them) owe today: of each stay the open amount, but
+	// no more than the stay brought. A guest who paid in advance does not make up for another guest's debt.
 	Owed money.Cents
-	// Unreleased is the amount that guests have paid and the team's fundsRelease keeps until the stay, and FreeAt is the day from which
-	// all of it is free.
+	// Unreleased is the amount that guests have paid and the team's fundsRelease keeps until the stay, and FreeAt is
+	// the day from which all of it is free.
 	Unreleased money.Cents
 	FreeAt     *day.Day
 }
@@ -206,7 +206,8 @@ func LoadHeld(ctx context.Context, tx *db.Tx, chains []Until, on day.Day) ([]Hel
 		return nil, err
 	}
 
-	// Limit each debt to the earnings of the stay until the day of the chain; of the rest a part is kept until the stay.
+	// Limit each debt to the earnings of the stay until the day of the chain; of the rest a part is kept until the
+	// stay.
 	for i := range chains {
 		for of, earnings := range brought[chains[i].Chain] {
 			var cents, deposits money.Cents
@@ -233,8 +234,8 @@ func LoadHeld(ctx context.Context, tx *db.Tx, chains []Until, on day.Day) ([]Hel
 type keptStay struct {
 	ID                id.ID
 	CheckIn, CheckOut day.Day
-	// Percent is the part that may be paid out before the check-in, 100 after it; HoldsDeposits is set when deposits stay until the
-	// check-out.
+	// Percent is the part that may be paid out before the check-in, 100 after it; HoldsDeposits is set when deposits
+	// stay until the check-out.
 	Percent       int64
 	HoldsDeposits bool
 }

@@ -20,8 +20,8 @@ type Payable struct {
 	ListingID id.ID
 	StartAt   day.Day
 	Published bool
-	// Available is the amount that the statement owes the owners by the books, negative when they owe it; Held is the part
-	// of it that guests still owe or that is kept until their stays.
+	// Available is the amount that the statement owes the owners by the books, negative when they owe it; Held is the
+	// part of it that guests still owe or that is kept until their stays.
 	Available money.Cents
 	Held      Held
 	// Received adds up the payouts that name the statement, by the books.
@@ -97,8 +97,8 @@ func loadSaved(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]saved
 }
 
 // LoadPayables loads the saved statements that money may be paid on. Ids that name none, those of drafts among them,
-// are left out. What is held is that of a day. If toPay is set, their rows are locked first, so that no other request reopens
-// or pays them meanwhile.
+// are left out. What is held is that of a day. If toPay is set, their rows are locked first, so that no other request
+// reopens or pays them meanwhile.
 func LoadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, on day.Day, toPay bool) ([]Payable, error) {
 	rows, err := loadSaved(ctx, tx, ids, toPay)
 	if err != nil || len(rows) == 0 {

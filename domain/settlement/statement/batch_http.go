@@ -30,7 +30,9 @@ func batchEndpoints() []api.Endpoint {
 			NeedsBooks: true,
 			Tag:        "Statements",
 			Summary:    "Change the status of many owner statements",
-			Errors:     apierr.List{errBefore, ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues},
+			Errors: apierr.List{
+				errBefore, ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues,
+			},
 			Doc: "Begins to save, publish, reopen or return to draft the statements of a month, or those named, " +
 				"each as updateStatement does. The answer names them; GET /statements/batch/{id} shows how far they " +
 				"are. A statement that is refused does not keep the others back: the batch then ends as failed. A " +

@@ -12,8 +12,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// checkClosing returns the statements that are not published of the months that a closing ends: drafts with entries in the
-// closed days, and those in review. Amounts are what their entries bring the owners.
+// checkClosing returns the statements that are not published of the months that a closing ends: drafts with entries
+// in the closed days, and those in review. Amounts are what their entries bring the owners.
 func checkClosing(ctx context.Context, tx *db.Tx, from *day.Day, before day.Day) ([]finding.Finding, error) {
 	type open struct {
 		Code     string

@@ -340,7 +340,9 @@ func (n fileNames) unique(doc *paper.StatementDoc) string {
 	}
 
 	// Last, make it unique. Compare small letters, since some systems do not distinguish capitals.
-	name := strings.TrimSpace(strings.TrimSpace(listing) + " " + doc.Statement.PeriodStart[:len("2026-05")] + " " + doc.Statement.ID)
+	name := strings.TrimSpace(
+		strings.TrimSpace(listing) + " " + doc.Statement.PeriodStart[:len("2026-05")] + " " + doc.Statement.ID,
+	)
 	for unique := name; ; unique += "_" {
 		if key := strings.ToLower(unique); !n[key] {
 			n[key] = true

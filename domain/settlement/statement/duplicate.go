@@ -10,8 +10,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// loadDuplicates loads, by statement, the stays with entries of its days that two systems brought and that are in the books
-// twice. Statements without any are absent.
+// loadDuplicates loads, by statement, the stays with entries of its days that two systems brought and that are in the
+// books twice. Statements without any are absent.
 func loadDuplicates(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]id.ID, error) {
 	type hit struct {
 		Place int64
@@ -27,7 +27,8 @@ func loadDuplicates(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]id.
 
 	for i := range rows {
 		if r := &rows[i]; !r.Imported {
-			ids, periods, currencies = append(ids, r.id()), append(periods, r.OwnershipPeriodID), append(currencies, r.Currency)
+			ids, periods = append(ids, r.id()), append(periods, r.OwnershipPeriodID)
+			currencies = append(currencies, r.Currency)
 			starts, ends = append(starts, r.StartAt), append(ends, r.EndAt)
 		}
 	}

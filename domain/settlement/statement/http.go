@@ -67,12 +67,15 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 			NeedsBooks: true,
 			Tag:        "Statements",
 			Summary:    "Save the owner statements of a month",
-			Errors:     apierr.List{errBefore, ErrExists, ErrFuture, team.ErrNotDerived, errOpen, ErrImporting, errIssues, ErrRef},
+			Errors: apierr.List{
+				errBefore, ErrExists, ErrFuture, team.ErrNotDerived, errOpen, ErrImporting, errIssues, ErrRef,
+			},
 			Doc: "Saves the drafts of the selected ownership periods, all of the month when none is selected, and " +
-				"attaches their journal entries. Status published needs statements:publish as well. 400 for an unknown " +
-				"ownership period, or one that does not have the month; without a selection, statementExists only when " +
-				"all are saved. JOURNAL_RECALCULATION_PENDING names operations to wait for (context.operationIds), " +
-				"statementHasBlockingIssues the issues (context.issues). Nothing is saved when it fails.",
+				"attaches their journal entries. Status published needs statements:publish as well. 400 for an " +
+				"unknown ownership period, or one that does not have the month; without a selection, " +
+				"statementExists only when all are saved. JOURNAL_RECALCULATION_PENDING names operations to wait " +
+				"for (context.operationIds), statementHasBlockingIssues the issues (context.issues). Nothing is " +
+				"saved when it fails.",
 			Scopes: []string{"statements:write"},
 			DryRun: true,
 			Status: 201,
@@ -85,10 +88,10 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 			Tag:        "Statements",
 			Summary:    "Change the status or the reference of an owner statement",
 			Errors:     apierr.List{ErrFuture, team.ErrNotDerived, errOpen, ErrPaid, ErrImporting, errIssues, ErrRef},
-			Doc: "draft returns a saved statement to draft and sets its journal entries free; inReview and " +
-				"published save a draft. Status published needs statements:publish as well. 400 for an imported " +
-				"statement that would become a draft. The status that it has already changes nothing. Reopening keeps " +
-				"what was published: see getStatementDifference.",
+			Doc: "draft returns a saved statement to draft and sets its journal entries free; inReview and published " +
+				"save a draft. Status published needs statements:publish as well. 400 for an imported statement that " +
+				"would become a draft. The status that it has already changes nothing. Reopening keeps what was " +
+				"published: see getStatementDifference.",
 			Scopes: []string{"statements:write"},
 			DryRun: true,
 		}, updateStatement),
@@ -361,8 +364,8 @@ func (u *Update) status(r *row) Status {
 	return *u.Status
 }
 
-// checkRef returns an error if the statement cannot have the requested reference: a draft is not stored, and imports find
-// their statements by it.
+// checkRef returns an error if the statement cannot have the requested reference: a draft is not stored, and imports
+// find their statements by it.
 func (u *Update) checkRef(r *row) error {
 	ref := u.UniqueRef.Or(r.UniqueRef)
 

@@ -129,7 +129,8 @@ func SaveImported(ctx context.Context, tx *db.Tx, all []Imported, entries *ledge
 		s := &all[i]
 
 		rows[i] = &storedRow{
-			Imported: *s, ShortRef: s.ID.ShortRef(), IsImported: true, Shares: []money.Cents{}, Design: frozen.at(s.Layout),
+			Imported: *s, ShortRef: s.ID.ShortRef(), IsImported: true, Shares: []money.Cents{},
+			Design: frozen.at(s.Layout),
 		}
 		if s.Replaces != nil {
 			replaced = append(replaced, s.ID)

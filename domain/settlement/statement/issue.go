@@ -142,7 +142,8 @@ func findIssues(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding
 	for i := range rows {
 		if cents, is := changed[rows[i].id()]; is {
 			out[rows[i].id()] = append(out[rows[i].id()], finding.Finding{
-				Code: issueChanged, Severity: finding.Warning, Context: map[string]any{"centTotal": cents, "currency": rows[i].Currency},
+				Code: issueChanged, Severity: finding.Warning,
+				Context: map[string]any{"centTotal": cents, "currency": rows[i].Currency},
 			})
 		}
 	}
@@ -171,8 +172,8 @@ func findIssues(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding
 	return out, nil
 }
 
-// loadChanged loads, by saved statement, what locks hold back of its days, positive for what the owners get more. Statements of which nothing is
-// held back are absent. GET /journals/held-back says what it is.
+// loadChanged loads, by saved statement, what locks hold back of its days, positive for what the owners get more.
+// Statements of which nothing is held back are absent. GET /journals/held-back says what it is.
 func loadChanged(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Cents, error) {
 	type sum struct {
 		ID    id.ID
@@ -187,7 +188,8 @@ func loadChanged(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Ce
 
 	for i := range rows {
 		if r := &rows[i]; !r.Imported && !r.isDraft() {
-			ids, periods, currencies = append(ids, r.ID), append(periods, r.OwnershipPeriodID), append(currencies, r.Currency)
+			ids, periods = append(ids, r.ID), append(periods, r.OwnershipPeriodID)
+			currencies = append(currencies, r.Currency)
 			starts, ends = append(starts, r.StartAt), append(ends, r.EndAt)
 		}
 	}
@@ -215,7 +217,8 @@ func loadChanged(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Ce
 	return out, nil
 }
 
-// loadUnaccounted returns, by draft, the issue that lines of its stays have a type that no account takes: they would be missing in it.
+// loadUnaccounted returns, by draft, the issue that lines of its stays have a type that no account takes: they would
+// be missing in it.
 func loadUnaccounted(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]finding.Finding, error) {
 	var (
 		months []reservation.OwnersMonth
@@ -225,7 +228,9 @@ func loadUnaccounted(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]find
 	for i := range rows {
 		if r := &rows[i]; r.isDraft() {
 			drafts = append(drafts, r)
-			months = append(months, reservation.OwnersMonth{PeriodID: r.OwnershipPeriodID, Currency: r.Currency, StartAt: r.StartAt, EndAt: r.EndAt})
+			months = append(months, reservation.OwnersMonth{
+				PeriodID: r.OwnershipPeriodID, Currency: r.Currency, StartAt: r.StartAt, EndAt: r.EndAt,
+			})
 		}
 	}
 

@@ -32,7 +32,8 @@ func NoteOrigins(ctx context.Context, tx *db.Tx, o *Origins) error {
 		on conflict (team_id, statement_id) do update set source_team_id = excluded.source_team_id, source_id = excluded.source_id,
 			operation_id = excluded.operation_id, imported_at = excluded.imported_at`,
 		db.Args{
-			"team": tx.Team, "from": o.SourceTenantID, "operation": o.OperationID, "statements": o.Statements, "sources": o.SourceIDs, "now": tx.Now,
+			"team": tx.Team, "from": o.SourceTenantID, "operation": o.OperationID, "statements": o.Statements,
+			"sources": o.SourceIDs, "now": tx.Now,
 		})
 	if err != nil {
 		return fmt.Errorf("note where statements come from: %w", err)

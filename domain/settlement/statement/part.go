@@ -11,10 +11,15 @@ func Part(linkers ...Linker) parts.Part {
 	return parts.Part{
 		Endpoints: slices.Concat(endpoints(linkers...), batchEndpoints()), Handlers: handlers(),
 		Exports: exports(), Closing: checkClosing,
-		Tables: parts.Owns("statement_origin", "statement", "statement_version", "statement_batch", "statement_batch_item"),
+		Tables: parts.Owns(
+			"statement_origin", "statement", "statement_version", "statement_batch", "statement_batch_item",
+		),
 		Uses: []parts.Use{
 			{Of: "listing", Reason: "ownerStatements", Columns: []string{"statement.listing_id"}},
-			{Of: "listing_ownership_period", Reason: "ownerStatements", Columns: []string{"statement.ownership_period_id"}},
+			{
+				Of: "listing_ownership_period", Reason: "ownerStatements",
+				Columns: []string{"statement.ownership_period_id"},
+			},
 		},
 	}
 }

@@ -87,7 +87,8 @@ func statementPeriodsCSV() export.Declaration[periodRows] {
 		Doc: "One row per ownership period and currency: its selected statements together, from the starting " +
 			"balance of the first to the balance at the end of the last. Adjustments are all other changes of the " +
 			"balance: later opening balances, months that are not selected. Open is the amount still due to the " +
-			"owners. Rows are sorted by their first statement, by listing unless sort says otherwise." + statementRefusals,
+			"owners. Rows are sorted by their first statement, by listing unless sort says " +
+			"otherwise." + statementRefusals,
 		Format: export.CSV,
 		Scopes: []string{"statements:export"},
 		Name:   "statements-by-period",

@@ -67,14 +67,14 @@ func (t *viewData) load(ctx context.Context, tx *db.Tx, rows []row) error {
 	}
 
 	// Only saved statements have payouts and names of their own.
-	if saved := savedIDs(rows); len(saved) > 0 {
+	if saved := collectSaved(rows); len(saved) > 0 {
 		works = append(works, db.LoadBy(&t.payouts, chain.LoadPayouts, saved), db.LoadBy(&t.kept, loadKept, saved))
 	}
 
 	// Issues and drill-downs are for the manager.
 	if !t.asOwner {
 		works = append(works, db.Load(&t.special, loadSpecial), db.LoadBy(&t.issues, findIssues, rows))
-		if saved := savedIDs(rows); len(saved) > 0 {
+		if saved := collectSaved(rows); len(saved) > 0 {
 			works = append(works, db.LoadBy(&t.unmailed, loadUnmailed, saved))
 		}
 	}
@@ -134,8 +134,8 @@ func loadDraftData(ctx context.Context, tx *db.Tx, rows []row) error {
 	return nil
 }
 
-// loadUncollected returns the amounts of statements, by id, that guests owe or that are kept until their stays. Imported statements have none, because their
-// money was collected in the earlier system.
+// loadUncollected returns the amounts of statements, by id, that guests owe or that are kept until their stays.
+// Imported statements have none, because their money was collected in the earlier system.
 func loadUncollected(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Cents, error) {
 	var (
 		ids    []id.ID

@@ -61,7 +61,7 @@ func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures)
 			return err
 		}
 
-		if t.payouts, err = chain.LoadPayouts(ctx, tx, savedIDs(rows)); err != nil {
+		if t.payouts, err = chain.LoadPayouts(ctx, tx, collectSaved(rows)); err != nil {
 			return err
 		}
 

@@ -68,7 +68,10 @@ var statementTable = db.NewTable[storedRow]("statement", `
 	shares bigint[] fixed, design int sent, email_delivery boolean fixed, layout jsonb computed, published_at timestamptz computed, created_at now fixed, updated_at now`).
 	Compute("layout", "@designs::jsonb -> r.design - 1").
 	Compute("published_at", "case when r.status = 'published' then @now::timestamptz end").
-	Merge("published_at", "case when excluded.status = 'published' then coalesce(statement.published_at, excluded.published_at) end")
+	Merge(
+		"published_at",
+		"case when excluded.status = 'published' then coalesce(statement.published_at, excluded.published_at) end",
+	)
 
 // storedRow is a statement as it is saved.
 type storedRow struct {
@@ -111,7 +114,8 @@ func (d *designs) freeze(s db.Stmt) (db.Stmt, error) {
 }
 
 // saveDrafts saves drafts with the figures that they have now and attaches their entries. It fails with ErrExists if
-// another request saved one of them meanwhile, and with ErrRef if another statement has the reference. The caller holds the locks of the ownership periods.
+// another request saved one of them meanwhile, and with ErrRef if another statement has the reference. The caller
+// holds the locks of the ownership periods.
 func saveDrafts(ctx context.Context, tx *db.Tx, drafts []row, in intent) error {
 	if err := loadDraftData(ctx, tx, drafts); err != nil {
 		return err
@@ -310,7 +314,7 @@ func apply(ctx context.Context, tx *db.Tx, rows []row, in intent) error {
 	}
 
 	// Before published statements are reopened, save what their owners saw.
-	if seen := publishedIDs(slices.Concat(by[reopen], by[withdraw])); len(seen) > 0 {
+	if seen := collectPublished(slices.Concat(by[reopen], by[withdraw])); len(seen) > 0 {
 		if err := insertVersions(ctx, tx, seen); err != nil {
 			return err
 		}
@@ -376,7 +380,8 @@ func noteSaved(tx *db.Tx, r *row, in intent) {
 	}
 
 	audit.Note(tx, what, audit.Statement, r.id(), nil, map[string]any{
-		"status": in.to, "uniqueRef": in.ref, "startAt": r.StartAt, "endAt": r.EndAt, "currency": r.Currency, "financials": r.financials(),
+		"status": in.to, "uniqueRef": in.ref, "startAt": r.StartAt, "endAt": r.EndAt, "currency": r.Currency,
+		"financials": r.financials(),
 	}, references(r)...)
 }
 

@@ -84,9 +84,9 @@ func (r *row) ownBefore(h *chain.History) []money.Cents {
 }
 
 // divideFigures divides the figures of a statement among the members. Before is what each member alone has when the
-// statement begins, opening balances by name less payouts by name, and during are the payouts until it ended, negative. A member's part of a figure is the
-// difference that the figure makes to the member's balance. So the parts of all members add up to each figure, and the
-// figures of a member add up as those of the statement do.
+// statement begins, opening balances by name less payouts by name, and during are the payouts until it ended,
+// negative. A member's part of a figure is the difference that the figure makes to the member's balance. So the parts
+// of all members add up to each figure, and the figures of a member add up as those of the statement do.
 func divideFigures(f *Financials, splits []int64, before, during []money.Cents) []Financials {
 	parts := make([]Financials, len(splits))
 	own := make([]money.Cents, len(splits))

@@ -116,7 +116,8 @@ func ownerIDs(owners []Owner) string {
 func statementsCSV() export.Declaration[statementRows] {
 	return export.Declaration[statementRows]{
 		Path: "/statements/csv", ID: "StatementsCSV", Tag: "Statements", Summary: "Export owner statements as CSV",
-		Doc:    "One row per selected statement, drafts included, with its figures and what was paid on it." + statementRefusals,
+		Doc: "One row per selected statement, drafts included, with its figures and what was paid on " +
+			"it." + statementRefusals,
 		Format: export.CSV, Scopes: []string{"statements:export"}, Name: "statements",
 		Errors: apierr.List{errWithoutOwners},
 		Check:  func(ctx context.Context, tx *db.Tx, s *statementRows) error { return checkOwners(ctx, tx, &s.Filter) },

@@ -25,7 +25,8 @@ type statementSelection struct {
 func statementsPDF() export.Declaration[statementSelection] {
 	return export.Declaration[statementSelection]{
 		Path: "/statements/pdf", ID: "StatementsPDF", Tag: "Statements", Summary: "Export owner statements as PDF",
-		Doc:    "All selected statements in one document, drafts included, each with its own page numbers. " + documentRefusals,
+		Doc: "All selected statements in one document, drafts included, each with its own page numbers. " +
+			"" + documentRefusals,
 		Format: export.PDF, Scopes: []string{"statements:export"}, Name: "owner-statements",
 		Errors: apierr.List{errWithoutOwners},
 		Check:  checkStatements,
@@ -37,11 +38,12 @@ func statementsPDF() export.Declaration[statementSelection] {
 // statementsPDFBatch declares EXP-P12, the selected statements as separate documents in an archive.
 func statementsPDFBatch() export.Declaration[statementSelection] {
 	return export.Declaration[statementSelection]{
-		Path:     "/statements/pdf/batch",
-		ID:       "StatementsPDFBatch",
-		Tag:      "Statements",
-		Summary:  "Export owner statements as PDFs in a ZIP",
-		Doc:      "One PDF per selected statement. Every valid GET answers with EXPORT_REQUIRES_POST. " + documentRefusals,
+		Path:    "/statements/pdf/batch",
+		ID:      "StatementsPDFBatch",
+		Tag:     "Statements",
+		Summary: "Export owner statements as PDFs in a ZIP",
+		Doc: "One PDF per selected statement. Every valid GET answers with EXPORT_REQUIRES_POST. " +
+			"" + documentRefusals,
 		Format:   export.ZIP,
 		Scopes:   []string{"statements:export"},
 		Name:     "owner-statements",
@@ -53,8 +55,8 @@ func statementsPDFBatch() export.Declaration[statementSelection] {
 	}
 }
 
-const documentRefusals = "Fails with 400 and context.reason ownershipPeriodsWithoutOwners when an ownership period that the " +
-	"selection names has no owner, and with 400 and the issue selectionEmpty when it selects nothing."
+const documentRefusals = "Fails with 400 and context.reason ownershipPeriodsWithoutOwners when an ownership period " +
+	"that the selection names has no owner, and with 400 and the issue selectionEmpty when it selects nothing."
 
 // checkStatements refuses a selection with ownership periods without an owner, and an empty one with the issue
 // selectionEmpty.

@@ -403,8 +403,8 @@ func periodIDs(rows []row) []id.ID {
 	return id.Distinct(out)
 }
 
-// savedIDs returns the ids of the saved ones among rows.
-func savedIDs(rows []row) []id.ID {
+// collectSaved returns the ids of the saved ones among rows.
+func collectSaved(rows []row) []id.ID {
 	var saved []id.ID
 
 	for i := range rows {

@@ -52,7 +52,7 @@ func loadFrozen(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.D
 		Layout *layout.Design
 	}
 
-	saved := savedIDs(rows)
+	saved := collectSaved(rows)
 
 	out := make(map[id.ID]*layout.Design, len(saved))
 	if len(saved) == 0 {

@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// publishedIDs returns the ids of the published ones among the rows.
-func publishedIDs(rows []row) []id.ID {
+// collectPublished returns the ids of the published ones among the rows.
+func collectPublished(rows []row) []id.ID {
 	var out []id.ID
 
 	for i := range rows {

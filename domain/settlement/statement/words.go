@@ -109,7 +109,7 @@ func loadWords(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*Words, er
 	}
 
 	// Only published statements keep names.
-	published := publishedIDs(rows)
+	published := collectPublished(rows)
 	if len(published) == 0 {
 		return nil, nil
 	}
