@@ -553,7 +553,7 @@ func TestEveryOperationIsOnItsPage(t *testing.T) {
 				status, rest, _ := strings.Cut(failure.(string), " ")
 				label, message, _ := strings.Cut(rest, ": ")
 
-				c.has(`<span class="bad">`+status+"</span>", ">"+label+"<", message)
+				c.has(`<span class="bad">`+status+"</span>", ">"+label+"<", html.EscapeString(message))
 			}
 		}
 	}
