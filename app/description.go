@@ -24,7 +24,7 @@ var fieldWords string
 var examplesFile []byte
 
 const about = "Accounting for vacation-rental property managers: a general ledger, owner statements, payouts and " +
-	"exports over one API. Every failure uses one envelope; branch on the HTTP status and code, never on the " +
+	"exports over one API. Every failure has one form; branch on the HTTP status and code, never on the " +
 	"message. Amounts are in cents, rates in parts per 100000 (15000 is 15 %), dates are days of the calendar, " +
 	"instants are in UTC. Every answer names its request in the header X-Request-Id."
 

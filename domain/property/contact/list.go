@@ -39,7 +39,8 @@ func listQuery(tx *db.Tx, f *Filter) page.Query {
 }
 
 var sorts = page.Sorts{
-	{Name: "name", Expr: "c.name", Text: true}, {Name: "email", Expr: "c.email", Text: true, Nullable: true},
+	{Name: "name", Expr: "c.name", Text: true},
+	{Name: "email", Expr: "c.email", Text: true, Nullable: true},
 	{Name: "createdAt", Expr: "c.created_at"},
 }
 

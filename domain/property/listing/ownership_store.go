@@ -116,7 +116,8 @@ func periodQuery(tx *db.Tx) page.Query {
 }
 
 var periodSorts = page.Sorts{
-	{Name: "startAt", Expr: "p.start_at", Nullable: true}, {Name: "endAt", Expr: "p.end_at", Nullable: true},
+	{Name: "startAt", Expr: "p.start_at", Nullable: true},
+	{Name: "endAt", Expr: "p.end_at", Nullable: true},
 	{Name: "createdAt", Expr: "p.created_at"},
 }
 
