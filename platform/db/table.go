@@ -215,6 +215,18 @@ func (t *Table[T]) ColumnsSQL(alias string, without ...string) string {
 	return strings.Join(names, ", ")
 }
 
+// Column returns the name and the type of the column that holds a field, such as created_at for createdAt. It panics for
+// a field that the table does not have: that is a defect.
+func (t *Table[T]) Column(field string) (name, kind string) {
+	for _, c := range t.columns {
+		if fold(c.name) == fold(field) {
+			return c.name, c.kind
+		}
+	}
+
+	panic(fmt.Sprintf("table %s has no column of the field %s", t.name, field))
+}
+
 // TypesSQL lists the columns with their types, as jsonb_to_recordset takes them to read what Records returned.
 func (t *Table[T]) TypesSQL() string {
 	names := make([]string, len(t.columns))

@@ -5,6 +5,7 @@ package pms_test
 import (
 	"net/http/httptest"
 	"os"
+	"strconv"
 	"testing"
 
 	"stayledger/platform/apitest"
@@ -104,11 +105,21 @@ func (s *scene) stay(code string) *apitest.Response {
 	s.T.Helper()
 
 	found := s.Get("/reservations?includeLines=true&search=" + code).Want(200)
-	if found.Len("data") != 1 {
+
+	// A short code can also be a part of the random short reference of another stay.
+	at := []int{}
+
+	for i := range found.Len("data") {
+		if found.Len("data") == 1 || found.String("data."+strconv.Itoa(i)+".confirmationCode") == code {
+			at = append(at, i)
+		}
+	}
+
+	if len(at) != 1 {
 		s.T.Fatalf("%s: %s", code, found.Body)
 	}
 
-	return s.Get("/reservations/" + found.String("data.0.id")).Want(200)
+	return s.Get("/reservations/" + found.String("data."+strconv.Itoa(at[0])+".id")).Want(200)
 }
 
 // booked returns a stay of three nights with a rent and a fee.

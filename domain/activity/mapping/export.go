@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"context"
+	"slices"
 
 	"stayledger/domain/record/export"
 	"stayledger/platform/api"
@@ -30,20 +31,14 @@ func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 
 // exportColumns are the columns of the CSV, which has a row per mapping. An empty cell of appId or channel means
 // every one, as null does in the read.
-var exportColumns = []export.SQLColumn{
-	export.FromSQL("id", csv.ID, "m.id"),
-	export.FromSQL("lineType", csv.Text, "m.line_type"),
-	export.FromSQL("appId", csv.ID, "m.app_id"),
-	export.FromSQL("channel", csv.Text, "m.channel"),
-	export.FromSQL("status", csv.Text, "m.status"),
-	export.FromSQL("accountId", csv.ID, "m.account_id"),
-	export.FromSQL("accountCode", csv.ID, "a.code"),
-	export.FromSQL("account", csv.Text, "a.name"),
-	export.FromSQL("party", csv.Text, "m.party"),
-	export.FromSQL("revenueRecognition", csv.Text, "m.revenue_recognition"),
-	export.FromSQL("createdAt", csv.Instant, "m.created_at"),
-	export.FromSQL("updatedAt", csv.Instant, "m.updated_at"),
-}
+var exportColumns = slices.Concat(
+	export.FromTable(mappingTable, "m", "id", "lineType", "appId", "channel", "status", "accountId"),
+	[]export.SQLColumn{
+		export.FromSQL("accountCode", csv.ID, "a.code"),
+		export.FromSQL("account", csv.Text, "a.name"),
+	},
+	export.FromTable(mappingTable, "m", "party", "revenueRecognition", "createdAt", "updatedAt"),
+)
 
 // mappingsCSV declares EXP-P06, the export of line mappings.
 func mappingsCSV() export.Declaration[exportSelection] {

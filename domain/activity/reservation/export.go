@@ -2,6 +2,7 @@ package reservation
 
 import (
 	"context"
+	"slices"
 
 	"stayledger/domain/record/export"
 	"stayledger/platform/api"
@@ -31,48 +32,41 @@ func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 // exportColumns are the columns of the CSV, which has a row per reservation. The amounts from rent to
 // adjustments are those that count, and add up to total. The column other has every line type without a column of
 // its own.
-var exportColumns = []export.SQLColumn{
-	export.FromSQL("id", csv.ID, "r.id"),
-	export.FromSQL("shortRef", csv.ID, "r.short_ref"),
-	export.FromSQL("uniqueRef", csv.ID, "r.unique_ref"),
-	export.FromSQL("confirmationCode", csv.ID, "r.confirmation_code"),
-	export.FromSQL("pmsReferenceCode", csv.ID, "r.pms_reference_code"),
-	export.FromSQL("type", csv.Text, "r.type"),
-	export.FromSQL("status", csv.Text, "r.status"),
-	export.FromSQL(
-		"generalLedgerStatus", csv.Text, "case when "+keptOut+" then 'inactive' else r.general_ledger_status end",
-	),
-	export.FromSQL("listingId", csv.ID, "r.listing_id"),
-	export.FromSQL("listing", csv.Text, "l.name"),
-	export.FromSQL("guestName", csv.Text, "r.guest_name"),
-	export.FromSQL("bookerName", csv.Text, "r.booker_name"),
-	export.FromSQL("guests", csv.Integer, "r.guests"),
-	export.FromSQL("bookingPlatform", csv.Text, "r.booking_platform"),
-	export.FromSQL("appId", csv.ID, "r.app_id"),
-	export.FromSQL("bookedAt", csv.Date, "r.booked_at"),
-	export.FromSQL("checkIn", csv.Date, "r.check_in"),
-	export.FromSQL("checkOut", csv.Date, "r.check_out"),
-	export.FromSQL("nights", csv.Integer, "r.check_out - r.check_in"),
-	export.FromSQL("cancelledAt", csv.Date, "r.cancelled_at"),
-	export.FromSQL("generalLedgerPostingAt", csv.Date, "r.general_ledger_posting_at"),
-	export.FromSQL("rent", csv.Amount, "coalesce(stated.rent, 0)::bigint"),
-	export.FromSQL("cleaningFee", csv.Amount, "coalesce(stated.cleaning_fee, 0)::bigint"),
-	export.FromSQL("guestFee", csv.Amount, "coalesce(stated.guest_fee, 0)::bigint"),
-	export.FromSQL("tax", csv.Amount, "coalesce(stated.tax, 0)::bigint"),
-	export.FromSQL("discount", csv.Amount, "coalesce(stated.discount, 0)::bigint"),
-	export.FromSQL("other", csv.Amount, "coalesce(stated.other, 0)::bigint"),
-	export.FromSQL("adjustments", csv.Amount, "coalesce(adjusted.amount, 0)::bigint"),
-	export.FromSQL("total", csv.Amount, "f.expected::bigint"),
-	export.FromSQL("paid", csv.Amount, "f.received::bigint"),
-	export.FromSQL("balance", csv.Amount, "(f.expected - f.received)::bigint"),
-	export.FromSQL("expectedPayout", csv.Amount, "r.expected_payout"),
-	export.FromSQL("expectedChannelFee", csv.Amount, "r.expected_channel_fee"),
-	export.FromSQL("expectedProcessingFee", csv.Amount, "r.expected_processing_fee"),
-	export.FromSQL("currency", csv.Currency, "r.currency"),
-	export.FromSQL("paymentStatus", csv.Text, "payment.status"),
-	export.FromSQL("createdAt", csv.Instant, "r.created_at"),
-	export.FromSQL("updatedAt", csv.Instant, "r.updated_at"),
-}
+var exportColumns = slices.Concat(
+	export.FromTable(reservationTable, "r", "id", "shortRef", "uniqueRef", "confirmationCode", "pmsReferenceCode",
+		"type", "status"),
+	[]export.SQLColumn{
+		export.FromSQL(
+			"generalLedgerStatus", csv.Text, "case when "+keptOut+" then 'inactive' else r.general_ledger_status end",
+		),
+		export.FromSQL("listingId", csv.ID, "r.listing_id"),
+		export.FromSQL("listing", csv.Text, "l.name"),
+	},
+	export.FromTable(reservationTable, "r", "guestName", "bookerName", "guests", "bookingPlatform", "appId",
+		"bookedAt", "checkIn", "checkOut"),
+	[]export.SQLColumn{
+		export.FromSQL("nights", csv.Integer, "r.check_out - r.check_in"),
+	},
+	export.FromTable(reservationTable, "r", "cancelledAt", "generalLedgerPostingAt"),
+	[]export.SQLColumn{
+		export.FromSQL("rent", csv.Amount, "coalesce(stated.rent, 0)::bigint"),
+		export.FromSQL("cleaningFee", csv.Amount, "coalesce(stated.cleaning_fee, 0)::bigint"),
+		export.FromSQL("guestFee", csv.Amount, "coalesce(stated.guest_fee, 0)::bigint"),
+		export.FromSQL("tax", csv.Amount, "coalesce(stated.tax, 0)::bigint"),
+		export.FromSQL("discount", csv.Amount, "coalesce(stated.discount, 0)::bigint"),
+		export.FromSQL("other", csv.Amount, "coalesce(stated.other, 0)::bigint"),
+		export.FromSQL("adjustments", csv.Amount, "coalesce(adjusted.amount, 0)::bigint"),
+		export.FromSQL("total", csv.Amount, "f.expected::bigint"),
+		export.FromSQL("paid", csv.Amount, "f.received::bigint"),
+		export.FromSQL("balance", csv.Amount, "(f.expected - f.received)::bigint"),
+	},
+	export.FromTable(reservationTable, "r", "expectedPayout", "expectedChannelFee", "expectedProcessingFee",
+		"currency"),
+	[]export.SQLColumn{
+		export.FromSQL("paymentStatus", csv.Text, "payment.status"),
+	},
+	export.FromTable(reservationTable, "r", "createdAt", "updatedAt"),
+)
 
 // reservationsCSV declares EXP-P05, the export of reservations.
 func reservationsCSV() export.Declaration[exportSelection] {

@@ -2,6 +2,7 @@ package transaction
 
 import (
 	"context"
+	"slices"
 
 	"stayledger/domain/record/export"
 	"stayledger/platform/api"
@@ -32,35 +33,30 @@ func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 // exportColumns are the columns. One row is one line, as a bookkeeper posts it. Its parts are amount,
 // taxAmount and markupAmount, and total is the total of the line. The transactionTotal is the amount that moved
 // through the account. It is only on the first row of its transaction, so that every column can be added up.
-var exportColumns = []export.SQLColumn{
-	export.FromSQL("id", csv.ID, "t.id"),
-	export.FromSQL("shortRef", csv.ID, "t.short_ref"),
-	export.FromSQL("uniqueRef", csv.ID, "t.unique_ref"),
-	export.FromSQL("type", csv.Text, "t.type"),
-	export.FromSQL("status", csv.Text, "t.status"),
-	export.FromSQL("date", csv.Date, "t.date"),
-	export.FromSQL("paymentDate", csv.Date, "t.payment_date"),
-	export.FromSQL("description", csv.Text, "t.description"),
-	export.FromSQL("isOpeningBalance", csv.Bool, "t.is_opening_balance"),
-	export.FromSQL("accountCode", csv.ID, "a.code"),
-	export.FromSQL("account", csv.Text, "a.name"),
-	export.FromSQL("contact", csv.Text, "c.name"),
-	export.FromSQL("line", csv.Integer, "line.position + 1"),
-	export.FromSQL("lineUniqueRef", csv.ID, "line.unique_ref"),
-	export.FromSQL("lineDescription", csv.Text, "line.description"),
-	export.FromSQL("lineAccountCode", csv.ID, "posted.code"),
-	export.FromSQL("lineAccount", csv.Text, "posted.name"),
-	export.FromSQL("lineContact", csv.Text, "paid.name"),
-	export.FromSQL("listing", csv.Text, "home.name"),
-	export.FromSQL("reservation", csv.ID, "coalesce(stay.confirmation_code, stay.short_ref)"),
-	export.FromSQL("party", csv.Text, "line.party"),
-	export.FromSQL("amount", csv.Amount, "line.amount"),
-	export.FromSQL("taxAmount", csv.Amount, "line.tax_amount + line.markup_tax_amount"),
-	export.FromSQL("markupAmount", csv.Amount, "line.markup_amount"),
-	export.FromSQL("total", csv.Amount, "line.total"),
-	export.FromSQL("transactionTotal", csv.Amount, "case when line.position = 0 then t.total end"),
-	export.FromSQL("currency", csv.Currency, "t.currency"),
-}
+var exportColumns = slices.Concat(
+	export.FromTable(headTable, "t", "id", "shortRef", "uniqueRef", "type", "status", "date", "paymentDate",
+		"description", "isOpeningBalance"),
+	[]export.SQLColumn{
+		export.FromSQL("accountCode", csv.ID, "a.code"),
+		export.FromSQL("account", csv.Text, "a.name"),
+		export.FromSQL("contact", csv.Text, "c.name"),
+		export.FromSQL("line", csv.Integer, "line.position + 1"),
+		export.FromSQL("lineUniqueRef", csv.ID, "line.unique_ref"),
+		export.FromSQL("lineDescription", csv.Text, "line.description"),
+		export.FromSQL("lineAccountCode", csv.ID, "posted.code"),
+		export.FromSQL("lineAccount", csv.Text, "posted.name"),
+		export.FromSQL("lineContact", csv.Text, "paid.name"),
+		export.FromSQL("listing", csv.Text, "home.name"),
+		export.FromSQL("reservation", csv.ID, "coalesce(stay.confirmation_code, stay.short_ref)"),
+		export.FromSQL("party", csv.Text, "line.party"),
+		export.FromSQL("amount", csv.Amount, "line.amount"),
+		export.FromSQL("taxAmount", csv.Amount, "line.tax_amount + line.markup_tax_amount"),
+		export.FromSQL("markupAmount", csv.Amount, "line.markup_amount"),
+		export.FromSQL("total", csv.Amount, "line.total"),
+		export.FromSQL("transactionTotal", csv.Amount, "case when line.position = 0 then t.total end"),
+		export.FromSQL("currency", csv.Currency, "t.currency"),
+	},
+)
 
 // Every transaction has lines, numbered from 0 on.
 const (

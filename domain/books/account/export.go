@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"slices"
 
 	"stayledger/domain/record/export"
 	"stayledger/platform/api"
@@ -30,29 +31,26 @@ func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 
 // exportColumns are the columns of the CSV, which has a row per account. From bankingCategory on, the columns are
 // filled for bank accounts only.
-var exportColumns = []export.SQLColumn{
-	export.FromSQL("id", csv.ID, "a.id"),
-	export.FromSQL("uniqueRef", csv.ID, "a.unique_ref"),
-	export.FromSQL("code", csv.ID, "a.code"),
-	export.FromSQL("name", csv.Text, "a.name"),
-	export.FromSQL("type", csv.Text, "a.type"),
-	export.FromSQL("classification", csv.Text, "c.classification"),
-	export.FromSQL("categoryId", csv.ID, "c.id"),
-	export.FromSQL("category", csv.Text, "c.name"),
-	export.FromSQL("status", csv.Text, "a.status"),
-	export.FromSQL("assignments", csv.Text, `(select string_agg(s.assignment, '; ' order by s.assignment) from account_assignment s
-		where s.team_id = a.team_id and s.account_id = a.id)`),
-	export.FromSQL("offsetAccountCode", csv.ID, "o.code"),
-	export.FromSQL("offsetAccount", csv.Text, "o.name"),
-	export.FromSQL("createdAt", csv.Instant, "a.created_at"),
-	export.FromSQL("updatedAt", csv.Instant, "a.updated_at"),
-	export.FromSQL("bankingCategory", csv.Text, "a.banking_category"),
-	export.FromSQL("bankingType", csv.Text, "a.banking_type"),
-	export.FromSQL("last4", csv.ID, "a.banking_last4"),
-	export.FromSQL("openingDate", csv.Date, "a.banking_opening_at"),
-	export.FromSQL("opening", csv.Amount, "a.banking_opening"),
-	export.FromSQL("currency", csv.Currency, "a.banking_currency"),
-}
+var exportColumns = slices.Concat(
+	export.FromTable(accountTable, "a", "id", "uniqueRef", "code", "name", "type"),
+	[]export.SQLColumn{
+		export.FromSQL("classification", csv.Text, "c.classification"),
+		export.FromSQL("categoryId", csv.ID, "c.id"),
+		export.FromSQL("category", csv.Text, "c.name"),
+		export.FromSQL("status", csv.Text, "a.status"),
+		export.FromSQL("assignments", csv.Text, `(select string_agg(s.assignment, '; ' order by s.assignment) from account_assignment s
+			where s.team_id = a.team_id and s.account_id = a.id)`),
+		export.FromSQL("offsetAccountCode", csv.ID, "o.code"),
+		export.FromSQL("offsetAccount", csv.Text, "o.name"),
+	},
+	export.FromTable(accountTable, "a", "createdAt", "updatedAt", "bankingCategory", "bankingType"),
+	[]export.SQLColumn{
+		export.FromSQL("last4", csv.ID, "a.banking_last4"),
+		export.FromSQL("openingDate", csv.Date, "a.banking_opening_at"),
+		export.FromSQL("opening", csv.Amount, "a.banking_opening"),
+		export.FromSQL("currency", csv.Currency, "a.banking_currency"),
+	},
+)
 
 // accountsCSV declares EXP-P01, the export of the chart of accounts.
 func accountsCSV() export.Declaration[exportSelection] {

@@ -2,6 +2,7 @@ package bank
 
 import (
 	"context"
+	"slices"
 
 	"stayledger/domain/record/export"
 	"stayledger/platform/api"
@@ -31,31 +32,24 @@ func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 // exportColumns are the columns of the CSV, which has a row per bank record. The columns reconciled and open of a
 // movement add up to amount. A stated balance leaves all three empty, so that each of them can be added up over the
 // whole file.
-var exportColumns = []export.SQLColumn{
-	export.FromSQL("id", csv.ID, "r.id"),
-	export.FromSQL("uniqueRef", csv.ID, "r.unique_ref"),
-	export.FromSQL("date", csv.Date, "r.date"),
-	export.FromSQL("status", csv.Text, "r.status"),
-	export.FromSQL("type", csv.Text, "r.type"),
-	export.FromSQL("source", csv.Text, "r.source"),
-	export.FromSQL("accountId", csv.ID, "r.account_id"),
-	export.FromSQL("accountCode", csv.ID, "a.code"),
-	export.FromSQL("account", csv.Text, "a.name"),
-	export.FromSQL("description", csv.Text, "r.description"),
-	export.FromSQL("amount", csv.Amount, moving+"r.amount end"),
-	export.FromSQL("reconciled", csv.Amount, moving+"r.made end"),
-	export.FromSQL("open", csv.Amount, moving+"r.amount - r.made end"),
-	export.FromSQL("balance", csv.Amount, "r.balance"),
-	export.FromSQL("balanceCorrection", csv.Amount, "case when r.type = 'balance' then "+Correction+" end"),
-	export.FromSQL("currency", csv.Currency, Currency),
-	export.FromSQL("reconcileStatus", csv.Text, "state.status"),
-	export.FromSQL("transactions", csv.Text, ShortRefs),
-	export.FromSQL("matchedByBankRule", csv.ID, "r.matched_by_bank_rule"),
-	export.FromSQL("connectionId", csv.ID, "r.connection_id"),
-	export.FromSQL("bankAccountId", csv.ID, "r.bank_account_id"),
-	export.FromSQL("createdAt", csv.Instant, "r.created_at"),
-	export.FromSQL("updatedAt", csv.Instant, "r.updated_at"),
-}
+var exportColumns = slices.Concat(
+	export.FromTable(recordTable, "r", "id", "uniqueRef", "date", "status", "type", "source", "accountId"),
+	[]export.SQLColumn{
+		export.FromSQL("accountCode", csv.ID, "a.code"),
+		export.FromSQL("account", csv.Text, "a.name"),
+		export.FromSQL("description", csv.Text, "r.description"),
+		export.FromSQL("amount", csv.Amount, moving+"r.amount end"),
+		export.FromSQL("reconciled", csv.Amount, moving+"r.made end"),
+		export.FromSQL("open", csv.Amount, moving+"r.amount - r.made end"),
+		export.FromSQL("balance", csv.Amount, "r.balance"),
+		export.FromSQL("balanceCorrection", csv.Amount, "case when r.type = 'balance' then "+Correction+" end"),
+		export.FromSQL("currency", csv.Currency, Currency),
+		export.FromSQL("reconcileStatus", csv.Text, "state.status"),
+		export.FromSQL("transactions", csv.Text, ShortRefs),
+		export.FromSQL("matchedByBankRule", csv.ID, "r.matched_by_bank_rule"),
+	},
+	export.FromTable(recordTable, "r", "connectionId", "bankAccountId", "createdAt", "updatedAt"),
+)
 
 // moving begins an SQL expression that is null unless the record is a movement. It lacks the value and "end".
 const moving = "case when r.type = 'transaction' then "

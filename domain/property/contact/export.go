@@ -31,26 +31,20 @@ func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 
 // exportColumns are the columns of the CSV, which has a row per contact. A tax identifier is masked as it is in
 // the read: only the export of information returns has the whole ones.
-var exportColumns = slices.Concat([]export.SQLColumn{
-	export.FromSQL("id", csv.ID, "c.id"),
-	export.FromSQL("shortRef", csv.ID, "c.short_ref"),
-	export.FromSQL("uniqueRef", csv.ID, "c.unique_ref"),
-	export.FromSQL("type", csv.Text, "c.type"),
-	export.FromSQL("status", csv.Text, "c.status"),
-	export.FromSQL("name", csv.Text, "c.name"),
-	export.FromSQL("firstName", csv.Text, "c.first_name"),
-	export.FromSQL("email", csv.Text, "c.email"),
-	export.FromSQL("phone", csv.Text, "c.phone"),
-}, AddressColumns("c.address"), []export.SQLColumn{
-	export.FromSQL("companyType", csv.Text, "c.company_type"),
-	export.FromSQL("taxIdentifier", csv.ID, "'***' || c.tax_identifier_last4"),
-	export.FromSQL("payoutAccountId", csv.ID, "c.payout_account_id"),
-	export.FromSQL("payoutAccountCode", csv.ID, "paying.code"),
-	export.FromSQL("payoutAccount", csv.Text, "paying.name"),
-	export.FromSQL("ownedListings", csv.Integer, "coalesce(owned.listings, 0)"),
-	export.FromSQL("createdAt", csv.Instant, "c.created_at"),
-	export.FromSQL("updatedAt", csv.Instant, "c.updated_at"),
-})
+var exportColumns = slices.Concat(
+	export.FromTable(contactTable, "c", "id", "shortRef", "uniqueRef", "type", "status", "name", "firstName",
+		"email", "phone"),
+	AddressColumns("c.address"),
+	[]export.SQLColumn{
+		export.FromSQL("companyType", csv.Text, "c.company_type"),
+		export.FromSQL("taxIdentifier", csv.ID, "'***' || c.tax_identifier_last4"),
+		export.FromSQL("payoutAccountId", csv.ID, "c.payout_account_id"),
+		export.FromSQL("payoutAccountCode", csv.ID, "paying.code"),
+		export.FromSQL("payoutAccount", csv.Text, "paying.name"),
+		export.FromSQL("ownedListings", csv.Integer, "coalesce(owned.listings, 0)"),
+	},
+	export.FromTable(contactTable, "c", "createdAt", "updatedAt"),
+)
 
 // exportTables joins the payout account and the count of listings owned today to the contacts c.
 const exportTables = `

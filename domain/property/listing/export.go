@@ -32,25 +32,24 @@ func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 
 // exportColumns are the columns of the CSV, which has a row per listing. The columns from ownershipPeriodId to
 // reserve describe the ownership period that covers today, if there is one.
-var exportColumns = slices.Concat([]export.SQLColumn{
-	export.FromSQL("id", csv.ID, "l.id"),
-	export.FromSQL("shortRef", csv.ID, "l.short_ref"),
-	export.FromSQL("uniqueRef", csv.ID, "l.unique_ref"),
-	export.FromSQL("name", csv.Text, "l.name"),
-	export.FromSQL("status", csv.Text, "l.status"),
-	export.FromSQL("parentId", csv.ID, "g.id"),
-	export.FromSQL("parent", csv.Text, "g.name"),
-}, contact.AddressColumns("l.address"), []export.SQLColumn{
-	export.FromSQL("ownershipPeriodId", csv.ID, "owned.id"),
-	export.FromSQL("owners", csv.Text, "owners.names"),
-	export.FromSQL("businessModel", csv.Text, "owned.business_model"),
-	export.FromSQL("ownedFrom", csv.Date, "owned.start_at"),
-	export.FromSQL("ownedUntil", csv.Date, "owned.end_at"),
-	export.FromSQL("reserve", csv.Amount, "owned.reserve"),
-	export.FromSQL("currency", csv.Currency, "l.default_currency"),
-	export.FromSQL("createdAt", csv.Instant, "l.created_at"),
-	export.FromSQL("updatedAt", csv.Instant, "l.updated_at"),
-})
+var exportColumns = slices.Concat(
+	export.FromTable(listingTable, "l", "id", "shortRef", "uniqueRef", "name", "status"),
+	[]export.SQLColumn{
+		export.FromSQL("parentId", csv.ID, "g.id"),
+		export.FromSQL("parent", csv.Text, "g.name"),
+	},
+	contact.AddressColumns("l.address"),
+	[]export.SQLColumn{
+		export.FromSQL("ownershipPeriodId", csv.ID, "owned.id"),
+		export.FromSQL("owners", csv.Text, "owners.names"),
+		export.FromSQL("businessModel", csv.Text, "owned.business_model"),
+		export.FromSQL("ownedFrom", csv.Date, "owned.start_at"),
+		export.FromSQL("ownedUntil", csv.Date, "owned.end_at"),
+		export.FromSQL("reserve", csv.Amount, "owned.reserve"),
+		export.FromSQL("currency", csv.Currency, "l.default_currency"),
+	},
+	export.FromTable(listingTable, "l", "createdAt", "updatedAt"),
+)
 
 // exportTables joins today's ownership and its owners to the listings l and their groups g. A split of 33333 is
 // written as 33.333%.

@@ -31,6 +31,39 @@ func FromSQL(name string, kind csv.Kind, sql string) SQLColumn {
 	return SQLColumn{csv.Column{Name: name, Kind: kind}, sql}
 }
 
+// FromTable returns columns that only name fields of a table, which has the alias in the query. Their kinds are those of
+// the table's columns.
+func FromTable[T any](t *db.Table[T], alias string, fields ...string) []SQLColumn {
+	out := make([]SQLColumn, len(fields))
+	for i, field := range fields {
+		column, kind := t.Column(field)
+		out[i] = FromSQL(field, cellKind(field, kind), alias+"."+column)
+	}
+
+	return out
+}
+
+// columnKinds are the kinds of cells by the types of columns. Whole numbers that are no amounts have the type int.
+var columnKinds = map[string]csv.Kind{
+	"uuid": csv.ID, "date": csv.Date, "timestamptz": csv.Instant, "now": csv.Instant, "int": csv.Integer, "bigint": csv.Amount, "boolean": csv.Bool,
+}
+
+// cellKind returns the kind of the cells of a field by the type of its column. Texts that name a record are identifiers.
+func cellKind(field, column string) csv.Kind {
+	isNamed := func(end string) bool { return strings.HasSuffix(field, end) }
+
+	switch kind, isKnown := columnKinds[column]; {
+	case isKnown:
+		return kind
+	case field == "currency":
+		return csv.Currency
+	case isNamed("Ref"), isNamed("Id"), isNamed("Code"), field == "code":
+		return csv.ID
+	default:
+		return csv.Text
+	}
+}
+
 // FromRow returns a column that is computed from a row in memory.
 func FromRow[T any](name string, kind csv.Kind, value func(row *T) any) GoColumn[T] {
 	return GoColumn[T]{csv.Column{Name: name, Kind: kind}, value}
