@@ -186,9 +186,9 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Mapping, error) {
 	return Change(ctx, tx, in.ID, &in.Body)
 }
 
-// Change changes a mapping and outdates the journals of reservations with such lines. It fails with
-// apierr.NotFound, with duplicateName, for an account that is unknown, missing or not wanted, and outside of a
-// transaction that is alone in its team.
+// Change changes a mapping and outdates the journals of reservations with such lines. It fails with apierr.NotFound,
+// with duplicateName, for an account that is unknown, missing or not wanted, and unless the transaction has its team to
+// itself.
 func Change(ctx context.Context, tx *db.Tx, mappingID id.ID, u *Update) (*Mapping, error) {
 	if err := tx.Exclusively(); err != nil {
 		return nil, err

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// The types of lines that count although their reservation is canceled: what is kept of it, the tax on that, a
-// deposit that is held still, and what a system's lines lack of its total.
+// The types of lines that count although their reservation is canceled: the cancellation amount, the tax on it, a
+// deposit still held, and the difference between a system's lines and its total.
 const (
 	Retained        = "retained"
 	RetainedTax     = "retainedTax"

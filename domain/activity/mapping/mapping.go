@@ -1,6 +1,6 @@
 // Package mapping owns where lines of reservations are posted: an account, a party and a recognition for each type of
-// line, for all reservations or those of an app or a channel. A type that arrives without a mapping is noted as one and
-// waits for it.
+// line, for all reservations or for an app's or a channel's. A type that arrives without a mapping is noted as unmapped
+// and waits for a mapping.
 package mapping
 
 import (
@@ -32,7 +32,7 @@ func (Status) Enum() []string {
 	return []string{string(Mapped), string(Unmapped), string(Excluded)}
 }
 
-// Mapping says where lines of a type are posted: lines of an app, of a channel, of both or of all.
+// Mapping says where lines of a type are posted: an app's lines, a channel's, lines from both or all lines.
 type Mapping struct {
 	ID                 id.ID            `json:"id"`
 	AppID              *string          `json:"appId" doc:"Null means every app."`

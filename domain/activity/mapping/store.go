@@ -81,9 +81,9 @@ func copyMappings(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts
 	return nil
 }
 
-// addNew inserts mappings with ids of their own and writes their audit events. A mapping is skipped if the team has
-// one of the same lines. Order them the same way everywhere, so that two transactions do not wait for each other in a
-// ring.
+// addNew inserts mappings with ids of their own and writes their audit events. A mapping is skipped if the team has a
+// mapping for the same lines. Order them the same way everywhere, so that two transactions do not wait for each other
+// in a ring.
 func addNew(ctx context.Context, tx *db.Tx, mappings []*Mapping) error {
 	if len(mappings) == 0 {
 		return nil

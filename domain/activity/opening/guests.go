@@ -151,8 +151,8 @@ func saveGuestOpening(
 	return err
 }
 
-// isSameOpening reports whether a stored opening deposit is the wanted one. A line that names the assigned account
-// counts as one that names the assignment.
+// isSameOpening reports whether a stored opening deposit is the wanted one. A line with the assigned account counts
+// like a line with the assignment.
 func isSameOpening(
 	old *transaction.Transaction,
 	at day.Day,

@@ -33,8 +33,8 @@ type PutListing struct {
 	Currency api.Opt[string] `json:"currency,omitzero" pattern:"^[A-Za-z]{3}$" doc:"Each currency has an opening balance of its own. Absent: that of the oldest one, at first the team's default currency."`
 }
 
-// A listing's opening balance in a currency is its oldest active deposit that is marked as one and has nothing but
-// lines of that listing: one, or one for each owner by name.
+// A listing's opening balance in a currency is its oldest active deposit that is marked as an opening balance and has
+// only lines on this listing: a single line, or a line for each owner by name.
 var openingFrom = `transaction t join transaction_line l on l.team_id = t.team_id and l.transaction_id = t.id and l.listing_id is not null
 	and ` + account.ActingSQL("l", account.OpeningBalance)
 
@@ -98,7 +98,7 @@ type putOpening struct {
 }
 
 // putOpeningBalance keeps one opening deposit for each listing and currency, dated the day before the first day of the
-// statements. Putting it again as it is changes nothing; another amount is that of all members, by split.
+// statements. Putting it again unchanged does nothing; another amount belongs to all members, by split.
 func putOpeningBalance(ctx context.Context, tx *db.Tx, in *putOpening) (*Listing, error) {
 	if err := lockListing(ctx, tx, in.ID); err != nil {
 		return nil, err
@@ -278,7 +278,7 @@ type Start struct {
 	Shares   []Share
 }
 
-// Share is a part of an opening balance: of one owner, or with the zero id of all of them, by split.
+// Share is a part of an opening balance: an owner's, or with the zero id the part which all owners share by split.
 type Share struct {
 	Owner  id.ID
 	Amount money.Cents

@@ -1,5 +1,5 @@
 // Package opening keeps the opening balances: the money that was held for the owners of each listing, for guests, and
-// at each bank when the books were opened. Each of them is a deposit that is marked as one. The rest of the manager's
+// at each bank when the books were opened. Each is a deposit marked as an opening balance. The rest of the manager's
 // former books is the opening trial balance (package trial).
 package opening
 

@@ -42,7 +42,7 @@ func (t *Template) skip(dates api.Opt[[]day.Day]) {
 	)
 }
 
-// settle removes the dates that were tried from those that are held back, and adds the ones that were refused.
+// settle removes the tried dates from the held-back dates, and adds the refused dates.
 func (t *Template) settle(tried []day.Day, refused []HeldBack) {
 	held := slices.DeleteFunc(slices.Clone(t.HeldBack), func(h HeldBack) bool { return slices.Contains(tried, h.Date) })
 	held = append(held, refused...)
@@ -88,8 +88,8 @@ func tryHeldBack(ctx context.Context, d *db.DB, j job.Job) error {
 		return err
 	}
 
-	// Then run each of them as often as it takes to try each of its dates once, in a transaction of its own. A template
-	// that was archived meanwhile is left out.
+	// Then run each template as often as it takes to try each date once, in its own transaction. A template that was
+	// archived meanwhile is left out.
 	var failures []error
 
 	for _, t := range templates {
@@ -123,8 +123,8 @@ func runByItself(ctx context.Context, d *db.DB, scope db.Scope, template id.ID) 
 	return nil
 }
 
-// addEach makes the instances of some dates, each by itself, and returns those that were made and those that were
-// refused. If a caller has named the dates, any refusal but that of a lock is returned as an error.
+// addEach makes the instances of some dates, each by itself, and returns the instances and the refused dates. If a
+// caller has named the dates, any refusal but a lock's is returned as an error.
 func (t *Template) addEach(
 	ctx context.Context, tx *db.Tx, dates []day.Day, named bool,
 ) (made []transaction.Transaction, refused []HeldBack, err error) {

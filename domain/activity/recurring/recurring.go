@@ -112,8 +112,8 @@ func (t *Template) nextOpen() (next *day.Day) {
 }
 
 // dueDates returns the dates that the next task of a run tries, in order: the open dates up to today, at most
-// maxInstances of them, then, as far as there is room, the dates that are held back, those first that were not tried
-// for the longest time. It also returns the last day up to which no open date is left out.
+// maxInstances of them, then, as far as there is room, the held-back dates, beginning with the dates not tried for the
+// longest time. It also returns the last day up to which no open date is left out.
 func (t *Template) dueDates(today day.Day) (dates []day.Day, through day.Day) {
 	through = today
 

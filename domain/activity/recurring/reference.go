@@ -45,7 +45,7 @@ type InactiveReference struct {
 	ID   id.ID
 	// Amount is the total of an instance.
 	Amount money.Cents
-	// Count and Total are those of all such fields, also of those that are not loaded.
+	// Count and Total cover all such fields, loaded or not.
 	Count int
 	Total money.Cents
 }

@@ -119,7 +119,7 @@ func (f *Filter) narrowByState(q *page.Query) {
 	}
 
 	q.Whether("t.is_opening_balance", f.IsOpeningBalance)
-	q.Whether(ledger.LockedSourceSQL("t.id"), f.IsLocked)
+	q.Whether(ledger.SourceLockSQL("t.id"), f.IsLocked)
 	q.Whether(`exists (select from ledger_entry e
 		where e.team_id = @team and e.source_id = t.id and e.status = 'active')`, f.HasActiveJournalEntries)
 	q.Whether("exists ("+bank.RecordsOfTransaction+")", f.Reconciled)

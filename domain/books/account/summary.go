@@ -150,7 +150,7 @@ func (s *sheet) records(ctx context.Context, tx *db.Tx, out *Summary) error {
 var openTransactionsSQL = `
 	select id, cents::bigint as cent_total, (sum(cents) over ())::bigint as total
 	from (select u.source_id as id, sum(m.cents) as cents, min(m.date) as date
-		from (` + bank.UnsettledSQL("@account", "@to::date - 1") + `) u cross join lateral (
+		from (` + bank.OpenSourcesSQL("@account", "@to::date - 1") + `) u cross join lateral (
 			select e.cent_total as cents, e.txn_at as date from ledger_entry e
 			where e.team_id = @team and e.source_id = u.source_id and e.source_id <> e.team_id and e.account_id is not distinct from @account
 				and e.currency = @currency and e.status = 'active' and e.ledger <> 'historical'
@@ -214,7 +214,7 @@ func (s *sheet) compare(ctx context.Context, tx *db.Tx, t *Totals) error {
 	c := &compared[0]
 	t.BankAccountBalance, t.UnclearedTransactionsBalance = c.Cents, c.InTransit+c.Outstanding
 	t.AtBankNotInBooksBalance, t.InTransitAtOpeningBalance = c.AtBank, c.AtOpening
-	t.AdjustedBankAccountBalance = c.Adjusted()
+	t.AdjustedBankAccountBalance = c.AdjustBalance()
 	t.Difference = t.AdjustedBankAccountBalance - t.BookBalance
 
 	return nil

@@ -24,9 +24,8 @@ type place struct {
 	Status    Status `json:"status"`
 }
 
-// Attach puts the records of an account at a bank that are on no account of the chart on one. It excludes those
-// before the account's first day as Exclude does, and applies bank rules to the others. It fails with
-// ErrTooManyRecords.
+// Attach puts a bank account's records without an account of the chart on an account. It excludes records before the
+// account's first day as Exclude does, and applies bank rules to the others. It fails with ErrTooManyRecords.
 func (rules Rules) Attach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	loose, err := lockFeedRecords(ctx, tx, bankAccount, nil)
 	if err != nil || len(loose) == 0 {
@@ -67,7 +66,7 @@ func (rules Rules) Attach(ctx context.Context, tx *db.Tx, bankAccount, account i
 
 // Detach takes the records of an account at a bank from their account of the chart. Records that its first day had
 // excluded count again. They keep their currency. It fails with ErrTooManyRecords, and with ErrReconciled if
-// transactions make one of them up.
+// transactions make up a record.
 func Detach(ctx context.Context, tx *db.Tx, bankAccount, account id.ID) error {
 	ids, err := lockFeedRecords(ctx, tx, bankAccount, &account)
 	if err != nil || len(ids) == 0 {

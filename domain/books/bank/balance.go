@@ -13,7 +13,7 @@ import (
 // Since is an account to compute a balance for, with the facts about it that the caller knows.
 type Since struct {
 	Account id.ID
-	// First is the first day of the records that count; nil for all of them.
+	// First is the first day on which records count; nil for all records.
 	First *day.Day
 	// Opening is the balance at the start of that day; it counts if the bank has stated no balance since.
 	Opening money.Cents
@@ -30,7 +30,7 @@ type Held struct {
 }
 
 // ListBalances loads the balances of accounts according to the bank at the start of a day: the last balance that it
-// stated, or the opening, and every later movement. A stated balance is that of the end of its day. It returns one
+// stated, or the opening, and every later movement. A stated balance holds at the end of its day. There is a balance
 // for each account, in no order.
 func ListBalances(ctx context.Context, tx *db.Tx, accounts []Since, before day.Day) ([]Held, error) {
 	ids, firsts := make([]id.ID, len(accounts)), make([]*day.Day, len(accounts))
@@ -62,7 +62,7 @@ func ListBalances(ctx context.Context, tx *db.Tx, accounts []Since, before day.D
 }
 
 // LoadStatedBefore loads the last balance that the bank stated for an account before a day, 0 if it stated none.
-// Records that Exclude has excluded count as well: they are excluded because of that balance.
+// Records excluded by Exclude count as well: they are excluded because of this balance.
 func LoadStatedBefore(ctx context.Context, tx *db.Tx, account id.ID, before day.Day) (money.Cents, error) {
 	cents, err := db.Get[money.Cents](ctx, tx, `
 		select coalesce((select r.balance from bank_record r

@@ -21,9 +21,9 @@ type state struct {
 	LeftOut           bool
 }
 
-// checkChange refuses a change, or for nil the deletion, of a record that others rely on. A record of a bank feed keeps
-// what the feed says, one that a rule has matched keeps everything, and one that transactions make up keeps what
-// they explain. Its feed may change what it said. Rules RSN-09 to RSN-12.
+// checkChange refuses a change, or for nil the deletion, of a record that others rely on. A record from a bank feed
+// keeps the fields from the feed, a record matched by a rule keeps everything, and a record made up by transactions
+// keeps the fields they explain. The feed may change its own fields. Rules RSN-09 to RSN-12.
 func (h *lockedRecord) checkChange(to *storedRecord, byFeed bool) error {
 	moves, excludes := true, false
 	if to != nil {
@@ -83,7 +83,7 @@ func (u *Update) apply(h *lockedRecord, a *chartAccount) (to storedRecord, leftO
 		to.Amount = *u.Amount
 	}
 
-	// Null is what a movement has, and cannot take the balance away from a stated one.
+	// Movements have a null balance; a stated balance cannot be set to null.
 	switch {
 	case !u.Balance.Present:
 	case to.Type == Movement && u.Balance.Value != nil:

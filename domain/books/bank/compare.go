@@ -48,15 +48,15 @@ type Item struct {
 	Open          money.Cents `json:"open" doc:"Its part of the figure of its kind: booked less atBank."`
 }
 
-// Comparison is the balance of an account at the bank at the end of a day, with the sums that explain the
-// difference to the books. Adjusted is Held with the items: the balance that the books should have.
+// Comparison is the balance of an account at the bank at the end of a day, with the sums that explain the difference to
+// the books. With these sums, Held becomes the balance that the books should have (AdjustBalance).
 type Comparison struct {
 	Held
 	InTransit, Outstanding, AtBank, AtOpening money.Cents
 }
 
-// Adjusted returns the balance that the books should have according to the bank.
-func (c *Comparison) Adjusted() money.Cents {
+// AdjustBalance returns the balance that the books should have according to the bank.
+func (c *Comparison) AdjustBalance() money.Cents {
 	return c.Cents + c.InTransit + c.Outstanding + c.AtBank + c.AtOpening
 }
 
@@ -250,13 +250,13 @@ type Aged struct {
 	Item
 	// BookedAt is the day on which the books moved the money.
 	BookedAt day.Day
-	// Count and Total are those of all such items of its kind, also of those that are not loaded.
+	// Count and Total cover all such items of its kind, loaded or not.
 	Count int
 	Total money.Cents
 }
 
-// ListAged loads the items in transit and the outstanding ones that were booked before a day: of each kind those with
-// the largest amounts, at most so many.
+// ListAged loads the items in transit and the outstanding ones that were booked before a day: of each kind the largest
+// amounts, at most so many.
 func ListAged(ctx context.Context, tx *db.Tx, a *Against, before day.Day, most int) ([]Aged, error) {
 	args := a.args(tx)
 	args["before"], args["most"] = before, most

@@ -25,16 +25,16 @@ type Duplicate struct {
 // noted it.
 const duplicateDays = 3
 
-// openPairs are the two ways in which one of r and d at least is open; once both are reconciled, each has transactions
-// of its own. They are searched apart, so that the second finds the open ones by the index of these.
+// openPairs are the two ways in which at least r or d is open; once both are reconciled, each has its own transactions.
+// They are searched apart, so the second search uses the index of open records.
 var openPairs = []string{"r.made <> r.amount", "r.made = r.amount and d.made <> d.amount"}
 
 // duplicateSearches returns queries of movements d that can be the same as a movement r, in the columns of Duplicate,
-// each of the first so many. Each reads a few rows for each r, however many are equal to it and whatever the planner
+// each limited to so many. Each reads a few rows for each r, however many are equal to it and whatever the planner
 // knows of the team. It takes the first rows from a place of an index on, and leaves out those beyond the end
-// afterwards: PostgreSQL compares each row of the amount with an end of several columns. Columns are compared as
-// rows, in the order of the indexes by amount, because the indexes of all records of an account look as good to it
-// where it knows nothing.
+// afterwards: PostgreSQL compares each row of the amount with an end of several columns. Columns are compared as rows,
+// in the order of the indexes by amount, because without statistics the planner likes the indexes over all records in
+// an account as much.
 func duplicateSearches(most int) (all []string) {
 	days, limit := strconv.Itoa(duplicateDays), strconv.Itoa(most)
 

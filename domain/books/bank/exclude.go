@@ -19,9 +19,9 @@ var ErrTooManyRecords = apierr.New(
 	apierr.CodeBadRequest, apierr.ReasonBankAccountTooManyRecords, "Too many bank records to initialize in one request",
 )
 
-// Exclude excludes the records of an account before its first day and brings those back that an earlier first day
-// had excluded; bank rules are applied to these. Records that a person excluded stay excluded, reconciled ones stay
-// as they are. It fails with bankAccountTooManyRecords.
+// Exclude excludes the records of an account before its first day and brings those back that an earlier first day had
+// excluded; bank rules are applied to these. Records excluded by a person stay excluded, reconciled records stay as
+// they are. It fails with bankAccountTooManyRecords.
 func (rules Rules) Exclude(
 	ctx context.Context, tx *db.Tx,
 	account id.ID,

@@ -13,7 +13,7 @@ import (
 )
 
 // Intake says how bank records from a feed are taken in. Their values are the fields of BatchItem, without accountId:
-// the account of the chart is the one that the account at the bank is attached to.
+// the account of the chart is the account to which the account at the bank is attached.
 func Intake(rules Rules) intake.Kind {
 	door := &intake.Door[BatchItem]{
 		Form: api.NewForm[BatchItem](),

@@ -74,7 +74,7 @@ func (c *Create) item() BatchItem {
 	}
 }
 
-// kind returns the type of a new record: the given one, or the one that the given money implies.
+// kind returns the type of a new record: the given type, or else the type implied by the given money.
 func (item *BatchItem) kind() Type {
 	if item.Type == "" && item.Amount == nil && item.Balance.Value != nil {
 		return Stated
@@ -248,7 +248,7 @@ func (s *saver) place(item *BatchItem) (f *feedAccount, field string, code apier
 }
 
 // setCurrency sets the currency that a new record says it is in, and returns the field that keeps it off its account.
-// A record of a feed that is attached to no account has none.
+// Without an attached account, a record from a feed has no currency.
 func (d *draft) setCurrency(stated *string, a *chartAccount) (field string, code apierr.IssueCode) {
 	given := d.Currency
 
@@ -269,7 +269,7 @@ func (d *draft) setCurrency(stated *string, a *chartAccount) (field string, code
 		return "", ""
 	}
 
-	// A currency that does not fit is an issue of the currency, everything else one of the account.
+	// A currency that does not fit is an issue at the currency, everything else at the account.
 	switch code = a.refusal(d.Currency); code {
 	case "":
 		return "", ""

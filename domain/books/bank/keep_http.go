@@ -98,7 +98,7 @@ func (r routes) batch(ctx context.Context, tx *db.Tx, in *batchInput) (*Added, e
 		out.Data[i] = *found[v]
 	}
 
-	if err := r.rules.Offer(ctx, tx, s.offered()); err != nil {
+	if err := r.rules.Offer(ctx, tx, s.listOffers()); err != nil {
 		return nil, err
 	}
 
@@ -117,7 +117,7 @@ func (r routes) put(ctx context.Context, tx *db.Tx, in *putInput) (*Record, erro
 		return nil, err
 	}
 
-	if err := r.rules.Offer(ctx, tx, s.offered()); err != nil {
+	if err := r.rules.Offer(ctx, tx, s.listOffers()); err != nil {
 		return nil, err
 	}
 

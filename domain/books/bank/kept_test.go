@@ -131,7 +131,7 @@ func TestWhatIsKeptBesideBankRecordsEqualsTheRows(t *testing.T) {
 						select n.transaction_id, -n.cent_total from bank_reconciliation n join bank_record r on r.team_id = n.team_id and r.id = n.bank_record_id
 						where n.team_id = @team and r.status = 'active' and r.date <= '`+at+`') m
 					group by 1 having sum(cents) <> 0) open
-				where not open.source_id in (`+bank.UnsettledSQL("'"+b.accounts["1000"].String()+"'", "'"+at+"'")+`)`); n != 0 {
+				where not open.source_id in (`+bank.OpenSourcesSQL("'"+b.accounts["1000"].String()+"'", "'"+at+"'")+`)`); n != 0 {
 				r.Fatalf("on %s %d open sources would not be looked at", at, n)
 			}
 		}
@@ -161,7 +161,7 @@ func TestWhenATransactionIsSettled(t *testing.T) {
 		var found []id.ID
 
 		w.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
-			found, err = db.Select[id.ID](ctx, tx, bank.UnsettledSQL("@account", "@at::date")+" order by 1", db.Args{"team": tx.Team, "account": w.accounts["1000"], "at": dayOf(at)})
+			found, err = db.Select[id.ID](ctx, tx, bank.OpenSourcesSQL("@account", "@at::date")+" order by 1", db.Args{"team": tx.Team, "account": w.accounts["1000"], "at": dayOf(at)})
 			return err
 		})
 

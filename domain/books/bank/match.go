@@ -66,8 +66,8 @@ func loadMatches(ctx context.Context, tx *db.Tx, records []Record, days int) err
 		Transaction
 	}
 
-	// The query narrows step by step: open records, the days around them, the transactions of these days, and those
-	// of the same amount.
+	// The query narrows step by step: open records, the days around them, the transactions of these days, and equal
+	// amounts.
 	found, err := db.Select[row](ctx, tx, `
 		with open as materialized (
 			select r.id, r.account_id, `+Currency+` as currency, r.amount - r.made as cents, r.date

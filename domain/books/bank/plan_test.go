@@ -239,7 +239,7 @@ func TestComparingReadsWhatIsOpen(t *testing.T) {
 			return err
 		},
 		"what is not settled": func(ctx context.Context, tx *db.Tx) error {
-			open, err := db.Select[id.ID](ctx, tx, bank.UnsettledSQL("@account", "@at::date"), db.Args{"team": tx.Team, "account": account, "at": end})
+			open, err := db.Select[id.ID](ctx, tx, bank.OpenSourcesSQL("@account", "@at::date"), db.Args{"team": tx.Team, "account": account, "at": end})
 			if len(open) != 30 {
 				t.Errorf("%d sources are not settled", len(open))
 			}

@@ -53,7 +53,7 @@ type Match struct {
 // Portion is the part of a record that a transaction makes up.
 type Portion struct {
 	TransactionID id.ID
-	// Cents are those of the part, positive into the account; nil for all of the transaction that is on no record yet.
+	// Cents is the amount of the part, positive into the account; nil for the whole amount that is on no record yet.
 	Cents *money.Cents
 }
 
@@ -471,7 +471,7 @@ func ListMovables(ctx context.Context, tx *db.Tx, d Days, most int) ([]Movable, 
 	found, err := db.Select[Movable](ctx, tx, `
 		select u.source_id as transaction_id, a.id as account_id, e.currency, min(e.txn_at) as date, sum(e.cent_total)::bigint as cents
 		from unnest(@accounts::uuid[]) a (id)
-		cross join lateral (`+UnsettledSQL("a.id", "'9999-12-31'::date")+`) u
+		cross join lateral (`+OpenSourcesSQL("a.id", "'9999-12-31'::date")+`) u
 		cross join lateral (
 			select e.currency, e.txn_at, e.cent_total from ledger_entry e
 			where e.team_id = @team and e.source_id = u.source_id and e.account_id is not distinct from a.id and e.status = 'active'

@@ -23,7 +23,7 @@ const (
 			union all select j.id, j.date, j.short_ref from journal j where j.team_id = n.team_id and j.id = n.of_journal) t
 		where n.team_id = r.team_id and n.bank_record_id = r.id)`
 
-	// CountsOfAccount counts the movements of an account a, and those of them that transactions make up to the cent.
+	// CountsOfAccount counts the movements of an account a, and the movements made up by transactions to the cent.
 	CountsOfAccount = `(
 		select jsonb_build_object('reconciled', everything.records - open.records, 'total', everything.records, 'unreconciled', open.records,
 			'latestCreatedAt', (select max(r.created_at) from bank_record r
@@ -111,9 +111,9 @@ func PartsSQL(source, account string) string {
 		where n.team_id = @team and n.transaction_id = ` + source + ` and n.account_id = ` + account + ` and r.status = 'active'`
 }
 
-// UnsettledSQL returns the SQL of the sources of entries on a bank account, column source_id, that may still have
-// something open in the books or at the bank on a day. Comparing the two by that day only needs the entries and
-// records of these (migration 0047).
-func UnsettledSQL(account, at string) string {
+// OpenSourcesSQL returns the SQL of the sources of entries on a bank account, column source_id, that may still have
+// something open in the books or at the bank on a day. Comparing books and bank by then only needs the entries and
+// records of these sources (migration 0047).
+func OpenSourcesSQL(account, at string) string {
 	return `select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = ` + account + ` and c.settled_at > ` + at
 }

@@ -9,7 +9,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// BatchItem is a record to save: a new one, or with an ID the fields of one that change.
+// BatchItem is a record to save: a new record, or with an ID the changed fields of a stored record.
 type BatchItem struct {
 	ID *id.ID `json:"-"`
 	Update
@@ -22,8 +22,8 @@ type BatchItem struct {
 	at []any
 }
 
-// Outcome is what became of an item: a record that was saved, the record that has its reference already, or a refusal
-// with issues at the fields of the item.
+// Outcome is the result for an item: the saved record, the record that has its reference already, or a refusal with
+// issues at the fields of the item.
 type Outcome struct {
 	ID      id.ID
 	Known   *Known
@@ -59,7 +59,7 @@ func (rules Rules) Save(ctx context.Context, tx *db.Tx, feed *id.ID, items []Bat
 		offer = rules.OfferFed
 	}
 
-	return s.out, offer(ctx, tx, s.offered())
+	return s.out, offer(ctx, tx, s.listOffers())
 }
 
 // saveAll creates and changes records, all or none. It fails with the issues of all items that are refused, or with the
@@ -188,8 +188,8 @@ func (s *saver) lock(ctx context.Context, tx *db.Tx) (err error) {
 	return err
 }
 
-// decide returns what to write of an item. Changed are the records that items before it change: a record is changed by
-// one item of a call. It fails with the issues of newRecord, apierr.NotFound and the refusals of changeRecord.
+// decide returns the draft of an item. Changed has the records changed by earlier items: only one item in a call may
+// change a record. It fails with the issues of newRecord, apierr.NotFound and the refusals of changeRecord.
 func (s *saver) decide(tx *db.Tx, item *BatchItem, changed map[id.ID]bool) (draft, error) {
 	if item.ID == nil {
 		d, field, code := s.newRecord(item)
@@ -321,9 +321,9 @@ func (s *saver) settle(ctx context.Context, tx *db.Tx, made, changed []*draft) e
 	return nil
 }
 
-// offered returns the records that bank rules have to look at: the new ones, and those that were brought back or moved
-// to another account.
-func (s *saver) offered() []id.ID {
+// listOffers returns the records to offer to bank rules: new records, and records brought back or moved to another
+// account.
+func (s *saver) listOffers() []id.ID {
 	var ids []id.ID
 
 	for i := range s.drafts {

@@ -18,11 +18,11 @@ const (
 			select case when r.type = 'balance' then null when r.made = r.amount then 'paid' when r.made = 0 then 'unpaid'
 				when (r.made > r.amount) = (r.amount > 0) or r.amount = 0 then 'overpaid' else 'underpaid' end as status) state`
 
-	// Currency is the currency of a record r: its own, that of its account a, or that of the team k.
+	// Currency is the currency of a record r: its own, its account's (a), or its team's (k).
 	Currency = `coalesce(r.currency, a.banking_currency, k.default_currency)`
 
-	// Correction is the difference of a balance r from the one stated before, or the opening of account a, with the
-	// movements since. A stated balance is that of the end of its day, the opening that of the start of its day.
+	// Correction is the difference between a balance r and the previous stated balance, or the opening of account a,
+	// with the movements since. A stated balance holds at the end of its day, the opening at the start of its day.
 	Correction = `(select (r.balance - s.balance - coalesce((
 			select sum(m.amount) from bank_record m where m.team_id = r.team_id and m.account_id = r.account_id and m.status = 'active'
 				and m.type = 'transaction' and m.date > s.date and m.date <= r.date), 0))::bigint

@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// recordTable has the columns of a bank record. The currency of a record that is on no account is its own. Records
-// arrive one after the other, also those of one transaction.
+// recordTable has the columns of a bank record. A record without an account has its own currency. Records arrive one
+// after the other, also within a transaction.
 var recordTable = db.NewTable[draft]("bank_record", `
 	id uuid key, unique_ref text, account_id uuid, bank_account_id uuid fixed, connection_id uuid fixed, currency text fixed, date date, status text,
 	type text fixed, amount bigint, balance bigint, description text, source text fixed, position bigint sent, arrival bigint computed fixed,
@@ -20,8 +20,8 @@ var recordTable = db.NewTable[draft]("bank_record", `
 	Compute("currency", "case when r.account_id is null then r.currency end").
 	Compute("arrival", "(extract(epoch from @now::timestamptz) * 1000)::bigint * 1048576 + r.position")
 
-// insertRecords inserts new records, in the order given, and marks those that were saved: one with a reference that the
-// team has already is not.
+// insertRecords inserts new records, in the order given, and marks the saved records: a record is not saved if the team
+// has its reference already.
 func insertRecords(ctx context.Context, tx *db.Tx, made []*draft) error {
 	if len(made) == 0 {
 		return nil
@@ -281,8 +281,8 @@ func lockToChange(
 
 	// All three in one round trip, in the order in which they lock.
 	err = tx.Together(ctx,
-		// Whoever moves a record to another account takes turns with the others that do: the account that is held is
-		// the one that it is on.
+		// Whoever moves a record to another account takes turns with the others that do: the lock is on the record's
+		// current account.
 		db.Send(db.Stmt{SQL: `select pg_advisory_xact_lock(hashtextextended('bank record ' || i::text, 0)) from unnest(@ids::uuid[]) i`, Args: db.Args{"ids": ids}}),
 		func(ctx context.Context, tx *db.Tx) (err error) {
 			accounts, err = lockAccounts(ctx, tx, to, ids)

@@ -19,7 +19,8 @@ func AttachSQL(tx *db.Tx, statements []id.ID) db.Stmt {
 	}
 }
 
-// ReleaseSQL returns the statement that frees the entries of owner statements that return to draft or are deleted.
+// ReleaseSQL returns the statement that frees the entries of deleted owner statements and of statements returning to
+// draft.
 func ReleaseSQL(tx *db.Tx, statements []id.ID) db.Stmt {
 	return db.Stmt{
 		SQL:  `update ledger_entry set statement_id = null where team_id = @team and statement_id = any(@ids)`,
@@ -39,7 +40,7 @@ func RemoveImported(tx *db.Tx, statements []id.ID) db.Stmt {
 // ledger: they are shown and count nowhere.
 type Imported struct{ rows []*entryRow }
 
-// Add appends an entry of the owner statement that is the source of a posting.
+// Add appends an entry of the imported owner statement from which a posting comes.
 func (e *Imported) Add(tx *db.Tx, p Posting, l Line) {
 	p.Ledger, p.Status = Historical, Inactive
 	l.Party, l.StatementID = Owners, p.SourceID

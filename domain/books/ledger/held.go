@@ -25,10 +25,10 @@ var MoveRefusals = apierr.List{errMoveAttached, errMoveClosed}
 
 // Held counts the sources with posted entries that must not change.
 type Held struct {
-	// Attached are in a statement that is no draft, Closed dated before the first open day of the books; Sources counts
-	// those with either.
+	// Attached counts entries in a saved statement, Closed entries dated before the first open day of the books;
+	// Sources counts sources with either kind.
 	Attached, Closed, Sources int64
-	// Covered are those that would come under a saved statement of another listing.
+	// Covered counts entries which would come under another listing's saved statement.
 	Covered int64 `db:"-"`
 }
 

@@ -26,8 +26,8 @@ type Late struct {
 // Collecting returns a Late that collects differences.
 func Collecting() *Late { return &Late{Held: map[id.ID]HeldBack{}, Posted: map[id.ID][]Posting{}} }
 
-// HeldBack is the difference that a lock holds back of a source: the entries that the books would have more, and with
-// the opposite sign those that they would not have.
+// HeldBack is the part of a source's change which a lock holds back: the entries still missing from the books, and with
+// the opposite sign the entries still to be removed.
 type HeldBack struct {
 	Lines []HeldLine
 	lock  hold
@@ -48,8 +48,8 @@ const catchUpCode = "catchUp:"
 // isCatchUp reports whether a posting has caught up what a lock held back.
 func (p *Posting) isCatchUp() bool { return strings.HasPrefix(p.TxnCode, catchUpCode) }
 
-// sumLines returns the sums of active entries that differ only in their amount, in a fixed order: those of added less
-// those of gone. Sums of zero are left out.
+// sumLines returns the sums of active entries that differ only in their amount, in a fixed order: the added entries
+// less the gone entries. Sums of zero are left out.
 func sumLines(gone, added []Posting) []HeldLine {
 	sums := map[HeldLine]money.Cents{}
 	add := func(postings []Posting, sign money.Cents) {
@@ -69,11 +69,11 @@ func sumLines(gone, added []Posting) []HeldLine {
 	add(gone, -1)
 	add(added, 1)
 
-	return sorted(sums)
+	return sortLines(sums)
 }
 
-// sorted returns the lines of sums in a fixed order, without those of zero.
-func sorted(sums map[HeldLine]money.Cents) []HeldLine {
+// sortLines returns the sums as lines in a fixed order, without zero sums.
+func sortLines(sums map[HeldLine]money.Cents) []HeldLine {
 	var out []HeldLine
 
 	for _, l := range slices.SortedFunc(maps.Keys(sums), compareLines) {
@@ -100,7 +100,7 @@ func Less(lines, other []HeldLine) []HeldLine {
 		}
 	}
 
-	return sorted(sums)
+	return sortLines(sums)
 }
 
 // netLines returns lines summed over all days.
@@ -113,11 +113,11 @@ func netLines(lines []HeldLine) []HeldLine {
 		sums[l] += cents
 	}
 
-	return sorted(sums)
+	return sortLines(sums)
 }
 
-// moved returns lines with each on the day that to returns for its own.
-func moved(lines []HeldLine, to func(day.Day) day.Day) []HeldLine {
+// moveLines returns lines with each on the day that to returns for its own.
+func moveLines(lines []HeldLine, to func(day.Day) day.Day) []HeldLine {
 	out := slices.Clone(lines)
 	for i := range out {
 		out[i].TxnAt = to(out[i].TxnAt)
@@ -128,15 +128,15 @@ func moved(lines []HeldLine, to func(day.Day) day.Day) []HeldLine {
 
 // stuck are the postings of a source that a lock keeps as they are.
 type stuck struct {
-	// gone are those stored that would go, without those of earlier catch-ups, which are caught; added those that
-	// would be in their place.
+	// gone are the stored postings to be removed, without the postings of earlier catch-ups, which are in caught; added
+	// are the postings to be inserted instead.
 	gone, added, caught []Posting
 	// freeGone and freeAdded are the rest, which no lock holds.
 	freeGone, freeAdded []Posting
 }
 
-// divide divides the postings of a source, which a lock holds, that would go and that would be added. A posting that
-// would take the place of one that a lock holds is held with it, whatever its day: the two have one code.
+// divide splits the gone and added postings of a locked source into held and free postings. An added posting with the
+// transaction code of a held gone posting is held as well, whatever its day.
 func (f *facts) divide(gone, added []Posting, l Lenience) *stuck {
 	s, codes := &stuck{}, map[string]bool{}
 	isHeld := func(p *Posting) bool { return CheckLocks(f.closing, f.lockInput(p), l) != nil }
@@ -160,7 +160,7 @@ func (f *facts) divide(gone, added []Posting, l Lenience) *stuck {
 		}
 	}
 
-	// One that is replaced by a held one stays, too.
+	// A posting stays, too, if its replacement is held.
 	s.freeGone = slices.DeleteFunc(s.freeGone, func(p Posting) bool {
 		if codes[p.TxnCode] {
 			s.gone = append(s.gone, p)
@@ -178,8 +178,8 @@ func (s *stuck) isCaughtUp() bool {
 		len(netLines(slices.Concat(sumLines(s.gone, s.added), sumLines(s.caught, nil)))) == 0
 }
 
-// withoutCaughtUp returns the postings that would go and be added, less those that earlier catch-ups have made up
-// for: they stay as they are for as long as a lock holds them.
+// withoutCaughtUp returns the gone and added postings for which no earlier catch-up has made up. The others stay as
+// they are for as long as a lock holds their day.
 func (f *facts) withoutCaughtUp(gone, added []Posting, l Lenience) (less, more []Posting) {
 	caught := map[id.ID]hold{}
 
@@ -258,8 +258,8 @@ type decided struct {
 	gone, added []Posting
 }
 
-// holdBack decides about sources that locks hold, of which some postings would go and others be added. One whose
-// locked part is caught up follows its record with the rest.
+// holdBack decides which postings of locked sources are removed and added. If the locked part of a source is caught up,
+// the rest follows its record.
 func (f *facts) holdBack(skipped map[id.ID]hold, gone, added []Posting, l Lenience) decided {
 	out := decided{held: make(map[id.ID]HeldBack, len(skipped))}
 	less, more := bySource(gone, skipped), bySource(added, skipped)
@@ -286,9 +286,9 @@ func (f *facts) holdBack(skipped map[id.ID]hold, gone, added []Posting, l Lenien
 	return out
 }
 
-// catchUp returns the postings that bring what locks hold back of a source: on the first day that no lock holds, and
-// what would be posted on a later day on that day. It returns nil if there is nothing, or if a lock holds them on
-// every day, as a bank record does.
+// catchUp returns the postings with the amounts held back by locks from a source: on the first day without a lock, and
+// amounts due on a later day on the later day. It returns nil if there is nothing, or if a lock holds every day, as a
+// bank record does.
 func (f *facts) catchUp(source id.ID, s *stuck) []Posting {
 	wanted, stored, caught := sumLines(nil, s.added), sumLines(s.gone, nil), sumLines(s.caught, nil)
 	if len(wanted)+len(stored) == 0 {
@@ -298,7 +298,9 @@ func (f *facts) catchUp(source id.ID, s *stuck) []Posting {
 	first := f.openDay(slices.Concat(wanted, stored))
 	notBefore := func(at day.Day) day.Day { return day.Max(first, at) }
 	lines := slices.Concat(
-		moved(wanted, notBefore), moved(stored, func(day.Day) day.Day { return first }), moved(caught, notBefore),
+		moveLines(wanted, notBefore),
+		moveLines(stored, func(day.Day) day.Day { return first }),
+		moveLines(caught, notBefore),
 	)
 
 	sums := map[HeldLine]money.Cents{}
@@ -311,7 +313,7 @@ func (f *facts) catchUp(source id.ID, s *stuck) []Posting {
 
 	var out []Posting
 
-	for _, l := range sorted(sums) {
+	for _, l := range sortLines(sums) {
 		n := slices.IndexFunc(
 			out, func(p Posting) bool { return p.Ledger == l.Ledger && p.Currency == l.Currency && p.TxnAt == l.TxnAt },
 		)
@@ -339,8 +341,8 @@ func (f *facts) catchUp(source id.ID, s *stuck) []Posting {
 	return out
 }
 
-// openDay returns the first day on which entries as in lines can be posted: none of them is before its own day, in
-// closed books, or under a saved statement of its owners.
+// openDay returns the first day on which the lines can be posted: not before a line's own day, in closed books, or
+// under a saved statement of the owners.
 func (f *facts) openDay(lines []HeldLine) day.Day {
 	at := lines[0].TxnAt
 	for _, l := range lines {
@@ -411,7 +413,7 @@ func selectKept(lines []HeldLine) []HeldLine {
 		sums[l] += cents
 	}
 
-	return sorted(sums)
+	return sortLines(sums)
 }
 
 // lineRows returns the lines of something that is held back as they are written.
@@ -431,7 +433,7 @@ func lineRows(name string, lines []HeldLine) []heldLineRow {
 	return out
 }
 
-// saveHeld returns the statement that saves differences in place of earlier ones of the same records.
+// saveHeld returns the statement to save differences in place of the same records' earlier differences.
 func saveHeld(tx *db.Tx, rows []heldRow, lines []heldLineRow) db.Stmt {
 	return db.Stmt{
 		SQL: `
@@ -469,7 +471,7 @@ func freeHeld(tx *db.Tx, sources []id.ID) db.Stmt {
 // Waiting is a record of a system that a lock keeps from being taken in.
 type Waiting struct {
 	Noun Noun
-	// Origin is the source of syncs; SourceID the record here, zero for one that is not here yet; Name its id at the
+	// Origin is the source of syncs; SourceID the record here, zero if it has not arrived yet; Name its id at the
 	// system.
 	Origin   id.ID
 	SourceID id.ID
@@ -520,7 +522,8 @@ func (h *hold) row(tx *db.Tx, source Noun, sourceID, origin *id.ID, name string)
 	}
 }
 
-// FreeWaiting forgets what was held back of records of a source of syncs: those with these names, nil for all.
+// FreeWaiting deletes the held-back differences of a sync source's records with these names, or for nil of all its
+// records.
 func FreeWaiting(ctx context.Context, tx *db.Tx, origin id.ID, names []string) error {
 	_, err := tx.Exec(ctx, `delete from ledger_held where team_id = @team and origin_id = @origin and (@names::text[] is null or name = any(@names))`,
 		db.Args{"team": tx.Team, "origin": origin, "names": names})
@@ -531,7 +534,8 @@ func FreeWaiting(ctx context.Context, tx *db.Tx, origin id.ID, names []string) e
 	return nil
 }
 
-// LoadHeldLines loads what locks hold back of records here, without what systems say of them.
+// LoadHeldLines loads the differences which locks hold back from records here, without changes reported by other
+// systems.
 func LoadHeldLines(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID][]HeldLine, error) {
 	type row struct {
 		SourceID id.ID

@@ -3,20 +3,21 @@
 //
 // A posting is the journal entries of one event: they share a transaction code, a date and a currency, and sum to zero.
 // Debit is positive, credit is negative. Postings are derived from their source (a reservation, a transaction, a
-// listing) and are written by Replace alone, which leaves untouched whatever did not change.
+// listing) and are written by Replace alone, which leaves unchanged postings untouched.
 //
-// Statement-level triggers check that postings balance and note what changed in ledger_delta. A periodic task folds
-// that into sums by listing and month (ledger_balance), by month (ledger_month), by day (ledger_day), and by ownership
-// period and month (ledger_owner). These names are views of both, so sums equal the entries at any moment and no writer
-// waits for another. Reports read whole months from the month sums and the days at their edges from the day sums.
+// Statement-level triggers check that postings balance and note what changed in ledger_delta. A periodic task folds the
+// changes into sums by listing and month (ledger_balance), by month (ledger_month), by day (ledger_day), and by
+// ownership period and month (ledger_owner). These names are views of both, so sums equal the entries at any moment and
+// no writer waits for another. Reports read whole months from the month sums and the days at their edges from the day
+// sums.
 //
-// Each noun with journals has a Source, which says which of its rows a change touches and how they are loaded and
-// derived. Chunks, tasks, locked journals and the answer of a refresh are the same for all and are here.
+// Each noun with journals has a Source, which says which rows a change touches and how they are loaded and derived.
+// Chunks, tasks, locked journals and the answer of a refresh are the same for all and are here.
 //
 // Locks are one list of rules (lock.go). A rule decides in Go about postings to be written and in SQL about stored
-// ones. Lock objects, filters, exports, the use of accounts and the closing of books are made from that list, so a new
-// rule reaches them all. A journal that a lock keeps from changing remembers the lock in ledger_stale, and whoever
-// takes the lock away queues it (RetryReleased, RetryReopened).
+// ones. Lock objects, filters, exports, the use of accounts and the closing of books are made from this list, so a new
+// rule reaches everything. A locked journal remembers its lock in ledger_stale, and whoever removes the lock queues the
+// journal (RetryReleased, RetryReopened).
 //
 // The page docs/decisions/ledger.md says what the contract leaves open and how it is answered here.
 package ledger
@@ -54,7 +55,7 @@ const (
 // Enum lists the parties that an entry can name.
 func (Party) Enum() []string { return []string{string(Owners), string(Manager)} }
 
-// Status distinguishes entries that count from those that are kept for the record.
+// Status distinguishes entries that count from entries kept for the record.
 type Status string
 
 // The statuses of an entry.
@@ -113,8 +114,7 @@ type Posting struct {
 	Lines    []Line `db:"-"`
 }
 
-// ErrInvalid is a posting that the books cannot take: a defect of the code that derived it, never the caller's
-// mistake.
+// ErrInvalid is a posting that the books cannot take: a defect in the deriving code, never the caller's mistake.
 var ErrInvalid = errors.New("ledger: invalid posting")
 
 // Check refuses a posting that is incomplete or does not balance, with ErrInvalid.
@@ -134,7 +134,7 @@ func (p Posting) Check() error {
 		return refuse("no lines")
 	}
 
-	// Then the lines: each is complete, has a reference of its own, and all of them sum to zero.
+	// Then the lines: each is complete and has its own reference, and together they sum to zero.
 	seen := make(map[string]bool, len(p.Lines))
 
 	var (
@@ -173,7 +173,7 @@ func (p Posting) Check() error {
 // Change counts what Replace did, in postings.
 type Change struct {
 	Added, Removed int
-	// Skipped are postings of sources that were left as they are because a lock holds them.
+	// Skipped counts the postings of sources left unchanged because a lock holds a posting.
 	Skipped int
 }
 
@@ -185,7 +185,7 @@ func (c Change) plus(o Change) Change {
 // IsZero reports whether nothing was written or skipped.
 func (c Change) IsZero() bool { return c == Change{} }
 
-// PartRef returns the name of the nth owner's part, counted from 0, of what has the name as a whole.
+// PartRef returns the reference of the nth owner's part, counted from 0, of an amount with this reference.
 func PartRef(name string, n int) string {
 	if n == 0 {
 		return name

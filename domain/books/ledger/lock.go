@@ -15,7 +15,7 @@ import (
 type Lenience struct {
 	// IgnoreBooksClosed passes the closed books, and nothing else.
 	IgnoreBooksClosed bool
-	// SkipLocked leaves every posting of a source as it is when a lock holds one of them, instead of failing.
+	// SkipLocked leaves all postings of a source unchanged when a lock holds any posting, instead of failing.
 	SkipLocked bool
 	// Late collects the differences of sources that are skipped; nil for nothing.
 	Late *Late
@@ -41,9 +41,8 @@ var (
 )
 
 // A lockRule is one kind of lock: a reason why postings may be neither added nor removed. Go decides about postings
-// that are going to be written and are not in the database yet; SQL decides about stored ones. Both are written here
-// side by side, and a test compares them over every kind of posting. The SQL knows the parameter @team and, where
-// personal, @reader.
+// before they are written to the database; SQL decides about stored postings. Both are written here side by side, and a
+// test compares them over every kind of posting. The SQL knows the parameter @team and, where personal, @reader.
 type lockRule struct {
 	// refusals are the conditions that holds answers with.
 	refusals []*apierr.Error
@@ -53,15 +52,14 @@ type lockRule struct {
 	ignorable bool
 	// personal says that the lock does not hold for everybody: its SQL asks who @reader is.
 	personal bool
-	// day is the SQL of a lock on everything that is dated on a day; a ? takes the place of the day.
+	// day is the SQL of a lock on everything dated on a day; a ? takes the place of the day.
 	day string
 	// entry is the SQL of any other lock: whether it holds the stored entry h, and with it all entries of the posting.
 	entry string
-	// source is the SQL of a lock that also holds a source as a whole, whatever entries it has; a ? takes the place of
-	// its id.
+	// source is the SQL of a lock on whole sources, whatever their entries; a ? takes the place of the source id.
 	source string
 	// holder is the SQL condition that the statement or bank record s.held_by still holds the source s.source_id. Only
-	// the first of the rules that name such a holder has it.
+	// the first rule with such a holder has it.
 	holder string
 	// visible says that Lock has a field for the holder. Any other lock shows in its status alone.
 	visible bool
@@ -142,8 +140,7 @@ func (refusals) Conditions() []*apierr.Error {
 	return out.Conditions()
 }
 
-// LockReasons returns the reasons of the locks as the texts of endpoints name them, in the order in which the rules
-// are asked.
+// LockReasons returns the lock reasons as the endpoint texts name them, in the order in which the rules are asked.
 func LockReasons() string {
 	var names []string
 	for _, refusal := range Refusals.Conditions() {
@@ -166,11 +163,11 @@ const (
 	// The same as a value of its own.
 	closedBefore     = "coalesce((select " + booksClosed + " from team m where m.team_id = @team), '-infinity')"
 	softClosedBefore = "coalesce((select " + softClosed + " from team m where m.team_id = @team), '-infinity')"
-	// A saved statement x holds what it reports. Imported ones hold nothing: no entry of the books is in their figures,
-	// and the opening balance that goes on where they end is dated under them.
+	// A saved statement x holds what it reports. Imported statements hold nothing: their figures contain no entry of
+	// the books, and the opening balance after their end is dated under them.
 	holding = "x.team_id = @team and not x.imported"
-	// Such a statement x holds an owners' entry h of its month or of an earlier one: it starts with the sum of all
-	// earlier entries.
+	// Such a statement x holds owners' entries h of its own and earlier months: it starts with the sum of all earlier
+	// entries.
 	covers = holding + " and x.ownership_period_id = h.ownership_period_id and x.currency = h.currency" +
 		" and x.end_at >= h.txn_at"
 )
@@ -188,8 +185,8 @@ func (r *lockRule) onEntry() string {
 // onDay returns the rule as a condition on a day, given as SQL.
 func (r *lockRule) onDay(at string) string { return strings.ReplaceAll(r.day, "?", at) }
 
-// anyLock returns the condition that one of the rules holds. The function returns each rule's condition, empty if
-// the rule does not apply.
+// anyLock joins the conditions of all rules with "or". The function returns each rule's condition, empty if the rule
+// does not apply.
 func anyLock(text func(*lockRule) string) string {
 	var out []string
 
@@ -206,19 +203,19 @@ func anyLock(text func(*lockRule) string) string {
 	return "(" + strings.Join(out, " or ") + ")"
 }
 
-// LockedSourceSQL returns the condition that a lock holds the journal of a source for the user @reader, as in
+// SourceLockSQL returns the condition that a lock holds the journal of a source for the user @reader, as in
 // Lock.Status. The source is SQL.
-func LockedSourceSQL(source string) string {
+func SourceLockSQL(source string) string {
 	whole := anyLock(func(r *lockRule) string { return strings.ReplaceAll(r.source, "?", source) })
 
 	return "(" + whole + " or exists (select from ledger_entry h where h.team_id = @team and h.source_id = " + source +
 		" and " + anyLock((*lockRule).onEntry) + "))"
 }
 
-// LockedEntrySQL returns the condition that a lock holds a stored entry, named by its alias, for everybody. Locks hold
-// whole postings: one entry that is attached to a statement, or is an owners' of a month up to the last saved one,
-// or moves reconciled money holds all entries of its posting.
-func LockedEntrySQL(entry string) string {
+// EntryLockSQL returns the condition that a lock holds a stored entry, named by its alias, for everybody. Locks hold
+// whole postings: an entry that is attached to a statement, belongs to owners in a month up to the last saved
+// statement, or moves reconciled money holds all entries of its posting.
+func EntryLockSQL(entry string) string {
 	// Personal locks do not hold for everybody, so they are left out.
 	var postings []string
 
@@ -277,12 +274,12 @@ type Closing struct {
 	// SoftClosedAt is the first day that is open to everybody; the days before it are open to named users alone. Nil
 	// for none.
 	SoftClosedAt *day.Day
-	// MayPost says that the actor is one of these users.
+	// MayPost says whether these users include the actor.
 	MayPost bool
 }
 
-// checkClosedBooks refuses a reported posting of a day before the first open one. The argument soft is that day for
-// softly closed books, else nil.
+// checkClosedBooks refuses a reported posting dated before the first open day. The argument soft is the first open day
+// for softly closed books, else nil.
 func checkClosedBooks(first, soft *day.Day, p *Touched) error {
 	if first == nil || !p.isReported() || !p.TxnAt.Before(*first) {
 		return nil
@@ -303,8 +300,8 @@ type Touched struct {
 	TxnAt    day.Day
 	// AttachedTo are the owner statements that the posting's stored entries are attached to.
 	AttachedTo []Saved
-	// Published and InReview are the saved statements of the month that an owners' entry of the posting falls into, and
-	// of later months.
+	// Published and InReview are the statements saved for the month of an owners' entry in the posting and for later
+	// months.
 	Published []Saved
 	InReview  []Saved
 	// Reconciled are the bank records of the money that the posting moves through a bank account.
@@ -336,7 +333,7 @@ type LockContext struct {
 	openFrom *day.Day
 }
 
-// checkStatements refuses a posting that statements hold. The day after the last of them is open.
+// checkStatements refuses a posting held by statements. The day after the last statement is open.
 func checkStatements(condition *apierr.Error, statements []Saved) error {
 	if len(statements) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Lock shows the reader of a resource whether its journal can still change, and which records hold it. Fields of
-// locks that do not hold it are null.
+// Lock shows the reader of a resource whether its journal can still change, and which records hold it. Fields for other
+// locks are null.
 type Lock struct {
 	Status          string               `json:"status" enum:"open,locked"`
 	BooksClosed     *LockBooks           `json:"booksClosed"`
@@ -19,8 +19,7 @@ type Lock struct {
 	StatementPeriod *LockStatementPeriod `json:"statementPeriod"`
 }
 
-// LockBooks is the first day that is open to the reader, of books that are closed, or softly closed for him, over an
-// entry.
+// LockBooks is the first day open to the reader in books which are closed, or softly closed for him, over an entry.
 type LockBooks struct {
 	Date day.Day `json:"date"`
 }
@@ -107,8 +106,8 @@ func loadLocks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.
 	return out, nil
 }
 
-// firstEntrySQL returns the SQL that joins the day of the earliest entry h of those that are described, looked up in an
-// index that has their days in order.
+// firstEntrySQL returns the SQL to join the day of the earliest described entry h, looked up in an index ordered by
+// day.
 func firstEntrySQL(entries string) string {
 	return ` left join lateral (select h.txn_at from ledger_entry h where ` + entries + ` order by h.txn_at limit 1) first on true`
 }
@@ -131,8 +130,8 @@ func otherLocksSQL() string {
 }
 
 // otherLocksExistSQL returns the condition that one of the described entries h is held by a lock that Lock has no field
-// for. If there is no such lock it asks nothing: PostgreSQL would start parallel workers to find out that no row
-// fulfills "false".
+// for. If there is no such lock it asks nothing: PostgreSQL would start parallel workers only to find no row for
+// "false".
 func otherLocksExistSQL(entries string) string {
 	condition := otherLocksSQL()
 	if condition == noLock {
@@ -182,8 +181,8 @@ func LoadFeeLocks(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock,
 		from unnest(@ids::uuid[]) as f (id)`+firstEntrySQL(entries)+closing, fees)
 }
 
-// overPeriod is the SQL condition on a saved statement x that fixes the owners and the terms of an ownership
-// period. Imported ones do so as well: no entry has their figures, but they have the shares of the members.
+// overPeriod is the SQL condition on a saved statement x that fixes the owners and the terms of an ownership period.
+// Imported statements do so as well: no entry has their figures, but they state the members' shares.
 const overPeriod = "x.team_id = @team and x.ownership_period_id"
 
 // LoadPeriodLocks loads the locks on ownership periods: the owners' entries of the period that are held by their
@@ -218,8 +217,8 @@ func ListStatementsOver(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Stat
 	return rows, nil
 }
 
-// ListStatementsShowing loads the saved statements of a group of listings that hold owners' entries of one of its
-// members, in the order of their days: what they report has the ownership period of the group.
+// ListStatementsShowing loads a listing group's saved statements which hold owners' entries on this member, in the
+// order of their days: their entries have the ownership period of the group.
 func ListStatementsShowing(ctx context.Context, tx *db.Tx, member, group id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `select x.id from statement x where x.team_id = @team and x.listing_id = @group and exists (
 			select from ledger_entry h where h.team_id = @team and h.listing_id = @member and h.party = 'owners' and `+reported+` and `+covers+`)

@@ -157,8 +157,8 @@ func (m *matrix) told() (rows map[id.ID]told, sources, fees map[id.ID]ledger.Loc
 	rows = map[id.ID]told{}
 
 	m.Tx(func(ctx context.Context, tx *db.Tx) error {
-		found, err := db.Select[told](ctx, tx, `select s.id, `+ledger.LockedSourceSQL("s.id")+` as journal, (select count(*) from ledger_entry e
-				where e.team_id = @team and e.source_id = s.id and `+ledger.LockedEntrySQL("e")+`) as entries
+		found, err := db.Select[told](ctx, tx, `select s.id, `+ledger.SourceLockSQL("s.id")+` as journal, (select count(*) from ledger_entry e
+				where e.team_id = @team and e.source_id = s.id and `+ledger.EntryLockSQL("e")+`) as entries
 			from unnest(@sources::uuid[]) as s (id)`, db.Args{"team": tx.Team, "sources": m.sources, "reader": tx.Actor.User})
 		if err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Named says which entries name a record: those of a listing, or of a contact.
+// Named says which field of an entry names a record: its listing or its contact.
 type Named string
 
 // The columns by which entries name records that can be merged.
@@ -17,8 +17,8 @@ const (
 	NamesContact Named = "contact_id"
 )
 
-// CountHeldNaming counts the sources with entries that name a record, as CountHeld does, among them those with entries
-// that only softly closed books hold for the caller. An entry is held with all entries of its posting.
+// CountHeldNaming counts the sources with held entries on a record as CountHeld does, including entries held from the
+// caller only by softly closed books. An entry is held with all entries of its posting.
 func CountHeldNaming(ctx context.Context, tx *db.Tx, by Named, record id.ID) (Held, error) {
 	out, err := db.Get[Held](ctx, tx, `
 		select count(*) filter (where attached) as attached, count(*) filter (where closed) as closed, count(*) filter (where attached or closed) as sources
@@ -46,7 +46,7 @@ func MoveContact(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 }
 
 // MoveHistorical has entries of the historical ledger, which are derived from nothing, name another listing than
-// before, and its ownership period of their day if theirs is one of those that go.
+// before, and the new listing's ownership period on their day if their period is going to be deleted.
 func MoveHistorical(ctx context.Context, tx *db.Tx, from, into id.ID, going []id.ID) error {
 	_, err := tx.Exec(ctx, `
 		update ledger_entry e set listing_id = @into, ownership_period_id = case when e.ownership_period_id = any(@going) then (

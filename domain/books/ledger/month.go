@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// MonthKey names what active entries of a month are added up by; without a reservation for those that name none.
+// MonthKey is the key by which a month's active entries are added up. Entries without a reservation have none here.
 type MonthKey struct {
 	AccountID     id.ID
 	Currency      string

@@ -27,7 +27,7 @@ func uses() []parts.Use {
 		{Of: "account", Reason: "journalEntries", Columns: []string{"ledger_entry.account_id"}},
 		{
 			Of: "account", Reason: "lockedJournalEntries",
-			HoldsIf: `exists (select from ledger_entry e where e.team_id = @team and e.account_id = @id and ` + LockedEntrySQL("e") + `)`,
+			HoldsIf: `exists (select from ledger_entry e where e.team_id = @team and e.account_id = @id and ` + EntryLockSQL("e") + `)`,
 		},
 		{Of: "contact", Reason: "journalEntries", Columns: []string{"ledger_entry.contact_id"}},
 		// A listing can be the source of entries, too.
@@ -40,7 +40,7 @@ func uses() []parts.Use {
 			Columns: []string{"ledger_entry.ownership_period_id"},
 		},
 		{Of: "fee", Reason: "journalEntries", Columns: []string{"ledger_entry.recurring_fee_id"}},
-		// Entries of the reservation's own journal do not count, nor do those of transactions, which count as such.
+		// The reservation's own entries do not count, nor do entries of transactions, which are counted separately.
 		{
 			Of: "reservation", Reason: "journalEntries", Columns: []string{"ledger_entry.reservation_id"},
 			SQL: `exists (select from ledger_entry where team_id = @team and reservation_id = @id and source_id <> @id and transaction_id is null)`,
@@ -48,20 +48,20 @@ func uses() []parts.Use {
 	}
 }
 
-// AmountsSQL is the SQL of what a row h of ledger_held holds back by party and currency: positive for what the party
-// gets more.
+// AmountsSQL is the SQL of the amounts held back by a row h of ledger_held, by party and currency: positive for what
+// the party gets more.
 const AmountsSQL = `(select coalesce(jsonb_agg(jsonb_build_object('party', s.party, 'currency', s.currency, 'centTotal', s.cents) order by s.party, s.currency), '[]') from (
 	select case when l.party is not null then l.party when a.account_id is not null then 'guests' else 'others' end as party, l.currency, -sum(l.cent_total)::bigint as cents
 	from ledger_held_line l left join account_assignment a on a.team_id = l.team_id and a.account_id = l.account_id and a.assignment = 'accountsReceivable'
 	where l.team_id = h.team_id and l.held_id = h.id group by 1, 2 having sum(l.cent_total) <> 0) s)`
 
-// HoldSQL is the SQL of the lock that holds back a row h of ledger_held.
+// HoldSQL is the SQL of the lock behind a row h of ledger_held.
 const HoldSQL = `jsonb_build_object('reason', h.reason, 'date', h.held_at,
 	'statementId', case when h.reason <> '` + string(apierr.ReasonTransactionReconciled) + `' then h.held_by end,
 	'bankRecordId', case when h.reason = '` + string(apierr.ReasonTransactionReconciled) + `' then h.held_by end)`
 
-// waits are what locks hold back of records here, and journals that could not be derived. What systems say of records
-// that wait for a lock is an issue of their syncs.
+// waits lists the changes to records here that locks hold back, and the journals that could not be derived. Changes
+// from other systems that wait for a lock are issues of their syncs.
 func waits() []parts.Wait {
 	return []parts.Wait{
 		{

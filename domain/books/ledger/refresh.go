@@ -41,10 +41,10 @@ func (r refreshResult) add(o refreshResult) refreshResult {
 	return r
 }
 
-// Book derives the journals of sources and stores the differences, in the transaction of a write that depends on
-// it. The sources stay locked until the transaction ends; ids that name none are left out.
+// Book derives the journals of sources and stores the differences, in the transaction of a write that depends on it.
+// The sources stay locked until the transaction ends; unknown ids are left out.
 //
-// Errors: the refusal of the first source that cannot be derived, and those of Replace.
+// Errors: the refusal of the first source that cannot be derived, and the errors of Replace.
 func (s *Source) Book(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenience) (Change, error) {
 	done, err := s.refresh(ctx, tx, ids, policy{Lenience: l})
 	if err == nil {
@@ -64,8 +64,8 @@ func (s *Source) Store(ctx context.Context, tx *db.Tx, derived *Derived, mode st
 	return s.replace(ctx, tx, derived, policy{l, mode})
 }
 
-// BookAfter derives the journals of sources that depend on records which the transaction writes. Their outcome does
-// not affect the write: a source that a lock holds, or that cannot be derived, says so in its journalStatus.
+// BookAfter derives the journals of sources that depend on records written by the transaction. Their outcome does not
+// affect the write: a source that is locked or cannot be derived says so in its journalStatus.
 func (s *Source) BookAfter(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenience) error {
 	if len(ids) == 0 {
 		return nil
@@ -85,7 +85,7 @@ func (s *Source) BookAfter(ctx context.Context, tx *db.Tx, ids []id.ID, l Lenien
 	return err
 }
 
-// refresh derives the journals of sources and stores the differences. One that cannot be derived keeps its journal
+// refresh derives the journals of sources and stores the differences. A source that cannot be derived keeps its journal
 // and is marked as failed.
 func (s *Source) refresh(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshResult, err error) {
 	for some := range slices.Chunk(id.Distinct(ids), together) {
@@ -144,7 +144,8 @@ func (s *Source) replace(ctx context.Context, tx *db.Tx, derived *Derived, by po
 		}
 	}
 
-	// Then add the derived ones that it replaces. A kept posting that is not as derived leaves its source behind.
+	// Then add the derived postings which these replace. A kept posting that differs from the derived posting leaves
+	// its source behind.
 	behind := map[id.ID]bool{}
 
 	for i := range derived.Postings {
@@ -207,10 +208,10 @@ type RefreshRequest struct {
 // source.
 const namedResources = 20
 
-// Answer derives the one journal that a caller asks for in the request, and starts an operation for several and for
-// all (OPEN-74).
+// Answer derives a single journal within the request, and starts an operation for several journals and for all
+// (OPEN-74).
 //
-// Errors: BAD_REQUEST with the unknown ids; in the request those of Book.
+// Errors: BAD_REQUEST with the unknown ids; in the request the errors of Book.
 func (s *Source) Answer(
 	ctx context.Context, tx *db.Tx, r RefreshRequest, mode string,
 ) (*operation.Answer[RefreshDone], error) {
@@ -266,8 +267,8 @@ func (s *Source) start(
 	return &operation.Answer[RefreshDone]{Started: ack}, err
 }
 
-// startAll starts the operation that derives all journals of the noun. Its tasks are stretches, so that the cost of
-// starting it hardly grows with the team. A source that is written meanwhile has its journal already.
+// startAll starts the operation that derives all journals of the noun. Its tasks are stretches, so starting it hardly
+// costs more for a large team. A source written meanwhile has its journal already.
 func (s *Source) startAll(ctx context.Context, tx *db.Tx, args RefreshArgs) (*operation.Answer[RefreshDone], error) {
 	places, err := s.loadBoundaries(ctx, tx)
 	if err != nil {

@@ -42,7 +42,7 @@ type Place struct {
 	ID      id.ID `json:"id"`
 }
 
-// loadBoundaries loads the places of the sources that begin a task, in their order: every n-th one.
+// loadBoundaries loads the place of every n-th source, where a task begins, in order.
 func (s *Source) loadBoundaries(ctx context.Context, tx *db.Tx) ([]Place, error) {
 	places, err := db.Select[Place](ctx, tx, `
 		select group_id, id from (
@@ -156,8 +156,8 @@ func (s *Source) work(
 	return nil, err
 }
 
-// refreshEach is refresh for sources that are refused together: it derives those that are not to blame, and marks those
-// that are refused alone as failed.
+// refreshEach refreshes sources one by one after they were refused together: it derives the faultless sources and marks
+// each source that is refused alone as failed.
 func (s *Source) refreshEach(ctx context.Context, tx *db.Tx, ids []id.ID, by policy) (total refreshResult, err error) {
 	isRefusal := func(err error) bool { return apierr.IsRefusal(err) && !IsLock(err) }
 
@@ -185,9 +185,8 @@ func (s *Source) refreshEach(ctx context.Context, tx *db.Tx, ids []id.ID, by pol
 	return total, markFailed(ctx, tx, s.Noun, failed)
 }
 
-// abandon marks the journals as failed that a task leaves stale when it is given up, so that callers do not wait
-// for them. Journals that a strict refresh found locked stay stale, and those that cannot be derived are marked
-// already.
+// abandon marks journals as failed when their task is given up and leaves them stale, so callers do not wait for them.
+// Journals found locked by a strict refresh stay stale, and journals that cannot be derived are marked already.
 func (s *Source) abandon(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	if errors.Is(cause, errUnderived) || IsLock(cause) {
 		return nil

@@ -12,8 +12,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// chunkLines bounds the lines that one round of Replace carries, so that a refresh of a whole team stays within a
-// statement's reach.
+// chunkLines bounds the lines in one round of Replace, so a refresh of a whole team stays within a statement's reach.
 const chunkLines = 10_000
 
 // chunkSources bounds the sources of a round: sources without lines cost a look at what they have stored.
@@ -22,21 +21,21 @@ const chunkSources = 2_000
 // Above this many sources, ask PostgreSQL for fresh plans: a cached one may date from when the ledger was much smaller.
 const fewSources = 20
 
-// Replace makes the stored postings of the sources equal to wanted, which has postings of these sources alone.
-// Postings that are stored as wanted keep their rows. Of the others every one that is added or removed must pass
-// Locked; then the old rows are deleted and the new ones inserted. The StatementID of wanted lines is ignored.
+// Replace makes the stored postings of the sources equal to wanted, which has postings of these sources alone. Postings
+// that are stored as wanted keep their rows. Every other posting, added or removed, must pass Locked; then the old rows
+// are deleted and the new rows inserted. The StatementID of wanted lines is ignored.
 //
-// The caller holds the rows of the sources locked (select … for update), so that two derivations of one source take
-// turns. Replace itself shares the ownership periods it posts to, so that saving a statement does not pass it by;
-// the team's gate keeps the closing of the books out.
+// The caller holds the rows of the sources locked (select … for update), so two derivations of a source take turns.
+// Replace itself shares the locks of the ownership periods it posts to, so no statement is saved meanwhile; the team's
+// gate keeps the closing of the books out.
 //
 // Errors: ErrInvalid, ErrUnknownAccount, and the locks of Locked.
 func Replace(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, l Lenience) (Change, error) {
 	return replacePart(ctx, tx, subset{sources: sources}, wanted, l)
 }
 
-// Post replaces as Replace does, for sources that the transaction has just made. Nothing of them can be stored, so it
-// does not look. Its errors are those of Replace.
+// Post is Replace for sources which the transaction has just inserted. They cannot have stored postings, so it does not
+// look for any. It fails as Replace does.
 func Post(ctx context.Context, tx *db.Tx, sources []id.ID, wanted []Posting, l Lenience) (Change, error) {
 	return replacePart(ctx, tx, subset{sources: sources, made: true}, wanted, l)
 }
@@ -243,8 +242,8 @@ func noteEffects(tx *db.Tx, noun Noun, gone, added []Posting) {
 	}
 }
 
-// compare returns the postings that are stored but not wanted as they are, and those that are wanted but not stored
-// that way. A posting is one unit: an entry that differs makes all of it differ.
+// compare returns the stored postings that are not wanted as they are, and the wanted postings that are not stored that
+// way. A posting is a unit: if an entry differs, the whole posting does.
 func compare(present, wanted []Posting) (gone, added []Posting) {
 	at := make(map[string]int, len(present))
 	for i := range present {

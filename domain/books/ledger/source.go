@@ -12,7 +12,7 @@ import (
 	"stayledger/platform/job"
 )
 
-// Noun names the kind of record that journals are derived from; it is also the name of its table.
+// Noun names a kind of record with derived journals; it is also the name of its table.
 type Noun string
 
 // The nouns with journals that are derived.
@@ -22,8 +22,8 @@ const (
 	ManualJournals Noun = "journal"
 )
 
-// nouns returns the nouns in the order in which one transaction derives them: a change of a transaction locks it before
-// the reservations that it names.
+// nouns returns the nouns in the order in which a database transaction derives them: changing a transaction locks it
+// before its reservations.
 func nouns() []Noun { return []Noun{Transactions, Reservations, ManualJournals} }
 
 // Kinds of the tasks that derive journals; the Part of each noun handles its own (Source.Handlers). All take
@@ -52,14 +52,13 @@ func (n Noun) changeReason() Reason {
 	}[n]
 }
 
-// Source says how the journals of one noun are found and derived. Everything else (tasks, chunks, journals that cannot
-// be derived or that a lock holds) is the same for all nouns, see refresh.go and refresh_task.go.
+// Source says how the journals of one noun are found and derived. Everything else (tasks, chunks, failed and locked
+// journals) is the same for all nouns, see refresh.go and refresh_task.go.
 type Source struct {
 	Noun Noun
-	// Touched loads the ids of the sources with journals that a change of their basis affects, in any order.
+	// Touched loads the ids of the sources with journals affected by a change of their basis, in any order.
 	Touched func(ctx context.Context, tx *db.Tx, b Basis) ([]id.ID, error)
-	// AtOnce does the other work that a change of the basis requires of the noun in the transaction of the change,
-	// apart from its journals. May be nil.
+	// AtOnce does the noun's other work, apart from journals, in the transaction that changes the basis. May be nil.
 	AtOnce func(ctx context.Context, tx *db.Tx, b Basis) error
 	// Derive locks the rows of these ids until the transaction ends, loads the records that their journals depend on,
 	// and derives the journals.
@@ -69,7 +68,7 @@ type Source struct {
 
 	// What a refresh that callers ask for (Source.Answer) needs; a noun without one leaves it empty.
 
-	// Operation is the type of the operations, and Resource that of the resources that they name.
+	// Operation is the operation type, and Resource the type of the resources in its operations.
 	Operation operation.Type
 	Resource  operation.ResourceType
 	// Group is the column of the noun's table by which its rows are derived together; Having is the condition on the
@@ -79,10 +78,10 @@ type Source struct {
 
 // Derived has the journals of some sources.
 type Derived struct {
-	// Sources are those that exist and could be derived, Postings all postings of their journals.
+	// Sources are the existing sources that could be derived, Postings all postings in their journals.
 	Sources  []id.ID
 	Postings []Posting
-	// Made says that the transaction has just made the sources, so that nothing of them is stored.
+	// Made says that the transaction has just inserted the sources, so they have no stored postings.
 	Made bool
 	// Failed are those that cannot be derived, each with the refusal.
 	Failed map[id.ID]error
@@ -104,7 +103,7 @@ func (d *Derived) refusal() error {
 	return d.Failed[d.listFailed()[0]]
 }
 
-// Following are sources with journals that follow those of another noun.
+// Following are sources with journals that follow another noun's journals.
 type Following struct {
 	Source *Source
 	IDs    []id.ID
@@ -122,15 +121,15 @@ type Basis struct {
 	Settings bool
 }
 
-// Reassigned is an assignment of the chart of accounts that went from one account to another; the zero id means no
+// Reassigned is an assignment in the chart of accounts that moved from an old to a new account; the zero id means no
 // account.
 type Reassigned struct {
 	Assignment string
 	From, To   id.ID
 }
 
-// Sources are all nouns with journals. A change that may affect the journals of several nouns goes to all of them:
-// by Outdate if an operation derives the journals, by Follow if that is done at once.
+// Sources are all nouns with journals. A change that may affect the journals of several nouns goes to all nouns: by
+// Outdate if an operation derives the journals, by Follow if they are derived at once.
 type Sources []*Source
 
 // announce lets every noun do its immediate work for a change and returns the sources with journals that the change
@@ -157,8 +156,8 @@ func (s Sources) announce(ctx context.Context, tx *db.Tx, b Basis) (map[Noun][]i
 	return found, nil
 }
 
-// Follow derives the journals that a change affects in its own transaction, except those that a lock holds. One
-// that cannot be derived fails the change with its refusal.
+// Follow derives the journals that a change affects in its own transaction, except locked journals. A journal that
+// cannot be derived fails the change with its refusal.
 func (s Sources) Follow(ctx context.Context, tx *db.Tx, b Basis) error {
 	found, err := s.announce(ctx, tx, b)
 	if err != nil {
@@ -175,8 +174,8 @@ func (s Sources) Follow(ctx context.Context, tx *db.Tx, b Basis) error {
 	return nil
 }
 
-// Outdate marks the journals that a change affects as stale and starts the operation that derives them; see the
-// function Outdate.
+// Outdate marks the journals that a change affects as stale and starts the operation to derive these; see the function
+// Outdate.
 func (s Sources) Outdate(ctx context.Context, tx *db.Tx, b Basis, o Outdated) error {
 	found, err := s.announce(ctx, tx, b)
 	if err != nil {
@@ -189,8 +188,8 @@ func (s Sources) Outdate(ctx context.Context, tx *db.Tx, b Basis, o Outdated) er
 	return err
 }
 
-// Mark marks the journals that a change affects as stale and returns the operation that derives them, for an
-// endpoint that starts it itself.
+// Mark marks the journals that a change affects as stale and returns the deriving operation, for an endpoint which
+// starts it itself.
 func (s Sources) Mark(ctx context.Context, tx *db.Tx, b Basis, o Outdated) (*operation.New, error) {
 	found, err := s.announce(ctx, tx, b)
 	if err != nil {
@@ -207,10 +206,10 @@ func (s Sources) Mark(ctx context.Context, tx *db.Tx, b Basis, o Outdated) (*ope
 	return &n, nil
 }
 
-// ListByAssignments loads the sources of a noun that a change of assignments affects, if its journals look up
-// the assignments of consults whenever they are derived: those with entries on the old or the new account. If an
-// assignment had no account before, journals that need it could not be derived and have no entries to find them by;
-// then it returns all sources of the noun.
+// ListByAssignments loads the sources affected by changed assignments, if the noun's journals look up the assignments
+// of consults whenever they are derived: sources with entries on the old or the new account. If an assignment had no
+// account before, journals that need it could not be derived and have no entries to be found by; then it returns all
+// sources of the noun.
 func ListByAssignments(
 	ctx context.Context, tx *db.Tx,
 	n Noun,

@@ -50,9 +50,8 @@ type Outdated struct {
 	Sources map[Noun][]id.ID
 }
 
-// Outdate marks journals as stale in the transaction that changes the records that they are derived from, and
-// starts the operation that derives them anew, except those that a lock holds. It returns nil if no journal is
-// affected.
+// Outdate marks journals as stale in the transaction that changes the records behind them, and starts the operation to
+// derive all but the locked journals anew. It returns nil if no journal is affected.
 func Outdate(ctx context.Context, tx *db.Tx, o Outdated) (*operation.Acknowledgement, error) {
 	if !o.hasSources() {
 		return nil, nil //nolint:nilnil // nothing to derive, no operation
@@ -171,16 +170,15 @@ func markFailed(ctx context.Context, tx *db.Tx, source Noun, ids []id.ID) error 
 	return nil
 }
 
-// hold is the lock that a journal waits for: the day of a posting in closed books, or the statement or bank record
-// that holds it. Of several locks one is enough: when it is gone the journal is derived again, and then meets the
-// next.
+// hold is the lock that a journal waits for: the day of a posting in closed books, or the statement or bank record that
+// holds it. Any lock will do: when it is gone the journal is derived again, and then meets the next.
 type hold struct {
 	at     *day.Day
 	by     id.ID
 	reason string
 }
 
-// newHold returns the lock that a posting of a day was refused with. Of several statements it is the earliest, which
+// newHold returns the lock behind the refusal of a posting on a day. Among several statements it is the earliest, which
 // is the last to be opened.
 func newHold(refusal error, at day.Day) (hold, error) {
 	var lock *apierr.Error
@@ -212,9 +210,9 @@ func OutstandingSQL() string {
 		case when s.status <> 'locked' or ` + exists + ` then s.status else 'stale' end as status from ledger_stale s)`
 }
 
-// settle deletes the outstanding changes of sources with journals that are current now. Sources that locks kept as
-// they are stay as locked, with the lock and what it holds back. Outstanding changes of sources that were derived in
-// part stay as they are. A journal that stays behind without a mark is marked now.
+// settle deletes the outstanding changes of sources with current journals. Sources kept unchanged by locks stay marked
+// as locked, with the lock and the difference it holds back. Outstanding changes of partly derived sources stay as they
+// are. A journal that stays behind without a mark is marked now.
 func settle(ctx context.Context, tx *db.Tx, of subset, held map[id.ID]HeldBack) error {
 	var (
 		done, left, part, by, empty []id.ID
@@ -324,10 +322,10 @@ const caughtUpSQL = `select distinct e.source_id as id, case when exists (select
 		when exists (select from journal j where j.team_id = @team and j.id = e.source_id) then 'journal' else 'transaction' end as source
 	from ledger_entry e where e.team_id = @team and e.txn_code like '` + catchUpCode + `%'`
 
-// RetryReleased derives again the journals that statements or bank records held, now that these hold nothing any
-// more. Code that removes such a lock calls it in the same transaction, after having waited for all who share it
-// (shareLocks): a journal that met the lock before is found here, and one that is derived later does not meet it.
-// The operation names the listings.
+// RetryReleased derives again the journals that statements or bank records held, now that these hold nothing any more.
+// Code that removes such a lock calls it in the same transaction, after having waited for all who share it
+// (shareLocks): a journal that met the lock before is found here, and a journal derived later does not meet it. The
+// operation names the listings.
 func RetryReleased(ctx context.Context, tx *db.Tx, released, listings []id.ID) error {
 	found, err := db.Select[outdatedSource](ctx, tx, `
 		select distinct source_id as id, source from ledger_stale where team_id = @team and status = 'locked' and held_by = any(@released::uuid[])
@@ -370,7 +368,7 @@ func RetryReopened(ctx context.Context, tx *db.Tx) error {
 	return tryHeldBack(ctx, tx)
 }
 
-// HeldBackKind is the kind of the job that tries again the dates of recurring templates that locks held back. Package
+// HeldBackKind is the kind of job that retries the dates of recurring templates after locks held them back. Package
 // recurring handles it.
 var HeldBackKind = job.NewKind("transaction.held-back")
 

@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// JournalStatus says whether the journal of a resource is the one that would be derived now (OPEN-59).
+// JournalStatus says whether deriving the journal of a resource now would leave it unchanged (OPEN-59).
 type JournalStatus struct {
 	Status       string  `json:"status" enum:"current,stale,recalculating,failed"`
 	Reason       *Reason `json:"reason" doc:"Why it is not current; journalLocked when locks kept all outstanding changes out."`
@@ -24,7 +24,7 @@ func (s JournalStatus) Blocks() bool {
 	return s.Status != "current" && (s.Reason == nil || *s.Reason != JournalLocked)
 }
 
-// Blocking returns the worst of the statuses that block, with the operations of all of them; nil if none blocks.
+// Blocking returns the worst blocking status, with the operations of all blocking statuses; nil if nothing blocks.
 func Blocking(statuses map[id.ID]JournalStatus) *JournalStatus {
 	order := []string{"recalculating", "failed", "stale"}
 
@@ -39,7 +39,7 @@ func Blocking(statuses map[id.ID]JournalStatus) *JournalStatus {
 			continue
 		}
 
-		// Whoever waits, waits for the operations of all of them.
+		// Whoever waits, waits for all these operations.
 		open = append(open, s.OperationIDs...)
 		if worst == nil || slices.Index(order, s.Status) < slices.Index(order, worst.Status) {
 			worst = &s
@@ -67,7 +67,7 @@ type staleness struct {
 	Failed int64
 }
 
-// LoadStatuses loads the journal statuses of resources of the noun; every one of them has one.
+// LoadStatuses loads the journal status of each of the noun's resources.
 func (n Noun) LoadStatuses(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]JournalStatus, error) {
 	// What a system says of a record and a lock keeps out counts as well.
 	const outstanding = `select s.source_id as id, s.cause_id, s.reason, s.status, s.since from %s s where s.team_id = @team and s.source_id = any(@ids)
@@ -81,8 +81,7 @@ func (n Noun) LoadStatuses(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.
 	}[n])
 }
 
-// LoadFeeStatuses loads the journal statuses of recurring fees: those of the journals that a change of the fee made
-// stale.
+// LoadFeeStatuses loads the journal statuses of recurring fees, from the journals made stale by a change of the fee.
 func LoadFeeStatuses(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]JournalStatus, error) {
 	return loadStatuses(ctx, tx, fees, `select s.cause_id as id, s.cause_id, s.reason, s.status, s.since from `+OutstandingSQL()+` s where s.team_id = @team and s.cause_id = any(@ids)`, "")
 }
@@ -93,8 +92,8 @@ const heldListings = `(select v as id, v as place from unnest(@ids::uuid[]) v
 	union all select l.parent_id, l.id from listing l where l.team_id = @team and l.parent_id = any(@ids::uuid[]))`
 
 // LoadListingStatuses loads the statuses of all journals on listings, which an owner statement depends on, and for a
-// group those on its members. A journal without a listing affects none of them; one that follows a stay to another
-// listing affects both.
+// group the journals on its members. A journal without a listing affects no listing; a journal that follows a stay to
+// another listing affects both.
 func LoadListingStatuses(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]JournalStatus, error) {
 	return loadStatuses(ctx, tx, listings, `
 		select k.id, s.cause_id, s.reason, s.status, s.since from (
@@ -117,7 +116,7 @@ func LoadListingStatuses(ctx context.Context, tx *db.Tx, listings []id.ID) (map[
 
 // loadStatuses loads the journal statuses of resources. The argument outstanding is the SQL of the outstanding changes
 // on them: id, cause_id, reason, status and since. The argument around is the SQL of DerivingJournals, empty for none.
-// Operations that name the cause of a stale journal derive it as well.
+// Operations with the cause of a stale journal derive it as well.
 func loadStatuses(
 	ctx context.Context, tx *db.Tx,
 	ids []id.ID,

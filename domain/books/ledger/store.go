@@ -123,15 +123,14 @@ type holder struct {
 type facts struct {
 	closing Closing
 	over    map[id.ID][]holder // by ownership period, or transaction
-	// saved has the last day of the statements that postings were attached to when they were read and that still exist.
+	// saved has the last day of each still existing statement to which postings were attached when they were read.
 	saved map[id.ID]day.Day
 	banks map[id.ID]bool
 	moved map[id.ID]bool // the sources that move other money at a bank than before
 }
 
-// loadFacts loads the facts for postings that are going to be added or removed, after it has shared the locks of all
-// periods that the sources post to. So it sees a statement that attached entries since the postings were read, and
-// does not see one that freed them.
+// loadFacts loads the facts for postings to be added or removed, after it has shared the locks of all the sources'
+// periods. So it sees statements that attached entries since the postings were read, but no statement that freed them.
 func loadFacts(ctx context.Context, tx *db.Tx, periods []id.ID, touched []Posting) (*facts, error) {
 	f := &facts{over: map[id.ID][]holder{}, saved: map[id.ID]day.Day{}, banks: map[id.ID]bool{}}
 	if len(touched) == 0 {
@@ -270,7 +269,7 @@ func savePostings(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
 }
 
 // errReach refuses a posting that takes the sum of all debits in a currency beyond the safe range. This sum bounds
-// every figure that reports add up, so as long as it is exact, each of them is.
+// every figure in reports, so as long as it is exact, every figure is.
 var errReach = apierr.BadRequest.At(apierr.IssueRange.In(""))
 
 // triggerError translates the errors of the ledger's triggers.

@@ -133,7 +133,7 @@ func (f *Selection) byBook(q *page.Query) {
 	q.Narrow("e.txn_code = ?", f.TxnCode)
 	q.Narrow("e.currency = ?", strings.ToLower(f.Currency))
 	q.Whether("e.statement_id is not null", f.Attached)
-	q.Whether(ledger.LockedEntrySQL("e"), f.Locked)
+	q.Whether(ledger.EntryLockSQL("e"), f.Locked)
 }
 
 // byStay adds the condition on the state of the reservation at the end of a day. A guest who leaves on that day has

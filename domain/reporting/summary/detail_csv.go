@@ -136,8 +136,8 @@ func listLayoutColumns(layouts []LayoutSummary) []export.GoColumn[ownedRow] {
 	return out
 }
 
-// columns returns the columns that the selection names, with those of the layouts at their placeholder. Without
-// names they are all columns, with those of the layouts at the end.
+// columns returns the columns that the selection names, with the layout columns at their placeholder. Without names it
+// returns all columns, with the layout columns at the end.
 func (s *ownedColumnSelection) columns(laid []export.GoColumn[ownedRow]) []export.GoColumn[ownedRow] {
 	if len(s.Columns) == 0 {
 		return append(slices.Clone(ownedColumns), laid...)

@@ -46,7 +46,7 @@ func newSumming(only []id.ID) *summing {
 	return s
 }
 
-// wants reports whether the owner is one of those that are added up.
+// wants reports whether the owner is added up.
 func (s *summing) wants(contact id.ID) bool { return s.only == nil || s.only[contact] }
 
 // add adds a statement and returns the parts of its owners, nil when the listing has no owner.

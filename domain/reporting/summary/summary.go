@@ -21,8 +21,8 @@ import (
 	"stayledger/platform/plain"
 )
 
-// Period selects the statements that the summaries of owners add up: those of one currency with a month that begins
-// in the period.
+// Period selects the statements that the summaries of owners add up: the statements in this currency with a month that
+// begins in the period.
 type Period struct {
 	StartAt    report.Start `query:"startAt" format:"date-boundary" json:"startAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the first month, whole whatever the day."`
 	EndAt      report.End   `query:"endAt" format:"date-boundary" json:"endAt" required:"true" pattern:"^\\d{4}(-\\d{2}(-\\d{2})?)?$" doc:"YYYY, YYYY-MM or YYYY-MM-DD; the last month, whole and included."`

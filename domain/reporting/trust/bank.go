@@ -129,7 +129,7 @@ func (a *BankAccount) setComparison(c *bank.Comparison) {
 	a.StatementAt, a.StatementBalance, a.known = c.StatedAt, c.Cents, c.Known
 	a.DepositsInTransit, a.OutstandingPayments = c.InTransit, c.Outstanding
 	a.AtBankNotInBooks, a.InTransitAtOpening = c.AtBank, c.AtOpening
-	a.AdjustedBalance = c.Adjusted()
+	a.AdjustedBalance = c.AdjustBalance()
 	a.Difference = a.AdjustedBalance - a.BookBalance.CentTotal
 }
 
@@ -140,7 +140,7 @@ func (l *BankLeg) add(c *bank.Comparison) {
 	l.OutstandingPayments += c.Outstanding
 	l.AtBankNotInBooks += c.AtBank
 	l.InTransitAtOpening += c.AtOpening
-	l.AdjustedBalance += c.Adjusted()
+	l.AdjustedBalance += c.AdjustBalance()
 }
 
 // renderUncleared renders an item, with the entries of its transaction.
