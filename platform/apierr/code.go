@@ -120,6 +120,7 @@ func Public(internal string) Code {
 		return CodeInternalServerError
 	}
 
+	// Compare with the contract's codes instead of a list of secrets, so that a new internal name stays hidden.
 	if _, known := statusOf[Code(internal)]; known {
 		return Code(internal)
 	}

@@ -45,6 +45,7 @@ var registry struct {
 // New panics, and so the program does not start, on a code or reason the contract does not have, an empty message, and
 // a message with a percent sign, which would be a format. Rules ERR-02, ERR-08.
 func New(code Code, reason Reason, message string) *Error {
+	// Refuse what the contract does not have when the program starts, not when a request fails for the first time.
 	if _, known := statusOf[code]; !known {
 		panic("apierr: unknown code " + string(code))
 	}
@@ -53,6 +54,7 @@ func New(code Code, reason Reason, message string) *Error {
 		panic("apierr: unknown reason " + string(reason))
 	}
 
+	// A percent sign is a format, and a format would put values of the request into the text.
 	if message == "" || strings.Contains(message, "%") {
 		panic("apierr: the message of " + string(code) + " is empty or a format: " + message)
 	}
@@ -82,6 +84,7 @@ func From(err error) *Error {
 		return nil
 	}
 
+	// A nil *Error in a non-nil error is a defect: it has no code to answer with, so it counts as Internal.
 	var e *Error
 	switch found := errors.As(err, &e); {
 	case found && e != nil:
@@ -100,6 +103,7 @@ func IsRefusal(err error) bool {
 }
 
 func (e *Error) clone() *Error {
+	// A copy of a copy names the first condition too, so that Is compares two pointers.
 	copied := *e
 	copied.condition = e.root()
 
@@ -119,6 +123,7 @@ func (e *Error) root() *Error {
 func (e *Error) With(context any) *Error {
 	copied := e.clone()
 
+	// In an interface a nil pointer is not nil: it would be rendered as null, where the contract leaves context out.
 	copied.context = context
 	switch value := reflect.ValueOf(context); {
 	case !value.IsValid():
@@ -134,6 +139,7 @@ func (e *Error) With(context any) *Error {
 // At returns a copy with further issues after those it has.
 func (e *Error) At(issues ...Issue) *Error {
 	copied := e.clone()
+	// Clip the list, because two copies of the same error may append to it at the same time.
 	copied.issues = append(slices.Clip(e.issues), issues...)
 
 	return copied
@@ -144,6 +150,7 @@ func (e *Error) At(issues ...Issue) *Error {
 func (e *Error) Under(path ...any) *Error {
 	copied := e.clone()
 
+	// Clone before the paths change: the receiver may be shared by other requests.
 	copied.issues = slices.Clone(e.issues)
 	for i := range copied.issues {
 		copied.issues[i].Path = slices.Concat(path, copied.issues[i].Path)

@@ -35,6 +35,7 @@ func (c IssueCode) In(schema string, path ...any) Issue {
 	issue := Issue{Message: c.Message(), Code: c, Schema: schema}
 
 	for _, part := range path {
+		// The contract's paths are flat lists, so spread out a path that leads to an item.
 		if parts, ok := part.([]any); ok {
 			issue.Path = append(issue.Path, parts...)
 		} else {
@@ -80,6 +81,7 @@ func ValidIssueCode(code string) bool {
 	}
 
 	for i, c := range []byte(code) {
+		// Digits and capitals may follow a lower-case letter, but not begin a code; other characters are refused.
 		lower, rest := c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 		if !lower && (i == 0 || !rest) {
 			return false

@@ -18,6 +18,7 @@ func issue(code IssueCode, message string) IssueCode {
 	}
 
 	issueMessages[code] = message
+	// Declarations are grouped by subject, while the description lists the codes by name.
 	at, _ := slices.BinarySearch(issueCodes, code)
 	issueCodes = slices.Insert(issueCodes, at, code)
 

@@ -14,6 +14,7 @@ func (l List) Conditions() []*Error {
 
 	for _, listed := range l {
 		for _, e := range listed.Conditions() {
+			// The description lists a condition once, even if two packages declare it with the same text.
 			if !slices.ContainsFunc(out, e.Alike) {
 				out = append(out, e)
 			}

@@ -42,6 +42,7 @@ func Parse(s string) (Day, error) {
 		return Day{}, err
 	}
 
+	// digits refuses a sign, which strconv.Atoi would accept: -1 is two characters, too.
 	number, ok := digits(s[8:])
 	if !ok {
 		return Day{}, ErrFormat
@@ -108,6 +109,7 @@ func (d Day) AddDays(n int) Day {
 
 // AddYears returns the same day of another year; for the 29th of February, if there is none, the 1st of March.
 func (d Day) AddYears(years int) Day {
+	// Package time carries a 29th of February over to the 1st of March in years without a leap day.
 	return Of(time.Date(d.date.Year+years, d.date.Month, d.date.Day, 0, 0, 0, 0, time.UTC))
 }
 
@@ -216,6 +218,7 @@ func (d *Day) ScanDate(v pgtype.Date) error {
 		return fmt.Errorf("%w: infinity", ErrOutside)
 	}
 
+	// PostgreSQL has dates before the year 1 and after 9999. The day after 9999-12-31 is stored as the end of a range.
 	scanned := Of(v.Time).withinReach()
 	if scanned.IsZero() {
 		return ErrOutside

@@ -24,6 +24,7 @@ func (i Instant) String() string { return string(i.Append(nil)) }
 func (i Instant) Append(b []byte) []byte {
 	t := i.UTC()
 
+	// Only years of four digits can be written digit by digit.
 	year, month, day := t.Date()
 	if year < 0 || year > 9999 {
 		return t.AppendFormat(b, instantForm)

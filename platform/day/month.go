@@ -22,6 +22,7 @@ func ParseMonth(s string) (Month, error) {
 	year, yearOK := digits(s[:4])
 	month, monthOK := digits(s[5:])
 
+	// Two digits can be 00 or 13 to 99, and the calendar has no year 0000.
 	parsed := Month{year, time.Month(month)}
 	if !yearOK || !monthOK || !parsed.Valid() {
 		return Month{}, ErrFormat

@@ -96,6 +96,7 @@ func (r Range) Months() []Month {
 		return nil
 	}
 
+	// To is exclusive: a range up to the first of a month has no day in that month.
 	last := r.To.AddDays(-1).Month()
 
 	var months []Month

@@ -13,6 +13,7 @@ func ParseSpan(s string) (Span, error) {
 		return Span{}, err
 	}
 
+	// A span has at least one day: a range in the wrong order is an error, not an empty filter.
 	if last.Before(first) {
 		return Span{}, ErrOrder
 	}
@@ -27,6 +28,7 @@ func (s Span) IsZero() bool { return s == Span{} }
 // false, the last day is left out; a single day is then empty.
 func (s Span) Range(endInclusive *bool) Range {
 	if endInclusive == nil || *endInclusive {
+		// A Range ends before its To, so the last day needs the next day as the end.
 		return Range{s.First, s.Last.AddDays(1)}
 	}
 

@@ -24,6 +24,7 @@ var locations sync.Map
 // machine, the short names of old and the folders in which some machines keep copies of all zones.
 func ParseZone(name string) (Zone, error) {
 	region, _, regional := strings.Cut(name, "/")
+	// Names without a region are short names of old, such as EST, or Local, the zone of the machine.
 	if name != string(UTC) && !regional || region == "posix" || region == "right" {
 		return "", ErrZone
 	}

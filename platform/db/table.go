@@ -46,8 +46,8 @@ type tableColumn struct {
 // travel as texts.
 func (c *tableColumn) isArray() bool { return strings.HasSuffix(c.kind, "[]") }
 
-// sentKind is the type as which the values of the column travel.
-func (c *tableColumn) sentKind() string {
+// wireKind returns the type as which the values of the column travel.
+func (c *tableColumn) wireKind() string {
 	if c.isArray() {
 		return "text"
 	}
@@ -142,7 +142,7 @@ func (t *Table[T]) prepare() {
 		c := &t.columns[i]
 
 		if c.field != nil {
-			arrays, sources = append(arrays, "@"+c.name+"::"+c.sentKind()+"[]"), append(sources, c.name)
+			arrays, sources = append(arrays, "@"+c.name+"::"+c.wireKind()+"[]"), append(sources, c.name)
 		}
 
 		if !c.isSent && !c.isKept {
@@ -299,7 +299,7 @@ func (c *tableColumn) array(row reflect.Type, rows []reflect.Value) any {
 		return c.arrays(rows)
 	}
 
-	kind := sentType(row.FieldByIndex(c.field).Type)
+	kind := wireType(row.FieldByIndex(c.field).Type)
 
 	out := reflect.MakeSlice(reflect.SliceOf(kind), len(rows), len(rows))
 	for i, r := range rows {
@@ -381,8 +381,8 @@ var plainTypes = map[reflect.Kind]reflect.Type{
 	reflect.Bool:   reflect.TypeFor[bool](),
 }
 
-// sentType returns the type as which values of a type are sent: text for a type of texts, a number for cents.
-func sentType(t reflect.Type) reflect.Type {
+// wireType returns the type as which values of a type are sent: text for a type of texts, a number for cents.
+func wireType(t reflect.Type) reflect.Type {
 	elem := t
 	if t.Kind() == reflect.Pointer {
 		elem = t.Elem()

@@ -12,22 +12,21 @@ import (
 	"stayledger/platform/money"
 )
 
-// Dates are the parameters of a list that is narrowed by a date of its rows; embed them in a filter. Rules PAG-33 to
-// PAG-35.
+// Dates are the parameters that narrow a list by a date of its rows; embed Dates in a filter. Rules PAG-33 to PAG-35.
 type Dates struct {
 	DateRange               day.Span `query:"dateRange" json:"dateRange,omitzero" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD."`
 	IsDateRangeEndInclusive *bool    `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" default:"true" doc:"Whether the last day of the range counts."`
 }
 
-// Pick is an item of a filter by ids: an id, or one with a leading "!" that is left out.
+// Pick is an item of a filter by ids: an id to select or, with a leading "!", to leave out.
 type Pick struct {
 	id.ID
 
 	Out bool
 }
 
-// IDs are a filter by ids that rows cannot be without. Rows are in it that have one of the ids, any when none is named,
-// and none of those that are left out.
+// IDs are a filter by an id that every row has. It selects rows with a wanted id, or any id if none is wanted, and
+// without an unwanted id.
 type IDs []Pick
 
 // Ref is an item of a filter by references: an id, or null for rows that have none; with a leading "!" such rows are
@@ -38,8 +37,8 @@ type Ref struct {
 	Out bool
 }
 
-// Refs are a filter by references that rows can be without. Rows are in it that have one of the references, any when
-// none is named, and none of those that are left out.
+// Refs are a filter by a reference that rows can lack. It selects rows with a wanted reference, or any reference if
+// none is wanted, and without an unwanted reference.
 type Refs []Ref
 
 // RefsTo returns references to the ids; the zero id means null.
@@ -73,7 +72,7 @@ func (f IDs) Selects(of id.ID) bool {
 	return chosen || !named
 }
 
-// Only returns the filter that rows must have one of the ids. Without ids it is no filter.
+// Only returns the filter for rows with any of the ids. Without ids it is no filter.
 func Only(ids ...id.ID) IDs {
 	var list IDs
 	for _, v := range ids {
@@ -146,8 +145,7 @@ func withMark(out bool, text string) []byte {
 	return []byte(text)
 }
 
-// Parts returns the references that rows must have one of, and those that they must not have; the zero id means
-// null.
+// Parts returns the wanted and the unwanted references; the zero id means null.
 func (l Refs) Parts() (only, but []id.ID) {
 	items := make(IDs, len(l))
 	for i, r := range l {
@@ -189,7 +187,7 @@ func (q *Query) set(name string, value any) {
 	q.Args[name] = value
 }
 
-// bind adds an argument under a name of its own, and gives the name as SQL writes it.
+// bind adds an argument under a new name, and returns the name as SQL writes it.
 func (q *Query) bind(value any) string {
 	name := "p" + strconv.Itoa(len(q.Args))
 	q.set(name, value)
@@ -197,15 +195,15 @@ func (q *Query) bind(value any) string {
 	return "@" + name
 }
 
-// Narrow adds a condition that has the value of a filter for its question marks, as in "r.status = ?". A filter that
-// was not given, which is the zero value of its type, narrows nothing.
+// Narrow adds a condition with the value of a filter in place of its question marks, as in "r.status = ?". An absent
+// filter, which is the zero value of its type, narrows nothing.
 func (q *Query) Narrow(condition string, value any) {
 	if !reflect.ValueOf(value).IsZero() {
 		q.Where = append(q.Where, strings.ReplaceAll(condition, "?", q.bind(value)))
 	}
 }
 
-// Whether keeps the rows for which a condition holds, or those for which it does not; nil narrows nothing.
+// Whether keeps the rows for which a condition holds, or does not hold if wanted is false; nil narrows nothing.
 func (q *Query) Whether(condition string, wanted *bool) {
 	switch {
 	case wanted == nil:
@@ -216,7 +214,7 @@ func (q *Query) Whether(condition string, wanted *bool) {
 	}
 }
 
-// Parts returns the ids that rows must have one of, and those that they must not have.
+// Parts returns the wanted and the unwanted ids.
 func (f IDs) Parts() (only, but []id.ID) {
 	for _, p := range f {
 		if p.Out {
@@ -286,14 +284,14 @@ func (q *Query) Amounts(column string, ranges []money.Range) {
 	q.Where = append(q.Where, "("+strings.Join(within, " or ")+")")
 }
 
-// Search narrows to rows that have a text as part of one of the columns.
+// Search narrows to rows with a text as part of a column.
 func (q *Query) Search(text string, columns ...string) {
 	if text != "" {
 		q.Where = append(q.Where, ContainsSQL(q.bind(text), columns...))
 	}
 }
 
-// ContainsSQL returns the condition that one of the columns contains a text, which is an argument such as @search.
+// ContainsSQL returns the condition that any of the columns contains a text, an argument such as @search.
 // Both are compared after stayledger_fold (migration 0055): case, width and accents make no difference. The empty
 // text is part of all.
 func ContainsSQL(text string, columns ...string) string {

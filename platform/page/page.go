@@ -42,7 +42,7 @@ func (p Params) Resolve() []apierr.Issue {
 	return nil
 }
 
-// Rows returns how many rows come before the page: the explicit offset, or that of the page.
+// Rows returns how many rows come before the page: the explicit offset, or the rows of all earlier pages.
 func (p Params) Rows() int64 {
 	switch {
 	case p.Offset != nil:
@@ -54,8 +54,8 @@ func (p Params) Rows() int64 {
 	}
 }
 
-// PageSQL returns the SQL of the page of the rows that sql selects in order; it adds its arguments to those of the
-// statement. PostgreSQL plans a statement once for all of its parameters (package db), and assumes that a limit in
+// PageSQL returns the SQL for a page of the rows that sql selects in order, and adds its arguments to args.
+// PostgreSQL plans a statement once for all of its parameters (package db), and assumes that a limit in
 // a parameter is a tenth of all rows. So the text has the longest limit first, and the actual one around it. Pages
 // after the first have a text of their own, because their offset is a parameter too.
 func (p Params) PageSQL(sql string, args db.Args) string {
@@ -113,7 +113,7 @@ type Page[T any] struct {
 	Pagination Pagination `json:"pagination"`
 }
 
-// Sort is something that a list can be sorted by.
+// Sort is an order in which a list can be read.
 type Sort struct {
 	// Name is the name that callers use.
 	Name string
@@ -142,7 +142,7 @@ func (s Sorts) Enum() []string {
 	return values
 }
 
-// find finds what a signed sort such as "-name" names.
+// find returns the sort and direction that a signed sort such as "-name" names.
 func (s Sorts) find(sort string) (by Sort, descending, known bool) {
 	name, descending := strings.CutPrefix(sort, "-")
 
@@ -183,8 +183,8 @@ type Query struct {
 	unnarrowed int
 }
 
-// CountedAs says that list_count (migration 0041) counts the rows that match the conditions so far, under a name. The
-// total of a list without further conditions is then read there.
+// CountedAs names the counter in list_count (migration 0041) for the rows that match the conditions so far. Lists
+// without further conditions then read their total there.
 func (q *Query) CountedAs(name string) { q.kept, q.unnarrowed = name, len(q.Where) }
 
 // Order returns the ORDER BY of a signed sort such as "-name". An undeclared name falls back to the default; the
@@ -247,7 +247,7 @@ func (q *Query) find(named string) string {
 		return q.From
 	}
 
-	// One alias of a joined table is enough to need all of the tables.
+	// A single alias of a joined table makes all tables necessary.
 	text := strings.Join(q.Where, " ") + " " + named
 	for alias := range strings.FieldsSeq(q.Joined) {
 		if names(text, alias) {
@@ -262,7 +262,7 @@ func (q *Query) find(named string) string {
 func names(text, alias string) bool {
 	for before, after, found := strings.Cut(text, alias+"."); found; before, after, found = strings.Cut(after,
 		alias+".") {
-		// The alias must be a word of its own: the l of xl.id names another table.
+		// The alias must be a whole word: the l in xl.id names another table.
 		if before == "" || !strings.ContainsAny(before[len(before)-1:], "abcdefghijklmnopqrstuvwxyz_") {
 			return true
 		}
@@ -302,7 +302,7 @@ func (q *Query) bound(ctx context.Context, tx *db.Tx, p Params, sort string) err
 		With(map[string]any{"suggestedLimit": max(fits, 1)})
 }
 
-// part selects something of the rows of a page, in the narrowest FROM.
+// part returns the SQL that selects columns for the rows of a page, in the narrowest FROM.
 func (q *Query) part(columns string, p Params, sort string) string {
 	order := q.Order(sort)
 	return p.PageSQL("select "+columns+" from "+q.find(columns+" "+order)+q.where()+" order by "+order, q.Args)
@@ -314,7 +314,7 @@ func (q *Query) page(p Params, sort string, bounded bool) string {
 		return p.PageSQL(q.SQL(sort), q.Args)
 	}
 
-	// The ids of the page are found first, in the narrowest FROM; then only their rows are read as a whole.
+	// First find the ids of the page, in the narrowest FROM; then read only their rows as a whole.
 	sql := "select " + q.Columns + " from " + q.From + " where " + strings.TrimSuffix(q.ID, "id") +
 		"team_id = @team and " + q.ID + " = any(array(" + q.part(q.ID, p, sort) + "))"
 	if bounded {

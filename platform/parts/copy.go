@@ -7,7 +7,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Copy is the part that a noun adds to a new team: from the standard or from another team.
+// Copy is the part that a noun adds to a new team, from the standard or from another team.
 type Copy struct {
 	// Name is the name by which callers choose the part.
 	Name string
@@ -15,19 +15,19 @@ type Copy struct {
 	NeedsBooks bool
 	// Standard adds what the standard has and the team lacks; nil when it has nothing of the noun.
 	Standard db.Work
-	// Read reads the part of another team, which is in sight, and gives what adds it to the own one.
+	// Read reads the part of another team in sight, and returns the function that adds it to the transaction's team.
 	Read func(ctx context.Context, tx *db.Tx, from id.ID) (Paste, error)
 }
 
-// Counterparts are the team's own records by those of the team that is copied, for the nouns that come later and name
-// them.
+// Counterparts maps records of the copied team to their counterparts in the new team, for later nouns that refer
+// to the records.
 type Counterparts map[id.ID]id.ID
 
-// Paste adds a part that was read, if it is asked for, and leaves out what the team has already. Whether or not it is
-// asked for, it records the counterparts of the records that were read.
+// Paste adds a loaded part if asked is true, and leaves out records that the team has already. Whether asked or not, it
+// notes the counterparts of the loaded records.
 type Paste func(ctx context.Context, tx *db.Tx, asked bool, here Counterparts) error
 
-// Copying returns a Read for parts with records that no other noun names: read reads the part and add adds it.
+// Copying returns a Read for parts with records that no other noun names: read loads the part and add inserts it.
 func Copying[T any](
 	read func(context.Context, *db.Tx, id.ID) (T, error),
 	add func(context.Context, *db.Tx, T, Counterparts) error,
@@ -36,6 +36,7 @@ func Copying[T any](
 		found, err := read(ctx, tx, from)
 
 		return func(ctx context.Context, tx *db.Tx, asked bool, here Counterparts) error {
+			// No other noun names the records, so an unwanted part has no counterparts to note.
 			if !asked {
 				return nil
 			}

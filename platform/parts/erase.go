@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Table is a table with rows of teams; each has one noun, which writes it.
+// Table is a table with rows of teams. A single noun writes it.
 type Table struct {
 	Name string
 	// Keep is a condition in SQL on the rows r that outlive their team, empty for none. @operation is the operation
@@ -29,11 +29,11 @@ func Owns(names ...string) []Table {
 	return out
 }
 
-// eraseBatch is how many rows one transaction of an erasure deletes: a team can have millions, and what one transaction
-// holds and undoes is bounded.
+// eraseBatch is how many rows a transaction of an erasure deletes: a team can have millions of rows, and the locks and
+// the undo work of a transaction must stay bounded.
 const eraseBatch = 5000
 
-// erasePasses is how often an erasure comes back for rows that work left behind which was still under way.
+// erasePasses is how often an erasure returns for rows that running work has added meanwhile.
 const erasePasses = 10
 
 var (

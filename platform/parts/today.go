@@ -8,11 +8,11 @@ import (
 	"stayledger/platform/db"
 )
 
-// TodaySQL joins the team m with the day that it is there, as z.today. Its arguments are those of LoadTodays. Days up
-// to @latest can be today somewhere, so that a statement can ask for them first.
+// TodaySQL joins the team m with its present day, as z.today. LoadTodays sets its arguments. No team's present day is
+// after @latest, so a statement can narrow its rows by that bound first.
 const TodaySQL = `join unnest(@zones::text[], @todays::date[]) as z (zone, today) on z.zone = m.time_zone`
 
-// LoadTodays adds to the arguments of a statement across teams which day it is in the time zones of all teams.
+// LoadTodays adds the present day in the time zones of all teams to the arguments of a statement across teams.
 func LoadTodays(ctx context.Context, tx *db.Tx, args db.Args) (db.Args, error) {
 	zones, err := db.Select[day.Zone](ctx, tx, `select distinct time_zone from team`, nil)
 	if err != nil {

@@ -64,7 +64,7 @@ func (u *Use) archiving() string {
 	return u.HoldsIf
 }
 
-// orSQL joins conditions in SQL, of which one has to hold. Empty ones are left out.
+// orSQL joins conditions in SQL with "or". It leaves out empty conditions.
 func orSQL(conditions ...string) string {
 	given := slices.DeleteFunc(slices.Clone(conditions), func(c string) bool { return c == "" })
 	if len(given) == 0 {
@@ -74,7 +74,7 @@ func orSQL(conditions ...string) string {
 	return "(" + strings.Join(given, " or ") + ")"
 }
 
-// Usage looks for what uses the records of one noun, by the uses that all nouns declare.
+// Usage finds the uses of a noun's records, by the uses that all nouns declare.
 type Usage struct {
 	// Of is the table of the records.
 	Of string
@@ -83,7 +83,7 @@ type Usage struct {
 
 	isJoined bool
 	sql      string // empty if no noun declares a use
-	held     string // asks only what keeps a record from being archived; empty if nothing does
+	held     string // finds only uses that keep a record from being archived; empty if there are none
 }
 
 // NewUsage returns the usage of the records in a table. It finds nothing before the Part that names it is joined.
@@ -99,14 +99,14 @@ func (u *Usage) Load(ctx context.Context, tx *db.Tx, record id.ID) (used Used, e
 	return u.load(ctx, tx, record, u.sql)
 }
 
-// LoadArchiving returns why a record cannot be archived, without a look at what only keeps it from being deleted: that
-// is found at once where there is much of it, and slowly where there is nothing.
+// LoadArchiving returns why a record cannot be archived, without looking for uses that only keep it from being deleted:
+// their queries end early if there are many rows, and run long if there are none.
 func (u *Usage) LoadArchiving(ctx context.Context, tx *db.Tx, record id.ID) ([]string, error) {
 	used, err := u.load(ctx, tx, record, u.held)
 	return used.Archiving, err
 }
 
-// load returns what one of the queries finds.
+// load returns the uses that a query of Usage finds.
 func (u *Usage) load(ctx context.Context, tx *db.Tx, record id.ID, sql string) (used Used, err error) {
 	if !u.isJoined {
 		return used, fmt.Errorf("find what uses a record of %s: %w", u.Of, errNotJoined)

@@ -122,11 +122,11 @@ func (d *Doc) glyphs(s string, st Style) {
 				d.content = append(d.content, ")]TJ\n"...)
 			}
 
-			d.face(font, st)
+			d.setFont(font, st)
 			d.content = append(d.content, "[("...)
 			current = font
 		} else {
-			d.move(d.fonts.at(font).kern(last, glyph))
+			d.moveRight(d.fonts.at(font).kern(last, glyph))
 		}
 
 		d.glyph(font, glyph)
@@ -144,7 +144,7 @@ func (d *Doc) drawShaped(glyphs []placedGlyph, st Style) {
 	for _, g := range glyphs {
 		if g.font != current || g.y != height {
 			if current >= 0 {
-				d.move(gap)
+				d.moveRight(gap)
 				d.content = append(d.content, ")]TJ\n"...)
 				gap = 0
 			}
@@ -153,13 +153,13 @@ func (d *Doc) drawShaped(glyphs []placedGlyph, st Style) {
 				d.content = append(appendNumber(d.content, float64(g.y)*st.Size/1000), " Ts\n"...)
 			}
 
-			d.face(g.font, st)
+			d.setFont(g.font, st)
 			d.content = append(d.content, "[("...)
 			current, height = g.font, g.y
 		}
 
 		// A reader moves on by the advance that the font states; the difference is moved before the next glyph.
-		d.move(gap + g.x)
+		d.moveRight(gap + g.x)
 		d.glyph(g.font, g.id)
 		gap = g.advance - g.x - int(d.fonts.at(g.font).advances[g.id])
 	}
@@ -173,8 +173,8 @@ func (d *Doc) drawShaped(glyphs []placedGlyph, st Style) {
 	}
 }
 
-// move moves what follows in a line to the right, in thousandths of the font size.
-func (d *Doc) move(by int) {
+// moveRight moves what follows in a line to the right, in thousandths of the font size.
+func (d *Doc) moveRight(by int) {
 	if by != 0 {
 		d.content = append(d.content, ')')
 		d.content = append(strconv.AppendInt(d.content, int64(-by), 10), '(')
@@ -195,8 +195,8 @@ func (d *Doc) glyph(font int, glyph uint16) {
 	d.content = appendEscaped(appendEscaped(d.content, byte(glyph>>8)), byte(glyph)) //nolint:gosec // both halves
 }
 
-// face sets the font. The fallback has no bold weight: an outline of the colour of the text makes it look so.
-func (d *Doc) face(font int, st Style) {
+// setFont sets the font. The fallback has no bold weight: an outline of the colour of the text makes it look so.
+func (d *Doc) setFont(font int, st Style) {
 	if d.state.font != font+1 || d.state.size != st.Size {
 		d.state.font, d.state.size = font+1, st.Size
 		d.content = append(strconv.AppendInt(append(d.content, "/F"...), int64(font+1), 10), ' ')

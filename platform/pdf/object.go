@@ -59,12 +59,12 @@ const compression = 6
 func newObjects(w io.Writer) *objects {
 	zip, _ := compressors.Get().(*zlib.Writer)
 	o := &objects{w: bufio.NewWriterSize(w, 1<<14), places: make([]place, 1, 64), zip: zip}
-	o.write("%PDF-1.7\n%\xE2\xE3\xCF\xD3\n")
+	o.writeText("%PDF-1.7\n%\xE2\xE3\xCF\xD3\n")
 
 	return o
 }
 
-func (o *objects) write(s string) {
+func (o *objects) writeText(s string) {
 	if o.err == nil {
 		_, o.err = o.w.WriteString(s)
 		o.at += int64(len(s))
@@ -119,23 +119,23 @@ func (o *objects) writeStream(n ref, dict string, data []byte) {
 	}
 
 	o.buffer.Reset()
-	o.writeRaw(n, dict+"/Filter/FlateDecode", compress(o.zip, &o.buffer, data))
+	o.writeRaw(n, dict+"/Filter/FlateDecode", compressWith(o.zip, &o.buffer, data))
 }
 
 // writeRaw writes a stream as it is.
 func (o *objects) writeRaw(n ref, dict string, data []byte) {
 	o.places[n] = place{o.at, -1}
-	o.write(strconv.Itoa(int(n)) + " 0 obj\n<<" + dict + "/Length " + strconv.Itoa(len(data)) + ">>\nstream\n")
+	o.writeText(strconv.Itoa(int(n)) + " 0 obj\n<<" + dict + "/Length " + strconv.Itoa(len(data)) + ">>\nstream\n")
 
 	if o.err == nil {
 		_, o.err = o.w.Write(data)
 		o.at += int64(len(data))
 	}
 
-	o.write("\nendstream\nendobj\n")
+	o.writeText("\nendstream\nendobj\n")
 }
 
-func compress(zip *zlib.Writer, into *bytes.Buffer, data []byte) []byte {
+func compressWith(zip *zlib.Writer, into *bytes.Buffer, data []byte) []byte {
 	zip.Reset(into)
 
 	_, err := zip.Write(data)
@@ -152,7 +152,7 @@ func deflate(data []byte) []byte {
 
 	var b bytes.Buffer
 
-	return compress(zip, &b, data)
+	return compressWith(zip, &b, data)
 }
 
 // finish writes the cross references and the end of the file. The trailer has the entries of its dictionary.
@@ -195,7 +195,7 @@ func (o *objects) finish(trailer string) error {
 	start := o.at
 	o.writeStream(n, "/Type/XRef/Size "+strconv.Itoa(len(o.places))+"/W[1 "+strconv.Itoa(width)+" 1]"+
 		"/DecodeParms<</Predictor 12/Columns "+strconv.Itoa(width+2)+">>"+trailer, rows)
-	o.write("startxref\n" + strconv.FormatInt(start, 10) + "\n%%EOF\n")
+	o.writeText("startxref\n" + strconv.FormatInt(start, 10) + "\n%%EOF\n")
 
 	if o.err == nil {
 		o.err = o.w.Flush()

@@ -157,7 +157,7 @@ func (f *Fonts) shape(line string, bold bool) shapedLine {
 func (f *Fonts) isExact(line string, glyphs []placedGlyph) bool {
 	var text strings.Builder
 	for _, g := range glyphs {
-		letters := f.at(g.font).text(g.id)
+		letters := f.at(g.font).glyphText(g.id)
 		if letters == "" {
 			return false
 		}

@@ -120,7 +120,7 @@ func (f *Font) subset(used glyphSet) *subset {
 
 	cached := f.cache[key]
 	if cached != nil {
-		f.touch(key)
+		f.touchSubset(key)
 	}
 	f.mu.Unlock()
 
@@ -139,12 +139,12 @@ func (f *Font) subset(used glyphSet) *subset {
 	}
 
 	f.cache[key] = made
-	f.touch(key)
+	f.touchSubset(key)
 
 	return made
 }
 
-func (f *Font) touch(key string) {
+func (f *Font) touchSubset(key string) {
 	if i := slices.Index(f.order, key); i >= 0 {
 		f.order = slices.Delete(f.order, i, i+1)
 	}
@@ -195,9 +195,9 @@ func (f *Font) widths(glyphs []int) string {
 	return string(append(out, ']'))
 }
 
-// text returns the text of a glyph, or "" if the font does not say. A form of a joined letter returns the letter; a
-// ligature returns itself, because readers that reverse a passage would reverse its letters too.
-func (f *Font) text(glyph uint16) string {
+// glyphText returns the text of a glyph, or "" if the font does not say. A form of a joined letter returns the letter.
+// A ligature returns itself, because readers that reverse a passage would reverse its letters too.
+func (f *Font) glyphText(glyph uint16) string {
 	r, has := f.runes[glyph]
 	if !has {
 		return ""
@@ -222,7 +222,7 @@ func (f *Font) unicodes(glyphs []int) []byte {
 		fmt.Fprintf(&b, "%d beginbfchar\n", len(chunk))
 
 		for _, g := range chunk {
-			text := cmp.Or(f.text(uint16(g)), "\uFFFD") //nolint:gosec // a glyph of the font
+			text := cmp.Or(f.glyphText(uint16(g)), "\uFFFD") //nolint:gosec // a glyph of the font
 			fmt.Fprintf(&b, "<%04X> <", g)
 
 			for _, unit := range utf16.Encode([]rune(text)) {
@@ -261,8 +261,8 @@ const (
 	partWords, partScale, partMore, partXYScale, partMatrix, partInstructions = 1, 8, 32, 64, 128, 256
 )
 
-// parts calls found with the place of every part of a composite glyph, and returns where the parts end.
-func parts(outline table, found func(at int)) int {
+// eachPart calls found with the place of every part of a composite glyph, and returns where the parts end.
+func eachPart(outline table, found func(at int)) int {
 	at := 10
 	for flags := partMore; flags&partMore != 0 && at+4 <= len(outline); {
 		flags = outline.u16(at)
@@ -305,7 +305,7 @@ func (f *Font) writeSubset(wanted glyphSet) []byte {
 			continue
 		}
 
-		parts(outline, func(at int) {
+		eachPart(outline, func(at int) {
 			if part := outline.u16(at + 2); part < f.glyphs && !kept.has(part) {
 				kept.add(uint16(part)) //nolint:gosec // below the number of glyphs
 				stack = append(stack, part)
@@ -334,7 +334,7 @@ func (f *Font) writeSubset(wanted glyphSet) []byte {
 		binary.BigEndian.PutUint16(hmtx[4*g:], uint16(advance))   //nolint:gosec // a 16-bit number
 		binary.BigEndian.PutUint16(hmtx[4*g+2:], uint16(bearing)) //nolint:gosec // a 16-bit number
 
-		glyf = append(glyf, bare(f.outline(g))...)
+		glyf = append(glyf, stripInstructions(f.outline(g))...)
 		for len(glyf)%4 != 0 {
 			glyf = append(glyf, 0)
 		}
@@ -358,8 +358,8 @@ func (f *Font) writeSubset(wanted glyphSet) []byte {
 	})
 }
 
-// bare returns an outline without its instructions.
-func bare(outline table) []byte {
+// stripInstructions returns an outline without its instructions.
+func stripInstructions(outline table) []byte {
 	if len(outline) < 12 {
 		return outline
 	}
@@ -369,7 +369,7 @@ func bare(outline table) []byte {
 	// A composite glyph only has a flag and the bytes after its parts.
 	if contours < 0 {
 		out := slices.Clone(outline)
-		end := parts(outline, func(at int) {
+		end := eachPart(outline, func(at int) {
 			binary.BigEndian.PutUint16(
 				out[at:],
 				uint16(outline.u16(at)&^partInstructions), //nolint:gosec // a 16-bit number

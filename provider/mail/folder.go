@@ -20,7 +20,7 @@ type Folder struct {
 // NewFolder returns a sender that writes to the folder, and makes the folder if there is none. From is the address
 // that messages come from.
 func NewFolder(dir, from string) (*Folder, error) {
-	if _, err := address(from); err != nil {
+	if _, err := parseAddress(from); err != nil {
 		return nil, fmt.Errorf("mail folder: %w", err)
 	}
 
@@ -58,7 +58,7 @@ func (f *Folder) Send(ctx context.Context, m Message) error {
 		name = earlier[0]
 	}
 
-	return replace(name, content.Bytes())
+	return replaceFile(name, content.Bytes())
 }
 
 // escape quotes the characters of a path that have a meaning in patterns.
@@ -76,8 +76,8 @@ func escape(path string) string {
 	return b.String()
 }
 
-// replace writes a file next to its place and renames it, so that no reader ever sees half of it.
-func replace(name string, content []byte) error {
+// replaceFile writes a file next to its place and renames it, so that no reader ever sees half of it.
+func replaceFile(name string, content []byte) error {
 	half, err := os.CreateTemp(filepath.Dir(name), ".half-*")
 	if err != nil {
 		return fmt.Errorf("write mail: %w", err)

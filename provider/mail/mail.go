@@ -60,19 +60,19 @@ func (m *Message) compose(from string) (*gomail.Msg, error) {
 		return nil, fmt.Errorf("%w: no date", ErrRefused)
 	}
 
-	to, err := address(m.To)
+	to, err := parseAddress(m.To)
 	if err != nil {
 		return nil, err
 	}
 
 	// Names and subjects are made one line each, so that they cannot add a header.
 	out := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
-	out.FromMailAddress(&mail.Address{Name: display(m.From), Address: from})
-	out.ToMailAddress(&mail.Address{Name: display(m.ToName), Address: to})
+	out.FromMailAddress(&mail.Address{Name: toOneLine(m.From), Address: from})
+	out.ToMailAddress(&mail.Address{Name: toOneLine(m.ToName), Address: to})
 
 	// The reply address is optional, but a wrong one is refused like that of the recipient.
 	if m.ReplyTo != "" {
-		reply, err := address(m.ReplyTo)
+		reply, err := parseAddress(m.ReplyTo)
 		if err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func (m *Message) compose(from string) (*gomail.Msg, error) {
 	// Date and Message-Id are the same at every attempt, so that mail servers can recognize a repetition.
 	out.SetDateWithValue(m.Date.UTC())
 	out.SetMessageIDWithValue(m.Key + "@" + from[strings.LastIndexByte(from, '@')+1:])
-	out.Subject(shorten(display(m.Subject), subjectLimit))
+	out.Subject(shortenText(toOneLine(m.Subject), subjectLimit))
 	// A program wrote this to one person: out-of-office programs stay silent, and it is no list that one could leave.
 	out.SetGenHeader("Auto-Submitted", "auto-generated")
 	out.SetGenHeader("X-Auto-Response-Suppress", "All")
@@ -98,8 +98,8 @@ func (m *Message) compose(from string) (*gomail.Msg, error) {
 	return out, nil
 }
 
-// address checks that text is one address and nothing else, and returns it. It fails with ErrRefused.
-func address(text string) (string, error) {
+// parseAddress returns the address in a text, which must be one address and nothing else. It fails with ErrRefused.
+func parseAddress(text string) (string, error) {
 	a, err := mail.ParseAddress(text)
 	if err != nil || a.Name != "" || a.Address != text || strings.ContainsFunc(text, isBlank) {
 		return "", fmt.Errorf("%w: not an address", ErrRefused)
@@ -108,16 +108,16 @@ func address(text string) (string, error) {
 	return a.Address, nil
 }
 
-// display returns a text that people wrote as one line.
-func display(text string) string {
+// toOneLine returns a text that people wrote as one line.
+func toOneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, isBlank), " ")
 }
 
 // isBlank reports whether a character is white space or a control character.
 func isBlank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
-// shorten returns the text, or its beginning with an ellipsis if it is longer than limit characters.
-func shorten(text string, limit int) string {
+// shortenText returns the text, or its beginning with an ellipsis if it is longer than limit characters.
+func shortenText(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {
 		return text

@@ -80,24 +80,24 @@ func ParseSMTP(server, from string) (SMTPConfig, error) {
 		c.Password, _ = u.User.Password()
 	}
 
-	return c, c.check()
+	return c, c.checkConfig()
 }
 
-// check fails if the server or the sender's address cannot be used, and if TLS is left out for another machine.
-func (c *SMTPConfig) check() error {
-	if c.Host == "" || c.Port < 1 || c.Port > 65535 || c.Plain && (c.Implicit || !loopback(c.Host)) {
+// checkConfig fails if the server or the sender's address cannot be used, and if TLS is left out for another machine.
+func (c *SMTPConfig) checkConfig() error {
+	if c.Host == "" || c.Port < 1 || c.Port > 65535 || c.Plain && (c.Implicit || !isLoopback(c.Host)) {
 		return errAddress
 	}
 
-	if _, err := address(c.From); err != nil {
+	if _, err := parseAddress(c.From); err != nil {
 		return errors.New("the sender is not an address such as statements@example.com")
 	}
 
 	return nil
 }
 
-// loopback reports whether a host is this machine.
-func loopback(host string) bool {
+// isLoopback reports whether a host is this machine.
+func isLoopback(host string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
@@ -106,7 +106,7 @@ type SMTP struct{ config SMTPConfig }
 
 // NewSMTP checks the settings and returns a sender. It does not connect.
 func NewSMTP(c SMTPConfig) (*SMTP, error) {
-	if err := c.check(); err != nil {
+	if err := c.checkConfig(); err != nil {
 		return nil, fmt.Errorf("mail server: %w", err)
 	}
 
@@ -131,9 +131,9 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	// The connection is needed here, to end it when the time is over.
 	var opened net.Conn
 
-	client, err := s.client(func(dialing context.Context, network, target string) (net.Conn, error) {
+	client, err := s.newClient(func(dialing context.Context, network, target string) (net.Conn, error) {
 		var err error
-		if opened, err = s.dial(dialing, network, target); err == nil {
+		if opened, err = s.dialServer(dialing, network, target); err == nil {
 			// The client knows no context once it is connected, and gives every step a deadline of its own.
 			context.AfterFunc(ctx, func() { _ = opened.Close() })
 		}
@@ -149,21 +149,21 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	switch {
 	case err == nil || msg.IsDelivered():
 		return nil
-	case final(err):
+	case isFinal(err):
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 
 	return fmt.Errorf("send mail: %w", err)
 }
 
-// client returns a client of the mail library for one message, which connects with dial.
-func (s *SMTP) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
+// newClient returns a client of the mail library for one message, which connects with dial.
+func (s *SMTP) newClient(dial gomail.DialContextFunc) (*gomail.Client, error) {
 	c := &s.config
 
 	options := []gomail.Option{
 		gomail.WithPort(c.Port),
 		gomail.WithTimeout(c.Timeout),
-		gomail.WithTLSConfig(s.tls()),
+		gomail.WithTLSConfig(s.tlsConfig()),
 		gomail.WithDialContextFunc(dial),
 		gomail.WithoutNoop(),
 	}
@@ -190,23 +190,23 @@ func (s *SMTP) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
 	return gomail.NewClient(c.Host, options...)
 }
 
-// tls returns the TLS settings: the server's certificate must be for the host that was configured.
-func (s *SMTP) tls() *tls.Config {
+// tlsConfig returns the TLS settings: the server's certificate must be for the host that was configured.
+func (s *SMTP) tlsConfig() *tls.Config {
 	return &tls.Config{ServerName: s.config.Host, MinVersion: tls.VersionTLS12, RootCAs: s.config.Roots}
 }
 
-// dial connects to the server, with TLS from the start if it is implicit.
-func (s *SMTP) dial(ctx context.Context, network, target string) (net.Conn, error) {
+// dialServer connects to the server, with TLS from the start if it is implicit.
+func (s *SMTP) dialServer(ctx context.Context, network, target string) (net.Conn, error) {
 	if s.config.Implicit {
-		return (&tls.Dialer{Config: s.tls()}).DialContext(ctx, network, target)
+		return (&tls.Dialer{Config: s.tlsConfig()}).DialContext(ctx, network, target)
 	}
 
 	return new(net.Dialer).DialContext(ctx, network, target)
 }
 
-// final reports whether the server refused this very message with a 5xx. A refusal before it knows the recipient
+// isFinal reports whether the server refused this very message with a 5xx. A refusal before it knows the recipient
 // (of our address, of our credentials) is a matter of settings that can be corrected.
-func final(err error) bool {
+func isFinal(err error) bool {
 	sent, ok := errors.AsType[*gomail.SendError](err)
 	if !ok || sent.ErrorCode() < 500 {
 		return false

@@ -34,11 +34,11 @@ type draft struct {
 	path   []any // leads to the fields in the body
 }
 
-func (d *draft) at(code apierr.IssueCode, field string) apierr.Issue {
+func (d *draft) issueAt(code apierr.IssueCode, field string) apierr.Issue {
 	return code.InBody(d.path, field)
 }
 
-// attaches reports whether the account connection comes to an account, and leaves to whether it leaves one.
+// attaches reports whether the change attaches the account connection to an account; leaves, whether it detaches it.
 func (d *draft) attaches() bool { return d.AccountID != nil && d.was.AccountID == nil }
 
 func (d *draft) leaves() bool { return d.AccountID == nil && d.was.AccountID != nil }
@@ -52,13 +52,13 @@ type known struct {
 	attached map[id.ID]id.ID
 }
 
-// decide makes the changes in their order. It refuses what the schema cannot see: it joins the issues of all bad
+// applyAll makes the changes in their order. It refuses what the schema cannot see: it joins the issues of all bad
 // fields, or returns the first other refusal.
-func decide(drafts []*draft, k *known) error {
+func applyAll(drafts []*draft, k *known) error {
 	var faults *apierr.Error
 
 	for _, d := range drafts {
-		err := d.apply(k)
+		err := d.applyFields(k)
 
 		// Issues of bad fields are joined over all items; any other refusal ends the request.
 		switch {
@@ -79,12 +79,12 @@ func decide(drafts []*draft, k *known) error {
 	return faults
 }
 
-// apply sets the fields that the request names.
-func (d *draft) apply(k *known) error {
+// applyFields sets the fields that the request names.
+func (d *draft) applyFields(k *known) error {
 	// A new one needs a name; everything else has a default or may be empty.
 	in := d.in
 	if d.isNew && in.Name == nil {
-		return apierr.BadRequest.At(d.at(apierr.IssueRequired, "name"))
+		return apierr.BadRequest.At(d.issueAt(apierr.IssueRequired, "name"))
 	}
 
 	if in.Name != nil {
@@ -95,7 +95,7 @@ func (d *draft) apply(k *known) error {
 	if in.Currency != nil {
 		currency, err := money.ParseCurrency(*in.Currency)
 		if err != nil {
-			return apierr.BadRequest.At(d.at(apierr.IssueCurrency, "currency"))
+			return apierr.BadRequest.At(d.issueAt(apierr.IssueCurrency, "currency"))
 		}
 
 		d.Currency = string(currency)
@@ -103,10 +103,10 @@ func (d *draft) apply(k *known) error {
 
 	// The mode is for detaching only.
 	if in.Mode != "" && (!in.AccountID.Present || in.AccountID.Value != nil) {
-		return apierr.BadRequest.At(d.at(apierr.IssueContradiction, "mode"))
+		return apierr.BadRequest.At(d.issueAt(apierr.IssueContradiction, "mode"))
 	}
 
-	if err := d.place(k); err != nil {
+	if err := d.setAccount(k); err != nil {
 		return err
 	}
 
@@ -126,8 +126,8 @@ func (d *draft) apply(k *known) error {
 	return nil
 }
 
-// place attaches the account connection, detaches it, or leaves it where it is (RSN-02, RSN-33).
-func (d *draft) place(k *known) error {
+// setAccount attaches the account connection, detaches it, or leaves it where it is (RSN-02, RSN-33).
+func (d *draft) setAccount(k *known) error {
 	// An absent field leaves the account, and null detaches it.
 	wanted := d.in.AccountID.Or(d.AccountID)
 	switch {
@@ -141,13 +141,13 @@ func (d *draft) place(k *known) error {
 	case d.AccountID != nil && *d.AccountID != *wanted:
 		attached := Attached{AccountID: *d.AccountID, AccountConnectionID: d.ID}
 
-		return errAttached.With(attached).At(d.at(apierr.IssueAccountConnectionAttached, "accountId"))
+		return errAttached.With(attached).At(d.issueAt(apierr.IssueAccountConnectionAttached, "accountId"))
 	}
 
 	// Attaching needs an account that exists and is free.
 	a, exists := k.accounts[*wanted]
 	if !exists {
-		return apierr.BadRequest.At(d.at(apierr.IssueNotFound, "accountId"))
+		return apierr.BadRequest.At(d.issueAt(apierr.IssueNotFound, "accountId"))
 	}
 
 	if d.AccountID == nil {
@@ -167,7 +167,7 @@ func (d *draft) place(k *known) error {
 			field = "accountId"
 		}
 
-		return apierr.BadRequest.At(d.at(apierr.IssueCurrencyMismatch, field))
+		return apierr.BadRequest.At(d.issueAt(apierr.IssueCurrencyMismatch, field))
 	}
 
 	d.AccountID, k.attached[a.ID] = wanted, d.ID
@@ -180,15 +180,15 @@ func (d *draft) mayAttach(a *account.Account, k *known) error {
 	other, taken := k.attached[a.ID]
 	switch {
 	case a.Type != account.TypeBank:
-		return account.ErrNotBank.At(d.at(apierr.IssueNotBankAccount, "accountId"))
+		return account.ErrNotBank.At(d.issueAt(apierr.IssueNotBankAccount, "accountId"))
 	case a.Status != account.Active:
-		return apierr.BadRequest.At(d.at(apierr.IssueAccountInactive, "accountId"))
+		return apierr.BadRequest.At(d.issueAt(apierr.IssueAccountInactive, "accountId"))
 	case d.Status == Gone:
-		return apierr.BadRequest.At(d.at(apierr.IssueContradiction, "accountId"))
+		return apierr.BadRequest.At(d.issueAt(apierr.IssueContradiction, "accountId"))
 	case taken:
 		attached := Attached{AccountID: a.ID, AccountConnectionID: other}
 
-		return errAttached.With(attached).At(d.at(apierr.IssueAccountConnectionAttached, "accountId"))
+		return errAttached.With(attached).At(d.issueAt(apierr.IssueAccountConnectionAttached, "accountId"))
 	}
 
 	return nil
@@ -213,14 +213,14 @@ func (d *draft) last4(k *known) *account.Last4 {
 	}
 
 	// Unchanged digits matter only if the account gets them now.
-	if d.copies(k) {
+	if d.copiesDigits(k) {
 		return w
 	}
 
 	return nil
 }
 
-// copies reports whether the account takes over the digits, having none.
-func (d *draft) copies(k *known) bool {
+// copiesDigits reports whether the account takes over the digits, having none.
+func (d *draft) copiesDigits(k *known) bool {
 	return d.attaches() && d.LastDigits != nil && k.accounts[*d.AccountID].Banking.Last4 == nil
 }

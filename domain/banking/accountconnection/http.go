@@ -73,7 +73,7 @@ type putInput struct {
 
 // update changes an account connection. It fails with 404 for one that does not exist.
 func update(ctx context.Context, tx *db.Tx, in *putInput) (*AccountConnection, error) {
-	found, err := lock(ctx, tx, []id.ID{in.ID})
+	found, err := lockConnections(ctx, tx, []id.ID{in.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -84,15 +84,15 @@ func update(ctx context.Context, tx *db.Tx, in *putInput) (*AccountConnection, e
 	}
 
 	// A single change is a batch of one.
-	if err := write(ctx, tx, []*draft{change(c, &in.Body)}); err != nil {
+	if err := saveDrafts(ctx, tx, []*draft{newUpdateDraft(c, &in.Body)}); err != nil {
 		return nil, err
 	}
 
 	return loadConnection(ctx, tx, in.ID)
 }
 
-// change returns the draft of an existing account connection; the path leads to its fields in the body.
-func change(c AccountConnection, in *Fields, path ...any) *draft {
+// newUpdateDraft returns the draft of an existing account connection; the path leads to its fields in the body.
+func newUpdateDraft(c AccountConnection, in *Fields, path ...any) *draft {
 	return &draft{AccountConnection: c, before: audit.See(c), was: c, in: in, path: path}
 }
 
@@ -117,7 +117,7 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	}
 
 	// All of them are saved, or none.
-	if err := write(ctx, tx, drafts); err != nil {
+	if err := saveDrafts(ctx, tx, drafts); err != nil {
 		return nil, err
 	}
 
@@ -140,7 +140,7 @@ func newDrafts(ctx context.Context, tx *db.Tx, items []BatchItem) ([]*draft, err
 		}
 	}
 
-	found, err := lock(ctx, tx, ids)
+	found, err := lockConnections(ctx, tx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func newDrafts(ctx context.Context, tx *db.Tx, items []BatchItem) ([]*draft, err
 		}
 
 		seen[*item.ID] = true
-		drafts[i] = change(c, &item.Fields, "data", i)
+		drafts[i] = newUpdateDraft(c, &item.Fields, "data", i)
 	}
 
 	if len(issues) > 0 {
@@ -192,7 +192,7 @@ type disconnectInput struct {
 // disconnect detaches an account connection from the account in the path.
 func disconnect(ctx context.Context, tx *db.Tx, in *disconnectInput) (*account.Account, error) {
 	// First, the connection and the account, which must be a bank account.
-	found, err := lock(ctx, tx, []id.ID{in.Body.BankAccountID})
+	found, err := lockConnections(ctx, tx, []id.ID{in.Body.BankAccountID})
 	if err != nil {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func disconnect(ctx context.Context, tx *db.Tx, in *disconnectInput) (*account.A
 
 	// Detaching is a change like any other, to no account.
 	detached := Fields{AccountID: api.Opt[id.ID]{Present: true}, Mode: in.Body.Mode}
-	if err := write(ctx, tx, []*draft{change(c, &detached)}); err != nil {
+	if err := saveDrafts(ctx, tx, []*draft{newUpdateDraft(c, &detached)}); err != nil {
 		return nil, err
 	}
 

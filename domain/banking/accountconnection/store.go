@@ -50,9 +50,9 @@ func loadConnection(ctx context.Context, tx *db.Tx, connection id.ID) (*AccountC
 	return &found, nil
 }
 
-// lock keeps account connections from changing until the transaction ends and reads them; ids that name none are
-// absent.
-func lock(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]AccountConnection, error) {
+// lockConnections locks account connections until the transaction ends and loads them. Unknown ids are absent from the
+// result.
+func lockConnections(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]AccountConnection, error) {
 	rows, err := db.Select[AccountConnection](ctx, tx, `select `+columns+` from account_connection c where c.team_id = @team and c.id = any(@ids::uuid[])
 		order by c.id for update`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
@@ -67,16 +67,16 @@ func lock(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]AccountConnect
 	return out, nil
 }
 
-// write decides about locked account connections and saves them, with everything that follows from attaching and
-// detaching. It fails with the refusals of decide, account.CheckLast4, bank.Attach and bank.Detach.
-func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
+// saveDrafts decides about locked account connections and saves them, with everything that follows from attaching and
+// detaching. It fails with the refusals of applyAll, account.CheckLast4, bank.Attach and bank.Detach.
+func saveDrafts(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	// First, load what the changes refer to and decide in memory.
-	k, err := load(ctx, tx, drafts)
+	k, err := lockAccounts(ctx, tx, drafts)
 	if err != nil {
 		return err
 	}
 
-	if err := decide(drafts, k); err != nil {
+	if err := applyAll(drafts, k); err != nil {
 		return err
 	}
 
@@ -93,13 +93,13 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 		return err
 	}
 
-	if err := save(ctx, tx, drafts, wanted); err != nil {
+	if err := writeConnections(ctx, tx, drafts, wanted); err != nil {
 		return err
 	}
 
 	for _, d := range drafts {
 		// Accounts and bank records follow once all connections are saved.
-		if err := d.follow(ctx, tx, k); err != nil {
+		if err := d.updateFollowers(ctx, tx, k); err != nil {
 			return err
 		}
 	}
@@ -107,8 +107,8 @@ func write(ctx context.Context, tx *db.Tx, drafts []*draft) error {
 	return nil
 }
 
-// load locks the accounts that the changes name, and reads what is attached to them.
-func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
+// lockAccounts locks the accounts that the changes name, and loads the connections attached to them.
+func lockAccounts(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
 	k := &known{attached: map[id.ID]id.ID{}}
 
 	// Both the accounts that the drafts have and those that the request names.
@@ -147,9 +147,9 @@ func load(ctx context.Context, tx *db.Tx, drafts []*draft) (*known, error) {
 	return k, nil
 }
 
-// save writes account connections: the changed ones in one statement, so that they can trade digits, then the new
-// ones. If somebody else has taken digits since they were looked up, it looks them up again to name the holder.
-func save(ctx context.Context, tx *db.Tx, drafts []*draft, wanted []account.Last4) error {
+// writeConnections writes account connections: first all updates in one statement, so that connections can trade
+// digits, then the inserts. If another request has taken digits since the check, it checks again to name the holder.
+func writeConnections(ctx context.Context, tx *db.Tx, drafts []*draft, wanted []account.Last4) error {
 	var changed, made []*AccountConnection
 
 	for _, d := range drafts {
@@ -175,11 +175,11 @@ func save(ctx context.Context, tx *db.Tx, drafts []*draft, wanted []account.Last
 	return nil
 }
 
-// follow changes the account and the bank records of one account connection as its change demands, and notes the
-// change.
-func (d *draft) follow(ctx context.Context, tx *db.Tx, k *known) (err error) {
+// updateFollowers changes the account and the bank records of an account connection as its change demands, and notes
+// the change.
+func (d *draft) updateFollowers(ctx context.Context, tx *db.Tx, k *known) (err error) {
 	switch {
-	case d.copies(k):
+	case d.copiesDigits(k):
 		err = account.CopyLast4(ctx, tx, *d.AccountID, *d.LastDigits)
 	case d.leaves() && d.in.Mode == DetachHistory:
 		err = bank.Detach(ctx, tx, d.ID, *d.was.AccountID)

@@ -156,4 +156,4 @@ func (b *book) within(places []int, from, to int) []int {
 	return places[low:max(low, high)]
 }
 
-func apart(a, b int) int { return max(a-b, b-a) }
+func daysApart(a, b int) int { return max(a-b, b-a) }

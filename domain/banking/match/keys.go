@@ -42,7 +42,7 @@ func (a *ask) findKeys() {
 		var groups [][]int
 
 		// A key can be very common; such a group is not searched.
-		for _, key := range a.keys(index) {
+		for _, key := range a.findNames(index) {
 			group := a.book.within(index[key], a.at-a.bounds.KeyDays, a.at+a.bounds.KeyDays)
 			switch {
 			case len(group) > keyMembers:
@@ -58,7 +58,7 @@ func (a *ask) findKeys() {
 
 		// Only groups that add up explain the record, each once.
 		for _, group := range groups {
-			if a.sums(group) && !slices.ContainsFunc(a.sets, func(s []int) bool { return slices.Equal(s, group) }) {
+			if a.isSum(group) && !slices.ContainsFunc(a.sets, func(s []int) bool { return slices.Equal(s, group) }) {
 				a.sets = append(a.sets, group)
 			}
 		}
@@ -84,7 +84,7 @@ func union(lists [][]int) []int {
 	return slices.Compact(all)
 }
 
-func (a *ask) sums(group []int) bool {
+func (a *ask) isSum(group []int) bool {
 	var sum money.Cents
 	for _, i := range group {
 		sum += a.book.items[i].Amount
@@ -93,8 +93,8 @@ func (a *ask) sums(group []int) bool {
 	return sum == a.Amount
 }
 
-// keys returns the keys of an index that the record names as whole words, each once.
-func (a *ask) keys(index map[string][]int) []string {
+// findNames returns the keys of an index that the record names as whole words, each once.
+func (a *ask) findNames(index map[string][]int) []string {
 	if len(index) == 0 {
 		return nil
 	}

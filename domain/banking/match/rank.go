@@ -26,7 +26,7 @@ func (a *ask) rankSets() []Set {
 				likeness[i] = alike(own, a.book.items[i].grams())
 			}
 
-			sets[n].Days = max(sets[n].Days, apart(a.book.items[i].at, a.at))
+			sets[n].Days = max(sets[n].Days, daysApart(a.book.items[i].at, a.at))
 			sets[n].Similarity += likeness[i]
 		}
 

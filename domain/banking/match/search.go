@@ -77,7 +77,7 @@ func (s *search) balance() int {
 	return tail
 }
 
-func (s *search) run() {
+func (s *search) searchWays() {
 	s.fillTable()
 	s.descend(0, s.target)
 }

@@ -15,7 +15,7 @@ func answerBySets(asks []*ask, bounds *Bounds) {
 	}
 	// Whoever needs few steps leaves the more to the others.
 	asks = slices.Clone(asks)
-	slices.SortStableFunc(asks, func(x, y *ask) int { return cmp.Compare(x.size(), y.size()) })
+	slices.SortStableFunc(asks, func(x, y *ask) int { return cmp.Compare(x.countCandidates(), y.countCandidates()) })
 
 	left := bounds.AllNodes
 
@@ -49,8 +49,8 @@ func (a *ask) concludeSets(ways int) {
 	}
 }
 
-// size returns how many candidates the record has.
-func (a *ask) size() (n int) {
+// countCandidates returns how many candidates the record has.
+func (a *ask) countCandidates() (n int) {
 	for _, pool := range a.pools {
 		n += len(pool)
 	}
@@ -67,7 +67,7 @@ func (a *ask) findPools() {
 	}
 
 	for _, lane := range lanes {
-		if pool := a.pool(a.book.within(
+		if pool := a.choosePool(a.book.within(
 			a.book.channels[lane],
 			a.at-a.bounds.Before,
 			a.at+a.bounds.After,
@@ -77,10 +77,10 @@ func (a *ask) findPools() {
 	}
 }
 
-// pool returns the places that can be part of a set, at most as many as the bounds allow. It leaves out an amount
+// choosePool returns the places that can be part of a set, at most as many as the bounds allow. It leaves out an amount
 // that all amounts of the other sign cannot bring back to that of the record. Without it others may be too large
 // too, so this repeats until nothing changes.
-func (a *ask) pool(places []int) []int {
+func (a *ask) choosePool(places []int) []int {
 	open := make([]int, 0, len(places))
 	for _, i := range places {
 		if !a.book.items[i].taken {
@@ -96,7 +96,7 @@ func (a *ask) pool(places []int) []int {
 		}
 
 		fitting := slices.DeleteFunc(slices.Clone(open), func(i int) bool {
-			amount := a.signedAmount(i)
+			amount := a.amountToward(i)
 			return amount > a.magnitude()+against || -amount > toward-a.magnitude()
 		})
 		if len(fitting) == len(open) {
@@ -121,7 +121,7 @@ const farthest = 1 << 60
 // reaches sums what the items move in the direction of the record, and what they move against it.
 func (a *ask) reaches(places []int) (toward, against money.Cents) {
 	for _, i := range places {
-		if amount := a.signedAmount(i); amount < 0 {
+		if amount := a.amountToward(i); amount < 0 {
 			against = min(against-amount, farthest)
 		} else {
 			toward = min(toward+amount, farthest)
@@ -131,8 +131,8 @@ func (a *ask) reaches(places []int) (toward, against money.Cents) {
 	return toward, against
 }
 
-// signedAmount returns the amount of an item, positive in the direction of the record.
-func (a *ask) signedAmount(i int) money.Cents {
+// amountToward returns the amount of an item, positive in the direction of the record.
+func (a *ask) amountToward(i int) money.Cents {
 	if a.Amount < 0 {
 		return -a.book.items[i].Amount
 	}
@@ -155,7 +155,7 @@ func (a *ask) findSets(nodes int) int {
 		// Equal amounts are interchangeable, so the search only counts them.
 		groups := a.groupByAmount(pool)
 		s := newSearch(groups, a.magnitude(), nodes-a.answer.Nodes)
-		s.run()
+		s.searchWays()
 
 		a.answer.Nodes += s.nodes
 		if s.cut {
@@ -190,7 +190,7 @@ func (a *ask) groupByAmount(pool []int) []group {
 	var groups []*group
 
 	for _, i := range pool {
-		amount := a.signedAmount(i)
+		amount := a.amountToward(i)
 
 		g := byAmount[amount]
 		if g == nil {
@@ -208,7 +208,7 @@ func (a *ask) groupByAmount(pool []int) []group {
 		out[i] = *g
 		slices.SortFunc(out[i].places, func(x, y int) int {
 			return cmp.Or(
-				cmp.Compare(apart(a.book.items[x].at, a.at), apart(a.book.items[y].at, a.at)),
+				cmp.Compare(daysApart(a.book.items[x].at, a.at), daysApart(a.book.items[y].at, a.at)),
 				cmp.Compare(x, y),
 			)
 		})

@@ -32,7 +32,7 @@ func endpoints() []api.Endpoint {
 			Doc: "Open records, the newest first, with the transactions that no record has and that add up to them " +
 				"to the cent: by what the bank printed before amounts, one transaction before several. Only a unique " +
 				"result is certain. Nothing is reconciled; reconcileBankRecords does that.",
-		}, suggest),
+		}, listSuggestions),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/bank-records/{id}/reconcile", ID: "reconcileBankRecord", Tag: tag,
 			Summary: "Reconcile a bank record",
@@ -57,7 +57,7 @@ func endpoints() []api.Endpoint {
 			Doc: "Good items land and bad ones are reported with the codes and reasons of reconcileBankRecord; with " +
 				"atomic=true nothing lands when one item is bad. Of several items that name a record or a " +
 				"transaction, later ones find what earlier ones left.",
-		}, batch),
+		}, reconcileBatch),
 	}
 }
 
@@ -68,8 +68,8 @@ type reconcileInput struct {
 
 // reconcile matches a bank record with transactions, some of them booked by the same request.
 func reconcile(ctx context.Context, tx *db.Tx, in *reconcileInput) (*bank.Record, error) {
-	// First, book the new transactions; then they are parts of the match like the others.
-	made, err := book(ctx, tx, in.Body.Create)
+	// First, book the new transactions; then the match can name them like existing transactions.
+	made, err := createTransactions(ctx, tx, in.Body.Create)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func reconcile(ctx context.Context, tx *db.Tx, in *reconcileInput) (*bank.Record
 		return nil, renderRefusal(&refusals[0], len(in.Body.Transactions))
 	}
 
-	return load(ctx, tx, in.ID)
+	return loadRecord(ctx, tx, in.ID)
 }
 
 type unreconcileInput struct {
@@ -96,7 +96,7 @@ type unreconcileInput struct {
 
 // unreconcile takes the named transactions off a record, or all of them.
 func unreconcile(ctx context.Context, tx *db.Tx, in *unreconcileInput) (*bank.Record, error) {
-	record, err := load(ctx, tx, in.ID)
+	record, err := loadRecord(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func unreconcile(ctx context.Context, tx *db.Tx, in *unreconcileInput) (*bank.Re
 		return nil, err
 	}
 
-	return load(ctx, tx, in.ID)
+	return loadRecord(ctx, tx, in.ID)
 }
 
 type batchInput struct {
@@ -130,11 +130,12 @@ type batchInput struct {
 	}
 }
 
-// errNothingLands undoes an atomic batch with an item that was refused.
+// errNothingLands undoes an atomic batch with a refused item.
 var errNothingLands = errors.New("reconciliation: an item of an atomic batch was refused")
 
-// batch reconciles many records. Good items are kept and bad ones reported; with atomic a bad item undoes all.
-func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
+// reconcileBatch reconciles many records. It saves good items and reports bad items; with atomic, a bad item undoes
+// the batch.
+func reconcileBatch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	out := &api.Outcome{Data: []api.Written{}, Issues: []api.Refused{}}
 
 	// Items of a batch create no transactions.
@@ -143,7 +144,7 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 		matches[i] = newMatch(item.BankRecordID, item.Transactions, nil)
 	}
 
-	// An error inside undoes what was reconciled.
+	// An error inside undoes the reconciliations.
 	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 		refusals, err := bank.Reconcile(ctx, tx, matches)
 		if err != nil {
@@ -180,8 +181,8 @@ func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error)
 	return out, nil
 }
 
-// load returns a record as the API shows it. It fails with apierr.NotFound.
-func load(ctx context.Context, tx *db.Tx, record id.ID) (*bank.Record, error) {
+// loadRecord returns a record as the API shows it. It fails with apierr.NotFound.
+func loadRecord(ctx context.Context, tx *db.Tx, record id.ID) (*bank.Record, error) {
 	found, err := bank.ByID(ctx, tx, []id.ID{record})
 	if err != nil {
 		return nil, err

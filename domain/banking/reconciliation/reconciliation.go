@@ -1,6 +1,6 @@
-// Package reconciliation makes bank records up of transactions: of those that are there, or of new ones that are booked
-// in the same request, and takes that back. What may be put together is decided in package bank, which keeps it; what a
-// reconciled transaction is locked for, in package ledger.
+// Package reconciliation makes bank records up of existing transactions, or of new transactions booked in the same
+// request, and undoes reconciliations. Package bank stores reconciliations and decides which transactions can make up a
+// record; package ledger decides which changes a reconciled transaction is locked for.
 package reconciliation
 
 import (
@@ -21,7 +21,7 @@ type Portion struct {
 	CentTotal *money.Cents `json:"centTotal,omitempty" minimum:"-9007199254740991" maximum:"9007199254740991" doc:"The part of the record that the transaction makes, positive into the account; absent: all of it that is on no other record."`
 }
 
-// Request says what a record is made up of, besides what it is reconciled with already.
+// Request names the transactions that make up a record, besides the transactions it is reconciled with already.
 type Request struct {
 	Transactions []Portion            `json:"transactions,omitempty" maxItems:"500" doc:"Transactions that are there."`
 	Create       []transaction.Create `json:"create,omitempty" maxItems:"20" doc:"Transactions to be booked first, as createTransaction takes them."`
@@ -42,7 +42,7 @@ type Item struct {
 	Transactions []Portion `json:"transactions" minItems:"1" maxItems:"500" doc:"What the record is made up of, besides what it is reconciled with already."`
 }
 
-// newMatch returns the match that a request asks for, with the transactions that were created for it.
+// newMatch returns the match for a request: the transactions it names, then the transactions created for it.
 func newMatch(record id.ID, portions []Portion, made []id.ID) bank.Match {
 	m := bank.Match{RecordID: record}
 	for _, p := range portions {
@@ -56,9 +56,9 @@ func newMatch(record id.ID, portions []Portion, made []id.ID) bank.Match {
 	return m
 }
 
-// book creates the transactions of a request. The refusal of the first that is refused gets the path of its
-// transaction.
-func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, error) {
+// createTransactions books the transactions of a request. It fails with the first refusal, under the path of the
+// refused transaction.
+func createTransactions(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, error) {
 	attempts, err := transaction.AddEach(ctx, tx, all, ledger.Lenience{})
 	if err != nil {
 		return nil, err
@@ -77,8 +77,8 @@ func book(ctx context.Context, tx *db.Tx, all []transaction.Create) ([]id.ID, er
 	return made, nil
 }
 
-// renderRefusal returns a refusal with the path that callers of a single record know: the first transactions of a match
-// are those of the request, the others those that it created.
+// renderRefusal returns a refusal with the path in the request for a single record: a match has first the transactions
+// that the request names, then the transactions that it created.
 func renderRefusal(r *bank.Refusal, given int) *apierr.Error {
 	var path []any
 

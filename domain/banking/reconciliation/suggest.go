@@ -50,8 +50,8 @@ type suggestInput struct {
 	page.Dates
 }
 
-// suggest returns a page of open records with their suggestions. It reconciles nothing.
-func suggest(ctx context.Context, tx *db.Tx, in *suggestInput) (*page.Page[Suggestion], error) {
+// listSuggestions returns a page of open records with their suggestions. It reconciles nothing.
+func listSuggestions(ctx context.Context, tx *db.Tx, in *suggestInput) (*page.Page[Suggestion], error) {
 	// Without a range all records count: a hundred years on either side.
 	today := tx.Today()
 
@@ -77,14 +77,14 @@ func suggest(ctx context.Context, tx *db.Tx, in *suggestInput) (*page.Page[Sugge
 	}
 
 	for i := range shown {
-		out.Data = append(out.Data, suggestion(&shown[i], answers[shown[i].ID]))
+		out.Data = append(out.Data, renderSuggestion(&shown[i], answers[shown[i].ID]))
 	}
 
 	return out, nil
 }
 
-// suggestion renders an answer as the API shows it.
-func suggestion(r *bank.Open, a *match.Answer) Suggestion {
+// renderSuggestion renders an answer as the API shows it.
+func renderSuggestion(r *bank.Open, a *match.Answer) Suggestion {
 	s := Suggestion{
 		BankRecord: SuggestedRecord{r.ID, r.Date, r.Description, r.AccountID, r.Amount, r.Currency}, Result: a.Result,
 		Sets:      []SuggestedSet{},

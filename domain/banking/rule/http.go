@@ -147,7 +147,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Stored], er
 		return nil, err
 	}
 
-	if err := complete(ctx, tx, found.Data); err != nil || !in.Operations() {
+	if err := completeRules(ctx, tx, found.Data); err != nil || !in.Operations() {
 		return found, err
 	}
 
@@ -170,7 +170,7 @@ func create(ctx context.Context, tx *db.Tx, in *createInput) (*Stored, error) {
 // the rule acts by itself and the caller may not write transactions.
 func Add(ctx context.Context, tx *db.Tx, c *Create) (*Stored, error) {
 	s := &Stored{Rule: newRule(tx, c), CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now)}
-	if err := check(ctx, tx, nil, &s.Rule); err != nil {
+	if err := checkRule(ctx, tx, nil, &s.Rule); err != nil {
 		return nil, err
 	}
 
@@ -178,11 +178,11 @@ func Add(ctx context.Context, tx *db.Tx, c *Create) (*Stored, error) {
 		return nil, err
 	}
 
-	if err := room(ctx, tx); err != nil {
+	if err := checkRoom(ctx, tx); err != nil {
 		return nil, err
 	}
 
-	if err := s.save(ctx, tx); err != nil {
+	if err := s.saveWithVersion(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -203,7 +203,7 @@ func (r *Rule) mayStore(tx *db.Tx) error {
 // render returns the rule with the names of its references.
 func (s *Stored) render(ctx context.Context, tx *db.Tx) (*Stored, error) {
 	all := []Stored{*s}
-	return &all[0], complete(ctx, tx, all)
+	return &all[0], completeRules(ctx, tx, all)
 }
 
 type getInput struct {
@@ -220,7 +220,7 @@ func get(ctx context.Context, tx *db.Tx, in *getInput) (*Stored, error) {
 	if in.Version != nil {
 		s, err = loadVersion(ctx, tx, in.ID, *in.Version)
 	} else {
-		s, err = load(ctx, tx, in.ID)
+		s, err = loadRule(ctx, tx, in.ID)
 	}
 
 	if err != nil {
@@ -249,7 +249,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Stored, error) {
 
 	// A rule that names something which has vanished may keep it.
 	to := applyUpdate(tx, s.Rule, &in.Body)
-	if err := check(ctx, tx, &s.Rule, &to); err != nil {
+	if err := checkRule(ctx, tx, &s.Rule, &to); err != nil {
 		return nil, err
 	}
 
@@ -257,7 +257,7 @@ func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Stored, error) {
 		return nil, err
 	}
 
-	if err := s.change(ctx, tx, to); err != nil {
+	if err := s.saveChange(ctx, tx, to); err != nil {
 		return nil, err
 	}
 
@@ -287,7 +287,7 @@ func (h handler) erase(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.No
 		to := s.Rule
 		to.Status = Inactive
 
-		return &api.None{}, s.change(ctx, tx, to)
+		return &api.None{}, s.saveChange(ctx, tx, to)
 	}
 
 	// Records keep the id of the rule that matched them, so such a rule has to stay.
@@ -316,7 +316,7 @@ type versionsInput struct {
 
 // versions returns a page of the versions of a rule, the newest first.
 func versions(ctx context.Context, tx *db.Tx, in *versionsInput) (*page.Page[Version], error) {
-	if _, err := load(ctx, tx, in.ID); err != nil {
+	if _, err := loadRule(ctx, tx, in.ID); err != nil {
 		return nil, err
 	}
 

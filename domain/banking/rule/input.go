@@ -97,15 +97,15 @@ func newRule(tx *db.Tx, b *Create) Rule {
 
 // applyUpdate returns the rule with the changes of a body.
 func applyUpdate(tx *db.Tx, r Rule, b *Update) Rule {
-	keep(&r.Name, b.Name)
-	keep(&r.Status, b.Status)
-	keep(&r.Priority, b.Priority)
-	keep(&r.TransactionType, b.TransactionType)
-	keep(&r.Mode, b.Mode)
-	keep(&r.MatchMode, b.MatchMode)
-	keep(&r.Conditions, b.Conditions)
-	keep(&r.UsePriorMonthEnd, b.UsePriorMonthEnd)
-	keep(&r.AccountIDs, b.AccountIDs)
+	setIfGiven(&r.Name, b.Name)
+	setIfGiven(&r.Status, b.Status)
+	setIfGiven(&r.Priority, b.Priority)
+	setIfGiven(&r.TransactionType, b.TransactionType)
+	setIfGiven(&r.Mode, b.Mode)
+	setIfGiven(&r.MatchMode, b.MatchMode)
+	setIfGiven(&r.Conditions, b.Conditions)
+	setIfGiven(&r.UsePriorMonthEnd, b.UsePriorMonthEnd)
+	setIfGiven(&r.AccountIDs, b.AccountIDs)
 
 	r.DescriptionOverride = b.DescriptionOverride.Or(r.DescriptionOverride)
 
@@ -117,8 +117,8 @@ func applyUpdate(tx *db.Tx, r Rule, b *Update) Rule {
 	return r
 }
 
-// keep sets what is given.
-func keep[T any](to, given *T) {
+// setIfGiven sets a field that the request gives.
+func setIfGiven[T any](to, given *T) {
 	if given != nil {
 		*to = *given
 	}
@@ -142,7 +142,7 @@ func newLines(tx *db.Tx, given []LineInput, old []Line) []Line {
 			TaxBehavior:         in.TaxBehavior.Value,
 			DescriptionOverride: in.DescriptionOverride.Value,
 		}
-		keep(&l.SortOrder, in.SortOrder)
+		setIfGiven(&l.SortOrder, in.SortOrder)
 
 		if m := in.Markup.Value; m != nil {
 			l.Markup = &Markup{Amount: m.Amount, TaxRateID: m.TaxRateID.Value, TaxBehavior: m.TaxBehavior.Value}
@@ -161,9 +161,9 @@ func newLines(tx *db.Tx, given []LineInput, old []Line) []Line {
 	return out
 }
 
-// check refuses a rule that Check refuses, or with references that it cannot use. Paths are below that of the rule
+// checkRule refuses a rule that Check refuses, or with references that it cannot use. Paths are below that of the rule
 // in the body. References that were bad before the change may stay.
-func check(ctx context.Context, tx *db.Tx, before, after *Rule, at ...any) error {
+func checkRule(ctx context.Context, tx *db.Tx, before, after *Rule, at ...any) error {
 	var issues []apierr.Issue
 	for _, issue := range Check(after) {
 		issues = append(issues, issue.Code.InBody(at, issue.Path))
@@ -204,8 +204,8 @@ func check(ctx context.Context, tx *db.Tx, before, after *Rule, at ...any) error
 	return nil
 }
 
-// same reports whether two rules say the same.
-func same(a, b *Rule) (bool, error) {
+// haveSameContent reports whether two rules say the same.
+func haveSameContent(a, b *Rule) (bool, error) {
 	one, err := json.Marshal(a)
 	if err != nil {
 		return false, fmt.Errorf("compare bank rules: %w", err)
@@ -216,9 +216,9 @@ func same(a, b *Rule) (bool, error) {
 	return string(one) == string(other), err
 }
 
-// change stores a rule that was changed, as a new version when it says something else than before.
-func (s *Stored) change(ctx context.Context, tx *db.Tx, to Rule) error {
-	unchanged, err := same(&s.Rule, &to)
+// saveChange stores a rule that was changed, as a new version when it says something else than before.
+func (s *Stored) saveChange(ctx context.Context, tx *db.Tx, to Rule) error {
+	unchanged, err := haveSameContent(&s.Rule, &to)
 	if err != nil || unchanged {
 		return err
 	}
@@ -227,7 +227,7 @@ func (s *Stored) change(ctx context.Context, tx *db.Tx, to Rule) error {
 	to.Version++
 
 	s.Rule, s.UpdatedAt = to, day.At(tx.Now)
-	if err := s.save(ctx, tx); err != nil {
+	if err := s.saveWithVersion(ctx, tx); err != nil {
 		return err
 	}
 

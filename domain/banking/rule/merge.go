@@ -11,12 +11,12 @@ import (
 
 // MoveContact has rules name another vendor than before, each as a new version.
 func MoveContact(ctx context.Context, tx *db.Tx, from, into id.ID) error {
-	return change(ctx, tx, `r.vendor_contact_id = @from`, from, func(r *Rule) { r.VendorContactID = &into })
+	return changeRules(ctx, tx, `r.vendor_contact_id = @from`, from, func(r *Rule) { r.VendorContactID = &into })
 }
 
 // MoveListing has lines of rules name another listing than before, each rule as a new version.
 func MoveListing(ctx context.Context, tx *db.Tx, from, into id.ID) error {
-	return change(ctx, tx, `exists (select from jsonb_array_elements(r.lines) l where l ->> 'listingId' = @from::uuid::text)`, from, func(r *Rule) {
+	return changeRules(ctx, tx, `exists (select from jsonb_array_elements(r.lines) l where l ->> 'listingId' = @from::uuid::text)`, from, func(r *Rule) {
 		for i := range r.Lines {
 			if l := &r.Lines[i]; l.ListingID != nil && *l.ListingID == from {
 				l.ListingID = &into
@@ -25,8 +25,8 @@ func MoveListing(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	})
 }
 
-// change changes the rules that a condition about a record selects.
-func change(ctx context.Context, tx *db.Tx, condition string, from id.ID, do func(*Rule)) error {
+// changeRules changes the rules that a condition about a record selects.
+func changeRules(ctx context.Context, tx *db.Tx, condition string, from id.ID, do func(*Rule)) error {
 	found, err := loadRules(ctx, tx, condition, db.Args{"from": from})
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func change(ctx context.Context, tx *db.Tx, condition string, from id.ID, do fun
 		s.UpdatedAt = day.At(tx.Now)
 		do(&s.Rule)
 
-		if err := s.save(ctx, tx); err != nil {
+		if err := s.saveWithVersion(ctx, tx); err != nil {
 			return err
 		}
 

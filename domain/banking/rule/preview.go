@@ -179,10 +179,10 @@ func newPreview(ctx context.Context, tx *db.Tx, b *PreviewRequest) (*previewing,
 	switch {
 	case b.Rule != nil:
 		p.rules = []Stored{{Rule: newRule(tx, b.Rule)}}
-		err = check(ctx, tx, nil, &p.rules[0].Rule, "rule")
+		err = checkRule(ctx, tx, nil, &p.rules[0].Rule, "rule")
 	case len(b.BankRuleIDs) > 0:
 		if p.rules, err = loadRules(ctx, tx, "r.id = any(@ids)", db.Args{"ids": b.BankRuleIDs}); err == nil {
-			err = unknown("bankRuleIds", b.BankRuleIDs, func(v id.ID) apierr.IssueCode {
+			err = checkIDs("bankRuleIds", b.BankRuleIDs, func(v id.ID) apierr.IssueCode {
 				if slices.ContainsFunc(p.rules, func(s Stored) bool { return s.ID == v }) {
 					return ""
 				}
@@ -199,7 +199,7 @@ func newPreview(ctx context.Context, tx *db.Tx, b *PreviewRequest) (*previewing,
 	}
 
 	// A rule with issues matches, but nothing is booked by itself.
-	if err := complete(ctx, tx, p.rules); err != nil {
+	if err := completeRules(ctx, tx, p.rules); err != nil {
 		return nil, err
 	}
 
@@ -212,8 +212,8 @@ func newPreview(ctx context.Context, tx *db.Tx, b *PreviewRequest) (*previewing,
 	return p, nil
 }
 
-// unknown refuses the items of a list of ids that have a fault.
-func unknown(field string, ids []id.ID, fault func(id.ID) apierr.IssueCode) error {
+// checkIDs refuses the ids of a list in which fault finds something.
+func checkIDs(field string, ids []id.ID, fault func(id.ID) apierr.IssueCode) error {
 	var issues []apierr.Issue
 
 	for i, v := range ids {
@@ -236,7 +236,7 @@ func checkAccounts(ctx context.Context, tx *db.Tx, accounts []id.ID) error {
 		return err
 	}
 
-	return unknown("accountIds", accounts, n.notBank)
+	return checkIDs("accountIds", accounts, n.notBank)
 }
 
 // usable returns the rules that an engine can be made of, all of them active.

@@ -252,8 +252,8 @@ func (n *named) findings(r *Rule) []finding.Finding {
 	return out
 }
 
-// fill sets the names of a rule's references and its issues.
-func (n *named) fill(s *Stored) {
+// fillNames sets the names of a rule's references and its issues.
+func (n *named) fillNames(s *Stored) {
 	s.Issues, s.Accounts = n.findings(&s.Rule), []account.Ref{}
 	if s.VendorContactID != nil {
 		if c, known := n.contacts[*s.VendorContactID]; known {
@@ -284,8 +284,8 @@ func (n *named) fill(s *Stored) {
 	}
 }
 
-// complete fills rules.
-func complete(ctx context.Context, tx *db.Tx, rules []Stored) error {
+// completeRules sets the reference names and the issues of rules.
+func completeRules(ctx context.Context, tx *db.Tx, rules []Stored) error {
 	all := make([]*Rule, len(rules))
 	for i := range rules {
 		all[i] = &rules[i].Rule
@@ -297,7 +297,7 @@ func complete(ctx context.Context, tx *db.Tx, rules []Stored) error {
 	}
 
 	for i := range rules {
-		n.fill(&rules[i])
+		n.fillNames(&rules[i])
 	}
 
 	return nil

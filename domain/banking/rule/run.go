@@ -165,7 +165,7 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 	var made []RunItem
 
 	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
-		made, err = book(ctx, tx, bookings)
+		made, err = bookAll(ctx, tx, bookings)
 		return err
 	})
 	if apierr.IsRefusal(err) {
@@ -179,9 +179,9 @@ func run(ctx context.Context, tx *db.Tx, args runArgs) ([]RunItem, []*Rule, erro
 	return append(items, made...), rules, err
 }
 
-// book adds the transactions of bookings and reconciles their records: all of them or, with the first refusal,
+// bookAll adds the transactions of bookings and reconciles their records: all of them or, with the first refusal,
 // none.
-func book(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, error) {
+func bookAll(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, error) {
 	if len(bookings) == 0 {
 		return nil, nil
 	}
@@ -226,7 +226,7 @@ func bookEach(ctx context.Context, tx *db.Tx, bookings []booking) ([]RunItem, er
 	items := make([]RunItem, len(bookings))
 	for i := range bookings {
 		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
-			made, err := book(ctx, tx, bookings[i:i+1])
+			made, err := bookAll(ctx, tx, bookings[i:i+1])
 			if err == nil {
 				items[i] = made[0]
 			}

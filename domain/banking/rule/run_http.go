@@ -159,7 +159,7 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*runAnswer, error) 
 		return nil, err
 	}
 
-	if err := unknown("bankRecordIds", in.Body.BankRecordIDs, func(v id.ID) apierr.IssueCode {
+	if err := checkIDs("bankRecordIds", in.Body.BankRecordIDs, func(v id.ID) apierr.IssueCode {
 		if known[v] == nil {
 			return apierr.IssueNotFound
 		}

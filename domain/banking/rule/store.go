@@ -65,22 +65,24 @@ var sorts = page.Sorts{
 	{Name: "updatedAt", Expr: "r.updated_at"},
 }
 
-// load reads a rule. It fails with apierr.NotFound.
-func load(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) { return read(ctx, tx, one, "") }
+// loadRule reads a rule. It fails with apierr.NotFound.
+func loadRule(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) {
+	return selectRule(ctx, tx, one, "")
+}
 
 // lockForChange reads a rule and keeps others from changing it until the transaction ends; records can be reconciled by
 // it meanwhile. It fails with apierr.NotFound.
 func lockForChange(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) {
-	return read(ctx, tx, one, " for no key update")
+	return selectRule(ctx, tx, one, " for no key update")
 }
 
 // lockForDelete locks a rule against every other use. It waits for transactions that reconcile a record by the rule. It
 // fails with apierr.NotFound.
 func lockForDelete(ctx context.Context, tx *db.Tx, one id.ID) (*Stored, error) {
-	return read(ctx, tx, one, " for update")
+	return selectRule(ctx, tx, one, " for update")
 }
 
-func read(ctx context.Context, tx *db.Tx, one id.ID, lock string) (*Stored, error) {
+func selectRule(ctx context.Context, tx *db.Tx, one id.ID, lock string) (*Stored, error) {
 	found, err := db.One[Stored](ctx, tx, apierr.NotFound, `select `+columns+` from bank_rule r where r.team_id = @team and r.id = @id`+lock,
 		db.Args{"team": tx.Team, "id": one})
 	if err != nil {
@@ -108,8 +110,8 @@ func loadVersion(ctx context.Context, tx *db.Tx, one id.ID, version int64) (*Sto
 	return &Stored{Rule: found.Rule, CreatedAt: found.CreatedAt, UpdatedAt: found.UpdatedAt}, nil
 }
 
-// save saves a rule that passed Check, and its version.
-func (s *Stored) save(ctx context.Context, tx *db.Tx) error {
+// saveWithVersion saves a rule that passed Check, and its version.
+func (s *Stored) saveWithVersion(ctx context.Context, tx *db.Tx) error {
 	err := tx.Pipeline(ctx, ruleTable.Upsert(tx, s), db.Stmt{
 		SQL:  `insert into bank_rule_version (team_id, bank_rule_id, version, rule, created_at) values (@team, @id, @version, @rule, @updated)`,
 		Args: db.Args{"team": tx.Team, "id": s.ID, "version": s.Version, "rule": s.Rule, "updated": s.UpdatedAt},
@@ -124,9 +126,9 @@ func (s *Stored) save(ctx context.Context, tx *db.Tx) error {
 // maxRules is how many rules a team has at the most: whoever applies them holds all of them.
 const maxRules = 1000
 
-// room fails with errTooMany when a team has as many rules as it can have. Those who add one take turns, so that the
-// count holds.
-func room(ctx context.Context, tx *db.Tx) error {
+// checkRoom fails with errTooMany when a team has as many rules as it can have. Requests that add a rule take turns,
+// so the count holds.
+func checkRoom(ctx context.Context, tx *db.Tx) error {
 	if _, err := tx.Exec(ctx, `select from team where team_id = @team for no key update`, db.Args{"team": tx.Team}); err != nil {
 		return fmt.Errorf("lock team: %w", err)
 	}

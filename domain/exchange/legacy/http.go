@@ -16,10 +16,10 @@ import (
 	"stayledger/platform/seal"
 )
 
-// maxDump bounds a dump, in bytes.
+// maxDump is the longest dump in bytes.
 const maxDump = 1 << 30
 
-// Part returns the part that fills legacy teams. The kinds are the doors of their nouns.
+// Part returns the part that fills legacy teams. The kinds save contacts, listings and reservations.
 func Part(box *seal.Box, contacts, listings, reservations intake.Kind) parts.Part {
 	d := doors{box, contacts, listings, reservations}
 
@@ -53,16 +53,17 @@ func (s doors) receive(ctx context.Context, d *db.DB, scope db.Scope, in *import
 	out := &Filled{TeamID: scope.Team}
 	scope.Timeout = 10 * time.Minute
 
-	var before error // of an attempt that has met another transaction
+	var before error // from an attempt that met a conflicting transaction
 
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
-		// What was sent can be read once.
+		// A second attempt has nothing to read: the upload can be read only once. The caller has to send it again.
 		if before != nil {
 			return apierr.ServiceUnavailable.Because(before)
 		}
 
 		defer func() { before = err }()
 
+		// Only a team without books can be filled: its records would bypass the ledger.
 		shell, err := team.LoadShell(ctx, tx, tx.Team)
 		if err != nil {
 			return err
@@ -72,6 +73,7 @@ func (s doors) receive(ctx context.Context, d *db.DB, scope db.Scope, in *import
 			return apierr.BadRequest.At(apierr.IssueSourceNotLegacy.InHeader("x-team-id"))
 		}
 
+		// Records without a currency get the default currency of the team.
 		currency, err := db.Get[string](ctx, tx, `select default_currency from team where id = @team`, db.Args{"team": tx.Team})
 		if err != nil {
 			return err
@@ -86,6 +88,7 @@ func (s doors) receive(ctx context.Context, d *db.DB, scope db.Scope, in *import
 			return err
 		}
 
+		// Decode the file while it arrives, so that a dump never lies in memory as a whole.
 		_, err = in.Upload.Read(func(f api.Incoming) error {
 			r.decoder = json.NewDecoder(f)
 			return r.read(ctx)
@@ -98,7 +101,7 @@ func (s doors) receive(ctx context.Context, d *db.DB, scope db.Scope, in *import
 	return out, err
 }
 
-// settle answers with what was read.
+// settle returns the counts of saved records as the answer.
 func settle(_ context.Context, _ *db.Tx, _ *importInput, filled *Filled) (*Filled, error) {
 	return filled, nil
 }

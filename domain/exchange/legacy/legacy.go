@@ -1,4 +1,4 @@
-// Package legacy fills teams without a general ledger with a dump of the product that they come from: owners,
+// Package legacy fills teams without a general ledger with a dump of their former product: owners,
 // listings with their shares, connections, reservations, templates, and statements with lines of legacy accounts.
 // Package migration moves such a team into one with books.
 //
@@ -45,7 +45,7 @@ type Listing struct {
 	Owners   []Share          `json:"owners,omitempty" maxItems:"100"`
 }
 
-// Share is the part of an owner in a listing from one day to another, the end exclusive.
+// Share is an owner's part in a listing from StartAt up to, but not including, EndAt.
 type Share struct {
 	OwnerID string   `json:"ownerId" minLength:"1" maxLength:"180"`
 	Split   int64    `json:"split" minimum:"1" maximum:"100000" doc:"Parts per 100000."`
@@ -77,7 +77,7 @@ type Reservation struct {
 // Status is the state of a legacy statement.
 type Status string
 
-// The states: posted and published ones are final.
+// The states: posted and published statements are final.
 const (
 	Draft     Status = "draft"
 	Posted    Status = "posted"
@@ -114,7 +114,7 @@ type Line struct {
 	OwnerID     *string     `json:"ownerId,omitempty" doc:"Who was paid."`
 }
 
-// Payout is the type of a line of money that was paid to owners.
+// Payout is the line type for money paid to owners.
 const Payout = "payout"
 
 // Template is a layout of statements.

@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/seal"
 )
 
-// ListOwners loads the owners of a legacy team, which is in sight, with the values that contacts are made of.
+// ListOwners loads the owners of a legacy team in sight, with the values to make contacts from.
 func ListOwners(ctx context.Context, tx *db.Tx, box *seal.Box, team id.ID) ([]id.ID, []intake.Values, error) {
 	ids, values, err := contact.ListOwners(ctx, tx, box, team)
 	if err != nil {
@@ -26,7 +26,7 @@ func ListOwners(ctx context.Context, tx *db.Tx, box *seal.Box, team id.ID) ([]id
 	return ids, values, nil
 }
 
-// ListListings loads the listings of a legacy team, which is in sight, with the values that listings are made of.
+// ListListings loads the listings of a legacy team in sight, with the values to make listings from.
 func ListListings(ctx context.Context, tx *db.Tx, team id.ID) ([]id.ID, []intake.Values, error) {
 	type row struct {
 		ID              id.ID            `json:"-"`
@@ -56,7 +56,7 @@ func ListListings(ctx context.Context, tx *db.Tx, team id.ID) ([]id.ID, []intake
 	return ids, values, nil
 }
 
-// OwnerShare is the part of an owner in a listing from one day to another, the end exclusive.
+// OwnerShare is an owner's part in a listing from StartAt up to, but not including, EndAt.
 type OwnerShare struct {
 	ListingID      id.ID
 	ContactID      id.ID
@@ -81,8 +81,8 @@ func LoadShares(ctx context.Context, tx *db.Tx, team id.ID) (map[id.ID][]OwnerSh
 	return out, nil
 }
 
-// DerivePeriods returns the ownership periods of a listing from the shares of its owners: a new one on each day on
-// which a share begins or ends. Where the shares do not make up the whole it has no members, until somebody names the
+// DerivePeriods returns the ownership periods of a listing from its owners' shares: a new period on each day on which a
+// share begins or ends. A period has no members if the shares do not make up the whole, until somebody names the
 // owners.
 func DerivePeriods(shares []OwnerShare) []listing.Period {
 	// The days on which something changes; nil is the inception.
@@ -142,7 +142,7 @@ func DerivePeriods(shares []OwnerShare) []listing.Period {
 }
 
 // membersOn returns the owners on the first day of a period, nil for the inception, and whether there is any share at
-// all. The members are none if the shares do not make up the whole.
+// all. It returns no members if the shares do not make up the whole.
 func membersOn(shares []OwnerShare, on *day.Day) ([]listing.Member, bool) {
 	var (
 		members []listing.Member
@@ -157,6 +157,7 @@ func membersOn(shares []OwnerShare, on *day.Day) ([]listing.Member, bool) {
 
 		sum += s.Split
 
+		// An owner with several shares in the listing is one member with their sum.
 		if i := slices.IndexFunc(members, func(m listing.Member) bool { return m.ContactID == s.ContactID }); i >= 0 {
 			members[i].Split += s.Split
 		} else {
@@ -164,6 +165,7 @@ func membersOn(shares []OwnerShare, on *day.Day) ([]listing.Member, bool) {
 		}
 	}
 
+	// Shares that add up to less or more than the whole cannot be ownership.
 	held := members != nil
 	if sum != listing.Whole {
 		return []listing.Member{}, held
@@ -181,7 +183,7 @@ type Head struct {
 	Status         Status
 	BalanceStart   money.Cents
 	BalanceEnd     money.Cents
-	// LineCount are the lines that are not zero, Keys the legacy accounts of those that are no payouts, and Payees
+	// LineCount counts the lines with an amount, Keys are the legacy accounts of lines other than payouts, and Payees
 	// the owners that payouts name.
 	LineCount  int
 	Keys       []string

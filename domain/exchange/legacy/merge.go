@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// MoveContact has the shares and payouts of a legacy team that name a contact name another. Shares in one listing add
-// up when they are derived.
+// MoveContact moves the shares and payouts of a legacy team from one contact to another. Two shares of a contact in the
+// same listing stay separate rows; DerivePeriods adds them up.
 func MoveContact(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	args := db.Args{"team": tx.Team, "from": from, "into": into}
 
@@ -27,8 +27,8 @@ func MoveContact(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	return nil
 }
 
-// MoveListing has the statements of a legacy team that name a listing name another. Its shares go if the other has
-// some: they say who owns it.
+// MoveListing moves the statements of a legacy team from one listing to another. The shares move too, unless the other
+// listing has shares, which then say who owns it.
 func MoveListing(ctx context.Context, tx *db.Tx, from, into id.ID) error {
 	args := db.Args{"team": tx.Team, "from": from, "into": into}
 

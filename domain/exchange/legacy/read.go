@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/apierr"
 )
 
-// atOnce is how many records of a dump are in memory at a time, and linesAtOnce how many lines of statements.
+// atOnce is how many records are in memory at a time, and linesAtOnce how many statement lines.
 const (
 	atOnce      = 500
 	linesAtOnce = 10_000
@@ -23,7 +23,7 @@ type section struct {
 	read func(ctx context.Context, r *reader) error
 }
 
-// sections are the lists of a dump in the order in which they come: each names records of those before it.
+// sections returns the lists of a dump in their order: records name only records of earlier lists.
 func sections() []section {
 	return []section{
 		{"accounts", list("accounts", (*reader).saveAccounts)},
@@ -36,7 +36,7 @@ func sections() []section {
 	}
 }
 
-// read reads a dump and has its records saved. It fails with 400 for what is no dump, with the place of the record.
+// read reads a dump and saves its records. It fails with 400 and the place of the record if the file is not a dump.
 func (r *reader) read(ctx context.Context) error {
 	if err := r.expect('{'); err != nil {
 		return err
@@ -47,10 +47,10 @@ func (r *reader) read(ctx context.Context) error {
 	for r.decoder.More() {
 		name, err := r.decoder.Token()
 		if err != nil {
-			return r.malformed(err)
+			return r.refuseMalformed(err)
 		}
 
-		// Lists can be missing, but none comes before one that it names records of.
+		// Lists can be missing, but their order is fixed, because later lists name records of earlier lists.
 		at := 0
 		for at < len(left) && left[at].name != name {
 			at++
@@ -71,16 +71,16 @@ func (r *reader) read(ctx context.Context) error {
 		return err
 	}
 
-	// Nothing follows.
+	// Nothing may follow the object.
 	if _, err := r.decoder.Token(); !errors.Is(err, io.EOF) {
-		return r.malformed(err)
+		return r.refuseMalformed(err)
 	}
 
 	return nil
 }
 
-// list returns the function that reads a list and saves its records some at a time; from is the place of the first of
-// them.
+// list returns the function that reads a list and saves its records in batches; from is the place of a batch's first
+// record.
 func list[T any](
 	name string, save func(r *reader, ctx context.Context, from int, records []T) error,
 ) func(context.Context, *reader) error {
@@ -96,6 +96,7 @@ func list[T any](
 			from, sum int
 		)
 
+		// Save the batch and reuse its memory for the next batch.
 		flush := func() error {
 			if len(records) == 0 {
 				return nil
@@ -110,7 +111,7 @@ func list[T any](
 		for r.decoder.More() {
 			var raw json.RawMessage
 			if err := r.decoder.Decode(&raw); err != nil {
-				return r.malformed(err)
+				return r.refuseMalformed(err)
 			}
 
 			var record T
@@ -118,6 +119,7 @@ func list[T any](
 				return under(err, name, from+len(records))
 			}
 
+			// A statement can have 20,000 lines, so batches of statements are bounded by lines too.
 			if s, is := any(&record).(*Statement); is {
 				sum += len(s.Lines)
 			}
@@ -141,15 +143,15 @@ func list[T any](
 func (r *reader) expect(want json.Delim) error {
 	got, err := r.decoder.Token()
 	if err != nil || got != want {
-		return r.malformed(err)
+		return r.refuseMalformed(err)
 	}
 
 	return nil
 }
 
-// malformed returns the refusal of a dump that is no JSON or of another form. What the sender is refused with goes
-// first.
-func (*reader) malformed(cause error) error {
+// refuseMalformed returns the refusal of a dump that is not JSON or has another form. It keeps a cause that is a
+// refusal already, such as a file that is too large.
+func (*reader) refuseMalformed(cause error) error {
 	if apierr.IsRefusal(cause) {
 		return cause
 	}
@@ -157,7 +159,7 @@ func (*reader) malformed(cause error) error {
 	return apierr.MalformedJSON.Because(cause)
 }
 
-// under returns a refusal with the place of a record before the path of each issue; any other error as it is.
+// under returns a refusal with the place of a record before the path of each issue, and any other error unchanged.
 func under(err error, path ...any) error {
 	if !apierr.IsRefusal(err) {
 		return err

@@ -16,26 +16,26 @@ import (
 	"stayledger/platform/seal"
 )
 
-// doors are those of the nouns that a dump fills.
+// doors are the intake kinds that save the records of a dump.
 type doors struct {
 	box                              *seal.Box
 	contacts, listings, reservations intake.Kind
 }
 
-// reader saves the records of a dump while it is read. The names of what others refer to stay in memory.
+// reader saves the records of a dump while it is read. The names that later records can refer to stay in memory.
 type reader struct {
 	doors
 
 	tx       *db.Tx
 	decoder  *json.Decoder
-	currency string // of the team
+	currency string // the team's
 
 	accounts         map[string]bool
 	owners, listings map[string]id.ID
 	counts           Counts
 }
 
-// begin removes what an earlier dump has filled, but for the records that have ids here: those are changed.
+// begin removes the rows of an earlier dump, except records with an id in this service, which the new dump changes.
 func (r *reader) begin(ctx context.Context) error {
 	args := db.Args{"team": r.tx.Team}
 
@@ -52,7 +52,7 @@ func (r *reader) begin(ctx context.Context) error {
 	return nil
 }
 
-// checkNames refuses records with a name that one before has had, in its field.
+// checkNames refuses a record if an earlier record has the same name, and names the field.
 func checkNames[T any](seen map[string]T, field, section string, from int, names []string) error {
 	here := make(map[string]bool, len(names))
 
@@ -98,8 +98,8 @@ func (r *reader) insert(ctx context.Context, sql string, rows any) error {
 	return nil
 }
 
-// saveKind saves records through the door of their noun: new ones, and those that an earlier dump has made. It returns
-// their ids here, and fails with the refusal of the first that is refused.
+// saveKind saves records through their intake kind: it creates new records and updates records of an earlier dump. It
+// returns their ids in this service, and fails with the first refusal.
 func (r *reader) saveKind(
 	ctx context.Context, kind *intake.Kind, section string, from int, values []intake.Values,
 ) ([]id.ID, error) {
@@ -108,6 +108,7 @@ func (r *reader) saveKind(
 		changes[i] = intake.Change{Kind: kind.Name, Values: values[i]}
 	}
 
+	// A record that an earlier dump created has its name there as unique reference.
 	known, err := intake.MatchByRef(kind.Name)(ctx, r.tx, intake.Origin{}, changes)
 	if err != nil {
 		return nil, fmt.Errorf("find what an earlier dump has made: %w", err)
@@ -211,6 +212,7 @@ func (r *reader) saveListings(ctx context.Context, from int, listings []Listing)
 
 	r.counts.Listings += int64(len(listings))
 
+	// Shares come last: they need the ids of the listings, and owners were saved before.
 	shares := []share{}
 
 	for i := range listings {
@@ -234,11 +236,12 @@ func (r *reader) saveListings(ctx context.Context, from int, listings []Listing)
 		from jsonb_to_recordset(@rows) as r (listing_id uuid, position integer, contact_id uuid, split integer, start_at date, end_at date)`, shares)
 }
 
-// saveConnections saves connections as they were.
+// saveConnections saves connections unchanged.
 func (r *reader) saveConnections(ctx context.Context, from int, connections []Connection) error {
 	for i := range connections {
 		c := &connections[i]
 
+		// Package connection stores both values unchecked, so their form is checked here.
 		for _, part := range []struct {
 			name  string
 			value json.RawMessage
@@ -295,7 +298,7 @@ func (r *reader) saveReservations(ctx context.Context, from int, reservations []
 		return err
 	}
 
-	// Nothing else of a dump changes a stay, so that its event is complete.
+	// No later record of a dump changes a stay, so its event is complete.
 	return audit.Spill(ctx, r.tx)
 }
 
@@ -357,6 +360,7 @@ func (r *reader) saveStatements(ctx context.Context, from int, statements []Stat
 		select @team, source_id, listing_id, start_at, end_at, currency, status, balance_start, balance_end, lines
 		from jsonb_to_recordset(@rows) as r (source_id text, listing_id uuid, start_at date, end_at date, currency text, status text,
 			balance_start bigint, balance_end bigint, lines jsonb)`, rows)
+	// Names of statements are not kept in memory, because nothing refers to them: the table refuses a second use.
 	if db.Constraint(err) == "legacy_statement_pkey" {
 		return apierr.BadRequest.At(apierr.IssueUnique.InBody("statements")).Because(err)
 	}
@@ -364,7 +368,7 @@ func (r *reader) saveStatements(ctx context.Context, from int, statements []Stat
 	return err
 }
 
-// checkStatement refuses a statement that names what the dump does not have, and fills in its currency.
+// checkStatement refuses a statement if it names records missing in the dump, and fills in its currency.
 func (r *reader) checkStatement(s *Statement) error {
 	if _, known := r.listings[s.ListingID]; !known {
 		return apierr.BadRequest.At(apierr.IssueNotFound.InBody("listingId"))
@@ -400,7 +404,7 @@ func (r *reader) checkStatement(s *Statement) error {
 
 		lines[l.ID] = true
 
-		// Owners are kept by their ids here.
+		// Lines are stored with the owner's id in this service.
 		if l.OwnerID != nil {
 			owner := r.owners[*l.OwnerID].String()
 			l.OwnerID = &owner
@@ -410,7 +414,7 @@ func (r *reader) checkStatement(s *Statement) error {
 	return nil
 }
 
-// encode returns values as JSON, without those that are null. Texts, numbers and days can always be encoded.
+// encode returns values as JSON, without nulls. Texts, numbers and days can always be encoded.
 func encode(fields map[string]any) intake.Values {
 	out := make(intake.Values, len(fields))
 

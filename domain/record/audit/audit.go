@@ -1,9 +1,9 @@
-// Package audit owns the trail of who did what. Every write inserts one action in its own transaction, and the code
-// that changes a record calls Note, which inserts an event that says which fields changed and how. Actions and events
-// commit together with the change or not at all, and are never changed afterwards.
+// Package audit owns the trail of who did what. Every write inserts one action in its own transaction, and code that
+// changes a record calls Note, which inserts an event with the old and new values of the changed fields. Actions and
+// events commit together with the change or not at all, and are never changed afterwards.
 //
-// Events of queued work belong to the action that asked for it. Work of the service itself has an action of its own for
-// each transaction.
+// Events of queued work belong to the action of the request that queued it. When the service itself starts work, each
+// transaction gets its own action.
 //
 // The page docs/decisions/audit.md says what the contract leaves open and how it is answered here.
 package audit
@@ -31,7 +31,7 @@ func Record(tx *db.Tx, e *api.Endpoint) db.Stmt {
 	}}
 }
 
-// actorKind returns the kind of the actor of the transaction: without a user, the service itself.
+// actorKind returns the transaction's kind of actor: without a user, the service itself.
 func actorKind(tx *db.Tx) db.ActorKind {
 	if tx.Actor.User.IsZero() {
 		return db.System

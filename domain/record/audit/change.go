@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Change is a field of a record before and after. A field that is null, an empty list, or not there, has no value.
+// Change is a record's field before and after. A field that is null, an empty list, or missing, has no value.
 type Change struct {
 	Key string          `json:"key"`
 	Old json.RawMessage `json:"old,omitempty"`
@@ -22,25 +22,25 @@ type View struct {
 	err     error
 }
 
-// See takes the view of a record.
+// See returns the view of a record.
 func See(record any) View {
 	encoded, err := json.Marshal(record)
 	return View{encoded, err}
 }
 
-// MarshalJSON returns the view as it was taken.
+// MarshalJSON returns the JSON that See encoded.
 func (v View) MarshalJSON() ([]byte, error) { return v.encoded, v.err }
 
 var errNoRecord = errors.New("the view of an event is not a JSON object")
 
-// ignored are fields of views that are not data of the record itself: its identity, when it was written, and values
+// ignored lists the fields of views without data of the record itself: its identity, when it was written, and values
 // computed from other records.
 var ignored = []string{
 	"id", "createdAt", "updatedAt", "lock", "isLocked", "journalStatus", "journalReason", "journalAction",
 	"operations", "operationIds", "activeOwnership", "activeRecurringFeePeriods", "issues", "categoryLock",
 }
 
-// secret lists the fields that are masked wherever they are in a view, in lower case.
+// secret lists the fields to mask wherever they are in a view, in lower case.
 var secret = map[string]bool{
 	"accountnumber": true,
 	"routingnumber": true,
@@ -63,8 +63,8 @@ var secret = map[string]bool{
 
 var hidden = json.RawMessage(`"•••"`)
 
-// compare returns the fields that differ between two views, and the name of the record: the new one, or the last
-// one if the record is gone.
+// compare returns the fields that differ between two views, and the record's name: the new name, or the last name if
+// the record is gone.
 func compare(before, after any) (changes []Change, name *string, err error) {
 	old, err := fields(before)
 	if err != nil {
@@ -79,12 +79,11 @@ func compare(before, after any) (changes []Change, name *string, err error) {
 	// The new view comes first, so its name wins.
 	for _, view := range []map[string]json.RawMessage{now, old} {
 		if v := view["name"]; v != nil && name == nil {
-			_ = json.Unmarshal(v, &name) // a name that is no text is none
+			_ = json.Unmarshal(v, &name) // only a text is a name
 		}
 	}
 
-	// Compare the fields of both views in the order of their names, so that events do not depend on the order of
-	// maps.
+	// Compare the fields of both views sorted by name, so that events do not depend on the order of maps.
 	keys := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(now))
 	slices.Sort(keys)
 
@@ -97,7 +96,7 @@ func compare(before, after any) (changes []Change, name *string, err error) {
 	return changes, name, nil
 }
 
-// mask hides the secret values of a change, also those in objects within lists.
+// mask hides the secret values of a change, also secrets in objects within lists.
 func mask(c Change) Change {
 	isSecret := slices.ContainsFunc(strings.Split(c.Key, "."), func(part string) bool {
 		return secret[strings.ToLower(part)]
@@ -115,7 +114,7 @@ func mask(c Change) Change {
 	return c
 }
 
-// maskList hides the secret fields of the objects in a list, however deep they are. Numbers keep all of their digits.
+// maskList hides the secret fields of objects in a list, at any depth. Numbers keep all digits.
 func maskList(list json.RawMessage) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(list))
 	decoder.UseNumber()
@@ -133,7 +132,7 @@ func maskList(list json.RawMessage) json.RawMessage {
 	return masked
 }
 
-// hide replaces the values of secret fields in place and reports whether there were any.
+// hide replaces secret values in place and reports whether it found any.
 func hide(value any) (found bool) {
 	switch v := value.(type) {
 	case []any:
@@ -178,7 +177,7 @@ func fields(view any) (map[string]json.RawMessage, error) {
 		return nil, err
 	}
 
-	// Drop what is not data of the record, with everything nested in it.
+	// Drop the ignored fields, with everything nested in them.
 	for _, key := range ignored {
 		delete(out, key)
 		maps.DeleteFunc(out, func(k string, _ json.RawMessage) bool { return strings.HasPrefix(k, key+".") })
@@ -187,8 +186,8 @@ func fields(view any) (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
-// flatten adds the members of an object to out, those of nested objects with their path. It skips null and empty
-// lists, which count as no value.
+// flatten adds the members of an object to out, and members of nested objects under their path. It skips null and
+// empty lists, which count as no value.
 func flatten(out map[string]json.RawMessage, prefix string, object json.RawMessage) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil {

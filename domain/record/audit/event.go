@@ -30,7 +30,7 @@ const (
 	Exported  Type = "exported"
 )
 
-// Entity is a type of records that have events: the types of resources of operations and some more.
+// Entity is a type of records with events: the resource types of operations and some more.
 type Entity string
 
 // The types of records.
@@ -68,7 +68,7 @@ const (
 	User              Entity = "user"
 )
 
-// Role says how a record relates to the one that changed.
+// Role says how a record relates to the changed record.
 type Role string
 
 // The roles.
@@ -82,17 +82,17 @@ const (
 	RoleParent      Role = "parent"
 )
 
-// Source says how a change came about. Unless From says otherwise, it comes from the user or key that acted, or from
+// Source says how a change came about. Unless From sets another source, it follows from the actor: a user, a key, or
 // the service itself.
 type Source string
 
-// The sources that cannot be known from the actor.
+// The sources that do not follow from the actor.
 const (
 	Recurring Source = "recurring"
 	Migration Source = "migration"
 )
 
-// integration is the source of changes that a sync of a connection makes.
+// integration is the source of changes by the sync of a connection.
 type integration struct{ connection id.ID }
 
 // From sets the source of all events of the transaction.
@@ -101,7 +101,7 @@ func From(tx *db.Tx, s Source) { tx.Gather(gathered, s) }
 // FromConnection sets a connection as the source of all events of the transaction (AUD-04, AUD-05).
 func FromConnection(tx *db.Tx, connection id.ID) { tx.Gather(gathered, integration{connection}) }
 
-// Reference is a record that an event concerns besides the one that changed; a filter on it finds the event.
+// Reference is a record that an event concerns besides the changed record; a filter on the reference finds the event.
 type Reference struct {
 	Role Role   `json:"role"`
 	Type Entity `json:"type"`
@@ -138,7 +138,7 @@ type event struct {
 	err     error
 }
 
-// Effect counts the journal entries that a change added and retired, with the net change of each account.
+// Effect counts the journal entries added and retired by a change, with the net change of each account.
 type Effect struct {
 	EntriesAdded   int     `json:"entriesAdded"`
 	EntriesRetired int     `json:"entriesRetired"`
@@ -151,10 +151,10 @@ type Delta struct {
 	CentTotal int64 `json:"centTotal"`
 }
 
-// Note adds the event that a record changed from one view to the other. A view is the record as callers see it: any
-// value that encodes to a JSON object. A new record has no view before, a deleted one none after. If both views are
-// equal, there is no event. Call it next to the write. The events are inserted with the commit; several notes of a
-// transaction about one record become one event.
+// Note adds an event for the change of a record from one view to the other. A view is the record as callers see it: any
+// value that encodes to a JSON object. A new record has no view before, a deleted record none after. If both views are
+// equal, there is no event. Call it next to the write. The events are inserted with the commit; a transaction's notes
+// about the same record become a single event.
 func Note( //nolint:revive // one call for each write
 	tx *db.Tx,
 	what Type,
@@ -166,7 +166,7 @@ func Note( //nolint:revive // one call for each write
 	NoteIn(tx, tx.Team, what, entity, of, before, after, refs...)
 }
 
-// NoteIn adds an event as Note does, to a team that is not the transaction's.
+// NoteIn adds an event as Note does, to the trail of another team than the transaction's.
 func NoteIn( //nolint:revive // as Note
 	tx *db.Tx,
 	team id.ID,
@@ -188,8 +188,8 @@ func NoteIn( //nolint:revive // as Note
 	tx.Gather(gathered, e)
 }
 
-// NoteJournal adds the change of a record's journal entries. It joins the event that the transaction has of the
-// record. Without an entity it is dropped if there is no such event.
+// NoteJournal adds the change of a record's journal entries to the event that the transaction has for the record. If
+// there is no such event, it becomes an event itself, or is dropped if it names no entity.
 func NoteJournal(tx *db.Tx, entity Entity, of id.ID, effect Effect) {
 	tx.Gather(gathered, &event{Team: tx.Team, Type: Updated, Entity: entity, Of: of, Journal: &effect})
 }

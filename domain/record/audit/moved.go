@@ -5,16 +5,16 @@ import (
 	"stayledger/platform/id"
 )
 
-// Move says that records that named one record name another from now on.
+// Move says that records naming From name Into from now on.
 type Move struct {
-	// Role and Type are those of the two records.
+	// Role and Type apply to both records.
 	Role Role
 	Type Entity
 	From id.ID
 	Into id.ID
 }
 
-// NoteMoved adds an event for each of some records that named From in a field and name Into now.
+// NoteMoved adds an event for each record, by id, that named From in a field and names Into now.
 func NoteMoved(tx *db.Tx, entity Entity, ids []id.ID, field string, m Move) {
 	for _, one := range ids {
 		Note(tx, Updated, entity, one, map[string]id.ID{field: m.From}, map[string]id.ID{field: m.Into},
@@ -22,7 +22,7 @@ func NoteMoved(tx *db.Tx, entity Entity, ids []id.ID, field string, m Move) {
 	}
 }
 
-// NoteMerged adds the events that one record went into another.
+// NoteMerged adds an event to both records of a merge.
 func NoteMerged(tx *db.Tx, m Move) {
 	Note(
 		tx, Merged, m.Type, m.From, map[string]*id.ID{"mergedIntoId": nil},
@@ -34,8 +34,8 @@ func NoteMerged(tx *db.Tx, m Move) {
 	)
 }
 
-// ContactMove returns the move of records that name a contact.
+// ContactMove returns the move for records that name a contact.
 func ContactMove(from, into id.ID) Move { return Move{RoleOwner, Contact, from, into} }
 
-// ListingMove returns the move of records that name a listing.
+// ListingMove returns the move for records that name a listing.
 func ListingMove(from, into id.ID) Move { return Move{RoleListing, Listing, from, into} }

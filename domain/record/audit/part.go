@@ -2,8 +2,8 @@ package audit
 
 import "stayledger/platform/parts"
 
-// Part returns the tables of the audit trail. When a team is deleted its trail goes too, except the action that
-// asked for the deletion.
+// Part returns the tables of the audit trail. When a team is deleted its trail goes too, except the action of the
+// deletion.
 func Part() parts.Part {
 	const deletion = `(select o.action_id from operation o where o.team_id = @team and o.id = @operation)`
 

@@ -14,8 +14,8 @@ import (
 // gathered collects the events of a transaction until its commit.
 var gathered = &db.Gathering{End: write}
 
-// Spill inserts the events that the transaction has so far, so that work on many thousands of records does not hold
-// all of theirs in memory. No record may have a further event in the transaction, and a source has to be set again.
+// Spill inserts the events that the transaction has so far, so that work on many thousands of records does not keep all
+// events in memory. No record may have a further event in the transaction, and a source has to be set again.
 func Spill(ctx context.Context, tx *db.Tx) error {
 	if err := tx.Spill(ctx, gathered); err != nil {
 		return fmt.Errorf("insert audit events: %w", err)
@@ -24,14 +24,14 @@ func Spill(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// write returns the statements that insert the events of a transaction, for each team one statement.
+// write returns the statements that insert a transaction's events, a statement for each team.
 func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 	var (
 		source     Source
 		connection *id.ID
 	)
 
-	// Sources are gathered together with events; the last one applies to all of them.
+	// Sources are gathered together with events; the last source applies to all events.
 	items = slices.DeleteFunc(slices.Clone(items), func(item any) bool {
 		switch s := item.(type) {
 		case Source:
@@ -76,7 +76,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 			return nil, fmt.Errorf("encode audit events: %w", err)
 		}
 
-		// Work of the service itself has no request that inserted an action, and that of a request is in its own team.
+		// Insert an action if no request did: for work that the service started, and for events in another team.
 		action := tx.Action
 		if action.IsZero() || !tx.Team.IsZero() && team != tx.Team {
 			action = tx.NewID()
@@ -91,7 +91,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 			}})
 		}
 
-		// Queued work can add to an event that its request, or an earlier attempt, has inserted.
+		// Queued work can revise an event from its request or from an earlier attempt.
 		statement := insertFirst
 		if tx.Work != "" {
 			statement = insertRevisions
@@ -114,7 +114,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 	return out, nil
 }
 
-// actorSource returns the source of changes that an actor of this kind makes.
+// actorSource returns the source of changes by this kind of actor.
 func actorSource(actor db.ActorKind) Source {
 	switch actor {
 	case db.TeamKey, db.PartnerKey:
@@ -127,8 +127,8 @@ func actorSource(actor db.ActorKind) Source {
 	return "user"
 }
 
-// fold joins the events of each record into one and drops those in which nothing changed in the end. It fails with
-// the error of a view that could not be encoded.
+// fold joins the events of each record into one and drops events in which nothing changed in the end. It fails with the
+// error of a view that could not be encoded.
 func fold(items []any) ([]*event, error) {
 	type record struct {
 		team   id.ID
@@ -160,7 +160,7 @@ func fold(items []any) ([]*event, error) {
 			continue
 		}
 
-		// Copy the first event, because later ones are added to it and the caller keeps its own.
+		// Copy the first event, because later events are added to it and the caller keeps its own.
 		kept := *e
 		kept.Refs = append(make([]Reference, 0, len(e.Refs)), e.Refs...)
 		kept.Changes = append(make([]Change, 0, len(e.Changes)), e.Changes...)
@@ -185,8 +185,8 @@ func fold(items []any) ([]*event, error) {
 	return slices.DeleteFunc(out, func(e *event) bool { return len(e.Changes) == 0 && e.Journal == nil }), nil
 }
 
-// add joins a later event of the same record. A record that was created stays "created" however often it changed
-// since; otherwise a type that says more than "updated" wins.
+// add joins a later event of the same record. A new record stays "created" however often it changed since; otherwise a
+// type that says more than "updated" wins.
 func (e *event) add(later *event) {
 	switch {
 	case later.Type == Deleted && e.Type == Created: // nothing is left of it
@@ -206,7 +206,7 @@ func (e *event) add(later *event) {
 		}
 	}
 
-	// A field that changed twice keeps its first old value and gets the last new one.
+	// A field that changed twice keeps its first old value and gets the last new value.
 	for _, c := range later.Changes {
 		i := slices.IndexFunc(e.Changes, func(earlier Change) bool { return earlier.Key == c.Key })
 		switch {
@@ -240,7 +240,7 @@ func (f *Effect) add(later *Effect) {
 	}
 }
 
-// Count adds to the net change of an account, which is left out where it is zero in the end.
+// Count adds to the net change of an account, and removes the account if its change is zero.
 func (f *Effect) Count(account id.ID, cents int64) {
 	i := slices.IndexFunc(f.Delta, func(d Delta) bool { return d.AccountID == account })
 	if i < 0 {
@@ -253,8 +253,8 @@ func (f *Effect) Count(account id.ID, cents int64) {
 	}
 }
 
-// An event of queued work can be a revision of the event that its request, or earlier work of the same action, inserted
-// for the same record. An event of a request is always the first.
+// An event of queued work can revise the event that its request, or earlier work of the same action, inserted for the
+// same record. An event of a request is always the first.
 const (
 	insertFirst     = insertInput + `)` + insertEvents
 	insertRevisions = insertInput + `), prior as (

@@ -59,8 +59,8 @@ func documentLanguage(given StatementLabels, tag string) string {
 	return "en"
 }
 
-// region returns the region of a language tag. It is "us" for plain English, and "" if there is none.
-func region(tag string) string {
+// parseRegion returns the region of a language tag. It is "us" for plain English, and "" if there is none.
+func parseRegion(tag string) string {
 	parts := strings.Split(strings.ToLower(tag), "-")
 	for _, part := range parts[1:] {
 		if len(part) == 2 {
@@ -76,7 +76,7 @@ func region(tag string) string {
 }
 
 // usesLetter reports whether the locale uses US Letter.
-func usesLetter(tag string) bool { return letterRegions[region(tag)] }
+func usesLetter(tag string) bool { return letterRegions[parseRegion(tag)] }
 
 // dateText returns a date YYYY-MM-DD as the locale writes it. Other text stays as it is.
 func dateText(date, tag string) string {
@@ -91,7 +91,7 @@ func dateText(date, tag string) string {
 // dateLayout returns the layout of dates for the language in its region, for the language alone, or ISO.
 func dateLayout(tag string) string {
 	language, _, _ := strings.Cut(strings.ToLower(tag), "-")
-	if layout, ok := dateLayouts[language+"-"+region(tag)]; ok {
+	if layout, ok := dateLayouts[language+"-"+parseRegion(tag)]; ok {
 		return layout
 	}
 

@@ -47,9 +47,9 @@ func (p *paperwork) amountCell(cents money.Cents) tableCell {
 	return tableCell{text: p.amount(cents), negative: cents < 0, zero: cents == 0}
 }
 
-// letterhead draws the sender: logo or name on one side, contact details on the other. It fails if the logo cannot
+// drawLetterhead draws the sender: logo or name on one side, contact details on the other. It fails if the logo cannot
 // be read.
-func (p *paperwork) letterhead() error {
+func (p *paperwork) drawLetterhead() error {
 	big := style{bold: true, size: 14, colour: accent}
 	name := style{bold: true, size: 8.5, colour: ink}
 	small := style{size: 8, colour: muted}
@@ -72,7 +72,7 @@ func (p *paperwork) letterhead() error {
 		left -= len(lines)
 		for _, line := range lines {
 			if logoRight {
-				p.text(e, p.left, y, line, st)
+				p.drawText(e, p.left, y, line, st)
 			} else {
 				p.textRight(e, p.right, y, line, st)
 			}
@@ -85,7 +85,7 @@ func (p *paperwork) letterhead() error {
 
 	// With a logo the name is the first detail. Without one it takes the place of the logo, smaller if it is long.
 	if len(p.team.Logo) > 0 {
-		high, err := p.logo(top, logoRight)
+		high, err := p.drawLogo(top, logoRight)
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (p *paperwork) letterhead() error {
 			big.size = 10
 		}
 
-		logoEnd = p.paragraph(block{
+		logoEnd = p.drawParagraph(block{
 			pdf.P,
 			p.left,
 			wide,
@@ -121,8 +121,8 @@ func (p *paperwork) letterhead() error {
 	return nil
 }
 
-// logo draws the logo into its box at the top and returns its height.
-func (p *paperwork) logo(top float64, atRight bool) (float64, error) {
+// drawLogo draws the logo into its box at the top and returns its height.
+func (p *paperwork) drawLogo(top float64, atRight bool) (float64, error) {
 	logo, err := loadLogo(p.team.Logo)
 	if err != nil {
 		return 0, err
@@ -145,14 +145,14 @@ func (p *paperwork) logo(top float64, atRight bool) (float64, error) {
 	return high, nil
 }
 
-// heading draws the title with a small text above it and another below it. Without a title, the text above takes
+// drawHeading draws the title with a small text above it and another below it. Without a title, the text above takes
 // its place.
-func (p *paperwork) heading(above, title, below string) {
+func (p *paperwork) drawHeading(above, title, below string) {
 	kicker := style{bold: true, size: 9, colour: accent}
 	big := style{bold: true, size: 20, colour: ink}
 
 	if p.draft != "" {
-		p.badge(p.draft, p.y-3)
+		p.drawBadge(p.draft, p.y-3)
 	}
 
 	if title == "" {
@@ -160,7 +160,7 @@ func (p *paperwork) heading(above, title, below string) {
 	}
 
 	if above != "" {
-		p.y = p.paragraph(block{pdf.P, p.left, p.right - p.left - 180, kicker}, p.y, above) + 3
+		p.y = p.drawParagraph(block{pdf.P, p.left, p.right - p.left - 180, kicker}, p.y, above) + 3
 	}
 
 	// The badge of a draft is at the right of the first line: leave room for it.
@@ -177,7 +177,7 @@ func (p *paperwork) heading(above, title, below string) {
 
 		e := p.doc.Open(p.sect, pdf.Heading1)
 		for _, line := range p.wrapAtMost(title, big, wide, titleLines) {
-			p.text(e, p.left, p.y, line, big)
+			p.drawText(e, p.left, p.y, line, big)
 			p.y += big.size * 1.25
 		}
 
@@ -185,7 +185,7 @@ func (p *paperwork) heading(above, title, below string) {
 	}
 
 	small := style{size: 9, colour: muted}
-	p.y = p.paragraph(block{
+	p.y = p.drawParagraph(block{
 		pdf.P,
 		p.left,
 		p.right - p.left,
@@ -199,12 +199,12 @@ type fact struct {
 	share        float64 // of the width
 }
 
-// band draws facts next to each other between two rules.
-func (p *paperwork) band(facts []fact) {
+// drawBand draws facts next to each other between two rules.
+func (p *paperwork) drawBand(facts []fact) {
 	label := style{size: headSize, colour: muted}
 	value := style{bold: true, size: 9.5, colour: ink}
 	p.y += 13
-	p.rule(p.left, p.right, p.y, ruleThick, ink)
+	p.drawRule(p.left, p.right, p.y, ruleThick, ink)
 	p.y += 8
 	x, lowest := p.left, p.y
 
@@ -216,11 +216,11 @@ func (p *paperwork) band(facts []fact) {
 		// Each fact has its share of the width. A label is one line, a value a few.
 		wide := fact.share * (p.right - p.left)
 		e := p.doc.Open(p.sect, pdf.P)
-		p.text(e, x, p.y, p.fit(fact.label, label, wide-8), label)
+		p.drawText(e, x, p.y, p.fit(fact.label, label, wide-8), label)
 
 		y := p.y + label.lead() + 1
 		for _, line := range p.wrapAtMost(fact.value, value, wide-8, factLines) {
-			p.text(e, x, y, line, value)
+			p.drawText(e, x, y, line, value)
 			y += value.lead()
 		}
 
@@ -232,17 +232,17 @@ func (p *paperwork) band(facts []fact) {
 
 	// The rule below goes under the longest fact.
 	p.y = lowest + 8
-	p.rule(p.left, p.right, p.y, ruleThin, hair)
+	p.drawRule(p.left, p.right, p.y, ruleThin, hair)
 	p.y += sectionGap
 }
 
 const summaryWidth = 250.0
 
-// summary draws label and figure at the two ends of a line. An emphasised last line is the main figure of the
+// drawSummary draws label and figure at the two ends of a line. An emphasised last line is the main figure of the
 // document.
-func (p *paperwork) summary(left, right float64, lines []SummaryLine) {
-	p.y = p.paragraph(block{pdf.Heading2, left, right - left, titleStyle}, p.y, p.labels.Summary) + 6
-	p.rule(left, right, p.y, ruleThick, ink)
+func (p *paperwork) drawSummary(left, right float64, lines []SummaryLine) {
+	p.y = p.drawParagraph(block{pdf.Heading2, left, right - left, titleStyle}, p.y, p.labels.Summary) + 6
+	p.drawRule(left, right, p.y, ruleThick, ink)
 	element := p.doc.Open(p.sect, pdf.Table)
 
 	for i, line := range lines {
@@ -279,7 +279,7 @@ func (p *paperwork) summary(left, right float64, lines []SummaryLine) {
 
 		head.Scope = pdf.RowScope
 		for n, text := range label {
-			p.text(head, left+inset, p.y+pad+float64(n)*st.lead(), text, st)
+			p.drawText(head, left+inset, p.y+pad+float64(n)*st.lead(), text, st)
 		}
 
 		p.doc.End(head)
@@ -290,15 +290,15 @@ func (p *paperwork) summary(left, right float64, lines []SummaryLine) {
 
 		p.y += high
 		if !final {
-			p.rule(left, right, p.y, ruleThin, hair)
+			p.drawRule(left, right, p.y, ruleThin, hair)
 		}
 	}
 
 	p.doc.End(element)
 }
 
-// section draws a table with its distance from the part above. A table without rows or columns is left out.
-func (p *paperwork) section(t *table) {
+// drawSection draws a table with its distance from the part above. A table without rows or columns is left out.
+func (p *paperwork) drawSection(t *table) {
 	if len(t.rows) == 0 && t.total == nil || len(t.columns) == 0 {
 		return
 	}
@@ -310,11 +310,11 @@ func (p *paperwork) section(t *table) {
 
 	t.continued = p.labels.Continued
 	p.y += sectionGap
-	t.draw(&p.sheet)
+	t.drawRows(&p.sheet)
 }
 
-// notes draws paragraphs under a heading. It draws nothing if all are empty.
-func (p *paperwork) notes(paragraphs []string) {
+// drawNotes draws paragraphs under a heading. It draws nothing if all are empty.
+func (p *paperwork) drawNotes(paragraphs []string) {
 	body := style{size: 9, colour: ink}
 	begun := false
 
@@ -327,7 +327,7 @@ func (p *paperwork) notes(paragraphs []string) {
 		if !begun {
 			p.y += sectionGap
 			p.ensureRoom(titleStyle.lead() + 6 + 2*body.lead())
-			p.y = p.paragraph(block{pdf.Heading2, p.left, p.right - p.left, titleStyle}, p.y, p.labels.Notes) + 6
+			p.y = p.drawParagraph(block{pdf.Heading2, p.left, p.right - p.left, titleStyle}, p.y, p.labels.Notes) + 6
 			begun = true
 		}
 
@@ -336,7 +336,7 @@ func (p *paperwork) notes(paragraphs []string) {
 		// Lines over the whole width are hard to read.
 		for _, line := range p.wrap(text, body, min(p.right-p.left, 430)) {
 			p.ensureRoom(body.lead())
-			p.text(e, p.left, p.y, line, body)
+			p.drawText(e, p.left, p.y, line, body)
 			p.y += body.lead()
 		}
 
@@ -345,15 +345,15 @@ func (p *paperwork) notes(paragraphs []string) {
 	}
 }
 
-// footers ends the pages of the document with a footer on each. The number of pages is known only then.
-func (p *paperwork) footers() {
+// drawFooters ends the pages of the document with a footer on each. The number of pages is known only then.
+func (p *paperwork) drawFooters() {
 	p.doc.EndSection(func(n, pages int) {
 		small := style{size: 8, colour: muted}
 		top := p.height - footerHeight - small.lead()
-		p.rule(p.left, p.right, top-7, ruleThin, hair)
+		p.drawRule(p.left, p.right, top-7, ruleThin, hair)
 		place := strings.NewReplacer("{page}", strconv.Itoa(n), "{pages}", strconv.Itoa(pages)).Replace(p.labels.PageOf)
 		wide := p.measure(place, small)
-		p.text(nil, p.left, top, p.fit(p.foot, small, p.right-p.left-wide-24), small)
+		p.drawText(nil, p.left, top, p.fit(p.foot, small, p.right-p.left-wide-24), small)
 		p.textRight(nil, p.right, top, place, small)
 	})
 }

@@ -55,19 +55,19 @@ func Report(w io.Writer, doc ReportDoc) error {
 	p.sect = p.doc.Open(nil, pdf.Sect)
 	p.newPage()
 
-	if err := p.letterhead(); err != nil {
+	if err := p.drawLetterhead(); err != nil {
 		return err
 	}
 
 	// Then the parts of the page, from top to bottom.
-	p.heading("", title, subtitle)
+	p.drawHeading("", title, subtitle)
 	p.y += 11
-	p.rule(p.left, p.right, p.y, ruleThick, ink)
+	p.drawRule(p.left, p.right, p.y, ruleThick, ink)
 	p.y += sectionGap - 6
 	p.overview(&doc)
 
 	for _, t := range tables {
-		p.section(t)
+		p.drawSection(t)
 	}
 
 	// Last, the notes and the footers.
@@ -76,9 +76,9 @@ func Report(w io.Writer, doc ReportDoc) error {
 		notes[i] = l.text(note)
 	}
 
-	p.notes(notes)
+	p.drawNotes(notes)
 	p.doc.End(p.sect)
-	p.footers()
+	p.drawFooters()
 
 	if err := p.doc.Close(); err != nil {
 		return fmt.Errorf("paper: report: %w", err)
@@ -130,7 +130,7 @@ func (p *paperwork) overview(doc *ReportDoc) {
 			left = p.left
 		}
 
-		p.summary(left, left+summaryWidth, lines)
+		p.drawSummary(left, left+summaryWidth, lines)
 	}
 
 	// Go on below the longer of the two. Without either, undo the distance to the next part.
@@ -175,10 +175,10 @@ func (p *paperwork) facts(facts []Fact, width float64) float64 {
 			// Then draw them in equal columns.
 			x := p.left + float64(i)*(wide+10)
 			e := p.doc.Open(p.sect, pdf.P)
-			p.text(e, x, p.y, p.fit(p.legible.line(fact.Label), label, wide), label)
+			p.drawText(e, x, p.y, p.fit(p.legible.line(fact.Label), label, wide), label)
 
 			for n, line := range values[i] {
-				p.text(e, x, p.y+label.lead()+1+float64(n)*value.lead(), line, value)
+				p.drawText(e, x, p.y+label.lead()+1+float64(n)*value.lead(), line, value)
 			}
 
 			p.doc.End(e)

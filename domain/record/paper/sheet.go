@@ -85,24 +85,24 @@ func (s *sheet) newPage() {
 	// The badge of a draft is at the right of the running heading, which ends before it.
 	right := s.right
 	if s.draft != "" {
-		right = s.badge(s.draft, s.y-10) - 12
+		right = s.drawBadge(s.draft, s.y-10) - 12
 	}
 
-	s.text(nil, s.left, s.y-8, s.fit(s.running, small, right-s.left), small)
-	s.rule(s.left, s.right, s.y+9, ruleThin, hair)
+	s.drawText(nil, s.left, s.y-8, s.fit(s.running, small, right-s.left), small)
+	s.drawRule(s.left, s.right, s.y+9, ruleThin, hair)
 	s.y = bodyTop
 }
 
-// badge draws a word on a tinted ground at the right margin and returns its left edge. The word is in the text of
+// drawBadge draws a word on a tinted ground at the right margin and returns its left edge. The word is in the text of
 // the document too, so here it is decoration.
-func (s *sheet) badge(word string, top float64) (left float64) {
+func (s *sheet) drawBadge(word string, top float64) (left float64) {
 	st := style{bold: true, size: 8, colour: warned}
 	word = s.fit(word, st, 160)
 	wide := s.measure(word, st)
 	left = s.right - wide - 16
 	s.doc.Rect(left, top, wide+16, st.lead()+4, warning)
 	s.doc.Rect(left, top, 2, st.lead()+4, warned)
-	s.text(nil, left+9, top+2, word, st)
+	s.drawText(nil, left+9, top+2, word, st)
 
 	return left
 }
@@ -123,9 +123,9 @@ func (s *sheet) measure(text string, st style) float64 {
 	return s.fonts.Width(text, st.bold, st.size)
 }
 
-// text draws one line in a line box with its upper edge at top, centred on its capitals. Without an element it is
+// drawText draws one line in a line box with its upper edge at top, centred on its capitals. Without an element it is
 // decoration.
-func (s *sheet) text(e *pdf.Element, x, top float64, text string, st style) {
+func (s *sheet) drawText(e *pdf.Element, x, top float64, text string, st style) {
 	const capitals = 0.729 // height of capitals in the font, of its size
 	s.doc.Text(e, x, top+(st.lead()+capitals*st.size)/2, text, pdf.Style{
 		Bold:   st.bold,
@@ -136,11 +136,11 @@ func (s *sheet) text(e *pdf.Element, x, top float64, text string, st style) {
 
 // textRight draws one line that ends at right.
 func (s *sheet) textRight(e *pdf.Element, right, top float64, text string, st style) {
-	s.text(e, right-s.measure(text, st), top, text, st)
+	s.drawText(e, right-s.measure(text, st), top, text, st)
 }
 
-// rule draws a horizontal line.
-func (s *sheet) rule(from, to, y, thickness float64, c pdf.Colour) {
+// drawRule draws a horizontal line.
+func (s *sheet) drawRule(from, to, y, thickness float64, c pdf.Colour) {
 	s.doc.Rect(from, y-thickness/2, to-from, thickness, c)
 }
 
@@ -152,15 +152,15 @@ type block struct {
 	style style
 }
 
-// paragraph draws wrapped text from y on and returns the position below it. It does not start a new page.
-func (s *sheet) paragraph(b block, y float64, text string) float64 {
+// drawParagraph draws wrapped text from y on and returns the position below it. It does not start a new page.
+func (s *sheet) drawParagraph(b block, y float64, text string) float64 {
 	if text == "" {
 		return y
 	}
 
 	e := s.doc.Open(s.sect, b.tag)
 	for _, line := range s.wrap(text, b.style, b.width) {
-		s.text(e, b.left, y, line, b.style)
+		s.drawText(e, b.left, y, line, b.style)
 		y += b.style.lead()
 	}
 

@@ -31,13 +31,13 @@ func (p *statementPage) draw(tables []*table) error {
 	p.sect = p.paperwork.doc.Open(nil, pdf.Sect)
 	p.newPage()
 
-	if err := p.letterhead(); err != nil {
+	if err := p.drawLetterhead(); err != nil {
 		return err
 	}
 
 	// First the head of the statement: the property, and the facts about the statement.
-	p.heading(p.doc.Title, p.doc.Listing.Name, p.doc.Listing.Address)
-	p.band([]fact{
+	p.drawHeading(p.doc.Title, p.doc.Listing.Name, p.doc.Listing.Address)
+	p.drawBand([]fact{
 		{p.labels.Period, p.period(), 0.40},
 		{p.labels.Statement, p.doc.Statement.ID, 0.24},
 		{p.labels.Status, p.doc.Statement.Status, 0.20},
@@ -56,12 +56,12 @@ func (p *statementPage) draw(tables []*table) error {
 
 	// Last, the tables, the notes and the footers.
 	for _, t := range tables {
-		p.section(t)
+		p.drawSection(t)
 	}
 
-	p.notes(strings.Split(p.doc.Notes, "\n"))
+	p.drawNotes(strings.Split(p.doc.Notes, "\n"))
 	p.paperwork.doc.End(p.sect)
-	p.footers()
+	p.drawFooters()
 
 	return nil
 }
@@ -101,7 +101,7 @@ func (p *statementPage) recipientsAndSummary(cards bool) {
 
 	lowest := p.recipients(p.recipientsWidth(), cards)
 	if len(p.doc.Summary) > 0 {
-		p.summary(p.right-summaryWidth, p.right, p.doc.Summary)
+		p.drawSummary(p.right-summaryWidth, p.right, p.doc.Summary)
 	}
 
 	// Go on below the longer of the two, if both are on this page.
@@ -166,16 +166,16 @@ func (p *statementPage) recipients(width float64, cards bool) float64 {
 		return p.y
 	}
 
-	y := p.paragraph(block{pdf.Heading2, p.left, width, titleStyle}, p.y, p.labels.PreparedFor) + 6
+	y := p.drawParagraph(block{pdf.Heading2, p.left, width, titleStyle}, p.y, p.labels.PreparedFor) + 6
 
 	// Without cards there are only the names. The table of owners has the rest.
 	if !cards {
-		return p.paragraph(block{pdf.P, p.left, width, namesStyle}, y, strings.Join(p.nameLines(width), "\n"))
+		return p.drawParagraph(block{pdf.P, p.left, width, namesStyle}, y, strings.Join(p.nameLines(width), "\n"))
 	}
 
 	for i := range p.doc.Owners {
 		for _, t := range p.ownerCard(&p.doc.Owners[i]) {
-			y = p.paragraph(block{pdf.P, p.left, width, t.style}, y+t.gap, t.text)
+			y = p.drawParagraph(block{pdf.P, p.left, width, t.style}, y+t.gap, t.text)
 		}
 
 		y += cardGap

@@ -66,9 +66,9 @@ type wrappedRow struct {
 	cells  []*pdf.Element
 }
 
-// draw draws the table at the current position. Heads are repeated on every page. A row is split only if it is
+// drawRows draws the table at the current position. Heads are repeated on every page. A row is split only if it is
 // higher than a page. A group stays with the row after it, sums stay with the row before them.
-func (t *table) draw(s *sheet) {
+func (t *table) drawRows(s *sheet) {
 	if t.title != "" {
 		t.heading = s.doc.Open(s.sect, pdf.Heading2)
 	}
@@ -230,14 +230,14 @@ func (r *wrappedRow) isHeading() bool {
 func (t *table) drawGround(s *sheet, row *wrappedRow, height float64) {
 	switch {
 	case row.total:
-		s.rule(s.left, s.right, s.y, ruleThick, ink)
+		s.drawRule(s.left, s.right, s.y, ruleThick, ink)
 	case row.style == WarningRow:
 		s.doc.Rect(s.left-6, s.y, s.right-s.left+12, height, warning)
 		s.doc.Rect(s.left-6, s.y, 2.2, height, warned)
 	case row.style == GroupRow:
 		s.doc.Rect(s.left-6, s.y, s.right-s.left+12, height, shade)
 	case row.style == SubtotalRow:
-		s.rule(s.left, s.right, s.y, ruleThick, hair)
+		s.drawRule(s.left, s.right, s.y, ruleThick, hair)
 	}
 }
 
@@ -286,7 +286,7 @@ func (t *table) drawRow(s *sheet, element *pdf.Element, row *wrappedRow) {
 	s.doc.End(row.tr)
 
 	if row.style != WarningRow && row.style != GroupRow {
-		s.rule(s.left, s.right, s.y, ruleThin, hair)
+		s.drawRule(s.left, s.right, s.y, ruleThin, hair)
 	}
 }
 
@@ -330,7 +330,7 @@ func (c *tableColumn) drawLine(s *sheet, e *pdf.Element, at point, line styledLi
 		return
 	}
 
-	s.text(e, at.x, at.top, line.text, line.style)
+	s.drawText(e, at.x, at.top, line.text, line.style)
 }
 
 // point is a position on a page.
@@ -383,7 +383,7 @@ func (t *table) drawHead(s *sheet, element *pdf.Element) {
 			in = nil
 		}
 
-		s.text(in, s.left, s.y, s.fit(title, titleStyle, s.right-s.left), titleStyle)
+		s.drawText(in, s.left, s.y, s.fit(title, titleStyle, s.right-s.left), titleStyle)
 		s.y += titleStyle.lead() + 6
 	}
 
@@ -423,5 +423,5 @@ func (t *table) drawHead(s *sheet, element *pdf.Element) {
 	// From now on heads are repetitions.
 	t.tagged = true
 	s.y += high + cellPad
-	s.rule(s.left, s.right, s.y, ruleThick, ink)
+	s.drawRule(s.left, s.right, s.y, ruleThick, ink)
 }
