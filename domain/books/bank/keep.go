@@ -114,17 +114,17 @@ type Update struct {
 
 // storedRecord is a record as its row has it, and as the audit event shows it.
 type storedRecord struct {
-	ID          id.ID
-	UniqueRef   *string
-	Date        day.Day
-	Status      Status
-	Description string
-	AccountID   *id.ID
-	Source      Source
-	Type        Type
-	Amount      money.Cents
-	Balance     *money.Cents
-	Currency    string
+	ID          id.ID        `json:"id"`
+	UniqueRef   *string      `json:"uniqueRef"`
+	Date        day.Day      `json:"date"`
+	Status      Status       `json:"status"`
+	Description string       `json:"description"`
+	AccountID   *id.ID       `json:"accountId"`
+	Source      Source       `json:"source"`
+	Type        Type         `json:"type"`
+	Amount      money.Cents  `json:"amount"`
+	Balance     *money.Cents `json:"balance"`
+	Currency    string       `json:"currency"`
 }
 
 // differences returns the fields in which another record with the same reference differs.
