@@ -386,7 +386,7 @@ func (a *Adjustment) missingPeriod(ctx context.Context, tx *db.Tx, listingID id.
 	}
 
 	periods, err := listing.Periods(ctx, tx, []id.ID{listingID})
-	if err != nil || listing.Named(periods[listingID], *a.OwnershipPeriodID) != nil {
+	if err != nil || listing.FindPeriod(periods[listingID], *a.OwnershipPeriodID) != nil {
 		return nil, err
 	}
 

@@ -181,7 +181,7 @@ func (j *journal) adjustment(a *Adjustment) {
 // splitOwners returns the parts of an adjustment dated on a single day: a named ownership period has the whole amount,
 // else the owners of the nights share it.
 func (in *Input) splitOwners(a *Adjustment, at day.Day) []segment {
-	if p := listing.Named(in.Periods, ptr.Value(a.OwnershipPeriodID)); p != nil {
+	if p := listing.FindPeriod(in.Periods, ptr.Value(a.OwnershipPeriodID)); p != nil {
 		nights := in.Reservation.nights()
 		return []segment{{at: at, period: p, to: nights, nights: nights}}
 	}

@@ -412,7 +412,7 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 		case !owners && l.OwnershipPeriodID != nil:
 			issues = append(issues, apierr.IssueContradiction.InBody(d.paths[i], "ownershipPeriodId"))
 		case owners && l.OwnershipPeriodID != nil &&
-			listing.Named(r.facts.Periods[*l.ListingID], *l.OwnershipPeriodID) == nil:
+			listing.FindPeriod(r.facts.Periods[*l.ListingID], *l.OwnershipPeriodID) == nil:
 			issues = append(issues, apierr.IssueNotFound.InBody(d.paths[i], "ownershipPeriodId"))
 		case owners && len(r.facts.ownersAt(&d.Transaction, l, d.Date)) == 0:
 			issues = append(issues, apierr.IssueOwnershipPeriodMissing.InBody(d.paths[i], "listingId"))
