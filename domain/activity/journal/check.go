@@ -338,7 +338,7 @@ func (n *references) setParty(l *Line) {
 func (n *references) periodAt(l *Line, at day.Day) *listing.Period {
 	periods := n.periods[ptr.Value(l.ListingID)]
 	if l.OwnershipPeriodID != nil {
-		return listing.Named(periods, *l.OwnershipPeriodID)
+		return listing.FindPeriod(periods, *l.OwnershipPeriodID)
 	}
 
 	return listing.Covering(periods, at)

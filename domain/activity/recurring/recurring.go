@@ -63,7 +63,7 @@ func columns() string {
 	return `t.id, t.unique_ref, t.status, t.type, t.description, t.date, t.currency, t.total as amount, t.account_id,
 		` + account.RefSQL("t.account_id", "a") + ` as account, t.contact_id,
 		` + contact.RefSQL("c") + ` as contact, t.payment_status, t.pattern, ` +
-		transaction.StoredLinesSQL("t.lines", "t.id") + `, t.skipped_dates,
+		transaction.LinesFromSQL("t.lines", "t.id") + `, t.skipped_dates,
 		coalesce((select jsonb_agg(h.item order by h.date) from transaction_held_back h where h.team_id = t.team_id and h.template_id = t.id), '[]') as held_back,
 		t.created_at, t.updated_at, t.done_through, ` + inactiveSQL + ` as issues,
 		(select count(*) from transaction x where x.team_id = t.team_id and x.recurring_template_id = t.id) as instances_count,
@@ -267,7 +267,7 @@ type templateRow struct {
 func (d *checkedTemplate) saveSQL(tx *db.Tx, isNew bool) db.Stmt {
 	i := d.instance
 
-	row := &templateRow{Template: d.Template, Total: i.Total, Lines: i.StoredLines(), NextAt: d.nextOpen()}
+	row := &templateRow{Template: d.Template, Total: i.Total, Lines: i.LinesDocument(), NextAt: d.nextOpen()}
 	row.Type, row.Description, row.Currency = i.Type, i.Description, i.Currency
 	row.AccountID, row.ContactID = i.AccountID, i.ContactID
 

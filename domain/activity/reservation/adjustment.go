@@ -52,8 +52,7 @@ type Adjustment struct {
 	CreditParty     ledger.Party           `json:"-"`
 }
 
-// partyOrDefault returns the party of a financial adjustment: the one that was named, else the one that its account
-// implies.
+// partyOrDefault returns the party of a financial adjustment: the named party, else the party its account implies.
 func (a *Adjustment) partyOrDefault() ledger.Party {
 	if a.Party != nil {
 		return *a.Party

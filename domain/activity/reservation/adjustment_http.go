@@ -132,8 +132,8 @@ type updateAdjustmentInput struct {
 	Body UpdateAdjustment
 }
 
-// updateAdjustment changes an adjustment and answers with the whole reservation. It fails with 404 for one that the
-// reservation does not have.
+// updateAdjustment changes an adjustment and answers with the whole reservation. It fails with 404 for an adjustment
+// that the reservation does not have.
 func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput) (*Reservation, error) {
 	if err := in.Body.checkFee(ctx, tx); err != nil {
 		return nil, err
@@ -156,8 +156,8 @@ func updateAdjustment(ctx context.Context, tx *db.Tx, in *updateAdjustmentInput)
 	return adjust(ctx, tx, r, &before, a, &in.Body.AdjustmentTerms)
 }
 
-// deleteAdjustment deletes an adjustment and answers with the whole reservation. It fails with 404 for one that the
-// reservation does not have.
+// deleteAdjustment deletes an adjustment and answers with the whole reservation. It fails with 404 for an adjustment
+// that the reservation does not have.
 func deleteAdjustment(ctx context.Context, tx *db.Tx, in *adjustmentInput) (*Reservation, error) {
 	r, err := lockOne(ctx, tx, in.ID)
 	if err != nil {
@@ -386,7 +386,7 @@ func (a *Adjustment) missingPeriod(ctx context.Context, tx *db.Tx, listingID id.
 	}
 
 	periods, err := listing.Periods(ctx, tx, []id.ID{listingID})
-	if err != nil || listing.Named(periods[listingID], *a.OwnershipPeriodID) != nil {
+	if err != nil || listing.FindPeriod(periods[listingID], *a.OwnershipPeriodID) != nil {
 		return nil, err
 	}
 

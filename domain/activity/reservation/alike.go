@@ -36,8 +36,8 @@ type Stay struct {
 	HasMoney bool
 }
 
-// ListStays loads the reservations of a connection that a cutover has to compare: active ones, and inactive ones if the
-// system dropped them, a cutover retired them, or lines name them.
+// ListStays loads the reservations of a connection for a cutover to compare: every active reservation, and an inactive
+// reservation if the system dropped it, a cutover retired it, or lines name it.
 func ListStays(ctx context.Context, tx *db.Tx, connection id.ID) ([]Stay, error) {
 	return loadStays(ctx, tx, `r.connection_id = @connection`, db.Args{"connection": connection})
 }
@@ -48,7 +48,7 @@ func ListNamed(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Stay, error) {
 }
 
 // ListCandidates loads the reservations of a connection (nil: entered by people) on the given listings with the code or
-// the nights of one of the others.
+// the nights of another given reservation.
 func ListCandidates(ctx context.Context, tx *db.Tx, connection *id.ID, listings, others []id.ID) ([]Stay, error) {
 	return loadStays(ctx, tx, `r.connection_id is not distinct from @connection and r.listing_id = any(@listings) and (
 		r.code_key in (select t.code_key from reservation t where t.team_id = @team and t.id = any(@others))
@@ -85,7 +85,7 @@ func loadStays(ctx context.Context, tx *db.Tx, condition string, args db.Args) (
 	return found, nil
 }
 
-// Twins are two reservations that are one stay.
+// Twins are two reservations for the same stay.
 type Twins struct{ Source, Target *Stay }
 
 // place is the part that stays of two systems have in common: a listing, and a text.

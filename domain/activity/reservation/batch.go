@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/money"
 )
 
-// The bounds of a batch: the size of its body and the time of one of its statements.
+// The bounds of a batch: its body's size and the time for each statement.
 const (
 	batchBytes   = api.MaxBatch
 	batchTimeout = 5 * time.Minute
@@ -140,8 +140,8 @@ func checkConnection(ctx context.Context, tx *db.Tx, connection *id.ID) error {
 	return nil
 }
 
-// loadIdle returns which of the connections that reservations came over are not active. It asks only about those that
-// are not the one that they come over now.
+// loadIdle returns the inactive connections among the connections the stored reservations came over. The connection
+// that brings them now is left out.
 func loadIdle(ctx context.Context, tx *db.Tx, found []Reservation, now *id.ID) (map[id.ID]bool, error) {
 	var ids []id.ID
 
@@ -172,9 +172,9 @@ func loadIdle(ctx context.Context, tx *db.Tx, found []Reservation, now *id.ID) (
 // batcher saves the items of a batch.
 type batcher struct {
 	batch *Batch
-	// written are the reservations that an item was saved to: a second item for one of them is refused.
+	// written has the reservations that an item was saved to: a second item for the same reservation is refused.
 	written map[id.ID]bool
-	// idle are the connections that nothing comes over now, of those that reservations came over.
+	// idle has the inactive connections that stored reservations came over.
 	idle map[id.ID]bool
 	out  []api.Attempt
 }
@@ -256,8 +256,8 @@ func (b *batcher) refuse(index int, err error) api.Attempt {
 	return api.Attempt{UniqueRef: b.batch.Data[index].UniqueRef.Value, Refusal: apierr.From(err)}
 }
 
-// loadDrafts locks and loads the records that the items name, which go into k, and returns drafts of the items that
-// pass all checks and refusals of the others.
+// loadDrafts locks and loads the records that the items name, which go into k, and returns a draft of each item that
+// passes all checks, a refusal for every other item.
 func (b *batcher) loadDrafts(
 	ctx context.Context, tx *db.Tx,
 	items []int,
@@ -350,8 +350,8 @@ func (b *batcher) loadDrafts(
 	return good, bad, nil
 }
 
-// draft returns the draft of an item: a change of the reservation that it names, else a new reservation. It fails
-// with apierr.NotFound for an unknown id, and with issues for a new one that lacks required fields.
+// draft returns the draft of an item: a change of the named reservation, else a new reservation. It fails with
+// apierr.NotFound for an unknown id, and with issues for a new reservation that lacks required fields.
 func (b *batcher) draft(
 	tx *db.Tx,
 	index int,

@@ -34,8 +34,8 @@ func (in *Input) stay(lines []postable) *fee.Stay {
 	}
 }
 
-// amountByName returns the amount that a name in the formula of a fee has for this stay: the active lines of a type,
-// the costs of deposits, or the sum that was kept of a cancellation.
+// amountByName returns the amount that a name in a fee's formula has for this stay: the active lines of a type, the
+// costs of deposits, or the sum kept after a cancellation.
 func (in *Input) amountByName(name string) (sum money.Cents) {
 	r := &in.Reservation
 
@@ -94,8 +94,7 @@ func (in *Input) sumAdjustments(accountID id.ID) (sum money.Cents) {
 	return sum
 }
 
-// charge moves a fee from the party that bears it to the one that earns it, and the tax on it to the account that
-// it is owed on.
+// charge moves a fee from the party bearing it to the party earning it, and the tax on it to the tax account.
 func (j *journal) charge(c *fee.Charge) {
 	if c.InactiveReason != "" {
 		return
@@ -152,8 +151,8 @@ func (j *journal) feeLines(s segment, c *fee.Charge) (lines []ledger.Line) {
 
 // adjustment posts one adjustment on its own date, else on the date of the reservation.
 //
-// A financial one changes what the guest owes against its account. One for a recurring fee is posted as the fee is.
-// Any other fee adjustment moves its amount on the account from the other party to the named one.
+// A financial adjustment changes what the guest owes against its account. An adjustment for a recurring fee is posted
+// as the fee is. Any other fee adjustment moves its amount on the account from the other party to the named party.
 func (j *journal) adjustment(a *Adjustment) {
 	if a.Amount == 0 {
 		return
@@ -179,10 +178,10 @@ func (j *journal) adjustment(a *Adjustment) {
 	j.post(j.in.wholeStay(at), name+a.ID.String(), lines)
 }
 
-// splitOwners returns the parts of an adjustment that is dated on one day: the ownership period that it names has all of
-// it, else the owners of the nights have it.
+// splitOwners returns the parts of an adjustment dated on a single day: a named ownership period has the whole amount,
+// else the owners of the nights share it.
 func (in *Input) splitOwners(a *Adjustment, at day.Day) []segment {
-	if p := listing.Named(in.Periods, ptr.Value(a.OwnershipPeriodID)); p != nil {
+	if p := listing.FindPeriod(in.Periods, ptr.Value(a.OwnershipPeriodID)); p != nil {
 		nights := in.Reservation.nights()
 		return []segment{{at: at, period: p, to: nights, nights: nights}}
 	}

@@ -15,9 +15,9 @@ import (
 	"stayledger/platform/parts"
 )
 
-// noAccountSQL selects, like a table with a condition, the lines l of stays r of a team, given as SQL, that no
-// account takes: they are in no books. Each type without a mapping has an unmapped row, so a team without such rows
-// has none of them.
+// noAccountSQL selects, like a table with a condition, the lines l of stays r of a team, given as SQL, that no account
+// takes: they are in no books. Each type without a mapping has an unmapped row, so a team without such rows has no such
+// lines.
 func noAccountSQL(team string) string {
 	return strings.ReplaceAll(`(select distinct u.line_type from reservation_line_mapping u where u.team_id = @team and u.status = 'unmapped') u
 		join reservation_line l on l.team_id = @team and l.type = u.line_type and l.account_id is null and l.type <> '`+Retained+`'
@@ -27,8 +27,8 @@ func noAccountSQL(team string) string {
 				and (m.app_id is null or m.app_id = r.app_id) and (m.channel is null or lower(m.channel) = lower(r.booking_platform)))`, "@team", team)
 }
 
-// waits are the stays with lines that no account takes: what no one has explained of a stated total is an issue of
-// its own.
+// waits are the stays with lines that no account takes: an unexplained difference to a stated total is a separate
+// issue.
 func waits() []parts.Wait {
 	return []parts.Wait{{
 		ID: "v.id",

@@ -149,8 +149,8 @@ func Move(ctx context.Context, tx *db.Tx, from, to []id.ID) (moved, following []
 	return moved, id.Distinct(append(following, led...)), err
 }
 
-// noteRehomed writes the audit events of reservations. It returns the transactions that know one of them, or one like
-// it, only by confirmation code or guest: they may belong to another reservation now.
+// noteRehomed writes the audit events of reservations. It returns the transactions that know such a reservation, or a
+// similar reservation, only by confirmation code or guest: they may belong to another reservation now.
 func noteRehomed(ctx context.Context, tx *db.Tx, found []rehomed) ([]id.ID, error) {
 	var codes, guests []string
 
@@ -191,8 +191,7 @@ func Adopt(ctx context.Context, tx *db.Tx, into, from id.ID) ([]id.ID, error) {
 // DeriveErrors are the conditions that Derive fails with.
 var DeriveErrors = apierr.List{errLocked, errAmountRange, account.ErrRequiredMissing}
 
-// Derive derives the journals of reservations. A lock on one of them refuses it in the name of the reservation
-// (RSN-53).
+// Derive derives the journals of reservations. If a reservation is locked, the refusal names the reservation (RSN-53).
 func Derive(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	_, err := Refresh(ctx, tx, ids, ledger.Lenience{})
 

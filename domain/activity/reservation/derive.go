@@ -72,9 +72,9 @@ func (known Known) derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.
 	return derived, relinkSwitched(ctx, tx, loaded, switched)
 }
 
-// settleDerived settles the pairs of reservations that are about to be derived, and restores those that a cutover has
-// retired: the accounting window of a connection or the settings of the team can have changed. The other reservation
-// of a pair is derived after that.
+// settleDerived settles the pairs of reservations about to be derived, and restores reservations that a cutover has
+// retired: the accounting window of a connection or the team's settings can have changed. The other reservation of a
+// pair is derived afterwards.
 func settleDerived(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	restored, waiting, err := restore(ctx, tx, ids)
 	if err != nil {
@@ -101,7 +101,7 @@ func settleDerived(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return StartRelink(ctx, tx, s.Reservations, s.Transactions)
 }
 
-// journals derives the journals of loaded reservations, and what is left out of them. One that fails its check is left
+// journals derives the journals of loaded reservations, and the parts left out. A journal that fails its check is left
 // out with its error.
 func journals(loaded []Input) (*ledger.Derived, []unposted) {
 	out := &ledger.Derived{Failed: map[id.ID]error{}}
@@ -127,9 +127,9 @@ func journals(loaded []Input) (*ledger.Derived, []unposted) {
 	return out, left
 }
 
-// loadTouched loads the reservations that are affected by a change of the records which their journals depend on: those
-// of the listings, those that came over a connection with another accounting window, those with entries that the
-// assignments decide on, and all of them if the team's settings move their dates.
+// loadTouched loads the reservations affected by a change to records their journals depend on: reservations on the
+// listings, reservations from a connection with another accounting window, reservations with entries decided by the
+// assignments, and all reservations if the team's settings move their dates.
 func loadTouched(ctx context.Context, tx *db.Tx, b ledger.Basis) ([]id.ID, error) {
 	if b.Settings {
 		return ledger.ListAll(ctx, tx, ledger.Reservations)
@@ -356,7 +356,7 @@ func (b *viewData) fill(r *Reservation, withLines bool) {
 	r.finish(b.mappings, b.own, withLines)
 }
 
-// fillAll fills in the fields of reservations that are not in their own rows, for all of them at once.
+// fillAll fills in the fields of reservations that are not in their own rows, for all reservations at once.
 func fillAll(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) error {
 	if len(rs) == 0 {
 		return nil

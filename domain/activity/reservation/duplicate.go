@@ -10,8 +10,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// sameStaySQL is the SQL condition that a and b, rows or values of sources, are one stay: they have one confirmation
-// code, or where one of them has none, equal nights and an equal guest.
+// sameStaySQL is the SQL condition that a and b, rows or values of sources, are the same stay: they have the same
+// confirmation code, or where a code is missing, equal nights and an equal guest.
 func sameStaySQL(a, b string) string {
 	return strings.NewReplacer("a.", a+".", "b.", b+".").Replace(`case
 	when stayledger_plain(a.confirmation_code) is not null and stayledger_plain(b.confirmation_code) is not null
@@ -19,8 +19,8 @@ func sameStaySQL(a, b string) string {
 	else b.check_in = a.check_in and b.check_out = a.check_out and stayledger_plain(b.guest_name) = stayledger_plain(a.guest_name) end`)
 }
 
-// lastSaidSQL is a lateral table with what sources said last of a reservation, in the columns that sameStaySQL compares:
-// people may have changed its days or its guest here.
+// lastSaidSQL is a lateral table with what sources said last of a reservation, in the columns that sameStaySQL
+// compares: people may have changed its days or its guest here.
 func lastSaidSQL(reservation string) string {
 	return `lateral (
 		select e.taken ->> 'confirmationCode' as confirmation_code, e.taken ->> 'guestName' as guest_name, (e.taken ->> 'checkIn')::date as check_in,
@@ -46,15 +46,15 @@ const untouchedSQL = `not exists (select from transaction_line l where l.team_id
 	and not exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id)
 	and not exists (select from audit_event e where e.team_id = @team and e.entity_id = r.id and ` + editSQL + `)`
 
-// DuplicateSources is the SQL of the common table expression with the connections that could bring one stay twice: all
-// that brought reservations into the books, also if they are not active any more.
+// DuplicateSources is the SQL of the common table expression with the connections that could bring a stay twice: every
+// connection, active or not, with reservations in the books.
 const DuplicateSources = `sources as materialized (
 	select c.id from connection c where c.team_id = @team and not c.is_outside_books
 		and exists (select from reservation v where v.team_id = @team and v.connection_id = c.id))`
 
-// DuplicateSQL is the SQL condition that reservations r and o in the books are one stay that two systems, or a system
-// and a person, brought to one listing: of one confirmation code with nights in common, or, where one of them has no
-// code, of equal nights and an equal guest. Teams with one such system, which are nearly all, compare nothing.
+// DuplicateSQL is the SQL condition that reservations r and o in the books are the same stay, brought to a listing by
+// two systems or by a system and a person: they have the same confirmation code and nights in common, or, where a code
+// is missing, equal nights and an equal guest. Teams with a single such system, which are nearly all, compare nothing.
 var DuplicateSQL = `(select count(*) from sources) > 1 and (r.connection_id is null or r.connection_id in (select id from sources))
 	and (o.connection_id is null or o.connection_id in (select id from sources))
 	and o.team_id = r.team_id and o.listing_id = r.listing_id and o.connection_id is distinct from r.connection_id and r.status = 'booked' and o.status = 'booked'

@@ -145,7 +145,7 @@ func (p *FeePreview) total(d *Derived, r *Reservation) {
 	}
 }
 
-// fee returns the fee that the request names or brings along. It fails with the issues of the one that it brings.
+// fee returns the fee that the request names or brings along. It fails with the issues of a fee in the request.
 func (b *FeePreviewRequest) fee(ctx context.Context, tx *db.Tx) (*fee.Fee, error) {
 	if b.Fee != nil {
 		f, err := fee.NewUnsaved(ctx, tx, b.Fee)

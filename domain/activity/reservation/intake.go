@@ -107,9 +107,9 @@ func loadValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.V
 	return out, nil
 }
 
-// holdFormer holds the changes of a system that the team has left by a cutover. Of stays from the day of the cutover
-// on nothing is read. What the system drops of the time before, and what it says of stays that the new system has,
-// too, a person decides about.
+// holdFormer holds the changes of a system that the team has left by a cutover. Stays from the day of the cutover on
+// are not read. A person decides about earlier stays that the system drops, and about changes to stays that the new
+// system has, too.
 func holdFormer(
 	ctx context.Context, tx *db.Tx, from intake.Origin, changes []*intake.Change, entities []*id.ID,
 ) ([]intake.Withheld, error) {

@@ -172,8 +172,8 @@ func (in *Input) postableLines() []postable {
 }
 
 // revenue credits every line of the stay and debits the sum that the guest owes for them, on the dates of the
-// reservation. A line with other dates of its own goes to deferred revenue there, and is recognised on its own
-// dates, whichever come first.
+// reservation. A line with different dates goes to deferred revenue there, and is recognised on its own dates,
+// whichever come first.
 func (j *journal) revenue() {
 	defaults := j.in.segments(j.recognition)
 

@@ -54,8 +54,8 @@ func LoadNights(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Nights, 
 	return out, nil
 }
 
-// loadOwnersMoney loads the active transactions with lines of the owners that name reservations, on listings that
-// have had several owners: the nights decide which of them has the money.
+// loadOwnersMoney loads the active transactions with lines of the owners that name reservations, on listings that have
+// had several owners: the nights decide which owner has the money.
 func loadOwnersMoney(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error) {
 	if len(ids) == 0 {
 		return nil, nil

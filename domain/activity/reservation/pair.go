@@ -393,7 +393,7 @@ func savePairs(ctx context.Context, tx *db.Tx, pairs []decidedPair) (*Settled, e
 }
 
 // writeSources gives the sources of pairs the dates of their targets, and their statuses. It returns the transactions
-// that know one of them only by confirmation code or guest.
+// that know a source only by confirmation code or guest.
 func writeSources(ctx context.Context, tx *db.Tx, sources, targets []id.ID, statuses []Status) ([]id.ID, error) {
 	type dated struct {
 		rehomed
@@ -504,8 +504,8 @@ func moveAdjustments(ctx context.Context, tx *db.Tx, from, to []id.ID) ([]id.ID,
 	return out, nil
 }
 
-// loadLinked loads the active transactions with a line that is linked to one of some reservations that leave the
-// books, or was linked to one of them or of their twins before a cutover.
+// loadLinked loads the active transactions with a line linked to a reservation that leaves the books, or linked before
+// a cutover to such a reservation or its twin.
 func loadLinked(ctx context.Context, tx *db.Tx, losers, winners []id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `
 		select distinct t.id from transaction_line l join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active'

@@ -33,8 +33,9 @@ type candidate struct {
 // movedBy bounds how many days a person may have moved a stay here for it to be known by what its former source said.
 const movedBy = "60"
 
-// candidatesSQL selects the stays here that stays of a source could be: those of the same listing with the same code, or if
-// either lacks one with the same nights and guest, as they are here or as a former source said them last. Left out are
+// candidatesSQL selects the stays here that could match stays of a source: stays of the same listing with the same
+// code, or if either lacks a code with the same nights and guest, as they are here or as a former source said them
+// last. Left out are
 //   - stays that another record of the source is already,
 //   - stays of another connection that is active: a cutover says which stays of two systems are the same,
 //   - stays that the accounting window of the connection would keep out of the books: what was entered before a system
@@ -99,7 +100,7 @@ func recognize(ctx context.Context, tx *db.Tx, from intake.Origin, unknown []int
 
 	var found []candidate
 
-	// A plan that is kept could be one of an empty table, which compares the codes of all stays of a listing.
+	// A cached plan could date from when the table was empty, and would compare the codes of all stays of a listing.
 	err := db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
 		found, err = db.Select[candidate](ctx, tx, candidatesSQL, db.Args{
 			"team": tx.Team, "wanted": wanted, "connection": from.ConnectionID, "source": from.SourceID,
@@ -174,10 +175,10 @@ func assign(stays []outsideStay, candidates []candidate) []intake.Match {
 	return out
 }
 
-// loadSuccessors returns for reservations that a source has no more the one that it has brought since then for the
-// same stay, if there is exactly one: not inactive, for booked ones, on the same listing, with the same code, or
-// without codes with the same nights and guest, which people may have changed here. One that people have done
-// something to, or a deposit has paid, is none.
+// loadSuccessors returns for booked reservations that a source has dropped the reservation it has brought since then
+// for the same stay, if there is exactly one: not inactive, on the same listing, with the same code, or without codes
+// with the same nights and guest, which people may have changed here. A reservation that people have changed, or a
+// deposit has paid, does not count.
 func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []id.ID) (map[id.ID]id.ID, error) {
 	type row struct{ OldID, NewID id.ID }
 
@@ -204,9 +205,9 @@ func loadSuccessors(ctx context.Context, tx *db.Tx, from intake.Origin, gone []i
 	return out, nil
 }
 
-// ListTwins returns the reservations that active connections have brought and that are the same stays as those in the
-// books of a connection which is not active any more. One that people have done something to, or a deposit has paid,
-// is left out, and so are pairs of a cutover, of which one counts already.
+// ListTwins returns the reservations from active connections for the same stays as reservations in the books of a
+// former connection. A reservation that people have changed, or a deposit has paid, is left out, and so are pairs of a
+// cutover, where one counts already.
 func ListTwins(ctx context.Context, tx *db.Tx, connection id.ID) ([]id.ID, error) {
 	found, err := db.Select[id.ID](ctx, tx, `
 		select distinct r.id from reservation o join reservation r on r.team_id = o.team_id and r.listing_id = o.listing_id and r.connection_id <> o.connection_id

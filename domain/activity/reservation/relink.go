@@ -11,11 +11,11 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// loadRelinks loads the transactions to derive again after drafts were saved: those that were booked before their
-// reservation arrived, or while several reservations had the confirmation code or guest that they know it by, and
-// those with lines that have their listing from a reservation which moves to another, and those of owners with a
-// reservation that gets other nights. Only drafts that gain or lose such a name, nights or a listing, or are put into
-// the books or out of them, are looked up.
+// loadRelinks loads the transactions to derive again after drafts were saved: transactions booked before their
+// reservation arrived, or while several reservations had the confirmation code or guest they know it by, transactions
+// with lines that have their listing from a reservation which moves to another, and transactions of owners with a
+// reservation that gets other nights. Only drafts that gain or lose such a name, nights or a listing, or enter or leave
+// the books, are looked up.
 func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, error) {
 	var (
 		codes, guests []string
@@ -81,16 +81,16 @@ func loadRelinks(ctx context.Context, tx *db.Tx, drafts []*draft) ([]id.ID, erro
 	return id.Distinct(waiting), nil
 }
 
-// hasSameNights reports whether money that names the reservation finds the same owners as that of another state of it.
+// hasSameNights reports whether money that names the reservation finds the same owners as in another state of the
+// reservation.
 func (r *Reservation) hasSameNights(o *Reservation) bool {
 	return r.CheckIn == o.CheckIn && r.CheckOut == o.CheckOut && r.Status == o.Status &&
 		ptr.Equal(r.BookedAt, o.BookedAt) && ptr.Equal(r.CancelledAt, o.CancelledAt) &&
 		ptr.Equal(r.GeneralLedgerPostingAt, o.GeneralLedgerPostingAt)
 }
 
-// StartRelink starts the operation that links transactions to the reservations that they wait for, and that moves
-// lines which have their listing from a reservation to its new listing. It names the first of the reservations that
-// changed.
+// StartRelink starts the operation that links transactions to the reservations they wait for, and moves lines which
+// have their listing from a reservation to its new listing. It names the first changed reservation.
 func StartRelink(ctx context.Context, tx *db.Tx, changed, waiting []id.ID) error {
 	if len(waiting) == 0 {
 		return nil

@@ -169,8 +169,8 @@ type Line struct {
 	Classification account.Classification `json:"-"`
 }
 
-// Retained is the type of lines that are kept of a reservation which is canceled. Without an account of their own or
-// of a mapping they go to the account assigned to cancellationRevenue.
+// Retained is the type of lines kept after a reservation is canceled. Without their own or a mapping's account they go
+// to the account assigned to cancellationRevenue.
 const Retained = mapping.Retained
 
 // inactive returns the reason why a line of some type does not count, empty if it does. The mapping is that of the
@@ -282,9 +282,9 @@ func paymentStatus(expected, received money.Cents) PaymentStatus {
 	}
 }
 
-// issues returns the findings about a reservation: the sum credited to owners that the stay does not have, the part of
-// it that is before the first day of the books, the same stay of another system, and each line type without an account.
-// Lines of such a type are not posted.
+// issues returns the findings about a reservation: the sum credited to owners that the stay does not have, the part
+// before the first day of the books, the same stay from another system, and each line type without an account. Lines of
+// such a type are not posted.
 func (r *Reservation) issues(mappings mapping.Set) []finding.Finding {
 	out := []finding.Finding{}
 	if r.ownerless != nil {
@@ -377,5 +377,5 @@ func lockError(err error) error {
 	return errLocked.With(apierr.From(err).Context())
 }
 
-// IsLocked returns true for a refusal that a lock gives: that of a change, or of a new reservation.
+// IsLocked returns true for a refusal because of a lock, whether a change or a new reservation is refused.
 func IsLocked(refusal error) bool { return errors.Is(refusal, errLocked) || ledger.IsLock(refusal) }

@@ -8,8 +8,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// restore makes reservations active again that a cutover retired without a pair and that are back in the accounting
-// window of their connection. It returns them, and the transactions to derive again, also those with lines that the
+// restore makes reservations active again if a cutover retired them without a pair and they are back in their
+// connection's accounting window. It returns them, and the transactions to derive again, also those with lines that the
 // cutover detached.
 func restore(ctx context.Context, tx *db.Tx, ids []id.ID) (restored, transactions []id.ID, err error) {
 	type row struct {

@@ -17,7 +17,7 @@ type segment struct {
 	from, to int
 	nights   int
 	proRata  bool
-	// fixed says that the nights are those of one owner, the nth of the stay, and all are recognised on the date.
+	// fixed says that the nights belong to a single owner, the nth of the stay, and all are recognised on the date.
 	fixed bool
 	part  int
 }
@@ -82,8 +82,8 @@ func (in *Input) accountingDate() day.Day {
 	}
 }
 
-// overrideDate returns the one date of everything that has no date of its own, whatever the settings: the override, or
-// the date of the cancellation. It returns nil if there is neither.
+// overrideDate returns the single date for everything without its own date, whatever the settings: the override, or the
+// date of the cancellation. It returns nil if there is neither.
 func (in *Input) overrideDate() *day.Day {
 	r := &in.Reservation
 	switch {
@@ -175,7 +175,7 @@ func (in *Input) nightly(nights int) []segment {
 		at := in.Reservation.CheckIn.AddDays(night)
 		period := listing.Covering(in.Periods, at)
 
-		// A night that continues the last segment extends it instead of starting one of its own.
+		// A night that continues the last segment extends it instead of starting a new segment.
 		first := in.FirstDay != nil && at == *in.FirstDay
 		if n := len(out); n > 0 && !first && out[n-1].at.Month() == at.Month() && out[n-1].period == period {
 			out[n-1].to = night + 1

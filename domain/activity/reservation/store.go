@@ -70,8 +70,8 @@ func lockReservations(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 			Args: args,
 		},
 
-		// Reservations get the lock of an update that leaves the key alone: rows that only refer to them need not
-		// wait. Those of a former system, which follow them, are locked with them.
+		// Reservations get the lock of an update that leaves the key alone: rows only referring to them need not wait.
+		// Paired reservations of a former system, which follow, are locked too.
 		db.Stmt{
 			SQL: `select from reservation where team_id = @team and id = any(array(
 				select unnest(@ids::uuid[]) union all select source_id from reservation_pair where team_id = @team and target_id = any(@ids)))
@@ -196,8 +196,8 @@ func loadFollowers(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error)
 	return found, nil
 }
 
-// loadLines loads the lines of reservations in their order, by reservation. Classification is that of the account
-// that a line names.
+// loadLines loads the lines of reservations in their order, by reservation. Classification comes from the account that
+// a line names.
 func loadLines(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Line, error) {
 	rows, err := db.Select[Line](ctx, tx, `
 		select l.id, l.reservation_id, l.unique_ref, l.type, l.description, l.amount, l.account_id, coalesce(c.classification, '') as classification
@@ -307,7 +307,7 @@ type settings struct {
 // loadSettings loads the team's settings and its mappings of line types in one statement.
 func loadSettings(ctx context.Context, tx *db.Tx) (settings, error) {
 	// The mappings travel as one JSON array, so that settings and mappings need one statement. Until the statements of
-	// a team that moved here are imported, its books begin on the day that was asked for.
+	// a team that moved here are imported, its books begin on the requested day.
 	s, err := db.Get[settings](ctx, tx, `
 		select t.default_revenue_recognition, t.long_term_stay_nights, not t.is_general_ledger as no_ledger,
 			coalesce(t.statement_start_at, (select g.gl_start_at from migration g where g.team_id = @team)) as first_day, coalesce((
@@ -331,12 +331,12 @@ type namedListing struct {
 	DefaultCurrency string
 	// Zone is the time zone of the listing, or else of the team.
 	Zone day.Zone
-	// MergedIntoID is the listing that this one has gone into, nil for none and for one that was made active again.
+	// MergedIntoID is the listing that this listing was merged into, nil for none and for a listing made active again.
 	MergedIntoID *id.ID
 }
 
-// followMerged has drafts that come to a listing which has gone into another one come to that, and returns true if
-// there are any: whoever names the former one may not have seen the merge yet.
+// followMerged moves drafts on a merged listing to the listing it was merged into, and returns true if there are any:
+// whoever names the former listing may not have seen the merge yet.
 func (k *saveContext) followMerged(drafts []*draft) (found bool) {
 	for _, d := range drafts {
 		if into := k.listings[d.ListingID].MergedIntoID; into != nil &&
@@ -366,9 +366,9 @@ func lockListings(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]namedL
 	return out, nil
 }
 
-// loadCurrencyConflicts returns those of some reservations that a record in another currency names; currencies has the
-// wanted currency of each reservation, in the same order. Each reservation is locked first, so that no new record
-// can name it until the change is committed.
+// loadCurrencyConflicts returns the reservations that a record in another currency names; currencies has the wanted
+// currency of each reservation, in the same order. Each reservation is locked first, so that no new record can name it
+// until the change is committed.
 func loadCurrencyConflicts(ctx context.Context, tx *db.Tx, ids []id.ID, currencies []string) (map[id.ID]bool, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -504,8 +504,8 @@ func loadOwnerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*mone
 	return out, nil
 }
 
-// loadSources loads what reservations are at the apps of their connections. Those of no connection, or without a key of
-// their own there, are absent.
+// loadSources loads the sources of reservations at the apps of their connections. Reservations without a connection, or
+// without a key there, are absent.
 func loadSources(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*contact.Source, error) {
 	type row struct {
 		ID     id.ID

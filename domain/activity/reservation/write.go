@@ -336,7 +336,7 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 		return err
 	}
 
-	// Transactions that were booked before one of these reservations existed, or that follow one which moved.
+	// Relink transactions booked before their reservation existed, or following a reservation which moved.
 	if err := StartRelink(ctx, tx, []id.ID{drafts[0].ID}, waiting); err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (d *draft) settle(rates map[id.ID]tax.Rate) []apierr.Issue {
 
 	d.Total = 0
 
-	stored := d.storedLines()
+	stored := d.linesByID()
 	for i := range d.Lines {
 		l := &d.Lines[i]
 

@@ -101,7 +101,7 @@ func (d *draft) fillAccounts(t *terms) error {
 	// Then the accounts of the lines. Issues of lines come before a missing assignment.
 	var issues []apierr.Issue
 
-	stored := d.storedLines()
+	stored := d.linesByID()
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		if old, ok := stored[l.ID]; ok && !l.AccountID.IsZero() && old.AccountID == l.AccountID &&
@@ -137,8 +137,8 @@ func (d *draft) fillAccounts(t *terms) error {
 	return missing
 }
 
-// storedLines returns the stored lines of the transaction by id, none for a new one.
-func (d *draft) storedLines() map[id.ID]*Line {
+// linesByID returns the stored lines of the transaction by id, none for a new one.
+func (d *draft) linesByID() map[id.ID]*Line {
 	out := map[id.ID]*Line{}
 
 	if d.old != nil {
@@ -379,7 +379,7 @@ func (d *draft) fillParty(t *terms, r *references, l *Line) {
 func (d *draft) mismatches(r *references) []apierr.Issue {
 	issues := append(d.checkCurrencies(r), d.checkBankCurrencies(r)...)
 
-	stored := d.storedLines()
+	stored := d.linesByID()
 	for i := range d.Lines {
 		l := &d.Lines[i]
 		old := stored[l.ID]
@@ -412,7 +412,7 @@ func (d *draft) mismatches(r *references) []apierr.Issue {
 		case !owners && l.OwnershipPeriodID != nil:
 			issues = append(issues, apierr.IssueContradiction.InBody(d.paths[i], "ownershipPeriodId"))
 		case owners && l.OwnershipPeriodID != nil &&
-			listing.Named(r.facts.Periods[*l.ListingID], *l.OwnershipPeriodID) == nil:
+			listing.FindPeriod(r.facts.Periods[*l.ListingID], *l.OwnershipPeriodID) == nil:
 			issues = append(issues, apierr.IssueNotFound.InBody(d.paths[i], "ownershipPeriodId"))
 		case owners && len(r.facts.ownersAt(&d.Transaction, l, d.Date)) == 0:
 			issues = append(issues, apierr.IssueOwnershipPeriodMissing.InBody(d.paths[i], "listingId"))
@@ -501,7 +501,7 @@ func (d *draft) checkStates(r *references) error {
 	}
 
 	// A payout that names a statement already may keep it, published or not.
-	paid := d.storedLines()
+	paid := d.linesByID()
 	for i := range d.Lines {
 		l := &d.Lines[i]
 

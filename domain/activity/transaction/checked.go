@@ -46,11 +46,11 @@ func Check(ctx context.Context, tx *db.Tx, c *Create) (*Checked, error) {
 	}, nil
 }
 
-// StoredLines returns the lines as a JSON document, for a column of lines in another table.
-func (c *Checked) StoredLines() any { return lineTable.Records(c.draft.lineRows(nil)...) }
+// LinesDocument returns the lines as a JSON document, for a column of lines in another table.
+func (c *Checked) LinesDocument() any { return lineTable.Records(c.draft.lineRows(nil)...) }
 
-// StoredLinesSQL returns the SQL of lines from a column of a row t that StoredLines filled, in the form of
+// LinesFromSQL returns the SQL of lines from a column of a row t that LinesDocument filled, in the form of
 // Transaction.Lines; template is the SQL of the id of their template.
-func StoredLinesSQL(column, template string) string {
+func LinesFromSQL(column, template string) string {
 	return linesSQL("jsonb_to_recordset("+column+") as l("+lineTable.TypesSQL()+")", template, "true")
 }

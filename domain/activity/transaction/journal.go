@@ -410,13 +410,13 @@ func (f *Facts) ownersAt(t *Transaction, l *Line, at day.Day) []listing.Owned {
 	}
 
 	if paid, known := f.Paid[ptr.Value(l.OwnerStatementID)]; known {
-		if p := listing.Named(periods, paid); p != nil {
+		if p := listing.FindPeriod(periods, paid); p != nil {
 			return whole(p)
 		}
 	}
 
 	if l.OwnershipPeriodID != nil {
-		return whole(listing.Named(periods, *l.OwnershipPeriodID))
+		return whole(listing.FindPeriod(periods, *l.OwnershipPeriodID))
 	}
 
 	if stay, known := f.Stays[ptr.Value(l.ReservationID)]; known && stay.ListingID == ptr.Value(l.ListingID) {

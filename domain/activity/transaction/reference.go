@@ -105,7 +105,7 @@ func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*referenc
 	for _, d := range drafts {
 		connections.add(ptr.Value(d.ConnectionID))
 
-		stored := d.storedLines()
+		stored := d.linesByID()
 		for i := range d.Lines {
 			l := &d.Lines[i]
 			r.giveListing(l, stored[l.ID])

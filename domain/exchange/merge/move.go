@@ -172,7 +172,7 @@ func moveBooks(ctx context.Context, tx *db.Tx, m *listing.Merge) error {
 		return err
 	}
 
-	if err := ledger.MoveHistorical(ctx, tx, from, into, m.AbsorbedIDs()); err != nil {
+	if err := ledger.MoveHistorical(ctx, tx, from, into, m.PeriodIDsToDelete()); err != nil {
 		return err
 	}
 

@@ -190,7 +190,7 @@ func (h *history) choose(ctx context.Context, tx *db.Tx, all []legacy.Head) erro
 	}
 
 	var err error
-	if h.periods, err = listing.OwnPeriods(ctx, tx, listings); err != nil {
+	if h.periods, err = listing.LoadOwnPeriods(ctx, tx, listings); err != nil {
 		return fmt.Errorf("read the ownership periods of a new team: %w", err)
 	}
 

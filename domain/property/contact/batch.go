@@ -64,7 +64,7 @@ func (e edge) save(ctx context.Context, tx *db.Tx, items []BatchItem, vendorsOnl
 	}
 
 	// Lock the contacts that the items name by id, reference or key.
-	found, err := lock(ctx, tx, n)
+	found, err := lockContacts(ctx, tx, n)
 	if err != nil {
 		return nil, err
 	}

@@ -109,7 +109,7 @@ type putInput struct {
 
 // update changes a contact. It fails with 404 for one that does not exist.
 func (e edge) update(ctx context.Context, tx *db.Tx, in *putInput) (*Detail, error) {
-	found, err := lock(ctx, tx, names{ids: []id.ID{in.ID}})
+	found, err := lockContacts(ctx, tx, names{ids: []id.ID{in.ID}})
 	if err != nil {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ type deleteInput struct {
 // refuses otherwise.
 func (e edge) deleteContact(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
 	// The lock keeps new references away while the old ones are counted.
-	found, err := lock(ctx, tx, names{ids: []id.ID{in.ID}})
+	found, err := lockContacts(ctx, tx, names{ids: []id.ID{in.ID}})
 	if err != nil {
 		return nil, err
 	}
@@ -227,9 +227,9 @@ func (e edge) deleteContact(ctx context.Context, tx *db.Tx, in *deleteInput) (*a
 
 	switch refused := checkDelete(used); {
 	case refused == nil:
-		err = remove(ctx, tx, &found[0].Contact)
+		err = deleteContact(ctx, tx, &found[0].Contact)
 	case in.OnLocked == "archive":
-		err = archive(ctx, tx, &found[0].Contact)
+		err = archiveContact(ctx, tx, &found[0].Contact)
 	default:
 		return nil, refused
 	}

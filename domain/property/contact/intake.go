@@ -80,7 +80,7 @@ func matchIntake(ctx context.Context, tx *db.Tx, from intake.Origin, unknown []i
 
 // currentValues locks contacts and returns their values.
 func currentValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Values, error) {
-	found, err := lock(ctx, tx, names{ids: ids})
+	found, err := lockContacts(ctx, tx, names{ids: ids})
 	if err != nil {
 		return nil, err
 	}

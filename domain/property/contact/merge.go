@@ -16,7 +16,7 @@ type Merge struct{ From, Into *Contact }
 // LockMerge locks two contacts of which one is to go into the other. It fails with apierr.NotFound for an unknown first
 // contact, and with an issue at intoId for one that it cannot go into.
 func LockMerge(ctx context.Context, tx *db.Tx, from, into id.ID) (*Merge, error) {
-	found, err := lock(ctx, tx, names{ids: []id.ID{from, into}})
+	found, err := lockContacts(ctx, tx, names{ids: []id.ID{from, into}})
 	if err != nil {
 		return nil, err
 	}

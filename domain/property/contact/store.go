@@ -53,8 +53,8 @@ type names struct {
 	keys []sourceKey
 }
 
-// lock reads contacts by their names and keeps them from changing until the transaction ends.
-func lock(ctx context.Context, tx *db.Tx, n names) ([]stored, error) {
+// lockContacts reads contacts by their names and keeps them from changing until the transaction ends.
+func lockContacts(ctx context.Context, tx *db.Tx, n names) ([]stored, error) {
 	args, byKey := db.Args{"team": tx.Team, "ids": n.ids, "refs": n.refs}, ""
 	if len(n.keys) > 0 {
 		args["keys"] = n.keys
@@ -137,8 +137,8 @@ func conflict(err error) error {
 	return err
 }
 
-// remove deletes a contact that nothing uses, together with its payment methods.
-func remove(ctx context.Context, tx *db.Tx, c *Contact) error {
+// deleteContact deletes a contact that nothing uses, together with its payment methods.
+func deleteContact(ctx context.Context, tx *db.Tx, c *Contact) error {
 	// The payment methods go with the contact; their ids are read before that, for the events.
 	gone, err := db.Select[id.ID](ctx, tx, `
 		with methods as (select id from payee_method where team_id = @team and contact_id = @id),
@@ -160,7 +160,7 @@ func remove(ctx context.Context, tx *db.Tx, c *Contact) error {
 	return nil
 }
 
-func archive(ctx context.Context, tx *db.Tx, c *Contact) error {
+func archiveContact(ctx context.Context, tx *db.Tx, c *Contact) error {
 	_, err := tx.Exec(ctx, `update contact set status = 'inactive', updated_at = @now where team_id = @team and id = @id`,
 		db.Args{"team": tx.Team, "id": c.ID, "now": tx.Now})
 	archived := *c

@@ -215,7 +215,7 @@ func checkLevels(l, group *Listing, members []id.ID) error {
 // the day. It fails with errOwnPeriods for those that begin then or later, without a day for those that go on today,
 // and with errPeriodLocked when an owner statement holds days that would leave a period.
 func (h Listings) endOwnPeriods(ctx context.Context, tx *db.Tx, listingID id.ID, at *day.Day) error {
-	byListing, err := OwnPeriods(ctx, tx, []id.ID{listingID})
+	byListing, err := LoadOwnPeriods(ctx, tx, []id.ID{listingID})
 	if err != nil {
 		return err
 	}

@@ -142,9 +142,9 @@ func comparePeriods(a, b Period) int {
 	}
 }
 
-// OwnPeriods returns the ownership periods that listings have themselves, by listing, each list in the order of the
+// LoadOwnPeriods returns the ownership periods that listings have themselves, by listing, each list in the order of the
 // days. What counts for a member of a group are Periods. The locks are not filled in.
-func OwnPeriods(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Period, error) {
+func LoadOwnPeriods(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[id.ID][]Period, error) {
 	rows, err := selectPeriods(
 		ctx, tx, "p.team_id = @team and p.listing_id = any(@listings::uuid[])",
 		db.Args{"team": tx.Team, "listings": listingIDs},
@@ -199,9 +199,9 @@ const ownedBy = `exists (select from listing_ownership_member m join listing_own
 		and not daterange(p.start_at, p.end_at) <@ (select coalesce(range_agg(daterange(o.start_at, o.end_at)), '{}')
 			from listing_ownership_period o where o.team_id = @team and o.listing_id = l.id)))`
 
-// chargedToday returns the condition that listing l is charged a recurring fee f today that meets a further condition.
-// A fee counts if it is active and its period includes today.
-func chargedToday(further string) string {
+// chargeTodaySQL returns the condition that listing l is charged a recurring fee f today, with f meeting a further
+// condition. A fee counts if it is active and its period includes today.
+func chargeTodaySQL(further string) string {
 	charged := `exists (select from fee_listing_period p join fee f on f.team_id = @team and f.id = p.fee_id
 		where ` + coversToday + ` and f.status = 'active'` + further + ` and p.listing_id = `
 

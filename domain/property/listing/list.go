@@ -79,16 +79,16 @@ func narrowByFees(q *page.Query, tx *db.Tx, wanted string) {
 	fee, err := id.Parse(wanted)
 	switch {
 	case wanted == "active":
-		q.And(chargedToday(""), db.Args{"today": args["today"]})
+		q.And(chargeTodaySQL(""), db.Args{"today": args["today"]})
 	case wanted == "inactive":
-		q.And("not "+chargedToday(""), db.Args{"today": args["today"]})
+		q.And("not "+chargeTodaySQL(""), db.Args{"today": args["today"]})
 	case err == nil:
 		args["fee"] = fee
-		q.And(chargedToday(" and f.id = @fee"), args)
+		q.And(chargeTodaySQL(" and f.id = @fee"), args)
 	case without:
-		q.And("not "+chargedToday(" and f.type = @fee"), args)
+		q.And("not "+chargeTodaySQL(" and f.type = @fee"), args)
 	default:
-		q.And(chargedToday(" and f.type = @fee"), args)
+		q.And(chargeTodaySQL(" and f.type = @fee"), args)
 	}
 }
 
@@ -116,7 +116,7 @@ func (Issue) Enum() []string {
 // narrowByIssue narrows the list to active listings with an issue; empty does not narrow it.
 func narrowByIssue(q *page.Query, tx *db.Tx, wanted Issue) {
 	lacks := map[Issue]string{
-		MissingOwnership: "not " + ownedToday, MissingFees: "not " + chargedToday(""),
+		MissingOwnership: "not " + ownedToday, MissingFees: "not " + chargeTodaySQL(""),
 		MissingOpeningBalance: "not " + opened,
 	}
 	all := []string{lacks[MissingOwnership], lacks[MissingFees], lacks[MissingOpeningBalance]}

@@ -57,7 +57,7 @@ func LockMerge(ctx context.Context, tx *db.Tx, from, into id.ID) (*Merge, error)
 		}
 	}
 
-	periods, err := OwnPeriods(ctx, tx, []id.ID{from, into})
+	periods, err := LoadOwnPeriods(ctx, tx, []id.ID{from, into})
 	if err != nil {
 		return nil, err
 	}
@@ -159,8 +159,8 @@ func (m *Merge) DropPeriods(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// AbsorbedIDs returns the ids of the periods that go.
-func (m *Merge) AbsorbedIDs() []id.ID { return periodIDs(m.Absorbed) }
+// PeriodIDsToDelete returns the ids of the absorbed periods, which DropPeriods deletes.
+func (m *Merge) PeriodIDsToDelete() []id.ID { return periodIDs(m.Absorbed) }
 
 // Retire makes the listing that has gone into the other inactive. The other gets its reference if it has none.
 func (m *Merge) Retire(ctx context.Context, tx *db.Tx) error {

@@ -70,8 +70,8 @@ func Covering(periods []Period, d day.Day) *Period {
 	return nil
 }
 
-// Named returns the period with an id, or nil.
-func Named(periods []Period, one id.ID) *Period {
+// FindPeriod returns the period with an id, or nil.
+func FindPeriod(periods []Period, one id.ID) *Period {
 	for i := range periods {
 		if periods[i].ID == one {
 			return &periods[i]

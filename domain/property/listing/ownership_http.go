@@ -260,7 +260,7 @@ func write(ctx context.Context, tx *db.Tx, old, p *Period, c change) error {
 	}
 
 	// Then what the books say: statements keep the owners that they were saved with.
-	byListing, err := OwnPeriods(ctx, tx, []id.ID{p.ListingID})
+	byListing, err := LoadOwnPeriods(ctx, tx, []id.ID{p.ListingID})
 	if err != nil {
 		return err
 	}
@@ -328,7 +328,7 @@ func (h Listings) deletePeriod(ctx context.Context, tx *db.Tx, in *delPeriodInpu
 		return nil, nil, err
 	}
 
-	byListing, err := OwnPeriods(ctx, tx, []id.ID{p.ListingID})
+	byListing, err := LoadOwnPeriods(ctx, tx, []id.ID{p.ListingID})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -221,7 +221,7 @@ func conflict(err error) error {
 // remove deletes a listing with its ownership periods.
 func remove(ctx context.Context, tx *db.Tx, l *Listing) error {
 	// Read what goes with the listing, for the events.
-	periods, err := OwnPeriods(ctx, tx, []id.ID{l.ID})
+	periods, err := LoadOwnPeriods(ctx, tx, []id.ID{l.ID})
 	if err != nil {
 		return err
 	}

@@ -204,7 +204,7 @@ func loadOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.I
 		return nil, err
 	}
 
-	own, err := listing.OwnPeriods(ctx, tx, listings)
+	own, err := listing.LoadOwnPeriods(ctx, tx, listings)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/money"
 )
 
-// History holds everything that a chain's balances are divided by and settled with: its members, the balances of
-// its saved statements, and all payouts, whatever statement they name.
+// History holds everything needed to divide and settle a chain's balances: its members, the balances of its saved
+// statements, and all payouts, whatever statement they name.
 type History struct {
 	Owners []Owner // the members in their order
 
@@ -29,17 +29,17 @@ type Balance struct {
 	StartAt, EndAt    day.Day
 	Published         bool
 	Imported          bool
-	// Available is the balance at the end less the reserve; Reserve is the part that it holds back.
+	// Available is the balance at the end less the reserve; Reserve is the part held back.
 	Available, Reserve money.Cents
-	// Shares are the amounts that the statement showed its members, in their order; those of a draft follow from the
+	// Shares are the amounts the statement showed its members, in their order; those of a draft follow from the
 	// history.
 	Shares []money.Cents
 
 	// The amounts by member; a history without members has one part. Set by settle. due is the payable balance
 	// including payouts in it that did not arrive. paid is the part of it that later payouts have brought. left is
-	// still to be paid. payable is left if everything that is booked counts as paid, so that nothing is paid twice.
+	// still to be paid. payable is left if everything booked counts as paid, so that nothing is paid twice.
 	due, paid, left, payable []money.Cents
-	// unpaid is the payable balance less all payouts that were booked since.
+	// unpaid is the payable balance less all payouts booked since.
 	unpaid money.Cents
 }
 
@@ -53,11 +53,11 @@ func (b *Balance) totalPayable() money.Cents {
 	return min(0, b.Available+b.Reserve)
 }
 
-// Left returns the part of each member that is still to be paid, in their order. Without members it has one part.
-func (b *Balance) Left() []money.Cents { return slices.Clone(b.left) }
+// Remaining returns the part of each member that is still to be paid, in their order. Without members it has one part.
+func (b *Balance) Remaining() []money.Cents { return slices.Clone(b.left) }
 
-// Distribution adds up the payouts of one day to a member, or to all of them when it names none. It is negative
-// when money came back.
+// Distribution adds up a day's payouts to a member, or to all members when it names none. It is negative when money
+// came back.
 type Distribution struct {
 	OwnershipPeriodID id.ID
 	Currency          string
@@ -113,7 +113,7 @@ type Histories struct {
 	chains map[Chain]*History
 }
 
-// newHistories returns the histories of chains. Balances and payouts are those of all of them, oldest first.
+// newHistories returns the histories of chains from the balances and payouts of all these chains, oldest first.
 func newHistories(owners map[id.ID][]Owner, balances []Balance, payouts []Distribution) *Histories {
 	// Sort by chain: balances are settled per ownership period and currency.
 	saved, paid := map[Chain][]Balance{}, map[Chain][]Distribution{}
@@ -128,7 +128,7 @@ func newHistories(owners map[id.ID][]Owner, balances []Balance, payouts []Distri
 		paid[c] = append(paid[c], payouts[i])
 	}
 
-	// A chain has saved statements, payouts or both; those with neither are made when they are asked for.
+	// Chains with saved statements, payouts or both get their history here, other chains when asked for.
 	all := &Histories{owners: owners, chains: map[Chain]*History{}}
 	for c := range saved {
 		all.chains[c] = NewHistory(owners[c.OwnershipPeriodID], saved[c], paid[c])
@@ -173,7 +173,7 @@ func LoadHistories(ctx context.Context, tx *db.Tx, periods []id.ID) (*Histories,
 	return newHistories(owners, balances, payouts), nil
 }
 
-// loadBalances loads the balances of the saved statements of ownership periods, those of each chain oldest first.
+// loadBalances loads the balances of the ownership periods' saved statements, oldest first in each chain.
 func loadBalances(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Balance, error) {
 	balances, err := db.Select[Balance](ctx, tx, `
 		select ownership_period_id, currency, id, start_at, end_at, status = 'published' as published, imported, balance_end - reserve as available, reserve, shares
@@ -225,15 +225,15 @@ func (h *History) pay(p Distribution) {
 	h.payouts = append(h.payouts, p)
 }
 
-// OwnPayouts returns the sum of the payouts that name a member, for each member by the end of a day, as negative
+// MemberPayouts returns the sum of the payouts that name a member, for each member by the end of a day, as negative
 // amounts. Imported statements count imported payouts only, and live books live ones only.
-func (h *History) OwnPayouts(until day.Day, imported bool) []money.Cents {
+func (h *History) MemberPayouts(until day.Day, imported bool) []money.Cents {
 	return h.sumOwn(until, imported, false)
 }
 
-// OwnOpenings returns the sum of the opening balances that name a member, for each member by the end of a day. Imported
-// statements have none.
-func (h *History) OwnOpenings(until day.Day) []money.Cents { return h.sumOwn(until, false, true) }
+// MemberOpenings returns for each member the sum of the opening balances that name the member, by the end of a day.
+// Imported statements have none.
+func (h *History) MemberOpenings(until day.Day) []money.Cents { return h.sumOwn(until, false, true) }
 
 // sumOwn returns the sum of the payouts or opening balances that name a member, as they change the member's balance.
 func (h *History) sumOwn(until day.Day, imported, opening bool) []money.Cents {
@@ -248,14 +248,14 @@ func (h *History) sumOwn(until day.Day, imported, opening bool) []money.Cents {
 	return own
 }
 
-// OwnBalances returns what belongs to each member alone by the end of a day: opening balances and payouts by name.
-func (h *History) OwnBalances(until day.Day, imported bool) []money.Cents {
-	own := h.OwnPayouts(until, imported)
+// MemberBalances returns what belongs to each member alone by the end of a day: opening balances and payouts by name.
+func (h *History) MemberBalances(until day.Day, imported bool) []money.Cents {
+	own := h.MemberPayouts(until, imported)
 	if imported {
 		return own
 	}
 
-	for i, cents := range h.OwnOpenings(until) {
+	for i, cents := range h.MemberOpenings(until) {
 		own[i] += cents
 	}
 
@@ -264,16 +264,16 @@ func (h *History) OwnBalances(until day.Day, imported bool) []money.Cents {
 
 // divide returns the members' parts of a balance at the end of a day.
 func (h *History) divide(cents money.Cents, at day.Day, imported bool) []money.Cents {
-	return Divide(cents, h.splits, h.OwnBalances(at, imported))
+	return Divide(cents, h.splits, h.MemberBalances(at, imported))
 }
 
-// Shares returns the members' shares of a balance at the end of a day, as the statement that is saved then keeps them.
-// Without members there are none.
+// Shares returns the members' shares of a balance at the end of a day, as a statement saved then keeps them. Without
+// members there are none.
 func (h *History) Shares(cents money.Cents, at day.Day, imported bool) []money.Cents {
 	return h.divide(cents, at, imported)[:len(h.Owners)]
 }
 
-// parts returns the parts that a statement showed its members, or those that a draft would show.
+// parts returns the parts a statement showed its members, or a draft would show.
 func (h *History) parts(b *Balance) []money.Cents {
 	if len(b.Shares) == len(h.splits) {
 		return b.Shares
@@ -282,8 +282,8 @@ func (h *History) parts(b *Balance) []money.Cents {
 	return h.divide(b.Available, b.EndAt, b.Imported)
 }
 
-// payableParts returns the members' parts of the amount that a balance owes them: those that its statement showed,
-// unless the reserve is greater than the balance.
+// payableParts returns the members' parts of the amount owed by a balance: the parts its statement showed, unless the
+// reserve is greater than the balance.
 func (h *History) payableParts(b *Balance) []money.Cents {
 	payable := b.totalPayable()
 	if payable == b.Available {
@@ -315,9 +315,9 @@ func (h *History) spread(b *Balance, of func(*Distribution) money.Cents) []money
 		return parts
 	}
 
-	// A member's part of the rest is the difference that it makes to the division of the common balance. So the
-	// parts agree with those that Divide gives, to the cent.
-	common := b.totalPayable() - Total(h.OwnBalances(b.EndAt, b.Imported))
+	// A member's part of the rest is the difference it makes to the division of the common balance. So the parts agree
+	// with the result of Divide, to the cent.
+	common := b.totalPayable() - Total(h.MemberBalances(b.EndAt, b.Imported))
 
 	whole, rest := money.Split(common, h.splits), money.Split(common-unnamed, h.splits)
 	for i := range parts {
@@ -327,8 +327,8 @@ func (h *History) spread(b *Balance, of func(*Distribution) money.Cents) []money
 	return parts
 }
 
-// settle computes the open part of each balance. Of a published statement only that part is open that is still open
-// in every later published one. So payouts settle the oldest balance first, and a later loss lowers what was not
+// settle computes the open part of each balance. A part of a published statement is open only if it is still open in
+// every later published statement. So payouts settle the oldest balance first, and a later loss lowers what was not
 // paid before it. Owners have not seen the other balances yet: these are taken as they are.
 func (h *History) settle() {
 	var later *Balance // the published statement after this one, on which never more is left than on any behind it
@@ -359,7 +359,7 @@ func (h *History) settle() {
 func (h *History) weigh(b *Balance) {
 	parts := h.payableParts(b)
 
-	// Payouts until the end of the statement are in its balance. Those that did not arrive are due again.
+	// Payouts until the end of the statement are in its balance. Payouts that did not arrive are due again.
 	missing := h.spread(b, func(p *Distribution) money.Cents {
 		if p.Since.After(b.EndAt) {
 			return 0
@@ -377,7 +377,7 @@ func (h *History) weigh(b *Balance) {
 		return 0
 	})
 
-	// Everything that is booked counts for payable and unpaid: a payment on its way must not be made twice.
+	// Everything booked counts for payable and unpaid: a payment on its way must not be made twice.
 	booked := h.spread(b, func(p *Distribution) money.Cents {
 		if p.Since.After(b.EndAt) {
 			return p.Total
@@ -397,8 +397,8 @@ func (h *History) weigh(b *Balance) {
 	}
 }
 
-// commonPart returns the part that is in both of two open amounts: the smaller one in their direction, 0 when the
-// directions differ.
+// commonPart returns the part common to two open amounts: the smaller one in their direction, 0 when the directions
+// differ.
 func commonPart(a, b money.Cents) money.Cents {
 	switch {
 	case a > 0 && b > 0:
@@ -420,7 +420,7 @@ func (h *History) Balance(statement id.ID) *Balance {
 	return &h.balances[i]
 }
 
-// Last returns the balance of the last saved statement that begins before a day, or of the last published one. It is
+// Last returns the balance of the last saved statement that begins before a day, or the last published balance. It is
 // nil when there is none.
 func (h *History) Last(before day.Day, published bool) *Balance {
 	// The balances are oldest first.
@@ -433,8 +433,8 @@ func (h *History) Last(before day.Day, published bool) *Balance {
 	return nil
 }
 
-// WeighDraft returns the balance of a draft with the amounts that it would have. A draft is not part of the history,
-// so it is weighed by itself.
+// WeighDraft returns the balance of a draft with the amounts it would have. A draft is not part of the history, so it
+// is weighed by itself.
 func (h *History) WeighDraft(draft Balance) *Balance {
 	h.weigh(&draft)
 
@@ -452,8 +452,8 @@ type Standing struct {
 	Open           money.Cents
 }
 
-// Standings returns the standing of each of the members, or a single one when there are none, in the balance of a
-// statement. Before is the balance that it continues, nil for the first one.
+// Standings returns each member's standing in the balance of a statement, a single standing when there are no members.
+// Before is the previous balance of the chain, nil for the first statement.
 func (h *History) Standings(b, before *Balance) []Standing {
 	// What is settled was paid as far as payouts explain it; the rest was set off.
 	out, shown := make([]Standing, len(b.due)), h.parts(b)

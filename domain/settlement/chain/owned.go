@@ -23,10 +23,10 @@ type Owned struct {
 }
 
 // LoadOwned returns the money of the owners of chains at the end of a day, for payments that leave on a day. Payouts
-// that are booked for a later day are taken off already, because they have been decided. The reserve is there for
-// costs: costs after the last saved statement are taken from it first, so that the amount that a statement makes
-// available stays the same while the balance covers it. The smaller reserve counts, that of the last statement or
-// that of the period now: if it was lowered, the difference is free.
+// booked for a later day are taken off already, because they have been decided. The reserve is there for costs: costs
+// after the last saved statement are taken from it first, so that the amount a statement makes available stays the same
+// while the balance covers it. The smaller reserve counts, the last statement's or the period's now: if it was lowered,
+// the difference is free.
 func LoadOwned(ctx context.Context, tx *db.Tx, chains []Chain, on, leaves day.Day) (map[Chain]Owned, error) {
 	out := make(map[Chain]Owned, len(chains))
 	if len(chains) == 0 {
@@ -125,7 +125,7 @@ func LoadBalances(ctx context.Context, tx *db.Tx, chains []Chain, on day.Day) (m
 	return out, nil
 }
 
-// columns returns chains as the columns that a query takes.
+// columns returns chains as columns for a query.
 func columns(chains []Chain) (periods []id.ID, currencies []string) {
 	for _, c := range chains {
 		periods, currencies = append(periods, c.OwnershipPeriodID), append(currencies, c.Currency)
@@ -147,7 +147,7 @@ type Held struct {
 	// no more than the stay brought. A guest who paid in advance does not make up for another guest's debt.
 	Owed money.Cents
 	// Unreleased is the amount that guests have paid and the team's fundsRelease keeps until the stay, and FreeAt is
-	// the day from which all of it is free.
+	// the day from which everything is free.
 	Unreleased money.Cents
 	FreeAt     *day.Day
 }
@@ -240,7 +240,7 @@ type keptStay struct {
 	HoldsDeposits bool
 }
 
-// keep adds what the stay keeps of an amount that is collected, with the deposits in it.
+// keep adds what the stay keeps of a collected amount, with the deposits in it.
 func (s *keptStay) keep(h *Held, collected, deposits money.Cents) {
 	if collected <= 0 {
 		return
@@ -288,8 +288,8 @@ type debt struct {
 	Currency      string
 }
 
-// guestsOwe is the SQL of the accounts that hold the debts of guests, or of the channels that pay for them. An
-// account without any entry is left out: every stay would be looked up on it.
+// guestsOwe is the SQL of the accounts that hold the debts of guests, or of the channels paying for guests. An account
+// without any entry is left out: every stay would be looked up on it.
 const guestsOwe = `array(select a.account_id from account_assignment a where a.team_id = @team and a.assignment in ('accountsReceivable', 'deposit_coHostPayout')
 	and (select true from ledger_entry e where e.team_id = @team and e.account_id = a.account_id limit 1))`
 

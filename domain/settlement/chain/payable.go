@@ -31,14 +31,14 @@ type Payable struct {
 	history *History // that of all payables of the chain
 }
 
-// Owners returns the members that the available balance divides among, in their order.
+// Owners returns the members who divide the available balance, in their order.
 func (p *Payable) Owners() []Owner { return p.history.Owners }
 
-// Left returns the part of each member that is still to be paid, in their order: the part that payouts have left
-// open on this statement and on every later published one of the ownership period and currency, since each of these
-// contains what the earlier ones left unpaid. It is negative when the member owes it. Without members it has one
-// part. Everything that is booked counts as paid, whether it has arrived or not.
-func (p *Payable) Left() []money.Cents {
+// Remaining returns the part of each member that is still to be paid, in their order: the part that payouts have left
+// open on this statement and on every later published statement of the chain, since each of these contains what earlier
+// statements left unpaid. It is negative when the member owes it. Without members it has one part. Everything booked
+// counts as paid, whether it has arrived or not.
+func (p *Payable) Remaining() []money.Cents {
 	b := p.history.Balance(p.ID)
 
 	// A draft is not in the history: nothing can be paid on it.
@@ -49,7 +49,7 @@ func (p *Payable) Left() []money.Cents {
 	return slices.Clone(b.payable)
 }
 
-// Unpaid returns the payable balance of the statement less all payouts that were booked since its end.
+// Unpaid returns the payable balance of the statement less all payouts booked since its end.
 func (p *Payable) Unpaid() money.Cents {
 	b := p.history.Balance(p.ID)
 	if b == nil {
@@ -96,9 +96,9 @@ func loadSaved(ctx context.Context, tx *db.Tx, ids []id.ID, toPay bool) ([]saved
 	return rows, nil
 }
 
-// LoadPayables loads the saved statements that money may be paid on. Ids that name none, those of drafts among them,
-// are left out. What is held is that of a day. If toPay is set, their rows are locked first, so that no other request
-// reopens or pays them meanwhile.
+// LoadPayables loads the saved statements that money may be paid on. Ids without a saved statement, such as ids of
+// drafts, are left out. If toPay is set, their rows are locked first, so that no other request reopens or pays them
+// meanwhile. Held is computed for a day.
 func LoadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, on day.Day, toPay bool) ([]Payable, error) {
 	rows, err := loadSaved(ctx, tx, ids, toPay)
 	if err != nil || len(rows) == 0 {
@@ -128,7 +128,7 @@ func LoadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, on day.Day, toPay
 		journals  map[id.ID]ledger.JournalStatus
 	)
 
-	// The rows are locked by now, so the figures are those under the lock.
+	// The rows are locked by now, so the figures are read under the lock.
 	err = tx.Together(ctx,
 		db.LoadBy(&histories, LoadHistories, id.Distinct(periods)),
 		func(ctx context.Context, tx *db.Tx) (err error) {
@@ -172,8 +172,8 @@ func LoadPayables(ctx context.Context, tx *db.Tx, ids []id.ID, on day.Day, toPay
 	return out, nil
 }
 
-// LoadDrafts returns drafts, whose chains are given by their ids, as payouts see them. Nothing is paid on a draft, so
-// it has members and no amounts.
+// LoadDrafts returns drafts as payouts see them; chains has each draft's chain by the draft's id. Nothing is paid on a
+// draft, so it has members and no amounts.
 func LoadDrafts(ctx context.Context, tx *db.Tx, chains map[id.ID]Chain) ([]Payable, error) {
 	if len(chains) == 0 {
 		return nil, nil

@@ -26,8 +26,8 @@ type Payout struct {
 	Code      string
 }
 
-// Received returns the positive amount that a payout has brought a member.
-func (p *Payout) Received() money.Cents { return -p.Total - p.Missing }
+// AmountReceived returns the positive amount that a payout has brought a member.
+func (p *Payout) AmountReceived() money.Cents { return -p.Total - p.Missing }
 
 // payoutLines is the SQL of the lines n of the active payouts x that name statements. A payout has one line, so its
 // entries are those of the line.
@@ -39,8 +39,8 @@ const bookedTotal = `coalesce((
 			select -sum(e.cent_total) from ledger_entry e cross join ` + payoutAccount + `
 			where ` + ledger.OwnersEntry + ` and e.source_id = x.id and e.account_id is not distinct from a.payout), 0)::bigint`
 
-// LoadPayouts loads the payouts that name statements, with the amount that they brought the owners by the books, and
-// the amount that did not arrive.
+// LoadPayouts loads the payouts that name statements, with the amount they brought the owners by the books, and the
+// amount that did not arrive.
 func LoadPayouts(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]Payout, error) {
 	payouts, err := db.Select[Payout](ctx, tx, `
 		select n.statement_id, x.id, coalesce(n.contact_id, x.contact_id) as contact_id, x.date, `+bookedTotal+` as total,

@@ -9,14 +9,14 @@ import (
 	"stayledger/platform/money"
 )
 
-// Divide returns the part of a balance that belongs to each member of an ownership: the common earnings by split,
-// less the payouts to the member. Own is what belongs to single members alone, by their place: the opening balances
-// that name them, and the payouts as negative amounts. The rest of the balance is everybody's and goes by split.
+// Divide returns the part of a balance that belongs to each member of an ownership: the common earnings by split, less
+// the payouts to the member. Own has the amounts belonging to single members alone, by their place: the opening
+// balances by name, and the payouts as negative amounts. The rest of the balance is everybody's and goes by split.
 // Every part is floored, and the remaining cents go to the largest remainders, the earlier member first.
 //
-// The parts add up to the balance, and each is less than a cent off the exact one. The balance contains all months,
-// so the result of a month for a member is the difference of two balances: the odd cent moves from member to member,
-// and no member is ahead by a cent however many months there are.
+// The parts add up to the balance, and each is less than a cent off the exact part. The balance contains all months, so
+// the result of a month for a member is the difference of two balances: the odd cent moves from member to member, and
+// no member is ahead by a cent however many months there are.
 //
 // Splits are parts per 100000 and must not be all 0. Without members there are no parts.
 func Divide(balance money.Cents, splits []int64, own []money.Cents) []money.Cents {

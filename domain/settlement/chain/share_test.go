@@ -62,7 +62,7 @@ func TestTheOddCentGoesAround(t *testing.T) {
 	// Everything was paid, so nothing is left on any statement.
 	settled := chain.NewHistory(owners, balances, payouts)
 	for i := range balances {
-		if left := settled.Balance(balances[i].ID).Left(); chain.Total(left) != 0 {
+		if left := settled.Balance(balances[i].ID).Remaining(); chain.Total(left) != 0 {
 			t.Errorf("month %d leaves %v", i+1, left)
 		}
 	}
@@ -98,7 +98,7 @@ func TestAnOpeningBalanceByNameIsTheMembersOwn(t *testing.T) {
 		}
 
 		h := chain.NewHistory(owners, []chain.Balance{april}, c.payouts)
-		if left := h.Balance(april.ID).Left(); !slices.Equal(left, c.left) {
+		if left := h.Balance(april.ID).Remaining(); !slices.Equal(left, c.left) {
 			t.Errorf("%s: %v is left, want %v", c.name, left, c.left)
 		}
 	}

@@ -115,7 +115,7 @@ func (s *arrivals) findPeriods(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
-	periods, err := listing.OwnPeriods(ctx, tx, listings) // read under the lock; statements of a group are its own
+	periods, err := listing.LoadOwnPeriods(ctx, tx, listings) // read under the lock; statements of a group are its own
 	if err != nil {
 		return err
 	}

@@ -210,7 +210,7 @@ func (b *book) setAmounts(p *plan, given []int) {
 	}
 
 	// Otherwise suggest the amount that is left by the books.
-	available, left := p.of.Available, p.of.Left()
+	available, left := p.of.Available, p.of.Remaining()
 	booked := computeDue(available, left)
 
 	// A run pays out. Money that owners have paid in is recorded by amounts, when it is there.

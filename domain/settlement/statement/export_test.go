@@ -81,11 +81,13 @@ func (c *History) Told(n int) (Payment, []Share, []Financials) {
 
 // Paid has the amounts that payouts have brought each member by name by the end of a day, and others by then.
 func (c *History) Paid(until day.Day) (own []money.Cents) {
-	return c.settled().OwnPayouts(until, false)
+	return c.settled().MemberPayouts(until, false)
 }
 
 // Left is the unpaid amount of the last statement.
-func (c *History) Left() []money.Cents { return c.settled().Balance(c.saved[len(c.saved)-1].ID).Left() }
+func (c *History) Left() []money.Cents {
+	return c.settled().Balance(c.saved[len(c.saved)-1].ID).Remaining()
+}
 
 // Now is the amount available after all payouts up to a day, with those that each member got by name.
 func (c *History) Now(until day.Day) (available money.Cents, own []money.Cents) {

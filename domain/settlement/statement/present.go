@@ -203,7 +203,7 @@ func (t *viewData) statement(r *row) Statement {
 			Date:           p.Date,
 			Total:          p.Total,
 			TotalFormatted: p.Total.Format(r.Currency, "en"),
-			Received:       p.Received(),
+			Received:       p.AmountReceived(),
 		})
 	}
 

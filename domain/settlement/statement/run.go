@@ -101,12 +101,12 @@ func (t *viewData) figures(r *row) *Figures {
 		f.Owners = append(f.Owners, Owner{ContactID: o.ContactID, Name: o.Name, Split: o.Split})
 	}
 
-	f.Parts, f.Left = r.divideFigures(h, &f.Financials), chain.Total(r.balance(h, &f.Financials).Left())
+	f.Parts, f.Left = r.divideFigures(h, &f.Financials), chain.Total(r.balance(h, &f.Financials).Remaining())
 	for _, p := range t.payouts[f.ID] {
 		f.Paid = append(f.Paid, Receipt{
 			ContactID: p.ContactID,
 			Date:      p.Date,
-			Total:     p.Received(),
+			Total:     p.AmountReceived(),
 			Missing:   p.Missing,
 		})
 	}

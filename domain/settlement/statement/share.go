@@ -60,7 +60,7 @@ func (r *row) divideFigures(h *chain.History, f *Financials) []Financials {
 	}
 
 	// Payouts in the time of the statement are those by its end less those by its start.
-	before, during := r.ownBefore(h), h.OwnBalances(r.EndAt, r.Imported)
+	before, during := r.ownBefore(h), h.MemberBalances(r.EndAt, r.Imported)
 	for i := range during {
 		during[i] -= before[i]
 	}
@@ -71,12 +71,12 @@ func (r *row) divideFigures(h *chain.History, f *Financials) []Financials {
 // ownBefore returns what belongs to each member alone when a statement starts: payouts by name before it, and opening
 // balances by name, which are part of its balance at the start also when they are dated within it.
 func (r *row) ownBefore(h *chain.History) []money.Cents {
-	own := h.OwnPayouts(r.StartAt.AddDays(-1), r.Imported)
+	own := h.MemberPayouts(r.StartAt.AddDays(-1), r.Imported)
 	if r.Imported {
 		return own
 	}
 
-	for i, cents := range h.OwnOpenings(r.EndAt) {
+	for i, cents := range h.MemberOpenings(r.EndAt) {
 		own[i] += cents
 	}
 
