@@ -96,16 +96,6 @@ func (s *Server) declares(e *Endpoint, status int, body []byte) error {
 	return fmt.Errorf("%s: its Errors do not name %d %s %s %q", e.ID, status, got.Code, got.Reason, got.Message)
 }
 
-// fails returns the statuses of all conditions of an endpoint.
-func (s *Server) fails(e *Endpoint) map[int]bool {
-	out := map[int]bool{}
-	for _, c := range slices.Concat(s.edgeConditions(e), e.Errors.Conditions()) {
-		out[conditionStatus(c)] = true
-	}
-
-	return out
-}
-
 // ownConditions returns the conditions that an endpoint names and the edge does not add by itself.
 func (s *Server) ownConditions(e *Endpoint) []*apierr.Error {
 	edge := s.edgeConditions(e)

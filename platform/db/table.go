@@ -280,6 +280,7 @@ func (t *Table[T]) rowArgs(tx *Tx, rows ...*T) Args {
 	}
 
 	args := Args{"team": tx.Team}
+
 	for _, c := range t.columns {
 		if c.field != nil {
 			args[c.name] = c.array(reflect.TypeFor[T](), values)
@@ -331,7 +332,7 @@ func (c *tableColumn) documents(rows []reflect.Value) []*string {
 		}
 
 		// A document that is encoded already stays as it is.
-		if raw, ok := v.Interface().(json.RawMessage); ok {
+		if raw, ok := reflect.TypeAssert[json.RawMessage](v); ok {
 			text := string(raw)
 			out[i] = &text
 

@@ -156,6 +156,7 @@ func (f *Fonts) shape(line string, bold bool) shapedLine {
 // isExact reports whether the text of glyphs is that of the line.
 func (f *Fonts) isExact(line string, glyphs []placedGlyph) bool {
 	var text strings.Builder
+
 	for _, g := range glyphs {
 		letters := f.at(g.font).glyphText(g.id)
 		if letters == "" {

@@ -156,6 +156,7 @@ func newDrafts(ctx context.Context, tx *db.Tx, items []BatchItem) ([]*draft, err
 				AccountConnection: AccountConnection{ID: tx.NewID()}, isNew: true, in: &item.Fields,
 				path: []any{"data", i},
 			}
+
 			continue
 		}
 

@@ -445,7 +445,7 @@ func lockUnattempted(ctx context.Context, tx *db.Tx, transactions []id.ID) error
 	return refusal.With(map[string]any{"transactionId": attempts[0].TransactionID})
 }
 
-// paymentTable has the columns of a payment that is requested. limit_day is the day on which it counts for limits.
+// paymentTable has the columns of a payment that is requested. It counts for limits on the day limit_day.
 var paymentTable = db.NewTable[requestRow]("payment", `
 	id uuid, short_ref text, connection_id uuid, batch_id uuid, transaction_id uuid, contact_id uuid, payee_method_id uuid, funding_account_id uuid,
 	amount bigint, currency text, date date, status text, approval_id uuid, limit_day date, destination_since timestamptz, destination_by uuid,

@@ -259,7 +259,7 @@ func (s *Server) advance(itemID string, to Progress) error {
 }
 
 // rekey gives an account of an item another identifier, as after a merger of banks. All its rows come again under
-// new identifiers. With removeOld the old rows are removed; without it nothing more is heard of them. rekey returns
+// new identifiers. With removeOld the old rows are removed; without it nothing more is heard of them. It returns
 // the new identifier.
 func (s *Server) rekey(itemID, accountID string, removeOld bool) (string, error) {
 	fresh := ""
