@@ -73,8 +73,8 @@ func (r *Reservation) PayoutDeviation() money.Cents {
 	return out
 }
 
-// CheckAmounts fails with a FormError if an amount or a sum of amounts is out of range. Each line can be within range
-// when their sum is not.
+// CheckAmounts fails with a FormError without a field if a stated amount, a sum of lines or a difference between the
+// two is out of range. Single lines were checked when they were read.
 func (r *Reservation) CheckAmounts() error {
 	sums := []money.Cents{r.SumOwed(), r.sumChannelTaxes(), r.Difference(), r.PayoutDeviation()}
 	for _, c := range []*money.Cents{r.Total, r.ChannelFee, r.ProcessingFee, r.Payout} {

@@ -102,7 +102,9 @@ func (m *Movers) compareBooks(ctx context.Context, tx *db.Tx, p *plan) (*[]Journ
 	return listChanges(ctx, tx, before, after)
 }
 
-// listChanges returns the sorted accounts and months in which the sum of some reservation differs.
+// listChanges returns the accounts, currencies and months in which the sum of a reservation, or of the entries
+// without one, differs, even if the total does not. Rows are sorted by the code of the account; each names its 100
+// largest differences.
 func listChanges(
 	ctx context.Context, tx *db.Tx,
 	before, after map[ledger.MonthKey]money.Cents,

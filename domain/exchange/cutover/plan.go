@@ -78,8 +78,9 @@ func (m *Movers) plan(ctx context.Context, tx *db.Tx, c *Cutover) (*plan, error)
 	return p, p.countChanges(ctx, tx)
 }
 
-// checkConnections loads the connections of a cutover. It fails with an issue for each reason why nothing can move
-// between them on the day.
+// checkConnections loads the connections of a cutover. It fails for connections that cannot be used. If both can be
+// used, it fails with an issue for each reason why nothing can move on the day, as errStartMissing if the source has
+// no accounting start.
 func (m *Movers) checkConnections(ctx context.Context, tx *db.Tx, p *plan) error {
 	c := p.request
 

@@ -29,8 +29,10 @@ func listPairs(pairs []pair) []reservation.Pair {
 	return out
 }
 
-// loadStays loads the stays of both systems, pairs equal stays, and decides which are in the books afterwards
-// (CUT-13, CUT-42): a stay of one system by its own accounting date, a pair by the dates of the target.
+// loadStays loads the stays of both systems, pairs each stay of the target with an equal one of the source or one
+// entered here, and decides and counts which are in the books afterwards (CUT-13, CUT-42): a stay alone by its own
+// accounting date, a pair by the dates of the target. Days that people have edited on the source win, and the source
+// fills in dates that the target lacks.
 func (p *plan) loadStays(ctx context.Context, tx *db.Tx) error {
 	var source, target []reservation.Stay
 

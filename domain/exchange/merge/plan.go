@@ -34,7 +34,8 @@ type Move struct {
 	LockedCount int64 `json:"lockedCount" doc:"Those that must not move, 0 or the merge is refused; of journalEntries the journals with such entries."`
 }
 
-// newPlan counts and hashes the rows that a merge changes.
+// newPlan counts the rows that a merge moves, by kind, and hashes them together with all rows that must not change
+// until then. Locked rows are not counted yet.
 func newPlan(ctx context.Context, tx *db.Tx, all []rows, in *input) (*Plan, error) {
 	type found struct {
 		Kind  kind

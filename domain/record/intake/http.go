@@ -181,7 +181,8 @@ func cancel(ctx context.Context, tx *db.Tx, in *getInput) (*Sync, error) {
 	return loadSync(ctx, tx, in.ID)
 }
 
-// end ends a sync and its operation by hand.
+// endByHand ends a sync without a fault because a person asked, and its operation if that is still open. The next
+// sync that waits starts.
 func endByHand(ctx context.Context, tx *db.Tx, s *Sync, to Status, settled operation.Status) error {
 	if err := operation.End(ctx, tx, s.OperationID, settled); err != nil {
 		return err

@@ -101,7 +101,8 @@ func (k *Kind) together(field string, here, incoming Values) []string {
 	return []string{field}
 }
 
-// readFields sets the slot of plain fields. In a group, fields that the source leaves out keep its last word.
+// readFields makes the one slot of a part that is no list: all its fields as one value, as last taken, as here and as
+// incoming. Fields that the source leaves out keep its last word. It fails for values that are not JSON.
 func (p *part) readFields(taken, here, incoming Values) error {
 	said := maps.Clone(taken)
 	if said == nil {

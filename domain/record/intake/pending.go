@@ -60,8 +60,9 @@ func (p *pending) resolve(entities map[Reference]id.ID, present Values) bool {
 	return true
 }
 
-// merge sets the fields that the change writes into a record with these values. It fails for values that compare
-// refuses.
+// merge sets the fields that the change writes into a record with these values, and the conflicts that are open
+// afterwards. A new record gets all fields. It fails for values that compare refuses; of a new record only the lists
+// are checked.
 func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
 	taken := p.inherited
 	if p.was.wasTaken() {

@@ -92,7 +92,8 @@ func loadMemory(
 	return known, same, nil
 }
 
-// loadEntities returns the ids here of the source records that changes refer to.
+// loadEntities returns the ids here of the source records that changes refer to. Records that are not known here are
+// absent.
 func loadEntities(ctx context.Context, tx *db.Tx, from Origin, changes []*Change) (map[Reference]id.ID, error) {
 	var kinds, ids []string
 

@@ -291,7 +291,8 @@ func (s *Sync) join(n *New) {
 	}
 }
 
-// finishSync ends a sync and starts the job of the next one that waits.
+// finishSync ends a sync. Unless the sync only extracts, it also raises or ends the issues of the source, and starts
+// the job of the next sync that waits.
 func finishSync(ctx context.Context, tx *db.Tx, s *Sync, to Status, code *FaultCode) error {
 	s.Status, s.Code = to, code
 	if err := endSync(ctx, tx, s); err != nil || s.View == Extract {

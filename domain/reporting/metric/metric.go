@@ -285,10 +285,11 @@ type RevenueRows struct {
 	Data []RevenueRow `json:"data"`
 }
 
-// revenueSQL returns the statement that adds up revenue by step, party and currency, in the order of the first day with
-// revenue. It reads only entries on revenue accounts, and looks listings up in a hash table: given a list of ids as a
-// parameter, PostgreSQL would search the list for each entry. An entry with a statement is locked, because drafts have
-// no entries attached.
+// revenueSQL returns the statement that adds up revenue by step, party and currency, in the order of the first day
+// with revenue; credits are positive. It reads only active entries of the ledgers trust and operating on revenue
+// accounts, and looks listings up in a hash table: given a list of ids as a parameter, PostgreSQL would search the
+// list for each entry. An entry is locked if it has a statement (drafts have no entries attached) or is dated before
+// @closed.
 func revenueSQL(listings *page.Query) string {
 	return `
 		select min(e.txn_at) as first, e.party, e.currency, coalesce(-sum(e.cent_total) filter (where e.locked), 0)::bigint as locked,

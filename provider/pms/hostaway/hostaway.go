@@ -81,7 +81,9 @@ func New(settings, credentials json.RawMessage, o pms.Options, tokens pms.Tokens
 	}, nil
 }
 
-// readBase returns where the system is, without a slash at the end. It fails with a pms.SettingsError.
+// readBase returns where the system is, PublicURL unless the settings say otherwise, without a slash at the end.
+// Plain http is allowed only if private. It fails with a pms.SettingsError, also for an address with a user, a query
+// or a fragment.
 func readBase(settings json.RawMessage, private bool) (*url.URL, error) {
 	where := struct {
 		BaseURL string `json:"baseUrl"`

@@ -129,8 +129,8 @@ func readListing(id string, content json.RawMessage) (pms.Listing, error) {
 	return out, nil
 }
 
-// readDetails asks for a listing. What cannot be read of it is absent: the listing is worth more than that. It fails
-// with a pms.Error.
+// readDetails asks for a listing. Fields that cannot be read are absent, because the rest is worth more; all are
+// absent if the listing was deleted meanwhile. It fails with a pms.Error, also for an answer about another listing.
 func (c *Client) readDetails(ctx context.Context, id string) (w wireListing, err error) {
 	var content json.RawMessage
 

@@ -378,7 +378,8 @@ const maxGuests = 10_000
 // maxLines is how many lines a reservation has at most.
 const maxLines = 500
 
-// readMoney fills in what has an amount. It fails with a FormError.
+// readMoney fills in the amounts. A canceled stay gets only what is retained, so its status is set before. It fails
+// with a FormError, also for a fee below zero, too many lines and amounts with a sum out of range.
 func (w *wireReservation) readMoney(out *pms.Reservation, currency money.Currency) error {
 	for _, f := range []struct {
 		name       string

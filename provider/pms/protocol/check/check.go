@@ -279,7 +279,8 @@ func (c *checker) checkPage(ctx context.Context, rule string, hasPages bool, ask
 	}
 }
 
-// finish passes the general rules that no request has broken, and notes why the rest was not checked.
+// finish passes the general rules that no request has broken, if any answer was read. Rules that are still unchecked
+// without a reason get the note that an earlier request failed.
 func (c *checker) finish() {
 	if c.isRead {
 		c.report.pass(answers, contentType, utf8Text, answerSize, noRedirect, tokenAccepted)
