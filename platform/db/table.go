@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Table declares a table of a team once: its columns are columns of one list, and the statements that select, insert
-// and update its rows follow from it. The values of the columns are the fields of T.
+// Table declares a table of a team once, with its columns. The statements that select, insert and update its rows follow
+// from the declaration. A row is a value of T, with a field for each column (ADR 16).
 //
 // Sets of rows travel as one array for each column, so a statement has the same text and the same plan for one row
 // and for ten thousand.
@@ -38,8 +38,8 @@ type tableColumn struct {
 	computed string
 	// merged is the SQL of the value that the column of a stored row gets in an upsert, if it is not just the new one.
 	merged string
-	// isKept columns are not inserted; only merged ones can be.
-	isKept bool
+	// isMergedOnly columns are not inserted: they are only set in the stored row of an upsert.
+	isMergedOnly bool
 }
 
 // isArray reports whether each row has an array in the column. Arrays of arrays would be flattened on their way, so they
@@ -113,6 +113,10 @@ func NewTable[T any](name, columns string) *Table[T] {
 // arguments that the caller adds to the statement.
 func (t *Table[T]) Compute(column, sql string) *Table[T] {
 	at := slices.IndexFunc(t.columns, func(c tableColumn) bool { return c.name == column })
+	if at < 0 {
+		panic(fmt.Sprintf("table %s has no column %s to compute", t.name, column))
+	}
+
 	t.columns[at].computed = sql
 	t.prepare()
 
@@ -125,7 +129,7 @@ func (t *Table[T]) Merge(column, sql string) *Table[T] {
 	at := slices.IndexFunc(t.columns, func(c tableColumn) bool { return c.name == column })
 	if at < 0 {
 		at = len(t.columns)
-		t.columns = append(t.columns, tableColumn{name: column, isFixed: true, isKept: true})
+		t.columns = append(t.columns, tableColumn{name: column, isFixed: true, isMergedOnly: true})
 	}
 
 	t.columns[at].merged = sql
@@ -145,7 +149,7 @@ func (t *Table[T]) prepare() {
 			arrays, sources = append(arrays, "@"+c.name+"::"+c.wireKind()+"[]"), append(sources, c.name)
 		}
 
-		if !c.isSent && !c.isKept {
+		if !c.isSent && !c.isMergedOnly {
 			names, values = append(names, c.name), append(values, c.valueSQL())
 		}
 
@@ -204,7 +208,7 @@ func (t *Table[T]) ColumnsSQL(alias string, without ...string) string {
 	names := make([]string, 0, len(t.columns))
 	for _, c := range t.columns {
 		switch {
-		case c.isSent || c.isKept || slices.Contains(without, c.name):
+		case c.isSent || c.isMergedOnly || slices.Contains(without, c.name):
 		case c.isOptional:
 			names = append(names, "coalesce("+alias+"."+c.name+", '') as "+c.name)
 		default:
@@ -264,6 +268,10 @@ func (t *Table[T]) Upsert(tx *Tx, rows ...*T) Stmt { return t.statement(tx, t.up
 // statement returns a statement with the team and an array for each column; with the instant of the transaction too, if
 // a column takes it.
 func (t *Table[T]) statement(tx *Tx, sql string, rows []*T) Stmt {
+	if sql == "" {
+		panic(fmt.Sprintf("rows of table %s are only inserted: it has no key, or nothing that changes", t.name))
+	}
+
 	args := t.rowArgs(tx, rows...)
 	if strings.Contains(sql, "@now") {
 		args["now"] = tx.Now
@@ -358,10 +366,10 @@ var arrayTypes = map[string]uint32{
 
 // arrays returns the arrays of a column as texts in the form of PostgreSQL, nil for null.
 func (c *tableColumn) arrays(rows []reflect.Value) []*string {
-	out := make([]*string, len(rows))
+	out, types := make([]*string, len(rows)), pgtype.NewMap()
 
 	for i, r := range rows {
-		encoded, err := pgtype.NewMap().Encode(arrayTypes[c.kind], pgtype.TextFormatCode, r.FieldByIndex(c.field).Interface(), nil)
+		encoded, err := types.Encode(arrayTypes[c.kind], pgtype.TextFormatCode, r.FieldByIndex(c.field).Interface(), nil)
 		if err != nil {
 			panic(fmt.Sprintf("column %s: %v", c.name, err)) // a type that is no array is a defect
 		}
