@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"path"
 	"strconv"
 	"testing"
@@ -13,8 +14,11 @@ import (
 type enumerated struct {
 	// constants are the names of the constants of each type, with their values.
 	constants map[string]map[string]string
-	// listed are the names and texts in the body of Enum of each type; nil if the body derives them from a table.
+	// listed are the names and texts in the body of Enum of each type; isList says that the body is a plain list.
 	listed map[string]map[string]bool
+	isList map[string]bool
+	// rows are the names in the tables of the package, which are its variables.
+	rows map[string]bool
 }
 
 // unlisted are constants that their Enum leaves out for a reason.
@@ -41,7 +45,7 @@ func TestEnumsListTheirConstants(t *testing.T) {
 
 		dir := path.Dir(file.name)
 		if packages[dir] == nil {
-			packages[dir] = &enumerated{constants: map[string]map[string]string{}, listed: map[string]map[string]bool{}}
+			packages[dir] = &enumerated{constants: map[string]map[string]string{}, listed: map[string]map[string]bool{}, isList: map[string]bool{}, rows: map[string]bool{}}
 		}
 
 		packages[dir].read(parsed)
@@ -49,8 +53,9 @@ func TestEnumsListTheirConstants(t *testing.T) {
 
 	for dir, p := range packages {
 		for name, listed := range p.listed {
-			if listed == nil {
-				continue
+			// An Enum that is no list of its own is derived from a table of the package.
+			if !p.isList[name] {
+				maps.Copy(listed, p.rows)
 			}
 
 			if len(p.constants[name]) == 0 {
@@ -77,13 +82,16 @@ func (e *enumerated) read(file *ast.File) {
 	for _, d := range file.Decls {
 		switch d := d.(type) {
 		case *ast.GenDecl:
-			if d.Tok == token.CONST {
+			switch d.Tok { //nolint:exhaustive // other declarations have neither constants nor tables
+			case token.CONST:
 				e.readConstants(d)
+			case token.VAR:
+				maps.Copy(e.rows, namesIn(d))
 			}
 		case *ast.FuncDecl:
 			if d.Name.Name == "Enum" && d.Recv != nil {
 				if receiver, ok := d.Recv.List[0].Type.(*ast.Ident); ok {
-					e.listed[receiver.Name] = listedIn(d.Body)
+					e.listed[receiver.Name], e.isList[receiver.Name] = namesIn(d.Body), isList(d.Body)
 				}
 			}
 		}
@@ -119,24 +127,27 @@ func (e *enumerated) readConstants(d *ast.GenDecl) {
 	}
 }
 
-// listedIn returns the names and texts that the body of an Enum has, nil if it is no plain list of them.
-func listedIn(body *ast.BlockStmt) map[string]bool {
+// isList reports whether the body of an Enum only returns a list that is written there.
+func isList(body *ast.BlockStmt) bool {
 	if len(body.List) != 1 {
-		return nil
+		return false
 	}
 
 	result, ok := body.List[0].(*ast.ReturnStmt)
 	if !ok {
-		return nil
+		return false
 	}
 
-	if _, isList := result.Results[0].(*ast.CompositeLit); !isList {
-		return nil
-	}
+	_, isList := result.Results[0].(*ast.CompositeLit)
 
+	return isList
+}
+
+// namesIn returns the names and texts in a part of a program.
+func namesIn(part ast.Node) map[string]bool {
 	listed := map[string]bool{}
 
-	ast.Inspect(result, func(n ast.Node) bool {
+	ast.Inspect(part, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Ident:
 			listed[n.Name] = true

@@ -3,6 +3,7 @@ package rule_test
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -339,6 +340,44 @@ func TestPropertyTheEngineIsTheSlowWay(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Each field finds the records that have its text, also one that was added after this test: a record has another text in
+// each of its fields.
+func TestEveryFieldFindsItsRecords(t *testing.T) {
+	t.Parallel()
+
+	r := spent("", 5000)
+
+	texts := reflect.ValueOf(&r).Elem()
+	for i := range texts.NumField() {
+		if f := texts.Field(i); f.Kind() == reflect.String && f.CanSet() && f.String() == "" {
+			f.SetString("text of " + texts.Type().Field(i).Name)
+		}
+	}
+
+	seen := map[string]rule.Field{}
+
+	for _, name := range rule.Field("").Enum() {
+		field := rule.Field(name)
+		if field == rule.Amount {
+			continue
+		}
+
+		text := field.Text(&r)
+		if other := seen[text]; text == "" || other != "" {
+			t.Errorf("%s compares %q, as %q does", field, text, other)
+		}
+
+		seen[text] = field
+
+		for _, operator := range []rule.Operator{rule.Equals, rule.Contains, rule.StartsWith, rule.EndsWith} {
+			e := compile(t, simple(1, rule.Condition{Type: field, Operator: operator, Value: text}), simple(2, rule.Condition{Type: field, Operator: operator, Value: "another"}))
+			if got := e.Pass().Matching(&r); len(got) != 1 || got[0].Name != "Rule 1" {
+				t.Errorf("%s %s %q finds %d rules", field, operator, text, len(got))
+			}
+		}
+	}
 }
 
 func TestCompileRefusesWhatCheckDoes(t *testing.T) {
