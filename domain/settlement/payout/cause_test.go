@@ -45,7 +45,7 @@ func TestEveryCauseIsInTheTable(t *testing.T) {
 
 		seen = append(seen, c.Name)
 
-		if c.IsPaid == c.Refuses {
+		if c.IsPaid != (c.Skips && !c.Refuses) {
 			t.Errorf("%s: a request to pay is taken: %v", c.Name, c.IsPaid)
 		}
 

@@ -13,8 +13,8 @@ var (
 
 // Cause is a cause of the table: what it says, and which requests are taken when a statement has it.
 type Cause struct {
-	Name, Text                                   string
-	Refuses, RefusesPreview, IsPaid, IsPreviewed bool
+	Name, Text                                          string
+	Refuses, RefusesPreview, Skips, IsPaid, IsPreviewed bool
 }
 
 // Causes returns the causes of the table.
@@ -25,7 +25,7 @@ func Causes() []Cause {
 		of := &causes[i]
 		b := &book{facts: &facts{found: map[id.ID]*chain.Payable{{2}: {}}}, plans: []*plan{{id: id.ID{1}}, {id: id.ID{2}, cause: of.cause}}}
 		out[i] = Cause{
-			Name: string(of.cause), Text: of.cause.text(), Refuses: of.condition != nil, RefusesPreview: of.refusesPreview,
+			Name: string(of.cause), Text: of.cause.text(), Refuses: of.condition != nil, RefusesPreview: of.refusesPreview, Skips: of.skips,
 			IsPaid: b.checkPlans(false) == nil, IsPreviewed: b.checkPlans(true) == nil,
 		}
 	}

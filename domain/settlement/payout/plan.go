@@ -3,6 +3,7 @@ package payout
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"stayledger/domain/books/account"
@@ -409,6 +410,13 @@ func (b *book) checkPlans(isPreview bool) error {
 			return account.Require(nil, account.PayoutBankAccount)
 		default:
 			return b.refusal(of.cause, of.condition, against).At(issues...)
+		}
+	}
+
+	// A cause that neither refuses a request nor skips its statement would have the others paid without it.
+	for _, p := range b.plans {
+		if p.cause != "" && !isPreview && !p.cause.isSkipped() {
+			return fmt.Errorf("statement %s is not paid for %q, which refuses nothing", p.id, p.cause)
 		}
 	}
 
