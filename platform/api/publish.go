@@ -153,81 +153,73 @@ func (p *publication) operations(yield func(op tree)) {
 	}
 }
 
-// where says what a schema belongs to: the name of its property or parameter, and the schema or operation that it is
-// one of.
-type where struct{ name, owner string }
-
-// eachSchema replaces every schema by the result of f, from the inside out.
-func (p *publication) eachSchema(f func(schema tree, at where) tree) {
+// eachSchema replaces every schema by the result of f, from the inside out, in a fixed order.
+func (p *publication) eachSchema(f func(schema tree) tree) {
 	schemas := p.component("schemas")
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
-		inward(inside(schemas, name), where{owner: name}, f)
+		inward(inside(schemas, name), f)
 	}
 
 	// Operations have schemas in parameters, bodies and answers.
-	replace := func(holder any, at where) {
+	replace := func(holder any) {
 		if h, ok := holder.(tree); ok && h["schema"] != nil {
-			h["schema"] = replaceSchema(h["schema"], at, f)
+			h["schema"] = replaceSchema(h["schema"], f)
 		}
 	}
-	content := func(holder any, at where) {
+	content := func(holder any) {
 		h, _ := holder.(tree)
 
 		media, _ := h["content"].(tree)
 		for _, kind := range slices.Sorted(maps.Keys(media)) {
-			replace(media[kind], at)
+			replace(media[kind])
 		}
 	}
 
-	// Go through them in a fixed order, because names depend on what came first.
 	p.operations(func(op tree) {
-		owner := upper(fmt.Sprint(op["operationId"]))
-
 		parameters, _ := op["parameters"].([]any)
 		for _, parameter := range parameters {
-			one, _ := parameter.(tree)
-			replace(one, where{name: fmt.Sprint(one["name"]), owner: owner})
+			replace(parameter)
 		}
 
-		content(op["requestBody"], where{owner: owner})
+		content(op["requestBody"])
 
 		responses := inside(op, "responses")
 		for _, status := range slices.Sorted(maps.Keys(responses)) {
-			content(responses[status], where{owner: owner})
+			content(responses[status])
 		}
 	})
 }
 
 // replaceSchema returns the result of f for a schema after its inner ones were replaced. Other values stay as they are.
-func replaceSchema(schema any, at where, f func(tree, where) tree) any {
+func replaceSchema(schema any, f func(tree) tree) any {
 	s, ok := schema.(tree)
 	if !ok {
 		return schema
 	}
 
-	inward(s, at, f)
+	inward(s, f)
 
-	return f(s, at)
+	return f(s)
 }
 
 // inward replaces the schemas inside one.
-func inward(s tree, at where, f func(tree, where) tree) {
+func inward(s tree, f func(tree) tree) {
 	if properties, ok := s["properties"].(tree); ok {
 		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			properties[name] = replaceSchema(properties[name], where{name: name, owner: at.owner}, f)
+			properties[name] = replaceSchema(properties[name], f)
 		}
 	}
 
 	for _, word := range []string{"items", "additionalProperties"} {
 		if s[word] != nil {
-			s[word] = replaceSchema(s[word], at, f)
+			s[word] = replaceSchema(s[word], f)
 		}
 	}
 
 	for _, word := range []string{"anyOf", "allOf", "oneOf"} {
 		options, _ := s[word].([]any)
 		for i := range options {
-			options[i] = replaceSchema(options[i], at, f)
+			options[i] = replaceSchema(options[i], f)
 		}
 	}
 }
@@ -262,7 +254,7 @@ func listedValues(core tree) (values []any, text string) {
 
 // nameSchema returns a reference in place of a schema that has a name, or of an enumeration. Null, which one place
 // may allow, stays next to it.
-func (p *publication) nameSchema(s tree, _ where) tree {
+func (p *publication) nameSchema(s tree) tree {
 	core, around := splitSchema(s)
 	null := withoutNull(core)
 

@@ -216,22 +216,23 @@ func (d *Document) readOperation(method, path string, item, n node) (*Operation,
 	}
 
 	for _, status := range slices.Sorted(maps.Keys(n.child("responses"))) {
-		a, err := d.readAnswer(status, n.child("responses").child(status))
+		answer, err := d.resolveReference(n.child("responses").child(status))
 		if err != nil {
 			return nil, err
 		}
 
 		// The one answer of all failures lists those that every operation shares.
 		if status == "default" {
-			general, err := d.resolveReference(n.child("responses").child(status))
-			if err != nil {
-				return nil, err
-			}
-
-			o.Failures = failures(n.words("x-errors"), general.words("x-errors"))
-		} else {
-			o.Answers = append(o.Answers, a)
+			o.Failures = listFailures(n.words("x-errors"), answer.words("x-errors"))
+			continue
 		}
+
+		a, err := d.readAnswer(status, answer)
+		if err != nil {
+			return nil, err
+		}
+
+		o.Answers = append(o.Answers, a)
 	}
 
 	o.Request = request(o)
@@ -302,14 +303,9 @@ func (d *Document) readParameter(raw node) (Parameter, error) {
 	return Parameter{In: n.text("in"), Field: f}, nil
 }
 
-// readAnswer reads an answer with its headers, body and conditions.
-func (d *Document) readAnswer(status string, raw node) (Answer, error) {
-	n, err := d.resolveReference(raw)
-	if err != nil {
-		return Answer{}, err
-	}
-
-	a := Answer{Status: status, About: n.text("description")}
+// readAnswer reads an answer with its headers and body.
+func (d *Document) readAnswer(status string, n node) (a Answer, err error) {
+	a = Answer{Status: status, About: n.text("description")}
 	for _, name := range slices.Sorted(maps.Keys(n.child("headers"))) {
 		header, err := d.resolveReference(n.child("headers").child(name))
 		if err != nil {
@@ -330,9 +326,9 @@ func (d *Document) readAnswer(status string, raw node) (Answer, error) {
 	return a, err
 }
 
-// failures returns the failures of an operation by status: its own first, then the ones that every operation shares. A
+// listFailures returns the failures of an operation by status: its own first, then the ones that every operation shares. A
 // failure is a text with its status, its reason or code, and its message: "409 alreadyPaid: Already paid".
-func failures(own, general []string) []Answer {
+func listFailures(own, general []string) []Answer {
 	var out []Answer
 
 	for _, list := range [][]string{own, general} {

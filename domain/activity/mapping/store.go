@@ -1,6 +1,7 @@
 package mapping
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/parts"
+	"stayledger/platform/ptr"
 )
 
 // mappingTable has the columns of a mapping.
@@ -82,8 +84,7 @@ func copyMappings(ctx context.Context, tx *db.Tx, from []Mapping, accounts parts
 }
 
 // addNew inserts mappings with ids of their own and writes their audit events. A mapping is skipped if the team has a
-// mapping for the same lines. Order them the same way everywhere, so that two transactions do not wait for each other
-// in a ring.
+// mapping for the same lines.
 func addNew(ctx context.Context, tx *db.Tx, mappings []*Mapping) error {
 	if len(mappings) == 0 {
 		return nil
@@ -93,7 +94,11 @@ func addNew(ctx context.Context, tx *db.Tx, mappings []*Mapping) error {
 		m.ID, m.CreatedAt, m.UpdatedAt = tx.NewID(), day.At(tx.Now), day.At(tx.Now)
 	}
 
-	insert := mappingTable.Insert(tx, mappings...)
+	// Insert in one order, so that two transactions with the same new types do not wait for each other in a ring.
+	ordered := slices.SortedFunc(slices.Values(mappings), func(a, b *Mapping) int {
+		return cmp.Or(strings.Compare(ptr.Value(a.AppID), ptr.Value(b.AppID)), strings.Compare(a.LineType, b.LineType))
+	})
+	insert := mappingTable.Insert(tx, ordered...)
 
 	made, err := db.Select[id.ID](ctx, tx, insert.SQL+" on conflict do nothing returning id", insert.Args)
 	if err != nil {
@@ -178,19 +183,24 @@ func AddUnmapped(ctx context.Context, tx *db.Tx, unknown []UnmappedLine) error {
 		return nil
 	}
 
-	// Insert in a fixed order, so that two transactions with the same new types do not wait for each other in a ring.
-	unknown = slices.Clone(unknown)
-	slices.SortFunc(unknown, func(a, b UnmappedLine) int {
-		return strings.Compare(a.AppID+"\x00"+a.LineType, b.AppID+"\x00"+b.LineType)
-	})
-	unknown = slices.Compact(unknown)
+	var (
+		mappings []*Mapping
+		seen     = map[UnmappedLine]bool{}
+	)
 
-	mappings := make([]*Mapping, len(unknown))
-	for i, u := range unknown {
-		mappings[i] = &Mapping{LineType: u.LineType, Status: Unmapped}
-		if u.AppID != "" {
-			mappings[i].AppID = &u.AppID
+	for _, u := range unknown {
+		if seen[u] {
+			continue
 		}
+
+		seen[u] = true
+
+		m := &Mapping{LineType: u.LineType, Status: Unmapped}
+		if u.AppID != "" {
+			m.AppID = &u.AppID
+		}
+
+		mappings = append(mappings, m)
 	}
 
 	if err := addNew(ctx, tx, mappings); err != nil {
