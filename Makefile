@@ -19,6 +19,7 @@ demo: ensure-postgres ensure-font ## run the service with its own database, sand
 test: ensure-tools ## vet and run every test
 	@go vet ./...
 	@cd bench && go vet ./...
+	@cd clients/go && go vet ./...
 	@go test -timeout 40m ./test/... ./...
 
 .PHONY: quick
@@ -36,15 +37,17 @@ check: fmt-check lint openapi-lint test ## all that must hold before a change la
 fmt: ensure-lint ## format the code and sort the imports
 	@$(LINT) fmt ./...
 	@cd bench && ../$(LINT) fmt ./...
+	@cd clients/go && ../../$(LINT) fmt ./...
 
 .PHONY: fmt-check
 fmt-check: ensure-lint
-	@$(LINT) fmt --diff ./... && cd bench && ../$(LINT) fmt --diff ./... || { echo 'not formatted: run make fmt' >&2; exit 1; }
+	@$(LINT) fmt --diff ./... && (cd bench && ../$(LINT) fmt --diff ./...) && cd clients/go && ../../$(LINT) fmt --diff ./... || { echo 'not formatted: run make fmt' >&2; exit 1; }
 
 .PHONY: lint
 lint: ensure-lint ## run the linters
 	@$(LINT) run ./...
 	@cd bench && ../$(LINT) run ./...
+	@cd clients/go && ../../$(LINT) run ./...
 
 .PHONY: books
 books: ensure-postgres ensure-hledger ## let hledger recompute the demo team's books and compare
@@ -95,6 +98,14 @@ openapi: ## write docs/openapi from the endpoints
 openapi-lint: ## hold the description, in 3.1 and 3.0, to the rules of Redocly and Spectral, where Node is there
 	@scripts/openapi-lint
 
+.PHONY: clients
+clients: ## write the generated files of the Go and TypeScript clients from the endpoints
+	@scripts/clients
+
+.PHONY: clients-check
+clients-check: ## generate clients with five generators, compile them, and print sizes and times
+	@scripts/clients-check
+
 .PHONY: migration
 migration: ## start the next migration: make migration NAME=guest_deposit
 	@scripts/migration '$(NAME)'
@@ -102,7 +113,7 @@ migration: ## start the next migration: make migration NAME=guest_deposit
 # Other programs that the tests drive: the databases, an object store, an independent accounting program, readers of PDFs, a browser.
 .PHONY: ensure-tools
 ensure-tools:
-	@scripts/ensure postgres pgbouncer versitygw hledger poppler qpdf font chromium
+	@scripts/ensure postgres pgbouncer versitygw hledger poppler qpdf font chromium client-packages
 
 .PHONY: ensure-postgres ensure-lint ensure-hledger ensure-font ensure-gremlins
 ensure-postgres ensure-lint ensure-hledger ensure-font ensure-gremlins: ensure-%:

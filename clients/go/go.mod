@@ -1,0 +1,3 @@
+module stayledger/clients/go
+
+go 1.26.0
