@@ -51,6 +51,11 @@ func TestIntegration(t *testing.T) {
 	}
 
 	export(ctx, t, client)
+
+	if err := readme(ctx, listing.Id, t.TempDir()); err != nil {
+		t.Error(err)
+	}
+
 	checkErrors(ctx, t, client, owner.Id, listing.Id)
 }
 

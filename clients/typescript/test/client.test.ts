@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { ApiError, data, Stayledger, type Schemas } from "../src/client.js";
+import { readme } from "./readme.js";
 
 const stays = 200;
 const rent = [{ type: "rent", amount: 10_000 }];
@@ -116,6 +120,7 @@ test("integration", { skip: baseUrl === "" }, async () => {
   for await (const o of client.rows("/operations", { query: { limit: 1 } })) types.push(o.type);
   assert.deepEqual(types, ["export", "team-initialize"]);
 
+  await readme(listing.id, await mkdtemp(join(tmpdir(), "stayledger-")));
   await checkErrors(client, owner.id, listing.id);
 });
 
