@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -133,21 +134,61 @@ func TestRequestsHaveTheirParameters(t *testing.T) {
 	}
 }
 
+// answer starts a service that answers everything with a value, or with a text as it is, and then calls after.
+func answer(t *testing.T, status int, body any, after func()) *stayledger.Client {
+	t.Helper()
+
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+
+		if text, isText := body.(string); isText {
+			_, _ = io.WriteString(w, text)
+		} else {
+			_ = json.NewEncoder(w).Encode(body)
+		}
+
+		after()
+	}))
+	t.Cleanup(server.Close)
+
+	return &stayledger.Client{BaseURL: server.URL}
+}
+
 func TestWaitingEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 
 	ctx, cancel := context.WithCancel(t.Context())
-	operations := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		defer cancel()
 
-		_ = json.NewEncoder(w).Encode(stayledger.OperationDetail{Status: stayledger.OperationStatusRunning})
-	})
-
-	server := httptest.NewServer(operations)
-	defer server.Close()
-
-	c := &stayledger.Client{BaseURL: server.URL}
+	c := answer(t, 200, stayledger.OperationDetail{Status: stayledger.OperationStatusRunning}, cancel)
 	if _, err := c.Wait(ctx, "1"); !errors.Is(err, context.Canceled) {
 		t.Errorf("waiting ends with %v", err)
+	}
+}
+
+func TestFailuresAreErrors(t *testing.T) {
+	t.Parallel()
+
+	failed := stayledger.OperationDetail{
+		Status:  stayledger.OperationStatusFailed,
+		Failure: &stayledger.OperationFailureOrNull{Code: "csvPreviewFailed", Message: "CSV preview failed"},
+	}
+
+	for name, test := range map[string]struct {
+		status int
+		body   any
+		want   stayledger.Error
+	}{
+		"an operation that failed":     {200, failed, stayledger.Error{Code: "csvPreviewFailed", Message: "CSV preview failed"}},
+		"an answer that is no JSON":    {502, "<html>", stayledger.Error{Status: 502, Message: "Bad Gateway"}},
+		"with the id and the document": {410, `{"code": "GONE", "requestId": "1", "docs": "/docs"}`, stayledger.Error{Status: 410, Code: "GONE", RequestID: "1", Docs: "/docs"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			_, err := answer(t, test.status, test.body, func() {}).Wait(t.Context(), "1")
+			if failure, ok := errors.AsType[*stayledger.Error](err); !ok || !reflect.DeepEqual(*failure, test.want) {
+				t.Errorf("got %#v, want %#v", err, test.want)
+			}
+		})
 	}
 }

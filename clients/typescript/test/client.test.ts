@@ -69,6 +69,21 @@ test("requests have their parameters", async () => {
   ]);
 });
 
+test("failures are errors", async () => {
+  const wait = (response: Response) =>
+    new Stayledger({ baseUrl: "http://127.0.0.1", apiKey: "key", fetch: async () => response })
+      .waitForOperation("1")
+      .then(() => undefined, (error: unknown) => error);
+
+  const failed = await wait(Response.json({ status: "failed", failure: { code: "csvPreviewFailed", message: "" } }));
+  assert.ok(failed instanceof ApiError);
+  assert.deepEqual([failed.status, failed.code], [0, "csvPreviewFailed"]);
+
+  const proxy = await wait(new Response("<html>", { status: 502, statusText: "Bad Gateway" }));
+  assert.ok(proxy instanceof ApiError);
+  assert.deepEqual([proxy.status, proxy.code, proxy.message], [502, "", "Bad Gateway"]);
+});
+
 // The Go test test/clients starts the service with an empty team, and names it and two keys of the team: one with all
 // scopes and one that can only read reservations.
 const baseUrl = process.env["STAYLEDGER_URL"] ?? "";
