@@ -35,12 +35,18 @@ func (b *bed) copyTables(
 		}
 		defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
 
-		// First write the rows to a file, which is not timed.
-		if _, err := conn.PgConn().CopyTo(ctx, file, fmt.Sprintf(`copy (select * from %s where team_id = '%s') to stdout (format binary)`, table, t.team)); err != nil {
+		// COPY takes no generated columns: the new table computes them.
+		var columns string
+		if err := conn.QueryRow(ctx, `select string_agg(quote_ident(attname), ', ' order by attnum) from pg_attribute
+			where attrelid = $1::regclass and attnum > 0 and attgenerated = '' and not attisdropped`, table).Scan(&columns); err != nil {
 			return nil, 0, fmt.Errorf("copy: %w", err)
 		}
 
-		// COPY leaves out generated columns: the new table computes them.
+		// First write the rows to a file, which is not timed.
+		if _, err := conn.PgConn().CopyTo(ctx, file, fmt.Sprintf(`copy (select %s from %s where team_id = '%s') to stdout (format binary)`, columns, table, t.team)); err != nil {
+			return nil, 0, fmt.Errorf("copy: %w", err)
+		}
+
 		if _, err := conn.Exec(ctx,
 			strings.ReplaceAll("create table bench_copy_$ (like $ including all)", "$", table),
 		); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stayledger/domain/record/intake"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/provider/pms"
@@ -385,6 +386,6 @@ func (p *pageBatches) item(r *pms.Reservation) item {
 	return item{
 		"listingId": p.listings[r.ListingID], "appId": protocolApp(), "sourceId": r.ID, "pmsReferenceCode": r.ID, "type": "guest",
 		"guestName": r.Guest.Name, "guests": r.Guests, "confirmationCode": r.Code, "checkIn": r.CheckIn, "checkOut": r.CheckOut,
-		"bookedAt": r.BookedAt, "bookingPlatform": r.Channel, "status": "booked", "currency": r.Currency, "lines": lines,
+		"bookedAt": r.BookedAt.In(day.UTC), "bookingPlatform": r.Channel, "status": "booked", "currency": r.Currency, "lines": lines,
 	}
 }

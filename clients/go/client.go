@@ -39,7 +39,7 @@ type Error struct {
 	Issues    []Issue        `json:"issues"`
 	Context   map[string]any `json:"context"`
 	RequestID string         `json:"requestId"`
-	Docs      string         `json:"docs"` // page about the failure, or empty
+	Docs      string         `json:"docs"` // page about the failure; empty for that of an operation
 	Retryable bool           `json:"retryable"`
 }
 

@@ -168,7 +168,7 @@ func checkErrors(ctx context.Context, t *testing.T, client *stayledger.Client, o
 		"foreign team":        {get(outsider, owner), 403, "FORBIDDEN"},
 		"unknown parameter":   {client.Download(ctx, "/reservations?color=red", io.Discard), 400, "BAD_REQUEST unknownParameter [color]"},
 		"stay without nights": {reserve(client, "2", "new", "2026-03-02", "2026-03-02"), 400, "BAD_REQUEST dateOrder [checkOut]"},
-		"used key":            {reserve(client, "stays", "new", "2026-03-01", "2026-03-02"), 409, "CONFLICT"},
+		"used key":            {reserve(client, "stays", "new", "2026-03-01", "2026-03-02"), 409, "CONFLICT idempotencyKeyReused [Idempotency-Key]"},
 		"used reference":      {reserve(client, "3", "stay-000", "2026-03-01", "2026-03-02"), 409, "CONFLICT duplicateUniqueRef"},
 		"owner in use":        {client.DeleteContact(ctx, owner, nil), 400, "BAD_REQUEST inUse archive"},
 		"closed books":        {reserve(client, "4", "new", "2025-03-01", "2025-03-02"), 403, "FORBIDDEN booksClosed 2026-01-01"},

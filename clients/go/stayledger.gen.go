@@ -11,15 +11,6 @@ import (
 	"time"
 )
 
-// Defines values for AccessRegion.
-const (
-	AccessRegionAp AccessRegion = "ap"
-	AccessRegionCa AccessRegion = "ca"
-	AccessRegionEu AccessRegion = "eu"
-	AccessRegionSa AccessRegion = "sa"
-	AccessRegionUs AccessRegion = "us"
-)
-
 // Defines values for AccountAssignment.
 const (
 	AccountAssignmentAccountsPayable      AccountAssignment = "accountsPayable"
@@ -66,6 +57,27 @@ const (
 	AccountClassificationRevenue   AccountClassification = "revenue"
 )
 
+// Defines values for AccountConnectionMode.
+const (
+	AccountConnectionModeDetachHistory   AccountConnectionMode = "detach-history"
+	AccountConnectionModePreserveHistory AccountConnectionMode = "preserve-history"
+)
+
+// Defines values for AccountConnectionSort.
+const (
+	AccountConnectionSortCreatedAt      AccountConnectionSort = "createdAt"
+	AccountConnectionSortMinusCreatedAt AccountConnectionSort = "-createdAt"
+	AccountConnectionSortMinusName      AccountConnectionSort = "-name"
+	AccountConnectionSortName           AccountConnectionSort = "name"
+)
+
+// Defines values for AccountConnectionStatus.
+const (
+	AccountConnectionStatusActive   AccountConnectionStatus = "active"
+	AccountConnectionStatusDetached AccountConnectionStatus = "detached"
+	AccountConnectionStatusGone     AccountConnectionStatus = "gone"
+)
+
 // Defines values for AccountSort.
 const (
 	AccountSortCategory       AccountSort = "category"
@@ -96,27 +108,6 @@ const (
 	AccountTypeLedger       AccountType = "ledger"
 	AccountTypeNonPosting   AccountType = "nonPosting"
 	AccountTypeRecurringFee AccountType = "recurringFee"
-)
-
-// Defines values for AccountconnectionMode.
-const (
-	AccountconnectionModeDetachHistory   AccountconnectionMode = "detach-history"
-	AccountconnectionModePreserveHistory AccountconnectionMode = "preserve-history"
-)
-
-// Defines values for AccountconnectionSort.
-const (
-	AccountconnectionSortCreatedAt      AccountconnectionSort = "createdAt"
-	AccountconnectionSortMinusCreatedAt AccountconnectionSort = "-createdAt"
-	AccountconnectionSortMinusName      AccountconnectionSort = "-name"
-	AccountconnectionSortName           AccountconnectionSort = "name"
-)
-
-// Defines values for AccountconnectionStatus.
-const (
-	AccountconnectionStatusActive   AccountconnectionStatus = "active"
-	AccountconnectionStatusDetached AccountconnectionStatus = "detached"
-	AccountconnectionStatusGone     AccountconnectionStatus = "gone"
 )
 
 // Defines values for BankCreateSource.
@@ -183,13 +174,6 @@ const (
 	BankRuleLinePartyOwners      BankRuleLineParty = "owners"
 )
 
-// Defines values for BankRuleLineTaxBehavior.
-const (
-	BankRuleLineTaxBehaviorExcluded    BankRuleLineTaxBehavior = "excluded"
-	BankRuleLineTaxBehaviorIncluded    BankRuleLineTaxBehavior = "included"
-	BankRuleLineTaxBehaviorLessThannil BankRuleLineTaxBehavior = "<nil>"
-)
-
 // Defines values for BankRuleLineInputAssignment.
 const (
 	BankRuleLineInputAssignmentAccountsPayable      BankRuleLineInputAssignment = "accountsPayable"
@@ -245,13 +229,6 @@ const (
 	BankRuleMarkupInputOrNullTaxBehaviorLessThannil BankRuleMarkupInputOrNullTaxBehavior = "<nil>"
 )
 
-// Defines values for BankRuleMarkupOrNullTaxBehavior.
-const (
-	BankRuleMarkupOrNullTaxBehaviorExcluded    BankRuleMarkupOrNullTaxBehavior = "excluded"
-	BankRuleMarkupOrNullTaxBehaviorIncluded    BankRuleMarkupOrNullTaxBehavior = "included"
-	BankRuleMarkupOrNullTaxBehaviorLessThannil BankRuleMarkupOrNullTaxBehavior = "<nil>"
-)
-
 // Defines values for BankRuleMatchMode.
 const (
 	BankRuleMatchModeAll BankRuleMatchMode = "all"
@@ -292,6 +269,12 @@ const (
 	BankRuleSplitModeRemainder  BankRuleSplitMode = "remainder"
 )
 
+// Defines values for BankRuleStatus.
+const (
+	BankRuleStatusActive   BankRuleStatus = "active"
+	BankRuleStatusInactive BankRuleStatus = "inactive"
+)
+
 // Defines values for BankRuleUpdateTransactionType.
 const (
 	BankRuleUpdateTransactionTypeDeposit BankRuleUpdateTransactionType = "deposit"
@@ -308,6 +291,12 @@ const (
 	BankSortMinusCreatedAt   BankSort = "-createdAt"
 	BankSortMinusDate        BankSort = "-date"
 	BankSortMinusDescription BankSort = "-description"
+)
+
+// Defines values for BankStatus.
+const (
+	BankStatusActive   BankStatus = "active"
+	BankStatusInactive BankStatus = "inactive"
 )
 
 // Defines values for BankType.
@@ -334,12 +323,26 @@ const (
 	CalendarStatusUnblocking CalendarStatus = "unblocking"
 )
 
-// Defines values for ChannelpayoutSort.
+// Defines values for ChannelPayoutSort.
 const (
-	ChannelpayoutSortCreatedAt      ChannelpayoutSort = "createdAt"
-	ChannelpayoutSortDate           ChannelpayoutSort = "date"
-	ChannelpayoutSortMinusCreatedAt ChannelpayoutSort = "-createdAt"
-	ChannelpayoutSortMinusDate      ChannelpayoutSort = "-date"
+	ChannelPayoutSortCreatedAt      ChannelPayoutSort = "createdAt"
+	ChannelPayoutSortDate           ChannelPayoutSort = "date"
+	ChannelPayoutSortMinusCreatedAt ChannelPayoutSort = "-createdAt"
+	ChannelPayoutSortMinusDate      ChannelPayoutSort = "-date"
+)
+
+// Defines values for ChannelPayoutStatus.
+const (
+	ChannelPayoutStatusActive   ChannelPayoutStatus = "active"
+	ChannelPayoutStatusInactive ChannelPayoutStatus = "inactive"
+)
+
+// Defines values for ConnectionListSort.
+const (
+	ConnectionListSortCreatedAt      ConnectionListSort = "createdAt"
+	ConnectionListSortMinusCreatedAt ConnectionListSort = "-createdAt"
+	ConnectionListSortMinusName      ConnectionListSort = "-name"
+	ConnectionListSortName           ConnectionListSort = "name"
 )
 
 // Defines values for ConnectionStatus.
@@ -407,6 +410,12 @@ const (
 	ContactSortName           ContactSort = "name"
 )
 
+// Defines values for ContactStatus.
+const (
+	ContactStatusActive   ContactStatus = "active"
+	ContactStatusInactive ContactStatus = "inactive"
+)
+
 // Defines values for ContactType.
 const (
 	ContactTypeOwner  ContactType = "owner"
@@ -445,6 +454,22 @@ const (
 	ExportAccountColumnType              ExportAccountColumn = "type"
 	ExportAccountColumnUniqueRef         ExportAccountColumn = "uniqueRef"
 	ExportAccountColumnUpdatedAt         ExportAccountColumn = "updatedAt"
+)
+
+// Defines values for ExportAccountSelectionClassification.
+const (
+	ExportAccountSelectionClassificationAsset     ExportAccountSelectionClassification = "asset"
+	ExportAccountSelectionClassificationExpense   ExportAccountSelectionClassification = "expense"
+	ExportAccountSelectionClassificationLiability ExportAccountSelectionClassification = "liability"
+	ExportAccountSelectionClassificationRevenue   ExportAccountSelectionClassification = "revenue"
+)
+
+// Defines values for ExportAccountSelectionType.
+const (
+	ExportAccountSelectionTypeBank         ExportAccountSelectionType = "bank"
+	ExportAccountSelectionTypeLedger       ExportAccountSelectionType = "ledger"
+	ExportAccountSelectionTypeNonPosting   ExportAccountSelectionType = "nonPosting"
+	ExportAccountSelectionTypeRecurringFee ExportAccountSelectionType = "recurringFee"
 )
 
 // Defines values for ExportBankColumn.
@@ -545,6 +570,13 @@ const (
 	ExportEntryColumnUniqueRef         ExportEntryColumn = "uniqueRef"
 )
 
+// Defines values for ExportEntrySelectionBusinessModels.
+const (
+	ExportEntrySelectionBusinessModelsCoHost       ExportEntrySelectionBusinessModels = "co_host"
+	ExportEntrySelectionBusinessModelsCoHostAirbnb ExportEntrySelectionBusinessModels = "co_host_airbnb"
+	ExportEntrySelectionBusinessModelsManaged      ExportEntrySelectionBusinessModels = "managed"
+)
+
 // Defines values for ExportEntrySelectionLedger.
 const (
 	ExportEntrySelectionLedgerHistorical ExportEntrySelectionLedger = "historical"
@@ -552,11 +584,33 @@ const (
 	ExportEntrySelectionLedgerTrust      ExportEntrySelectionLedger = "trust"
 )
 
+// Defines values for ExportEntrySelectionNotTransactionTypes.
+const (
+	ExportEntrySelectionNotTransactionTypesDeposit  ExportEntrySelectionNotTransactionTypes = "deposit"
+	ExportEntrySelectionNotTransactionTypesExpense  ExportEntrySelectionNotTransactionTypes = "expense"
+	ExportEntrySelectionNotTransactionTypesPayout   ExportEntrySelectionNotTransactionTypes = "payout"
+	ExportEntrySelectionNotTransactionTypesTransfer ExportEntrySelectionNotTransactionTypes = "transfer"
+)
+
 // Defines values for ExportEntrySelectionParty.
 const (
 	ExportEntrySelectionPartyManager ExportEntrySelectionParty = "manager"
 	ExportEntrySelectionPartyNull    ExportEntrySelectionParty = "null"
 	ExportEntrySelectionPartyOwners  ExportEntrySelectionParty = "owners"
+)
+
+// Defines values for ExportEntrySelectionStatus.
+const (
+	ExportEntrySelectionStatusActive   ExportEntrySelectionStatus = "active"
+	ExportEntrySelectionStatusInactive ExportEntrySelectionStatus = "inactive"
+)
+
+// Defines values for ExportEntrySelectionTransactionTypes.
+const (
+	ExportEntrySelectionTransactionTypesDeposit  ExportEntrySelectionTransactionTypes = "deposit"
+	ExportEntrySelectionTransactionTypesExpense  ExportEntrySelectionTransactionTypes = "expense"
+	ExportEntrySelectionTransactionTypesPayout   ExportEntrySelectionTransactionTypes = "payout"
+	ExportEntrySelectionTransactionTypesTransfer ExportEntrySelectionTransactionTypes = "transfer"
 )
 
 // Defines values for ExportGuestColumn.
@@ -810,6 +864,12 @@ const (
 	ExportPeriodColumnStatements        ExportPeriodColumn = "statements"
 )
 
+// Defines values for ExportProfitSelectionLedger.
+const (
+	ExportProfitSelectionLedgerOperating ExportProfitSelectionLedger = "operating"
+	ExportProfitSelectionLedgerTrust     ExportProfitSelectionLedger = "trust"
+)
+
 // Defines values for ExportProfitSelectionParty.
 const (
 	ExportProfitSelectionPartyManager ExportProfitSelectionParty = "manager"
@@ -879,6 +939,12 @@ const (
 	ExportReservationSelectionDateFieldPayment      ExportReservationSelectionDateField = "payment"
 )
 
+// Defines values for ExportReservationSelectionGeneralLedgerStatus.
+const (
+	ExportReservationSelectionGeneralLedgerStatusActive   ExportReservationSelectionGeneralLedgerStatus = "active"
+	ExportReservationSelectionGeneralLedgerStatusInactive ExportReservationSelectionGeneralLedgerStatus = "inactive"
+)
+
 // Defines values for ExportReservationSelectionPaidStatus.
 const (
 	ExportReservationSelectionPaidStatusOverpaid   ExportReservationSelectionPaidStatus = "overpaid"
@@ -889,6 +955,12 @@ const (
 	ExportReservationSelectionPaidStatusUnderpaid1 ExportReservationSelectionPaidStatus = "!underpaid"
 	ExportReservationSelectionPaidStatusUnpaid     ExportReservationSelectionPaidStatus = "unpaid"
 	ExportReservationSelectionPaidStatusUnpaid1    ExportReservationSelectionPaidStatus = "!unpaid"
+)
+
+// Defines values for ExportSheetSelectionLedger.
+const (
+	ExportSheetSelectionLedgerOperating ExportSheetSelectionLedger = "operating"
+	ExportSheetSelectionLedgerTrust     ExportSheetSelectionLedger = "trust"
 )
 
 // Defines values for ExportSheetSelectionView.
@@ -1015,6 +1087,12 @@ const (
 	ExportTransactionColumnUniqueRef        ExportTransactionColumn = "uniqueRef"
 )
 
+// Defines values for ExportTransactionSelectionStatus.
+const (
+	ExportTransactionSelectionStatusActive   ExportTransactionSelectionStatus = "active"
+	ExportTransactionSelectionStatusInactive ExportTransactionSelectionStatus = "inactive"
+)
+
 // Defines values for ExportTrialColumn.
 const (
 	ExportTrialColumnAccount        ExportTrialColumn = "account"
@@ -1028,6 +1106,12 @@ const (
 	ExportTrialColumnEndDate        ExportTrialColumn = "endDate"
 	ExportTrialColumnEnding         ExportTrialColumn = "ending"
 	ExportTrialColumnStartDate      ExportTrialColumn = "startDate"
+)
+
+// Defines values for ExportTrialSelectionLedger.
+const (
+	ExportTrialSelectionLedgerOperating ExportTrialSelectionLedger = "operating"
+	ExportTrialSelectionLedgerTrust     ExportTrialSelectionLedger = "trust"
 )
 
 // Defines values for ExportTrialSelectionParty.
@@ -1089,15 +1173,6 @@ const (
 	ExportTrustListingColumnWarnings           ExportTrustListingColumn = "warnings"
 )
 
-// Defines values for FeeRevenueRecognition.
-const (
-	FeeRevenueRecognitionBookedAt    FeeRevenueRecognition = "bookedAt"
-	FeeRevenueRecognitionCheckIn     FeeRevenueRecognition = "checkIn"
-	FeeRevenueRecognitionCheckOut    FeeRevenueRecognition = "checkOut"
-	FeeRevenueRecognitionLessThannil FeeRevenueRecognition = "<nil>"
-	FeeRevenueRecognitionProRata     FeeRevenueRecognition = "proRata"
-)
-
 // Defines values for FeeTaxBehavior.
 const (
 	FeeTaxBehaviorExcluded    FeeTaxBehavior = "excluded"
@@ -1126,11 +1201,25 @@ const (
 	FeeCreateRevenueRecognitionProRata     FeeCreateRevenueRecognition = "proRata"
 )
 
+// Defines values for FeeCreateStatus.
+const (
+	FeeCreateStatusActive   FeeCreateStatus = "active"
+	FeeCreateStatusInactive FeeCreateStatus = "inactive"
+)
+
 // Defines values for FeeCreateTaxBehavior.
 const (
 	FeeCreateTaxBehaviorExcluded    FeeCreateTaxBehavior = "excluded"
 	FeeCreateTaxBehaviorIncluded    FeeCreateTaxBehavior = "included"
 	FeeCreateTaxBehaviorLessThannil FeeCreateTaxBehavior = "<nil>"
+)
+
+// Defines values for FeeListSort.
+const (
+	FeeListSortCreatedAt      FeeListSort = "createdAt"
+	FeeListSortMinusCreatedAt FeeListSort = "-createdAt"
+	FeeListSortMinusName      FeeListSort = "-name"
+	FeeListSortName           FeeListSort = "name"
 )
 
 // Defines values for FeeOperator.
@@ -1187,6 +1276,12 @@ const (
 	FeeUpdateRevenueRecognitionCheckOut    FeeUpdateRevenueRecognition = "checkOut"
 	FeeUpdateRevenueRecognitionLessThannil FeeUpdateRevenueRecognition = "<nil>"
 	FeeUpdateRevenueRecognitionProRata     FeeUpdateRevenueRecognition = "proRata"
+)
+
+// Defines values for FeeUpdateStatus.
+const (
+	FeeUpdateStatusActive   FeeUpdateStatus = "active"
+	FeeUpdateStatusInactive FeeUpdateStatus = "inactive"
 )
 
 // Defines values for FeeUpdateTaxBehavior.
@@ -1368,6 +1463,12 @@ const (
 	LayoutVisibleOwner   LayoutVisible = "owner"
 )
 
+// Defines values for LedgerLockPolicy.
+const (
+	LedgerLockPolicyBestEffort LedgerLockPolicy = "bestEffort"
+	LedgerLockPolicyStrict     LedgerLockPolicy = "strict"
+)
+
 // Defines values for LedgerParty.
 const (
 	LedgerPartyManager LedgerParty = "manager"
@@ -1409,6 +1510,20 @@ const (
 	ListingPeriodSortMinusEndAt     ListingPeriodSort = "-endAt"
 	ListingPeriodSortMinusStartAt   ListingPeriodSort = "-startAt"
 	ListingPeriodSortStartAt        ListingPeriodSort = "startAt"
+)
+
+// Defines values for ListingSort.
+const (
+	ListingSortCreatedAt      ListingSort = "createdAt"
+	ListingSortMinusCreatedAt ListingSort = "-createdAt"
+	ListingSortMinusName      ListingSort = "-name"
+	ListingSortName           ListingSort = "name"
+)
+
+// Defines values for ListingStatus.
+const (
+	ListingStatusActive   ListingStatus = "active"
+	ListingStatusInactive ListingStatus = "inactive"
 )
 
 // Defines values for MetricDimension.
@@ -1501,6 +1616,18 @@ const (
 	PayeeChangeKindReleased    PayeeChangeKind = "released"
 )
 
+// Defines values for PayeeChangeSort.
+const (
+	PayeeChangeSortCreatedAt      PayeeChangeSort = "createdAt"
+	PayeeChangeSortMinusCreatedAt PayeeChangeSort = "-createdAt"
+)
+
+// Defines values for PayeeListSort.
+const (
+	PayeeListSortCreatedAt      PayeeListSort = "createdAt"
+	PayeeListSortMinusCreatedAt PayeeListSort = "-createdAt"
+)
+
 // Defines values for PayeeStatus.
 const (
 	PayeeStatusArchived PayeeStatus = "archived"
@@ -1545,13 +1672,6 @@ const (
 	PaymentStatusReturned         PaymentStatus = "returned"
 	PaymentStatusSending          PaymentStatus = "sending"
 	PaymentStatusSubmitted        PaymentStatus = "submitted"
-)
-
-// Defines values for ReportEntryParty.
-const (
-	ReportEntryPartyLessThannil ReportEntryParty = "<nil>"
-	ReportEntryPartyManager     ReportEntryParty = "manager"
-	ReportEntryPartyOwners      ReportEntryParty = "owners"
 )
 
 // Defines values for ReportEntrySort.
@@ -1644,20 +1764,17 @@ const (
 	ReservationCreateMappingRevenueRecognitionProRata     ReservationCreateMappingRevenueRecognition = "proRata"
 )
 
+// Defines values for ReservationLedgerStatus.
+const (
+	ReservationLedgerStatusActive   ReservationLedgerStatus = "active"
+	ReservationLedgerStatusInactive ReservationLedgerStatus = "inactive"
+)
+
 // Defines values for ReservationMappingParty.
 const (
 	ReservationMappingPartyLessThannil ReservationMappingParty = "<nil>"
 	ReservationMappingPartyManager     ReservationMappingParty = "manager"
 	ReservationMappingPartyOwners      ReservationMappingParty = "owners"
-)
-
-// Defines values for ReservationMappingRevenueRecognition.
-const (
-	ReservationMappingRevenueRecognitionBookedAt    ReservationMappingRevenueRecognition = "bookedAt"
-	ReservationMappingRevenueRecognitionCheckIn     ReservationMappingRevenueRecognition = "checkIn"
-	ReservationMappingRevenueRecognitionCheckOut    ReservationMappingRevenueRecognition = "checkOut"
-	ReservationMappingRevenueRecognitionLessThannil ReservationMappingRevenueRecognition = "<nil>"
-	ReservationMappingRevenueRecognitionProRata     ReservationMappingRevenueRecognition = "proRata"
 )
 
 // Defines values for ReservationMappingSort.
@@ -1711,12 +1828,6 @@ const (
 	ReservationPreviewLinePartyOwners      ReservationPreviewLineParty = "owners"
 )
 
-// Defines values for ReservationRefreshRequestLockPolicy.
-const (
-	ReservationRefreshRequestLockPolicyBestEffort ReservationRefreshRequestLockPolicy = "bestEffort"
-	ReservationRefreshRequestLockPolicyStrict     ReservationRefreshRequestLockPolicy = "strict"
-)
-
 // Defines values for ReservationSort.
 const (
 	ReservationSortBookedAt       ReservationSort = "bookedAt"
@@ -1767,6 +1878,13 @@ const (
 	ReservationUpdateMappingRevenueRecognitionProRata     ReservationUpdateMappingRevenueRecognition = "proRata"
 )
 
+// Defines values for StatementCreateStatus.
+const (
+	StatementCreateStatusDraft     StatementCreateStatus = "draft"
+	StatementCreateStatusInReview  StatementCreateStatus = "inReview"
+	StatementCreateStatusPublished StatementCreateStatus = "published"
+)
+
 // Defines values for StatementHistoricLineType.
 const (
 	StatementHistoricLineTypeLine   StatementHistoricLineType = "line"
@@ -1810,12 +1928,6 @@ const (
 	StatementStatusPublished StatementStatus = "published"
 )
 
-// Defines values for TaxBehavior.
-const (
-	TaxBehaviorExcluded TaxBehavior = "excluded"
-	TaxBehaviorIncluded TaxBehavior = "included"
-)
-
 // Defines values for TaxListSort.
 const (
 	TaxListSortBasisPoints      TaxListSort = "basisPoints"
@@ -1824,6 +1936,12 @@ const (
 	TaxListSortMinusCreatedAt   TaxListSort = "-createdAt"
 	TaxListSortMinusName        TaxListSort = "-name"
 	TaxListSortName             TaxListSort = "name"
+)
+
+// Defines values for TaxStatus.
+const (
+	TaxStatusActive   TaxStatus = "active"
+	TaxStatusInactive TaxStatus = "inactive"
 )
 
 // Defines values for TeamCopied.
@@ -1845,6 +1963,14 @@ const (
 // Defines values for TeamInitTemplate.
 const (
 	TeamInitTemplateStandard TeamInitTemplate = "standard"
+)
+
+// Defines values for TeamListSort.
+const (
+	TeamListSortCreatedAt      TeamListSort = "createdAt"
+	TeamListSortMinusCreatedAt TeamListSort = "-createdAt"
+	TeamListSortMinusName      TeamListSort = "-name"
+	TeamListSortName           TeamListSort = "name"
 )
 
 // Defines values for TeamOwnerOverdraft.
@@ -1880,6 +2006,12 @@ const (
 	TeamTypeAdmin           TeamType = "admin"
 	TeamTypePartner         TeamType = "partner"
 	TeamTypePropertyManager TeamType = "propertyManager"
+)
+
+// Defines values for TransactionAppliedInputOrNullTaxBehavior.
+const (
+	TransactionAppliedInputOrNullTaxBehaviorExcluded TransactionAppliedInputOrNullTaxBehavior = "excluded"
+	TransactionAppliedInputOrNullTaxBehaviorIncluded TransactionAppliedInputOrNullTaxBehavior = "included"
 )
 
 // Defines values for TransactionFrequency.
@@ -1984,23 +2116,18 @@ const (
 	TransactionMarkupInputOrNullTaxBehaviorLessThannil TransactionMarkupInputOrNullTaxBehavior = "<nil>"
 )
 
-// Defines values for TransactionMarkupOrNullTaxBehavior.
+// Defines values for TransactionPaidStatus.
 const (
-	TransactionMarkupOrNullTaxBehaviorExcluded    TransactionMarkupOrNullTaxBehavior = "excluded"
-	TransactionMarkupOrNullTaxBehaviorIncluded    TransactionMarkupOrNullTaxBehavior = "included"
-	TransactionMarkupOrNullTaxBehaviorLessThannil TransactionMarkupOrNullTaxBehavior = "<nil>"
+	TransactionPaidStatusOverpaid  TransactionPaidStatus = "overpaid"
+	TransactionPaidStatusPaid      TransactionPaidStatus = "paid"
+	TransactionPaidStatusUnderpaid TransactionPaidStatus = "underpaid"
+	TransactionPaidStatusUnpaid    TransactionPaidStatus = "unpaid"
 )
 
 // Defines values for TransactionPutTemplatePaymentStatus.
 const (
 	TransactionPutTemplatePaymentStatusPaid   TransactionPutTemplatePaymentStatus = "paid"
 	TransactionPutTemplatePaymentStatusUnpaid TransactionPutTemplatePaymentStatus = "unpaid"
-)
-
-// Defines values for TransactionRefreshRequestLockPolicy.
-const (
-	TransactionRefreshRequestLockPolicyBestEffort TransactionRefreshRequestLockPolicy = "bestEffort"
-	TransactionRefreshRequestLockPolicyStrict     TransactionRefreshRequestLockPolicy = "strict"
 )
 
 // Defines values for TransactionRefreshRequestMode.
@@ -2036,10 +2163,22 @@ const (
 	TransactionTypeTransfer TransactionType = "transfer"
 )
 
+// Defines values for TransactionUpdateStatus.
+const (
+	TransactionUpdateStatusActive   TransactionUpdateStatus = "active"
+	TransactionUpdateStatusInactive TransactionUpdateStatus = "inactive"
+)
+
 // Defines values for TransactionUpdateTemplatePaymentStatus.
 const (
 	TransactionUpdateTemplatePaymentStatusPaid   TransactionUpdateTemplatePaymentStatus = "paid"
 	TransactionUpdateTemplatePaymentStatusUnpaid TransactionUpdateTemplatePaymentStatus = "unpaid"
+)
+
+// Defines values for TransactionUpdateTemplateStatus.
+const (
+	TransactionUpdateTemplateStatusActive   TransactionUpdateTemplateStatus = "active"
+	TransactionUpdateTemplateStatusInactive TransactionUpdateTemplateStatus = "inactive"
 )
 
 // Defines values for TransactionWeekday.
@@ -2053,10 +2192,51 @@ const (
 	TransactionWeekdayWednesday TransactionWeekday = "wednesday"
 )
 
+// Defines values for RegionParameter.
+const (
+	RegionParameterAp RegionParameter = "ap"
+	RegionParameterCa RegionParameter = "ca"
+	RegionParameterEu RegionParameter = "eu"
+	RegionParameterSa RegionParameter = "sa"
+	RegionParameterUs RegionParameter = "us"
+)
+
 // Defines values for ViewAsParameter.
 const (
 	ViewAsParameterManager ViewAsParameter = "manager"
 	ViewAsParameterOwner   ViewAsParameter = "owner"
+)
+
+// Defines values for ListAccountsParamsType.
+const (
+	ListAccountsParamsTypeBank         ListAccountsParamsType = "bank"
+	ListAccountsParamsTypeLedger       ListAccountsParamsType = "ledger"
+	ListAccountsParamsTypeNonPosting   ListAccountsParamsType = "nonPosting"
+	ListAccountsParamsTypeRecurringFee ListAccountsParamsType = "recurringFee"
+)
+
+// Defines values for ListAccountsParamsClassification.
+const (
+	ListAccountsParamsClassificationAsset     ListAccountsParamsClassification = "asset"
+	ListAccountsParamsClassificationExpense   ListAccountsParamsClassification = "expense"
+	ListAccountsParamsClassificationLiability ListAccountsParamsClassification = "liability"
+	ListAccountsParamsClassificationRevenue   ListAccountsParamsClassification = "revenue"
+)
+
+// Defines values for ExportAccountsCSVParamsType.
+const (
+	ExportAccountsCSVParamsTypeBank         ExportAccountsCSVParamsType = "bank"
+	ExportAccountsCSVParamsTypeLedger       ExportAccountsCSVParamsType = "ledger"
+	ExportAccountsCSVParamsTypeNonPosting   ExportAccountsCSVParamsType = "nonPosting"
+	ExportAccountsCSVParamsTypeRecurringFee ExportAccountsCSVParamsType = "recurringFee"
+)
+
+// Defines values for ExportAccountsCSVParamsClassification.
+const (
+	ExportAccountsCSVParamsClassificationAsset     ExportAccountsCSVParamsClassification = "asset"
+	ExportAccountsCSVParamsClassificationExpense   ExportAccountsCSVParamsClassification = "expense"
+	ExportAccountsCSVParamsClassificationLiability ExportAccountsCSVParamsClassification = "liability"
+	ExportAccountsCSVParamsClassificationRevenue   ExportAccountsCSVParamsClassification = "revenue"
 )
 
 // Defines values for DeleteAccountParamsOnLocked.
@@ -2130,6 +2310,39 @@ const (
 	DeleteListingParamsOnLockedArchive DeleteListingParamsOnLocked = "archive"
 )
 
+// Defines values for ListOperationsParamsXDataRegion.
+const (
+	ListOperationsParamsXDataRegionAp ListOperationsParamsXDataRegion = "ap"
+	ListOperationsParamsXDataRegionCa ListOperationsParamsXDataRegion = "ca"
+	ListOperationsParamsXDataRegionEu ListOperationsParamsXDataRegion = "eu"
+	ListOperationsParamsXDataRegionSa ListOperationsParamsXDataRegion = "sa"
+	ListOperationsParamsXDataRegionUs ListOperationsParamsXDataRegion = "us"
+)
+
+// Defines values for GetOperationParamsXDataRegion.
+const (
+	GetOperationParamsXDataRegionAp GetOperationParamsXDataRegion = "ap"
+	GetOperationParamsXDataRegionCa GetOperationParamsXDataRegion = "ca"
+	GetOperationParamsXDataRegionEu GetOperationParamsXDataRegion = "eu"
+	GetOperationParamsXDataRegionSa GetOperationParamsXDataRegion = "sa"
+	GetOperationParamsXDataRegionUs GetOperationParamsXDataRegion = "us"
+)
+
+// Defines values for GetOperationProgressParamsXDataRegion.
+const (
+	GetOperationProgressParamsXDataRegionAp GetOperationProgressParamsXDataRegion = "ap"
+	GetOperationProgressParamsXDataRegionCa GetOperationProgressParamsXDataRegion = "ca"
+	GetOperationProgressParamsXDataRegionEu GetOperationProgressParamsXDataRegion = "eu"
+	GetOperationProgressParamsXDataRegionSa GetOperationProgressParamsXDataRegion = "sa"
+	GetOperationProgressParamsXDataRegionUs GetOperationProgressParamsXDataRegion = "us"
+)
+
+// Defines values for ListRecurringFeesParamsStatus.
+const (
+	ListRecurringFeesParamsStatusActive   ListRecurringFeesParamsStatus = "active"
+	ListRecurringFeesParamsStatusInactive ListRecurringFeesParamsStatus = "inactive"
+)
+
 // Defines values for ListRecurringFeesParamsRateType.
 const (
 	ListRecurringFeesParamsRateTypeFlat       ListRecurringFeesParamsRateType = "flat"
@@ -2148,11 +2361,23 @@ const (
 	GetBalanceSheetParamsViewTotal   GetBalanceSheetParamsView = "total"
 )
 
+// Defines values for GetBalanceSheetParamsLedger.
+const (
+	GetBalanceSheetParamsLedgerOperating GetBalanceSheetParamsLedger = "operating"
+	GetBalanceSheetParamsLedgerTrust     GetBalanceSheetParamsLedger = "trust"
+)
+
 // Defines values for ExportBalanceSheetCSVParamsView.
 const (
 	ExportBalanceSheetCSVParamsViewLedger  ExportBalanceSheetCSVParamsView = "ledger"
 	ExportBalanceSheetCSVParamsViewListing ExportBalanceSheetCSVParamsView = "listing"
 	ExportBalanceSheetCSVParamsViewTotal   ExportBalanceSheetCSVParamsView = "total"
+)
+
+// Defines values for ExportBalanceSheetCSVParamsLedger.
+const (
+	ExportBalanceSheetCSVParamsLedgerOperating ExportBalanceSheetCSVParamsLedger = "operating"
+	ExportBalanceSheetCSVParamsLedgerTrust     ExportBalanceSheetCSVParamsLedger = "trust"
 )
 
 // Defines values for GetGuestBalancesParamsOccupancyStatus.
@@ -2175,6 +2400,29 @@ const (
 	ExportGuestBalancesCSVParamsOccupancyStatusUpcoming   ExportGuestBalancesCSVParamsOccupancyStatus = "upcoming"
 )
 
+// Defines values for ListJournalEntriesParamsTransactionTypes.
+const (
+	ListJournalEntriesParamsTransactionTypesDeposit  ListJournalEntriesParamsTransactionTypes = "deposit"
+	ListJournalEntriesParamsTransactionTypesExpense  ListJournalEntriesParamsTransactionTypes = "expense"
+	ListJournalEntriesParamsTransactionTypesPayout   ListJournalEntriesParamsTransactionTypes = "payout"
+	ListJournalEntriesParamsTransactionTypesTransfer ListJournalEntriesParamsTransactionTypes = "transfer"
+)
+
+// Defines values for ListJournalEntriesParamsNotTransactionTypes.
+const (
+	ListJournalEntriesParamsNotTransactionTypesDeposit  ListJournalEntriesParamsNotTransactionTypes = "deposit"
+	ListJournalEntriesParamsNotTransactionTypesExpense  ListJournalEntriesParamsNotTransactionTypes = "expense"
+	ListJournalEntriesParamsNotTransactionTypesPayout   ListJournalEntriesParamsNotTransactionTypes = "payout"
+	ListJournalEntriesParamsNotTransactionTypesTransfer ListJournalEntriesParamsNotTransactionTypes = "transfer"
+)
+
+// Defines values for ListJournalEntriesParamsBusinessModels.
+const (
+	ListJournalEntriesParamsBusinessModelsCoHost       ListJournalEntriesParamsBusinessModels = "co_host"
+	ListJournalEntriesParamsBusinessModelsCoHostAirbnb ListJournalEntriesParamsBusinessModels = "co_host_airbnb"
+	ListJournalEntriesParamsBusinessModelsManaged      ListJournalEntriesParamsBusinessModels = "managed"
+)
+
 // Defines values for ListJournalEntriesParamsParty.
 const (
 	ListJournalEntriesParamsPartyManager ListJournalEntriesParamsParty = "manager"
@@ -2189,6 +2437,35 @@ const (
 	ListJournalEntriesParamsLedgerTrust      ListJournalEntriesParamsLedger = "trust"
 )
 
+// Defines values for ListJournalEntriesParamsStatus.
+const (
+	ListJournalEntriesParamsStatusActive   ListJournalEntriesParamsStatus = "active"
+	ListJournalEntriesParamsStatusInactive ListJournalEntriesParamsStatus = "inactive"
+)
+
+// Defines values for ExportJournalEntriesCSVParamsTransactionTypes.
+const (
+	ExportJournalEntriesCSVParamsTransactionTypesDeposit  ExportJournalEntriesCSVParamsTransactionTypes = "deposit"
+	ExportJournalEntriesCSVParamsTransactionTypesExpense  ExportJournalEntriesCSVParamsTransactionTypes = "expense"
+	ExportJournalEntriesCSVParamsTransactionTypesPayout   ExportJournalEntriesCSVParamsTransactionTypes = "payout"
+	ExportJournalEntriesCSVParamsTransactionTypesTransfer ExportJournalEntriesCSVParamsTransactionTypes = "transfer"
+)
+
+// Defines values for ExportJournalEntriesCSVParamsNotTransactionTypes.
+const (
+	ExportJournalEntriesCSVParamsNotTransactionTypesDeposit  ExportJournalEntriesCSVParamsNotTransactionTypes = "deposit"
+	ExportJournalEntriesCSVParamsNotTransactionTypesExpense  ExportJournalEntriesCSVParamsNotTransactionTypes = "expense"
+	ExportJournalEntriesCSVParamsNotTransactionTypesPayout   ExportJournalEntriesCSVParamsNotTransactionTypes = "payout"
+	ExportJournalEntriesCSVParamsNotTransactionTypesTransfer ExportJournalEntriesCSVParamsNotTransactionTypes = "transfer"
+)
+
+// Defines values for ExportJournalEntriesCSVParamsBusinessModels.
+const (
+	ExportJournalEntriesCSVParamsBusinessModelsCoHost       ExportJournalEntriesCSVParamsBusinessModels = "co_host"
+	ExportJournalEntriesCSVParamsBusinessModelsCoHostAirbnb ExportJournalEntriesCSVParamsBusinessModels = "co_host_airbnb"
+	ExportJournalEntriesCSVParamsBusinessModelsManaged      ExportJournalEntriesCSVParamsBusinessModels = "managed"
+)
+
 // Defines values for ExportJournalEntriesCSVParamsParty.
 const (
 	ExportJournalEntriesCSVParamsPartyManager ExportJournalEntriesCSVParamsParty = "manager"
@@ -2201,6 +2478,12 @@ const (
 	ExportJournalEntriesCSVParamsLedgerHistorical ExportJournalEntriesCSVParamsLedger = "historical"
 	ExportJournalEntriesCSVParamsLedgerOperating  ExportJournalEntriesCSVParamsLedger = "operating"
 	ExportJournalEntriesCSVParamsLedgerTrust      ExportJournalEntriesCSVParamsLedger = "trust"
+)
+
+// Defines values for ExportJournalEntriesCSVParamsStatus.
+const (
+	ExportJournalEntriesCSVParamsStatusActive   ExportJournalEntriesCSVParamsStatus = "active"
+	ExportJournalEntriesCSVParamsStatusInactive ExportJournalEntriesCSVParamsStatus = "inactive"
 )
 
 // Defines values for ListOwnerStatementSummariesParamsViewAs.
@@ -2263,6 +2546,12 @@ const (
 	GetProfitAndLossParamsPartyOwners  GetProfitAndLossParamsParty = "owners"
 )
 
+// Defines values for GetProfitAndLossParamsLedger.
+const (
+	GetProfitAndLossParamsLedgerOperating GetProfitAndLossParamsLedger = "operating"
+	GetProfitAndLossParamsLedgerTrust     GetProfitAndLossParamsLedger = "trust"
+)
+
 // Defines values for ExportProfitAndLossCSVParamsView.
 const (
 	ExportProfitAndLossCSVParamsViewLedger  ExportProfitAndLossCSVParamsView = "ledger"
@@ -2281,6 +2570,12 @@ const (
 	ExportProfitAndLossCSVParamsPartyOwners  ExportProfitAndLossCSVParamsParty = "owners"
 )
 
+// Defines values for ExportProfitAndLossCSVParamsLedger.
+const (
+	ExportProfitAndLossCSVParamsLedgerOperating ExportProfitAndLossCSVParamsLedger = "operating"
+	ExportProfitAndLossCSVParamsLedgerTrust     ExportProfitAndLossCSVParamsLedger = "trust"
+)
+
 // Defines values for GetTrialBalanceParamsParty.
 const (
 	GetTrialBalanceParamsPartyManager GetTrialBalanceParamsParty = "manager"
@@ -2288,11 +2583,29 @@ const (
 	GetTrialBalanceParamsPartyOwners  GetTrialBalanceParamsParty = "owners"
 )
 
+// Defines values for GetTrialBalanceParamsLedger.
+const (
+	GetTrialBalanceParamsLedgerOperating GetTrialBalanceParamsLedger = "operating"
+	GetTrialBalanceParamsLedgerTrust     GetTrialBalanceParamsLedger = "trust"
+)
+
 // Defines values for ExportTrialBalanceCSVParamsParty.
 const (
 	ExportTrialBalanceCSVParamsPartyManager ExportTrialBalanceCSVParamsParty = "manager"
 	ExportTrialBalanceCSVParamsPartyNull    ExportTrialBalanceCSVParamsParty = "null"
 	ExportTrialBalanceCSVParamsPartyOwners  ExportTrialBalanceCSVParamsParty = "owners"
+)
+
+// Defines values for ExportTrialBalanceCSVParamsLedger.
+const (
+	ExportTrialBalanceCSVParamsLedgerOperating ExportTrialBalanceCSVParamsLedger = "operating"
+	ExportTrialBalanceCSVParamsLedgerTrust     ExportTrialBalanceCSVParamsLedger = "trust"
+)
+
+// Defines values for ListReservationsParamsGeneralLedgerStatus.
+const (
+	ListReservationsParamsGeneralLedgerStatusActive   ListReservationsParamsGeneralLedgerStatus = "active"
+	ListReservationsParamsGeneralLedgerStatusInactive ListReservationsParamsGeneralLedgerStatus = "inactive"
 )
 
 // Defines values for ListReservationsParamsDateField.
@@ -2319,6 +2632,12 @@ const (
 // Defines values for ListReservationsParamsInclude.
 const (
 	ListReservationsParamsIncludeOperations ListReservationsParamsInclude = "operations"
+)
+
+// Defines values for ExportReservationsCSVParamsGeneralLedgerStatus.
+const (
+	ExportReservationsCSVParamsGeneralLedgerStatusActive   ExportReservationsCSVParamsGeneralLedgerStatus = "active"
+	ExportReservationsCSVParamsGeneralLedgerStatusInactive ExportReservationsCSVParamsGeneralLedgerStatus = "inactive"
 )
 
 // Defines values for ExportReservationsCSVParamsDateField.
@@ -2379,6 +2698,24 @@ const (
 	DeleteTaxRateParamsOnLockedArchive DeleteTaxRateParamsOnLocked = "archive"
 )
 
+// Defines values for ListTeamsParamsXDataRegion.
+const (
+	ListTeamsParamsXDataRegionAp ListTeamsParamsXDataRegion = "ap"
+	ListTeamsParamsXDataRegionCa ListTeamsParamsXDataRegion = "ca"
+	ListTeamsParamsXDataRegionEu ListTeamsParamsXDataRegion = "eu"
+	ListTeamsParamsXDataRegionSa ListTeamsParamsXDataRegion = "sa"
+	ListTeamsParamsXDataRegionUs ListTeamsParamsXDataRegion = "us"
+)
+
+// Defines values for ListTeamIssuesParamsXDataRegion.
+const (
+	ListTeamIssuesParamsXDataRegionAp ListTeamIssuesParamsXDataRegion = "ap"
+	ListTeamIssuesParamsXDataRegionCa ListTeamIssuesParamsXDataRegion = "ca"
+	ListTeamIssuesParamsXDataRegionEu ListTeamIssuesParamsXDataRegion = "eu"
+	ListTeamIssuesParamsXDataRegionSa ListTeamIssuesParamsXDataRegion = "sa"
+	ListTeamIssuesParamsXDataRegionUs ListTeamIssuesParamsXDataRegion = "us"
+)
+
 // Defines values for UploadTransactionAttachmentMultipartBodyIsOwnerAccessible.
 const (
 	UploadTransactionAttachmentMultipartBodyIsOwnerAccessibleFalse UploadTransactionAttachmentMultipartBodyIsOwnerAccessible = "false"
@@ -2387,9 +2724,27 @@ const (
 	UploadTransactionAttachmentMultipartBodyIsOwnerAccessibleTrue  UploadTransactionAttachmentMultipartBodyIsOwnerAccessible = "true"
 )
 
+// Defines values for ListTransactionsParamsStatus.
+const (
+	ListTransactionsParamsStatusActive   ListTransactionsParamsStatus = "active"
+	ListTransactionsParamsStatusInactive ListTransactionsParamsStatus = "inactive"
+)
+
 // Defines values for ListTransactionsParamsInclude.
 const (
 	ListTransactionsParamsIncludeOperations ListTransactionsParamsInclude = "operations"
+)
+
+// Defines values for ExportTransactionsCSVParamsStatus.
+const (
+	ExportTransactionsCSVParamsStatusActive   ExportTransactionsCSVParamsStatus = "active"
+	ExportTransactionsCSVParamsStatusInactive ExportTransactionsCSVParamsStatus = "inactive"
+)
+
+// Defines values for ListRecurringTemplatesParamsStatus.
+const (
+	ListRecurringTemplatesParamsStatusActive   ListRecurringTemplatesParamsStatus = "active"
+	ListRecurringTemplatesParamsStatusInactive ListRecurringTemplatesParamsStatus = "inactive"
 )
 
 // Defines values for DeleteRecurringTemplateParamsOnLocked.
@@ -2489,7 +2844,7 @@ type AccessOwnerSession struct {
 }
 
 // AccessRegion defines model for AccessRegion.
-type AccessRegion string
+type AccessRegion = string
 
 // Account Example: {"assignments":[],"banking":null,"category":{"classification":"expense","id":"0198c3a2-7b1e-75bd-92e7-e7ffb1224e91","name":"Cars and boats"},"categoryLock":null,"classification":"expense","code":"5210","createdAt":"2026-01-15T09:30:00.000Z","id":"0198c3a2-7b1e-7a23-9fd2-d2965dc429bc","issues":[],"name":"Firewood","offsetAccount":null,"status":"active","type":"ledger","uniqueRef":null,"updatedAt":"2026-01-15T09:30:00.000Z"}
 type Account struct {
@@ -2669,7 +3024,7 @@ type AccountConnection struct {
 	AccountId *string `json:"accountId"`
 
 	// Balance What the bank last said; null when a feed has not asked.
-	Balance *AccountconnectionBalanceOrNull `json:"balance"`
+	Balance *AccountConnectionBalanceOrNull `json:"balance"`
 
 	// ConnectionId The feed's connection; null for one made by hand.
 	ConnectionId *string `json:"connectionId"`
@@ -2697,7 +3052,7 @@ type AccountConnection struct {
 	StartAt *string `json:"startAt"`
 
 	// Status active is attached to a bank account, detached to none; gone is not shown by the bank any more.
-	Status AccountconnectionStatus `json:"status"`
+	Status AccountConnectionStatus `json:"status"`
 
 	// Type Kind of bank account, such as checking.
 	Type *string `json:"type"`
@@ -2705,6 +3060,86 @@ type AccountConnection struct {
 	// UpdatedAt When it was changed last.
 	UpdatedAt Instant `json:"updatedAt"`
 }
+
+// AccountConnectionBalanceOrNull defines model for AccountConnectionBalanceOrNull.
+type AccountConnectionBalanceOrNull struct {
+	// At When the bank said it.
+	At Instant `json:"at"`
+
+	// Available What of it can be spent; null when the bank does not say.
+	Available *int64 `json:"available"`
+
+	// Current Balance that the bank stated, in cents.
+	Current Cents `json:"current"`
+}
+
+// AccountConnectionBatch Example: {"data":[{"currency":"usd","lastDigits":"7310","name":"Reserves","type":"savings"}]}
+type AccountConnectionBatch struct {
+	Data []AccountConnectionBatchItem `json:"data"`
+}
+
+// AccountConnectionBatchItem defines model for AccountConnectionBatchItem.
+type AccountConnectionBatchItem struct {
+	// AccountId The bank account of the chart to attach it to; null detaches.
+	AccountId *string `json:"accountId,omitempty"`
+
+	// Currency ISO 4217; by default that of the account it is attached to, else the team's.
+	Currency *string `json:"currency,omitempty"`
+
+	// Id The account connection to change; without it a new one is made.
+	Id *Id `json:"id,omitempty"`
+
+	// LastDigits Last four digits of the account number.
+	LastDigits *string `json:"lastDigits,omitempty"`
+
+	// Mode When it is detached: preserve-history (default) leaves its bank records on the account, detach-history takes them along.
+	Mode *AccountConnectionMode `json:"mode,omitempty"`
+
+	// Name Required for a new one.
+	Name *string `json:"name,omitempty"`
+
+	// StartAt First day that is read from the bank.
+	StartAt *string `json:"startAt,omitempty"`
+
+	// Type Kind of bank account, such as checking.
+	Type *string `json:"type,omitempty"`
+}
+
+// AccountConnectionDisconnect Example: {"bankAccountId":"0198c3a2-7b1e-7912-9421-210eecd82432","mode":"preserve-history"}
+type AccountConnectionDisconnect struct {
+	// BankAccountId The account connection.
+	BankAccountId Id `json:"bankAccountId"`
+
+	// Mode preserve-history (default) leaves its bank records on the account, detach-history takes them along.
+	Mode *AccountConnectionMode `json:"mode,omitempty"`
+}
+
+// AccountConnectionFields Example: {"lastDigits":"4321","name":"Trust checking"}
+type AccountConnectionFields struct {
+	// AccountId The bank account of the chart to attach it to; null detaches.
+	AccountId *string `json:"accountId,omitempty"`
+
+	// Currency ISO 4217; by default that of the account it is attached to, else the team's.
+	Currency *string `json:"currency,omitempty"`
+
+	// LastDigits Last four digits of the account number.
+	LastDigits *string `json:"lastDigits,omitempty"`
+
+	// Mode When it is detached: preserve-history (default) leaves its bank records on the account, detach-history takes them along.
+	Mode *AccountConnectionMode `json:"mode,omitempty"`
+
+	// Name Required for a new one.
+	Name *string `json:"name,omitempty"`
+
+	// StartAt First day that is read from the bank.
+	StartAt *string `json:"startAt,omitempty"`
+
+	// Type Kind of bank account, such as checking.
+	Type *string `json:"type,omitempty"`
+}
+
+// AccountConnectionMode defines model for AccountConnectionMode.
+type AccountConnectionMode string
 
 // AccountConnectionPage defines model for AccountConnectionPage.
 type AccountConnectionPage struct {
@@ -2717,6 +3152,12 @@ type AccountConnectionPage struct {
 func (p *AccountConnectionPage) page() ([]AccountConnection, *int64) {
 	return p.Data, p.Pagination.NextPage
 }
+
+// AccountConnectionSort defines model for AccountConnectionSort.
+type AccountConnectionSort string
+
+// AccountConnectionStatus defines model for AccountConnectionStatus.
+type AccountConnectionStatus string
 
 // AccountCreate Example: {"categoryId":"0198c3a2-7b1e-75bd-92e7-e7ffb1224e91","code":"5210","name":"Firewood","type":"ledger"}
 type AccountCreate struct {
@@ -2889,92 +3330,6 @@ type AccountUpdateCategory struct {
 	// Position Place in the list, from 0.
 	Position *int64 `json:"position,omitempty"`
 }
-
-// AccountconnectionBalanceOrNull defines model for AccountconnectionBalanceOrNull.
-type AccountconnectionBalanceOrNull struct {
-	// At When the bank said it.
-	At Instant `json:"at"`
-
-	// Available What of it can be spent; null when the bank does not say.
-	Available *int64 `json:"available"`
-
-	// Current Balance that the bank stated, in cents.
-	Current Cents `json:"current"`
-}
-
-// AccountconnectionBatch Example: {"data":[{"currency":"usd","lastDigits":"7310","name":"Reserves","type":"savings"}]}
-type AccountconnectionBatch struct {
-	Data []AccountconnectionBatchItem `json:"data"`
-}
-
-// AccountconnectionBatchItem defines model for AccountconnectionBatchItem.
-type AccountconnectionBatchItem struct {
-	// AccountId The bank account of the chart to attach it to; null detaches.
-	AccountId *string `json:"accountId,omitempty"`
-
-	// Currency ISO 4217; by default that of the account it is attached to, else the team's.
-	Currency *string `json:"currency,omitempty"`
-
-	// Id The account connection to change; without it a new one is made.
-	Id *Id `json:"id,omitempty"`
-
-	// LastDigits Last four digits of the account number.
-	LastDigits *string `json:"lastDigits,omitempty"`
-
-	// Mode When it is detached: preserve-history (default) leaves its bank records on the account, detach-history takes them along.
-	Mode *AccountconnectionMode `json:"mode,omitempty"`
-
-	// Name Required for a new one.
-	Name *string `json:"name,omitempty"`
-
-	// StartAt First day that is read from the bank.
-	StartAt *string `json:"startAt,omitempty"`
-
-	// Type Kind of bank account, such as checking.
-	Type *string `json:"type,omitempty"`
-}
-
-// AccountconnectionDisconnect Example: {"bankAccountId":"0198c3a2-7b1e-7912-9421-210eecd82432","mode":"preserve-history"}
-type AccountconnectionDisconnect struct {
-	// BankAccountId The account connection.
-	BankAccountId Id `json:"bankAccountId"`
-
-	// Mode preserve-history (default) leaves its bank records on the account, detach-history takes them along.
-	Mode *AccountconnectionMode `json:"mode,omitempty"`
-}
-
-// AccountconnectionFields Example: {"lastDigits":"4321","name":"Trust checking"}
-type AccountconnectionFields struct {
-	// AccountId The bank account of the chart to attach it to; null detaches.
-	AccountId *string `json:"accountId,omitempty"`
-
-	// Currency ISO 4217; by default that of the account it is attached to, else the team's.
-	Currency *string `json:"currency,omitempty"`
-
-	// LastDigits Last four digits of the account number.
-	LastDigits *string `json:"lastDigits,omitempty"`
-
-	// Mode When it is detached: preserve-history (default) leaves its bank records on the account, detach-history takes them along.
-	Mode *AccountconnectionMode `json:"mode,omitempty"`
-
-	// Name Required for a new one.
-	Name *string `json:"name,omitempty"`
-
-	// StartAt First day that is read from the bank.
-	StartAt *string `json:"startAt,omitempty"`
-
-	// Type Kind of bank account, such as checking.
-	Type *string `json:"type,omitempty"`
-}
-
-// AccountconnectionMode defines model for AccountconnectionMode.
-type AccountconnectionMode string
-
-// AccountconnectionSort defines model for AccountconnectionSort.
-type AccountconnectionSort string
-
-// AccountconnectionStatus defines model for AccountconnectionStatus.
-type AccountconnectionStatus string
 
 // AmountFilter An amount, or a range of amounts with three dots, in cents.
 type AmountFilter = string
@@ -3171,8 +3526,8 @@ type BankRecord struct {
 	Source BankSource `json:"source"`
 
 	// Status An inactive record is excluded: it counts nowhere.
-	Status AccountStatus `json:"status"`
-	Type   BankType      `json:"type"`
+	Status BankStatus `json:"status"`
+	Type   BankType   `json:"type"`
 
 	// UniqueRef The caller's or the bank's own reference, unique in the team.
 	UniqueRef *string `json:"uniqueRef"`
@@ -3231,7 +3586,7 @@ type BankRule struct {
 	Priority int64 `json:"priority"`
 
 	// Status An inactive rule takes no records.
-	Status AccountStatus `json:"status"`
+	Status BankRuleStatus `json:"status"`
 
 	// TransactionType A deposit takes money in, an expense money out.
 	TransactionType string `json:"transactionType"`
@@ -3285,7 +3640,7 @@ type BankRuleCreate struct {
 	Priority *int64 `json:"priority,omitempty"`
 
 	// Status Absent: active.
-	Status *AccountStatus `json:"status,omitempty"`
+	Status *BankRuleStatus `json:"status,omitempty"`
 
 	// TransactionType A deposit takes money in, an expense money out.
 	TransactionType BankRuleCreateTransactionType `json:"transactionType"`
@@ -3345,7 +3700,7 @@ type BankRuleLine struct {
 	SplitMode BankRuleSplitMode `json:"splitMode"`
 
 	// TaxBehavior Whether amounts include the tax.
-	TaxBehavior *BankRuleLineTaxBehavior `json:"taxBehavior"`
+	TaxBehavior *string `json:"taxBehavior"`
 
 	// TaxRateId Tax on the amount; expenses only.
 	TaxRateId *string `json:"taxRateId"`
@@ -3356,9 +3711,6 @@ type BankRuleLineAssignment string
 
 // BankRuleLineParty Null: by account and listing.
 type BankRuleLineParty string
-
-// BankRuleLineTaxBehavior Whether amounts include the tax.
-type BankRuleLineTaxBehavior string
 
 // BankRuleLineInput defines model for BankRuleLineInput.
 type BankRuleLineInput struct {
@@ -3432,14 +3784,11 @@ type BankRuleMarkupOrNull struct {
 	Amount Cents `json:"amount"`
 
 	// TaxBehavior Whether amounts include the tax.
-	TaxBehavior *BankRuleMarkupOrNullTaxBehavior `json:"taxBehavior"`
+	TaxBehavior *string `json:"taxBehavior"`
 
 	// TaxRateId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
 	TaxRateId *string `json:"taxRateId"`
 }
-
-// BankRuleMarkupOrNullTaxBehavior Whether amounts include the tax.
-type BankRuleMarkupOrNullTaxBehavior string
 
 // BankRuleMatch defines model for BankRuleMatch.
 type BankRuleMatch struct {
@@ -3636,6 +3985,9 @@ type BankRuleRunPreviewItem struct {
 // BankRuleSplitMode defines model for BankRuleSplitMode.
 type BankRuleSplitMode string
 
+// BankRuleStatus defines model for BankRuleStatus.
+type BankRuleStatus string
+
 // BankRuleUpdate Example: {"mode":"auto","priority":10}
 type BankRuleUpdate struct {
 	// AccountIds Replaces all accounts.
@@ -3658,8 +4010,8 @@ type BankRuleUpdate struct {
 	Name *string       `json:"name,omitempty"`
 
 	// Priority The lowest comes first; of equal ones the older rule.
-	Priority *int64         `json:"priority,omitempty"`
-	Status   *AccountStatus `json:"status,omitempty"`
+	Priority *int64          `json:"priority,omitempty"`
+	Status   *BankRuleStatus `json:"status,omitempty"`
 
 	// TransactionType A deposit takes money in, an expense money out.
 	TransactionType *BankRuleUpdateTransactionType `json:"transactionType,omitempty"`
@@ -3704,6 +4056,9 @@ type BankSort string
 // BankSource defines model for BankSource.
 type BankSource = string
 
+// BankStatus defines model for BankStatus.
+type BankStatus string
+
 // BankTransaction defines model for BankTransaction.
 type BankTransaction struct {
 	// Amount Amount in cents.
@@ -3743,7 +4098,7 @@ type BankUpdate struct {
 	Description *string `json:"description,omitempty"`
 
 	// Status inactive excludes the record, active brings it back.
-	Status *AccountStatus `json:"status,omitempty"`
+	Status *BankStatus `json:"status,omitempty"`
 
 	// UniqueRef Null clears.
 	UniqueRef *string `json:"uniqueRef,omitempty"`
@@ -3849,8 +4204,8 @@ type CatchUpJournalsBody struct {
 // Cents Amount in the smallest unit of its currency: 12345 is 123.45 in USD.
 type Cents = int64
 
-// ChannelpayoutMember defines model for ChannelpayoutMember.
-type ChannelpayoutMember struct {
+// ChannelPayoutMember defines model for ChannelPayoutMember.
+type ChannelPayoutMember struct {
 	// Amount gross less fees.
 	Amount Cents `json:"amount"`
 
@@ -3876,8 +4231,8 @@ type ChannelpayoutMember struct {
 	Taxes Cents `json:"taxes"`
 }
 
-// ChannelpayoutPayout defines model for ChannelpayoutPayout.
-type ChannelpayoutPayout struct {
+// ChannelPayoutPayout defines model for ChannelPayoutPayout.
+type ChannelPayoutPayout struct {
 	// Amount Amount in cents.
 	Amount Cents `json:"amount"`
 
@@ -3903,7 +4258,7 @@ type ChannelpayoutPayout struct {
 	Id Id `json:"id"`
 
 	// Members The owners, and the share of each.
-	Members []ChannelpayoutMember `json:"members"`
+	Members []ChannelPayoutMember `json:"members"`
 
 	// Reference By which the bank shows it.
 	Reference *string `json:"reference"`
@@ -3912,26 +4267,29 @@ type ChannelpayoutPayout struct {
 	SourceId string `json:"sourceId"`
 
 	// Status inactive: the source has it no more.
-	Status AccountStatus `json:"status"`
+	Status ChannelPayoutStatus `json:"status"`
 
 	// UpdatedAt When it was changed last.
 	UpdatedAt Instant `json:"updatedAt"`
 }
 
-// ChannelpayoutPayoutPage defines model for ChannelpayoutPayoutPage.
-type ChannelpayoutPayoutPage struct {
-	Data []ChannelpayoutPayout `json:"data"`
+// ChannelPayoutPayoutPage defines model for ChannelPayoutPayoutPage.
+type ChannelPayoutPayoutPage struct {
+	Data []ChannelPayoutPayout `json:"data"`
 
 	// Pagination Where the page is in the list.
 	Pagination Pagination `json:"pagination"`
 }
 
-func (p *ChannelpayoutPayoutPage) page() ([]ChannelpayoutPayout, *int64) {
+func (p *ChannelPayoutPayoutPage) page() ([]ChannelPayoutPayout, *int64) {
 	return p.Data, p.Pagination.NextPage
 }
 
-// ChannelpayoutSort defines model for ChannelpayoutSort.
-type ChannelpayoutSort string
+// ChannelPayoutSort defines model for ChannelPayoutSort.
+type ChannelPayoutSort string
+
+// ChannelPayoutStatus defines model for ChannelPayoutStatus.
+type ChannelPayoutStatus string
 
 // Connection Example: {"accountingEndAt":null,"accountingStartAt":null,"app":{"id":"nacha","kind":"payments","name":"NACHA file"},"appId":"nacha","connectedAt":null,"createdAt":"2026-01-15T09:30:00.000Z","expiresAt":null,"externalAccount":null,"id":"0198c3a2-7b1e-7c7f-9597-97ea639b1b59","isOutsideBooks":false,"isSyncEnabled":true,"issues":[],"lastSync":null,"lastSyncAt":null,"name":"Bank","nextSyncAt":null,"settings":{"balancedFile":"false","companyIdentification":"1234567890","companyName":"SEASIDE","entryDescription":"OWNER PAY","immediateDestination":"021000021","immediateDestinationName":"BANK","immediateOrigin":"1234567890","immediateOriginName":"SEASIDE","odfiRouting":"02100002"},"shortRef":"k7p2m9xq","status":"connecting","uniqueRef":null,"updatedAt":"2026-01-15T09:30:00.000Z"}
 type Connection struct {
@@ -4144,6 +4502,9 @@ type ConnectionLastSyncOrNull struct {
 	Status  string           `json:"status"`
 }
 
+// ConnectionListSort defines model for ConnectionListSort.
+type ConnectionListSort string
+
 // ConnectionPage defines model for ConnectionPage.
 type ConnectionPage struct {
 	Data []Connection `json:"data"`
@@ -4215,7 +4576,7 @@ type Contact struct {
 
 	// SourceId The contact's own key in the app of the connection.
 	SourceId *string       `json:"sourceId"`
-	Status   AccountStatus `json:"status"`
+	Status   ContactStatus `json:"status"`
 
 	// TaxIdentifier Masked: only the last four digits are shown.
 	TaxIdentifier *string     `json:"taxIdentifier"`
@@ -4283,7 +4644,7 @@ type ContactBatchItem struct {
 
 	// SourceId The contact's own key in the app of the connection, unique in the connection.
 	SourceId *string        `json:"sourceId,omitempty"`
-	Status   *AccountStatus `json:"status,omitempty"`
+	Status   *ContactStatus `json:"status,omitempty"`
 
 	// TaxIdentifier SSN or EIN, with or without hyphens. Only the last four digits are ever returned.
 	TaxIdentifier *string      `json:"taxIdentifier,omitempty"`
@@ -4316,7 +4677,7 @@ type ContactCreate struct {
 
 	// SourceId The contact's own key in the app of the connection, unique in the connection.
 	SourceId *string        `json:"sourceId,omitempty"`
-	Status   *AccountStatus `json:"status,omitempty"`
+	Status   *ContactStatus `json:"status,omitempty"`
 
 	// TaxIdentifier SSN or EIN, with or without hyphens. Only the last four digits are ever returned.
 	TaxIdentifier *string     `json:"taxIdentifier,omitempty"`
@@ -4370,7 +4731,7 @@ type ContactDetail struct {
 
 	// SourceId The contact's own key in the app of the connection.
 	SourceId *string       `json:"sourceId"`
-	Status   AccountStatus `json:"status"`
+	Status   ContactStatus `json:"status"`
 
 	// TaxIdentifier Masked: only the last four digits are shown.
 	TaxIdentifier *string     `json:"taxIdentifier"`
@@ -4431,6 +4792,9 @@ type ContactSourceOrNull struct {
 	Type    string  `json:"type"`
 }
 
+// ContactStatus defines model for ContactStatus.
+type ContactStatus string
+
 // ContactType defines model for ContactType.
 type ContactType string
 
@@ -4454,7 +4818,7 @@ type ContactUpdate struct {
 
 	// SourceId The contact's own key in the app of the connection, unique in the connection.
 	SourceId *string        `json:"sourceId,omitempty"`
-	Status   *AccountStatus `json:"status,omitempty"`
+	Status   *ContactStatus `json:"status,omitempty"`
 
 	// TaxIdentifier SSN or EIN, with or without hyphens. Only the last four digits are ever returned.
 	TaxIdentifier *string      `json:"taxIdentifier,omitempty"`
@@ -4761,6 +5125,243 @@ type DemoRequest struct {
 	Seed *int64 `json:"seed,omitempty"`
 }
 
+// ErrorContext Details that help to recover. Each field names the reasons that carry it, or the codes of failures without a reason.
+type ErrorContext struct {
+	// AccountConnectionId The account connection that is attached. With `accountConnectionAttached`.
+	AccountConnectionId *Id `json:"accountConnectionId,omitempty"`
+
+	// AccountConnectionIds The account connections with these digits. With `duplicateLast4`.
+	AccountConnectionIds []Id `json:"accountConnectionIds,omitzero"`
+
+	// AccountId The bank account that is attached. With `accountConnectionAttached`.
+	AccountId *Id `json:"accountId,omitempty"`
+
+	// AccountIds The bank accounts with these digits. With `duplicateLast4`.
+	AccountIds []Id `json:"accountIds,omitzero"`
+
+	// Allowed What the limit allows. With `CONFLICT`.
+	Allowed *Cents `json:"allowed,omitempty"`
+
+	// Amount The amount that was asked for. With `payProviderPaymentNotSupported`.
+	Amount *Cents `json:"amount,omitempty"`
+
+	// ApiBaseUrl The address to send the request to; null if no deployment serves the region. With `MISDIRECTED_REQUEST`.
+	ApiBaseUrl *string `json:"apiBaseUrl,omitempty"`
+
+	// Asked What was asked for on the day before this request. With `CONFLICT`.
+	Asked *Cents `json:"asked,omitempty"`
+
+	// Assignments The assignments without an account. With `requiredAccountMissing`.
+	Assignments []string `json:"assignments,omitzero"`
+
+	// Available What the owners have; null when it was not the question. With `CONFLICT`.
+	Available *int64 `json:"available,omitempty"`
+
+	// Balance Whose money is not enough: owner or fundingAccount. With `CONFLICT`.
+	Balance *string `json:"balance,omitempty"`
+
+	// BankRecordAmount What of the bank record is open. With `reconciliationAmountMismatch`.
+	BankRecordAmount *Cents `json:"bankRecordAmount,omitempty"`
+
+	// BankRecordIds The bank records in the way. With `bankRecordReconciled`, `transactionReconciled`, `transactionReconciledElsewhere`.
+	BankRecordIds []Id `json:"bankRecordIds,omitzero"`
+
+	// BlockingStatementId The statement in the way. With `previousStatementsOpen`, `statementFutureExists`.
+	BlockingStatementId *Id `json:"blockingStatementId,omitempty"`
+
+	// BlockingStatementStartAt Its first day. With `previousStatementsOpen`, `statementFutureExists`.
+	BlockingStatementStartAt *Date `json:"blockingStatementStartAt,omitempty"`
+
+	// BlockingStatementStatus Its status. With `previousStatementsOpen`, `statementFutureExists`.
+	BlockingStatementStatus *string `json:"blockingStatementStatus,omitempty"`
+
+	// BooksClosedAt The first day that is open to the caller. With `booksClosed`, `reservationLocked`, `openingTrialBalanceLocked`.
+	BooksClosedAt *Date `json:"booksClosedAt,omitempty"`
+
+	// Cause Why the payment is not possible. With `payProviderRecipientNotReady`, `payProviderPaymentNotSupported`.
+	Cause *string `json:"cause,omitempty"`
+
+	// Collected What of it was collected; null when it was not the question. With `CONFLICT`.
+	Collected *int64 `json:"collected,omitempty"`
+
+	// ConflictingPeriodIds The ownership periods in the way. With `CONFLICT`.
+	ConflictingPeriodIds []Id `json:"conflictingPeriodIds,omitzero"`
+
+	// ConnectionId The connection that has the account. With `CONFLICT`.
+	ConnectionId *Id `json:"connectionId,omitempty"`
+
+	// ContactId Who would be paid. With `payProviderPaymentNotSupported`.
+	ContactId *Id `json:"contactId,omitempty"`
+
+	// ContactIds Who cannot be paid. With `payProviderRecipientNotReady`.
+	ContactIds []Id `json:"contactIds,omitzero"`
+
+	// Currency The currency of the amounts. With `CONFLICT`, `payProviderPaymentNotSupported`.
+	Currency *string `json:"currency,omitempty"`
+
+	// DataRegion The region of the data. With `MISDIRECTED_REQUEST`.
+	DataRegion *string `json:"dataRegion,omitempty"`
+
+	// Date The day of the payment. With `payProviderPaymentNotSupported`.
+	Date *string `json:"date,omitempty"`
+
+	// DestinationBy The user who added or changed it. With `payProviderRecipientNotReady`.
+	DestinationBy *string `json:"destinationBy,omitempty"`
+
+	// DestinationSince Since when the payment method is there as it is. With `payProviderRecipientNotReady`.
+	DestinationSince *Instant `json:"destinationSince,omitempty"`
+
+	// Difference By how much debits exceed credits; negative when credits do. With `UNPROCESSABLE_CONTENT`.
+	Difference *Cents `json:"difference,omitempty"`
+
+	// FreeAt From when on it can be paid to, or the day on which the rest of the money is free. With `payProviderRecipientNotReady`, `CONFLICT`.
+	FreeAt *string `json:"freeAt,omitempty"`
+
+	// FundingAccountId The account that the money would leave. With `CONFLICT`.
+	FundingAccountId *Id `json:"fundingAccountId,omitempty"`
+
+	// FundingBalance What the funding account holds. With `CONFLICT`.
+	FundingBalance *Cents `json:"fundingBalance,omitempty"`
+
+	// Id The record that has the reference or the name. With `duplicateUniqueRef`, `duplicateName`, `CONFLICT`.
+	Id *Id `json:"id,omitempty"`
+
+	// Issues What is wrong: the issues of the statement, or those of the item of a batch. With `statementHasBlockingIssues`.
+	Issues []interface{} `json:"issues,omitzero"`
+
+	// JournalAction What brings them up to date: wait or refresh. With `JOURNAL_RECALCULATION_PENDING`.
+	JournalAction *string `json:"journalAction,omitempty"`
+
+	// JournalReason Why they are not current. With `JOURNAL_RECALCULATION_PENDING`.
+	JournalReason *string `json:"journalReason,omitempty"`
+
+	// JournalStatus The state of the journals: stale, recalculating or failed. With `JOURNAL_RECALCULATION_PENDING`.
+	JournalStatus *string `json:"journalStatus,omitempty"`
+
+	// LastDigits The last digits that are there already. With `duplicateLast4`.
+	LastDigits *string `json:"lastDigits,omitempty"`
+
+	// Left What can still be returned. With `amountExceedsReturnable`.
+	Left *Cents `json:"left,omitempty"`
+
+	// Limit The limit of the team: perPayment or perDay. With `CONFLICT`.
+	Limit *string `json:"limit,omitempty"`
+
+	// ListingIds The listings that use the record. With `inUse`.
+	ListingIds []Id `json:"listingIds,omitzero"`
+
+	// LockReason What holds the record: statement, a saved owner statement, or period, closed books. With `booksClosed`, `statementPeriod`, `statementAttachment`, `statementPublished`, `statementInReview`, `reservationLocked`, `openingTrialBalanceLocked`, `selfModification`.
+	LockReason *string `json:"lockReason,omitempty"`
+
+	// LockReasons What refers to the record. With `inUse`, `accountInUse`, `openingTrialBalanceLocked`, `BAD_REQUEST`.
+	LockReasons []string `json:"lockReasons,omitzero"`
+
+	// MaxRecords How many records one request can touch. With `bankAccountTooManyRecords`.
+	MaxRecords *int64 `json:"maxRecords,omitempty"`
+
+	// MaxRules How many rules a team can have. With `BAD_REQUEST`.
+	MaxRules *int64 `json:"maxRules,omitempty"`
+
+	// Moves How many records name the one that would go, by kind. With `CONFLICT`.
+	Moves []interface{} `json:"moves,omitzero"`
+
+	// NextAction What to do before: publishPreviousStatements or returnStatementsToDraft. With `previousStatementsOpen`, `statementFutureExists`.
+	NextAction *string `json:"nextAction,omitempty"`
+
+	// OperationId The operation under way. With `LOCKED`, `bankRuleRunIncomplete`, `providerPaymentRecoveryInProgress`.
+	OperationId *Id `json:"operationId,omitempty"`
+
+	// OperationIds The operations to wait for. With `JOURNAL_RECALCULATION_PENDING`, `historicalImportPending`.
+	OperationIds []Id `json:"operationIds,omitzero"`
+
+	// OwnershipPeriodId The ownership period whose money it is. With `CONFLICT`.
+	OwnershipPeriodId *Id `json:"ownershipPeriodId,omitempty"`
+
+	// OwnershipPeriodIds The ownership periods without an owner. With `BAD_REQUEST`.
+	OwnershipPeriodIds []Id `json:"ownershipPeriodIds,omitzero"`
+
+	// PartnerTeamId The team to select instead; null if it has no partner. With `FORBIDDEN`.
+	PartnerTeamId *string `json:"partnerTeamId,omitempty"`
+
+	// Position Where the formula goes wrong, in characters from 1. With `BAD_REQUEST`.
+	Position *int64 `json:"position,omitempty"`
+
+	// Problem What is wrong there, to be shown. With `BAD_REQUEST`.
+	Problem *string `json:"problem,omitempty"`
+
+	// Reason What was found, more closely than the code says. It is no reason of the failure itself. With `CONFLICT`.
+	Reason *string `json:"reason,omitempty"`
+
+	// Released What of the money is free before that. With `CONFLICT`.
+	Released *Cents `json:"released,omitempty"`
+
+	// Requested The amount that was asked for. With `CONFLICT`.
+	Requested *Cents `json:"requested,omitempty"`
+
+	// RequiredScopes The scopes that the credential lacks, or one of which it needs. With `FORBIDDEN`.
+	RequiredScopes []string `json:"requiredScopes,omitzero"`
+
+	// RequiredTeamType The type of team that the route is for. With `FORBIDDEN`.
+	RequiredTeamType *string `json:"requiredTeamType,omitempty"`
+
+	// ReservationIds The reservations in the way. With `CONFLICT`.
+	ReservationIds []Id `json:"reservationIds,omitzero"`
+
+	// Reservations How many reservations wait. With `JOURNAL_RECALCULATION_PENDING`.
+	Reservations *int64 `json:"reservations,omitempty"`
+
+	// ReversedById The journal that reverses this one. With `CONFLICT`, `inUse`.
+	ReversedById *Id `json:"reversedById,omitempty"`
+
+	// SelectedTeamId The team that the request selected. With `FORBIDDEN`.
+	SelectedTeamId *Id `json:"selectedTeamId,omitempty"`
+
+	// SelectedTeamType The type of that team. With `FORBIDDEN`.
+	SelectedTeamType *string `json:"selectedTeamType,omitempty"`
+
+	// SoftClosedAt The same day, when named users may still post before it. With `booksClosed`, `reservationLocked`, `openingTrialBalanceLocked`.
+	SoftClosedAt *Date `json:"softClosedAt,omitempty"`
+
+	// StatementIds The owner statements in the way. With `statementExists`, `statementPeriod`, `statementAttachment`, `statementPublished`, `statementInReview`, `statementNotReadyForPayment`, `statementHasPayouts`, `statementHasBlockingIssues`, `alreadyPaid`, `archiveRequired`, `paymentAttempted`, `reservationLocked`.
+	StatementIds []Id `json:"statementIds,omitzero"`
+
+	// StatementStartAt The first day of owner statements. With `beforeStatementStartDate`.
+	StatementStartAt *Date `json:"statementStartAt,omitempty"`
+
+	// Status The status of the record. With `CONFLICT`.
+	Status *string `json:"status,omitempty"`
+
+	// SuggestedLimit A value of the parameter limit with which the page fits. With `BAD_REQUEST`.
+	SuggestedLimit *int64 `json:"suggestedLimit,omitempty"`
+
+	// SuggestedOnLast A value of the parameter onLast with which the request works. With `inUse`.
+	SuggestedOnLast *string `json:"suggestedOnLast,omitempty"`
+
+	// SuggestedOnLocked A value of the parameter onLocked with which the request works. With `inUse`, `accountInUse`, `BAD_REQUEST`.
+	SuggestedOnLocked *string `json:"suggestedOnLocked,omitempty"`
+
+	// TeamId The team to select there. With `MISDIRECTED_REQUEST`.
+	TeamId *Id `json:"teamId,omitempty"`
+
+	// TransactionAmount What the transactions come to. With `reconciliationAmountMismatch`.
+	TransactionAmount *Cents `json:"transactionAmount,omitempty"`
+
+	// TransactionId The transaction in the way. With `alreadyPaid`, `paymentAttempted`.
+	TransactionId *Id `json:"transactionId,omitempty"`
+
+	// TransactionIds The transactions in the way. With `alreadyPaid`, `statementHasPayouts`, `archiveRequired`.
+	TransactionIds []Id `json:"transactionIds,omitzero"`
+
+	// Transactions How many transactions wait; of a historical import, those that do not balance, each with txnRef and difference. With `JOURNAL_RECALCULATION_PENDING`, `UNPROCESSABLE_CONTENT`.
+	Transactions interface{} `json:"transactions,omitzero"`
+
+	// TxnRefs The references that are there already. With `CONFLICT`.
+	TxnRefs []string `json:"txnRefs,omitzero"`
+
+	// Type The type of the transaction. With `payProviderPaymentNotSupported`.
+	Type *string `json:"type,omitempty"`
+}
+
 // ExchangeOwnerLinkBody Example: {"token":"token"}
 type ExchangeOwnerLinkBody struct {
 	// Token What follows the # of the link's address.
@@ -4782,7 +5383,7 @@ type ExportAccountSelection struct {
 	CategoryIds []IdFilter `json:"categoryIds,omitzero"`
 
 	// Classification Classification of the accounts of the category.
-	Classification []AccountClassification `json:"classification,omitzero"`
+	Classification []ExportAccountSelectionClassification `json:"classification,omitzero"`
 
 	// Codes Only accounts with these codes.
 	Codes []string `json:"codes,omitzero"`
@@ -4807,13 +5408,19 @@ type ExportAccountSelection struct {
 	Search *string `json:"search,omitempty"`
 
 	// Sort Default code; category is the categories' order in the chart.
-	Sort   *AccountSort   `json:"sort,omitempty"`
-	Status *AccountStatus `json:"status,omitempty"`
-	Type   []AccountType  `json:"type,omitzero"`
+	Sort   *AccountSort                 `json:"sort,omitempty"`
+	Status *AccountStatus               `json:"status,omitempty"`
+	Type   []ExportAccountSelectionType `json:"type,omitzero"`
 
 	// UniqueRefs Only these references of the caller.
 	UniqueRefs []string `json:"uniqueRefs,omitzero"`
 }
+
+// ExportAccountSelectionClassification defines model for ExportAccountSelection.Classification.
+type ExportAccountSelectionClassification string
+
+// ExportAccountSelectionType defines model for ExportAccountSelection.Type.
+type ExportAccountSelectionType string
 
 // ExportBankColumn defines model for ExportBankColumn.
 type ExportBankColumn string
@@ -4874,8 +5481,8 @@ type ExportBankSelection struct {
 	Search *string `json:"search,omitempty"`
 
 	// Sort Default -date.
-	Sort   *BankSort      `json:"sort,omitempty"`
-	Status *AccountStatus `json:"status,omitempty"`
+	Sort   *BankSort   `json:"sort,omitempty"`
+	Status *BankStatus `json:"status,omitempty"`
 
 	// UniqueRefs Only these references of the caller.
 	UniqueRefs []string `json:"uniqueRefs,omitzero"`
@@ -4903,7 +5510,7 @@ type ExportContactSelection struct {
 
 	// Sort Default createdAt.
 	Sort   *ContactSort   `json:"sort,omitempty"`
-	Status *AccountStatus `json:"status,omitempty"`
+	Status *ContactStatus `json:"status,omitempty"`
 	Type   *ContactType   `json:"type,omitempty"`
 
 	// UniqueRefs Only these references of the caller.
@@ -4929,7 +5536,7 @@ type ExportEntrySelection struct {
 	BalanceSheetRows []ReportSheetRow `json:"balanceSheetRows,omitzero"`
 
 	// BusinessModels Entries of ownership periods under these models.
-	BusinessModels []ListingBusinessModel `json:"businessModels,omitzero"`
+	BusinessModels []ExportEntrySelectionBusinessModels `json:"businessModels,omitzero"`
 
 	// CategoryIds Entries of accounts in these categories.
 	CategoryIds []IdFilter `json:"categoryIds,omitzero"`
@@ -5000,7 +5607,7 @@ type ExportEntrySelection struct {
 	NotTransactionIds []ReferenceFilter `json:"notTransactionIds,omitzero"`
 
 	// NotTransactionTypes Entries of other transactions, or of none.
-	NotTransactionTypes []TransactionType `json:"notTransactionTypes,omitzero"`
+	NotTransactionTypes []ExportEntrySelectionNotTransactionTypes `json:"notTransactionTypes,omitzero"`
 
 	// NotTriggerTypes Without what was made by these triggers.
 	NotTriggerTypes []string `json:"notTriggerTypes,omitzero"`
@@ -5031,11 +5638,11 @@ type ExportEntrySelection struct {
 	StatementIds []ReferenceFilter `json:"statementIds,omitzero"`
 
 	// Status Default: active.
-	Status         *AccountStatus    `json:"status,omitempty"`
-	TransactionIds []ReferenceFilter `json:"transactionIds,omitzero"`
+	Status         *ExportEntrySelectionStatus `json:"status,omitempty"`
+	TransactionIds []ReferenceFilter           `json:"transactionIds,omitzero"`
 
 	// TransactionTypes Entries of such transactions.
-	TransactionTypes []TransactionType `json:"transactionTypes,omitzero"`
+	TransactionTypes []ExportEntrySelectionTransactionTypes `json:"transactionTypes,omitzero"`
 
 	// TriggerTypes What made the entry, such as reservation, recurringFee, deposit, expense, payout or manual.
 	TriggerTypes []string `json:"triggerTypes,omitzero"`
@@ -5044,11 +5651,23 @@ type ExportEntrySelection struct {
 	TxnCode *string `json:"txnCode,omitempty"`
 }
 
+// ExportEntrySelectionBusinessModels defines model for ExportEntrySelection.BusinessModels.
+type ExportEntrySelectionBusinessModels string
+
 // ExportEntrySelectionLedger Default: trust and operating.
 type ExportEntrySelectionLedger string
 
+// ExportEntrySelectionNotTransactionTypes defines model for ExportEntrySelection.NotTransactionTypes.
+type ExportEntrySelectionNotTransactionTypes string
+
 // ExportEntrySelectionParty null: entries of no party.
 type ExportEntrySelectionParty string
+
+// ExportEntrySelectionStatus Default: active.
+type ExportEntrySelectionStatus string
+
+// ExportEntrySelectionTransactionTypes defines model for ExportEntrySelection.TransactionTypes.
+type ExportEntrySelectionTransactionTypes string
 
 // ExportGuestColumn defines model for ExportGuestColumn.
 type ExportGuestColumn string
@@ -5183,8 +5802,8 @@ type ExportListingSelection struct {
 	ShortRefs []string `json:"shortRefs,omitzero"`
 
 	// Sort Default createdAt.
-	Sort   *AccountconnectionSort `json:"sort,omitempty"`
-	Status *AccountStatus         `json:"status,omitempty"`
+	Sort   *ListingSort   `json:"sort,omitempty"`
+	Status *ListingStatus `json:"status,omitempty"`
 }
 
 // ExportManagerColumn defines model for ExportManagerColumn.
@@ -5426,7 +6045,7 @@ type ExportProfitSelection struct {
 	EndDate string `json:"endDate"`
 
 	// Ledger Default: both together.
-	Ledger *JournalBooks `json:"ledger,omitempty"`
+	Ledger *ExportProfitSelectionLedger `json:"ledger,omitempty"`
 
 	// ListingIds null, or unmapped, means entries without a listing.
 	ListingIds []ReferenceFilter `json:"listingIds,omitzero"`
@@ -5440,6 +6059,9 @@ type ExportProfitSelection struct {
 	// View What the columns stand for. Default: total, which has none.
 	View *ExportProfitSelectionView `json:"view,omitempty"`
 }
+
+// ExportProfitSelectionLedger Default: both together.
+type ExportProfitSelectionLedger string
 
 // ExportProfitSelectionParty null: entries of no party.
 type ExportProfitSelectionParty string
@@ -5484,7 +6106,7 @@ type ExportReservationSelection struct {
 	DateRange *DateRange `json:"dateRange,omitempty"`
 
 	// GeneralLedgerStatus Whether the stay counts in the books.
-	GeneralLedgerStatus *AccountStatus `json:"generalLedgerStatus,omitempty"`
+	GeneralLedgerStatus *ExportReservationSelectionGeneralLedgerStatus `json:"generalLedgerStatus,omitempty"`
 
 	// Ids Only these; an id with a leading ! is left out.
 	Ids []IdFilter `json:"ids,omitzero"`
@@ -5521,6 +6143,9 @@ type ExportReservationSelection struct {
 // ExportReservationSelectionDateField What the range of dates filters by: payment is the date of a deposit, intersection any night of the stay.
 type ExportReservationSelectionDateField string
 
+// ExportReservationSelectionGeneralLedgerStatus Whether the stay counts in the books.
+type ExportReservationSelectionGeneralLedgerStatus string
+
 // ExportReservationSelectionPaidStatus A leading ! selects all others.
 type ExportReservationSelectionPaidStatus string
 
@@ -5536,7 +6161,7 @@ type ExportSheetSelection struct {
 	Date string `json:"date"`
 
 	// Ledger Default: both together.
-	Ledger *JournalBooks `json:"ledger,omitempty"`
+	Ledger *ExportSheetSelectionLedger `json:"ledger,omitempty"`
 
 	// ListingIds null, or unmapped, means entries without a listing.
 	ListingIds []ReferenceFilter `json:"listingIds,omitzero"`
@@ -5544,6 +6169,9 @@ type ExportSheetSelection struct {
 	// View What the columns stand for. Default: total, which has none.
 	View *ExportSheetSelectionView `json:"view,omitempty"`
 }
+
+// ExportSheetSelectionLedger Default: both together.
+type ExportSheetSelectionLedger string
 
 // ExportSheetSelectionView What the columns stand for. Default: total, which has none.
 type ExportSheetSelectionView string
@@ -5782,7 +6410,7 @@ type ExportTransactionSelection struct {
 	PaidAtRange *DateRange `json:"paidAtRange,omitempty"`
 
 	// PaidStatus Only what is paid to this degree.
-	PaidStatus []BankReconcileStatus `json:"paidStatus,omitzero"`
+	PaidStatus []TransactionPaidStatus `json:"paidStatus,omitzero"`
 
 	// Reconciled Only what is reconciled, or only what is not.
 	Reconciled *bool `json:"reconciled,omitempty"`
@@ -5801,13 +6429,16 @@ type ExportTransactionSelection struct {
 	ShortRefs []string `json:"shortRefs,omitzero"`
 
 	// Sort Default -date.
-	Sort   *TransactionSort  `json:"sort,omitempty"`
-	Status *AccountStatus    `json:"status,omitempty"`
-	Type   []TransactionType `json:"type,omitzero"`
+	Sort   *TransactionSort                  `json:"sort,omitempty"`
+	Status *ExportTransactionSelectionStatus `json:"status,omitempty"`
+	Type   []TransactionType                 `json:"type,omitzero"`
 
 	// UniqueRefs Only these references of the caller.
 	UniqueRefs []string `json:"uniqueRefs,omitzero"`
 }
+
+// ExportTransactionSelectionStatus defines model for ExportTransactionSelection.Status.
+type ExportTransactionSelectionStatus string
 
 // ExportTrialColumn defines model for ExportTrialColumn.
 type ExportTrialColumn string
@@ -5824,7 +6455,7 @@ type ExportTrialSelection struct {
 	EndDate string `json:"endDate"`
 
 	// Ledger Default: both together.
-	Ledger *JournalBooks `json:"ledger,omitempty"`
+	Ledger *ExportTrialSelectionLedger `json:"ledger,omitempty"`
 
 	// ListingIds null, or unmapped, means entries without a listing.
 	ListingIds []ReferenceFilter `json:"listingIds,omitzero"`
@@ -5835,6 +6466,9 @@ type ExportTrialSelection struct {
 	// StartDate YYYY, YYYY-MM or YYYY-MM-DD; a period means its first day.
 	StartDate string `json:"startDate"`
 }
+
+// ExportTrialSelectionLedger Default: both together.
+type ExportTrialSelectionLedger string
 
 // ExportTrialSelectionParty null: entries of no party.
 type ExportTrialSelectionParty string
@@ -5978,8 +6612,8 @@ type Fee struct {
 	RateType string `json:"rateType"`
 
 	// RevenueRecognition Null follows the reservation.
-	RevenueRecognition *FeeRevenueRecognition `json:"revenueRecognition"`
-	Status             AccountStatus          `json:"status"`
+	RevenueRecognition *string `json:"revenueRecognition"`
+	Status             string  `json:"status"`
 
 	// StatusFilter Reservations that the fee is charged on.
 	StatusFilter FeeStatusFilter `json:"statusFilter"`
@@ -5998,9 +6632,6 @@ type Fee struct {
 	// UpdatedAt When it was changed last.
 	UpdatedAt Instant `json:"updatedAt"`
 }
-
-// FeeRevenueRecognition Null follows the reservation.
-type FeeRevenueRecognition string
 
 // FeeTaxBehavior included takes the tax out of the amount of the fee, excluded adds it.
 type FeeTaxBehavior string
@@ -6069,7 +6700,7 @@ type FeeCreate struct {
 
 	// RevenueRecognition When revenue is recognised.
 	RevenueRecognition *FeeCreateRevenueRecognition `json:"revenueRecognition,omitempty"`
-	Status             *AccountStatus               `json:"status,omitempty"`
+	Status             *FeeCreateStatus             `json:"status,omitempty"`
 
 	// StatusFilter Absent means booked.
 	StatusFilter *FeeStatusFilter `json:"statusFilter,omitempty"`
@@ -6090,6 +6721,9 @@ type FeeCreateRateType string
 
 // FeeCreateRevenueRecognition When revenue is recognised.
 type FeeCreateRevenueRecognition string
+
+// FeeCreateStatus defines model for FeeCreate.Status.
+type FeeCreateStatus string
 
 // FeeCreateTaxBehavior Absent or null means excluded when there is a tax rate.
 type FeeCreateTaxBehavior string
@@ -6132,6 +6766,9 @@ type FeeFinancial struct {
 	// Name That of the account.
 	Name string `json:"name"`
 }
+
+// FeeListSort defines model for FeeListSort.
+type FeeListSort string
 
 // FeeListingSubscription defines model for FeeListingSubscription.
 type FeeListingSubscription struct {
@@ -6279,7 +6916,7 @@ type FeeUpdate struct {
 
 	// RevenueRecognition When revenue is recognised.
 	RevenueRecognition *FeeUpdateRevenueRecognition `json:"revenueRecognition,omitempty"`
-	Status             *AccountStatus               `json:"status,omitempty"`
+	Status             *FeeUpdateStatus             `json:"status,omitempty"`
 
 	// StatusFilter The stays that are charged, by their status.
 	StatusFilter *FeeStatusFilter `json:"statusFilter,omitempty"`
@@ -6301,6 +6938,9 @@ type FeeUpdateRateType string
 // FeeUpdateRevenueRecognition When revenue is recognised.
 type FeeUpdateRevenueRecognition string
 
+// FeeUpdateStatus defines model for FeeUpdate.Status.
+type FeeUpdateStatus string
+
 // FeeUpdateTaxBehavior Null means excluded when there is a tax rate.
 type FeeUpdateTaxBehavior string
 
@@ -6317,28 +6957,6 @@ type FeeUpdatePeriod struct {
 
 	// StartAt First day.
 	StartAt *string `json:"startAt,omitempty"`
-}
-
-// File defines model for File.
-type File struct {
-	// ByteSize Size in bytes.
-	ByteSize int64 `json:"byteSize"`
-
-	// ContentType Media type of the content.
-	ContentType string `json:"contentType"`
-
-	// CreatedAt When it was made.
-	CreatedAt Instant `json:"createdAt"`
-
-	// Filename Name of the file.
-	Filename string `json:"filename"`
-
-	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
-	Id   Id       `json:"id"`
-	Kind FileKind `json:"kind"`
-
-	// PurgeAt When the content is purged; null for a file that stays.
-	PurgeAt *time.Time `json:"purgeAt"`
 }
 
 // FileAttachmentChange Example: {"isOwnerAccessible":true}
@@ -7406,6 +8024,9 @@ type LedgerLockHit struct {
 	TxnAt Date `json:"txnAt"`
 }
 
+// LedgerLockPolicy defines model for LedgerLockPolicy.
+type LedgerLockPolicy string
+
 // LedgerLockReconciledOrNull defines model for LedgerLockReconciledOrNull.
 type LedgerLockReconciledOrNull struct {
 	BankRecordIds []Id `json:"bankRecordIds"`
@@ -7525,7 +8146,7 @@ type Listing struct {
 
 	// Source The listing at the system: its id there, and the status of the connection.
 	Source *ContactSourceOrNull `json:"source"`
-	Status AccountStatus        `json:"status"`
+	Status ListingStatus        `json:"status"`
 
 	// TimeZone IANA name of the time zone of its days; null takes the team's.
 	TimeZone *string `json:"timeZone"`
@@ -7814,6 +8435,12 @@ type ListingSetParent struct {
 	StartAt *Date `json:"startAt,omitempty"`
 }
 
+// ListingSort defines model for ListingSort.
+type ListingSort string
+
+// ListingStatus defines model for ListingStatus.
+type ListingStatus string
+
 // ListingUpdate Example: {"name":"Beach House East"}
 type ListingUpdate struct {
 	// Address Postal address.
@@ -7822,7 +8449,7 @@ type ListingUpdate struct {
 	// DefaultCurrency ISO 4217; by default the team's currency.
 	DefaultCurrency *string        `json:"defaultCurrency,omitempty"`
 	Name            *string        `json:"name,omitempty"`
-	Status          *AccountStatus `json:"status,omitempty"`
+	Status          *ListingStatus `json:"status,omitempty"`
 
 	// TimeZone As shown.
 	TimeZone *string `json:"timeZone,omitempty"`
@@ -8425,6 +9052,9 @@ type PayeeChangePage struct {
 
 func (p *PayeeChangePage) page() ([]PayeeChange, *int64) { return p.Data, p.Pagination.NextPage }
 
+// PayeeChangeSort defines model for PayeeChangeSort.
+type PayeeChangeSort string
+
 // PayeeDestination defines model for PayeeDestination.
 type PayeeDestination struct {
 	// By The user who did that; null for a method of before this was kept.
@@ -8457,6 +9087,9 @@ type PayeeLetter struct {
 
 // PayeeLetterStatus defines model for PayeeLetterStatus.
 type PayeeLetterStatus = string
+
+// PayeeListSort defines model for PayeeListSort.
+type PayeeListSort string
 
 // PayeeMethod defines model for PayeeMethod.
 type PayeeMethod struct {
@@ -8953,7 +9586,7 @@ type PayoutDrawn struct {
 	Operations *OperationSummary `json:"operations,omitempty"`
 
 	// PaidStatus unpaid without a payment, and when a provider did not move the money, gave it back or does not answer; underpaid when a part of a payout came back.
-	PaidStatus BankReconcileStatus `json:"paidStatus"`
+	PaidStatus TransactionPaidStatus `json:"paidStatus"`
 
 	// Payment When and from where a bill was paid; null for a bill that is open or was paid at once.
 	Payment *TransactionPaymentOrNull `json:"payment"`
@@ -8974,7 +9607,7 @@ type PayoutDrawn struct {
 	SourceId *string `json:"sourceId"`
 
 	// Status An inactive transaction is archived and has no journal.
-	Status AccountStatus `json:"status"`
+	Status string `json:"status"`
 
 	// Total Cents that move through the account: into it for a deposit, out of it otherwise.
 	Total Cents           `json:"total"`
@@ -9279,7 +9912,7 @@ type Refused struct {
 	Code string `json:"code"`
 
 	// Context What is needed to go on.
-	Context interface{} `json:"context,omitzero"`
+	Context *ErrorContext `json:"context,omitempty"`
 
 	// Index Place in the request, from 0.
 	Index int64 `json:"index"`
@@ -9567,14 +10200,14 @@ type ReportEntry struct {
 	OwnershipPeriodId *string `json:"ownershipPeriodId"`
 
 	// Party The party that owns the money.
-	Party *ReportEntryParty `json:"party"`
+	Party *string `json:"party"`
 
 	// RecurringFeeId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
 	RecurringFeeId *string `json:"recurringFeeId"`
 
 	// ReservationId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
-	ReservationId *string       `json:"reservationId"`
-	Status        AccountStatus `json:"status"`
+	ReservationId *string `json:"reservationId"`
+	Status        string  `json:"status"`
 
 	// TransactionId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
 	TransactionId *string `json:"transactionId"`
@@ -9591,9 +10224,6 @@ type ReportEntry struct {
 	// UniqueRef Names the entry within its posting; stable from one derivation to the next.
 	UniqueRef string `json:"uniqueRef"`
 }
-
-// ReportEntryParty The party that owns the money.
-type ReportEntryParty string
 
 // ReportEntrySort defines model for ReportEntrySort.
 type ReportEntrySort string
@@ -10476,7 +11106,7 @@ type ReportSelection struct {
 	BalanceSheetRows []ReportSheetRow `json:"balanceSheetRows,omitzero"`
 
 	// BusinessModels Entries of ownership periods under these models.
-	BusinessModels []ListingBusinessModel `json:"businessModels,omitzero"`
+	BusinessModels []string `json:"businessModels,omitzero"`
 
 	// CategoryIds Entries of accounts in these categories.
 	CategoryIds []IdFilter `json:"categoryIds,omitzero"`
@@ -10544,7 +11174,7 @@ type ReportSelection struct {
 	NotTransactionIds []ReferenceFilter `json:"notTransactionIds,omitzero"`
 
 	// NotTransactionTypes Entries of other transactions, or of none.
-	NotTransactionTypes []TransactionType `json:"notTransactionTypes,omitzero"`
+	NotTransactionTypes []string `json:"notTransactionTypes,omitzero"`
 
 	// NotTriggerTypes Without what was made by these triggers.
 	NotTriggerTypes []string `json:"notTriggerTypes,omitzero"`
@@ -10572,11 +11202,11 @@ type ReportSelection struct {
 	StatementIds []ReferenceFilter `json:"statementIds,omitzero"`
 
 	// Status Default: active.
-	Status         *AccountStatus    `json:"status,omitempty"`
+	Status         *string           `json:"status,omitempty"`
 	TransactionIds []ReferenceFilter `json:"transactionIds,omitzero"`
 
 	// TransactionTypes Entries of such transactions.
-	TransactionTypes []TransactionType `json:"transactionTypes,omitzero"`
+	TransactionTypes []string `json:"transactionTypes,omitzero"`
 
 	// TriggerTypes What made the entry, such as reservation, recurringFee, deposit, expense, payout or manual.
 	TriggerTypes []string `json:"triggerTypes,omitzero"`
@@ -10821,7 +11451,7 @@ type ReportTrialRow struct {
 	BeginningDrilldown *ReportDrilldownOrNull `json:"beginningDrilldown"`
 
 	// Classification Classification of the accounts of the category.
-	Classification AccountClassification `json:"classification"`
+	Classification string `json:"classification"`
 
 	// Credit Credit side, in cents.
 	Credit Cents `json:"credit"`
@@ -11124,7 +11754,7 @@ type Reservation struct {
 	GeneralLedgerPostingAt *string `json:"generalLedgerPostingAt"`
 
 	// GeneralLedgerStatus inactive also while nothing is posted for the reason of generalLedgerInactiveReason.
-	GeneralLedgerStatus AccountStatus `json:"generalLedgerStatus"`
+	GeneralLedgerStatus ReservationLedgerStatus `json:"generalLedgerStatus"`
 
 	// GuestName Name of the guest.
 	GuestName *string `json:"guestName"`
@@ -11221,7 +11851,7 @@ type ReservationAdjustment struct {
 
 	// ReservationRef Reference of the reservation.
 	ReservationRef *string                   `json:"reservationRef"`
-	Status         AccountStatus             `json:"status"`
+	Status         ReservationLineStatus     `json:"status"`
 	Type           ReservationAdjustmentType `json:"type"`
 
 	// UniqueRef The caller's own reference.
@@ -11294,7 +11924,7 @@ type ReservationBatchItem struct {
 	GeneralLedgerPostingAt *string `json:"generalLedgerPostingAt,omitempty"`
 
 	// GeneralLedgerStatus Whether the stay counts in the books.
-	GeneralLedgerStatus *AccountStatus `json:"generalLedgerStatus,omitempty"`
+	GeneralLedgerStatus *ReservationLedgerStatus `json:"generalLedgerStatus,omitempty"`
 
 	// GuestName Name of the guest.
 	GuestName *string `json:"guestName,omitempty"`
@@ -11367,7 +11997,7 @@ type ReservationCreate struct {
 	GeneralLedgerPostingAt *string `json:"generalLedgerPostingAt,omitempty"`
 
 	// GeneralLedgerStatus Whether the stay counts in the books.
-	GeneralLedgerStatus *AccountStatus `json:"generalLedgerStatus,omitempty"`
+	GeneralLedgerStatus *ReservationLedgerStatus `json:"generalLedgerStatus,omitempty"`
 
 	// GuestName Name of the guest.
 	GuestName *string `json:"guestName,omitempty"`
@@ -11545,6 +12175,9 @@ type ReservationFinancials struct {
 	Total Cents `json:"total"`
 }
 
+// ReservationLedgerStatus defines model for ReservationLedgerStatus.
+type ReservationLedgerStatus string
+
 // ReservationLine defines model for ReservationLine.
 type ReservationLine struct {
 	// AccountId Account instead of the one that the type is mapped to.
@@ -11563,7 +12196,7 @@ type ReservationLine struct {
 	InactiveReason *string `json:"inactiveReason"`
 
 	// Status Inactive lines count neither in the books nor in what the guest owes.
-	Status AccountStatus `json:"status"`
+	Status ReservationLineStatus `json:"status"`
 
 	// Type rent, cleaningFee, guestFee, tax, discount, damage, other, or any type of the source, which is mapped to an account.
 	Type string `json:"type"`
@@ -11587,6 +12220,9 @@ type ReservationLineInput struct {
 	// UniqueRef The caller's own reference.
 	UniqueRef *string `json:"uniqueRef,omitempty"`
 }
+
+// ReservationLineStatus defines model for ReservationLineStatus.
+type ReservationLineStatus = string
 
 // ReservationMapping Example: {"account":{"id":"0198c3a2-7b1e-7a23-9fd2-d2965dc429bc","name":"Rent"},"accountId":"0198c3a2-7b1e-7a23-9fd2-d2965dc429bc","appId":null,"channel":null,"createdAt":"2026-01-15T09:30:00.000Z","id":"0198c3a2-7b1e-781b-90d6-d6760e625f25","lineType":"petFee","party":"owners","revenueRecognition":null,"status":"mapped","updatedAt":"2026-01-15T09:30:00.000Z"}
 type ReservationMapping struct {
@@ -11614,8 +12250,8 @@ type ReservationMapping struct {
 	Party *ReservationMappingParty `json:"party"`
 
 	// RevenueRecognition Null follows the reservation.
-	RevenueRecognition *ReservationMappingRevenueRecognition `json:"revenueRecognition"`
-	Status             ReservationMappingStatus              `json:"status"`
+	RevenueRecognition *string                  `json:"revenueRecognition"`
+	Status             ReservationMappingStatus `json:"status"`
 
 	// UpdatedAt When it was changed last.
 	UpdatedAt Instant `json:"updatedAt"`
@@ -11623,9 +12259,6 @@ type ReservationMapping struct {
 
 // ReservationMappingParty The party that earns it; null means none, as for tax.
 type ReservationMappingParty string
-
-// ReservationMappingRevenueRecognition Null follows the reservation.
-type ReservationMappingRevenueRecognition string
 
 // ReservationMappingPage defines model for ReservationMappingPage.
 type ReservationMappingPage struct {
@@ -11670,9 +12303,12 @@ type ReservationPayment struct {
 	Expected Cents `json:"expected"`
 
 	// Received What was received, in cents.
-	Received Cents               `json:"received"`
-	Status   BankReconcileStatus `json:"status"`
+	Received Cents                    `json:"received"`
+	Status   ReservationPaymentStatus `json:"status"`
 }
+
+// ReservationPaymentStatus defines model for ReservationPaymentStatus.
+type ReservationPaymentStatus = string
 
 // ReservationPreview defines model for ReservationPreview.
 type ReservationPreview struct {
@@ -11712,8 +12348,8 @@ type ReservationPreviewEntry struct {
 	Party *ReservationPreviewEntryParty `json:"party"`
 
 	// RecurringFeeId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
-	RecurringFeeId *string       `json:"recurringFeeId"`
-	Status         AccountStatus `json:"status"`
+	RecurringFeeId *string `json:"recurringFeeId"`
+	Status         string  `json:"status"`
 
 	// TriggerType What made the entry.
 	TriggerType string `json:"triggerType"`
@@ -11748,7 +12384,7 @@ type ReservationPreviewLine struct {
 	// Party The party that has the revenue; of a fee, who earns it.
 	Party        *ReservationPreviewLineParty     `json:"party"`
 	RecurringFee *ReservationFeeRefOrNull         `json:"recurringFee"`
-	Status       AccountStatus                    `json:"status"`
+	Status       ReservationLineStatus            `json:"status"`
 	Transaction  *ReservationTransactionRefOrNull `json:"transaction"`
 	Type         ReservationPreviewLineType       `json:"type"`
 }
@@ -11765,14 +12401,11 @@ type ReservationRefreshRequest struct {
 	Ids []Id `json:"ids,omitzero"`
 
 	// LockPolicy strict fails, bestEffort leaves locked journals as they are; absent means bestEffort.
-	LockPolicy *ReservationRefreshRequestLockPolicy `json:"lockPolicy,omitempty"`
+	LockPolicy *LedgerLockPolicy `json:"lockPolicy,omitempty"`
 
 	// Mode What is replaced: full (default) all; recurringFeesOnly charges of recurring fees; arOnly revenue and financial adjustments; decoupledAdjustmentsOnly adjustments.
 	Mode *ReservationMode `json:"mode,omitempty"`
 }
-
-// ReservationRefreshRequestLockPolicy strict fails, bestEffort leaves locked journals as they are; absent means bestEffort.
-type ReservationRefreshRequestLockPolicy string
 
 // ReservationSort defines model for ReservationSort.
 type ReservationSort string
@@ -11836,7 +12469,7 @@ type ReservationUpdate struct {
 	GeneralLedgerPostingAt *string `json:"generalLedgerPostingAt,omitempty"`
 
 	// GeneralLedgerStatus Whether the stay counts in the books.
-	GeneralLedgerStatus *AccountStatus `json:"generalLedgerStatus,omitempty"`
+	GeneralLedgerStatus *ReservationLedgerStatus `json:"generalLedgerStatus,omitempty"`
 
 	// GuestName Name of the guest.
 	GuestName *string `json:"guestName,omitempty"`
@@ -12187,11 +12820,14 @@ type StatementCreate struct {
 	Month Month `json:"month"`
 
 	// Status inReview when absent; draft is refused, since it is not stored.
-	Status *StatementStatus `json:"status,omitempty"`
+	Status *StatementCreateStatus `json:"status,omitempty"`
 
 	// UniqueRef Only where one statement is saved.
 	UniqueRef *string `json:"uniqueRef,omitempty"`
 }
+
+// StatementCreateStatus inReview when absent; draft is refused, since it is not stored.
+type StatementCreateStatus string
 
 // StatementDetail defines model for StatementDetail.
 type StatementDetail struct {
@@ -12676,8 +13312,11 @@ type StatementPayment struct {
 	Received Cents `json:"received"`
 
 	// Status Of the expected amount: paid when nothing of it is open any more, here or on earlier statements.
-	Status BankReconcileStatus `json:"status"`
+	Status StatementPaymentStatus `json:"status"`
 }
+
+// StatementPaymentStatus defines model for StatementPaymentStatus.
+type StatementPaymentStatus = string
 
 // StatementPayout defines model for StatementPayout.
 type StatementPayout struct {
@@ -12906,8 +13545,27 @@ type StatementUpdate struct {
 	UniqueRef *string `json:"uniqueRef,omitempty"`
 }
 
-// TaxBehavior defines model for TaxBehavior.
-type TaxBehavior string
+// StoredFile defines model for StoredFile.
+type StoredFile struct {
+	// ByteSize Size in bytes.
+	ByteSize int64 `json:"byteSize"`
+
+	// ContentType Media type of the content.
+	ContentType string `json:"contentType"`
+
+	// CreatedAt When it was made.
+	CreatedAt Instant `json:"createdAt"`
+
+	// Filename Name of the file.
+	Filename string `json:"filename"`
+
+	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	Id   Id       `json:"id"`
+	Kind FileKind `json:"kind"`
+
+	// PurgeAt When the content is purged; null for a file that stays.
+	PurgeAt *time.Time `json:"purgeAt"`
+}
 
 // TaxCreate Example: {"basisPoints":7500,"name":"Lodging tax"}
 type TaxCreate struct {
@@ -12931,9 +13589,9 @@ type TaxRate struct {
 	CreatedAt Instant `json:"createdAt"`
 
 	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
-	Id     Id            `json:"id"`
-	Name   string        `json:"name"`
-	Status AccountStatus `json:"status"`
+	Id     Id        `json:"id"`
+	Name   string    `json:"name"`
+	Status TaxStatus `json:"status"`
 
 	// UniqueRef The caller's own reference.
 	UniqueRef *string `json:"uniqueRef"`
@@ -12952,12 +13610,15 @@ type TaxRatePage struct {
 
 func (p *TaxRatePage) page() ([]TaxRate, *int64) { return p.Data, p.Pagination.NextPage }
 
+// TaxStatus defines model for TaxStatus.
+type TaxStatus string
+
 // TaxUpdate Example: {"basisPoints":8000}
 type TaxUpdate struct {
 	// BasisPoints Rate in parts per 100000: 15000 is 15 %.
-	BasisPoints *Rate          `json:"basisPoints,omitempty"`
-	Name        *string        `json:"name,omitempty"`
-	Status      *AccountStatus `json:"status,omitempty"`
+	BasisPoints *Rate      `json:"basisPoints,omitempty"`
+	Name        *string    `json:"name,omitempty"`
+	Status      *TaxStatus `json:"status,omitempty"`
 
 	// UniqueRef The caller's own reference.
 	UniqueRef *string `json:"uniqueRef,omitempty"`
@@ -13217,6 +13878,20 @@ func (p *TeamClosingPage) page() ([]TeamClosing, *int64) { return p.Data, p.Pagi
 // TeamCopied defines model for TeamCopied.
 type TeamCopied string
 
+// TeamCurrencyList defines model for TeamCurrencyList.
+type TeamCurrencyList struct {
+	Data []TeamCurrencyView `json:"data"`
+}
+
+// TeamCurrencyView defines model for TeamCurrencyView.
+type TeamCurrencyView struct {
+	// Code ISO 4217 code in lower case.
+	Code string `json:"code"`
+
+	// Places Decimal places of an amount: 2 if 12345 is 123.45, 0 if it is 12345.
+	Places int64 `json:"places"`
+}
+
 // TeamDestinationGuard defines model for TeamDestinationGuard.
 type TeamDestinationGuard string
 
@@ -13262,6 +13937,9 @@ type TeamInit struct {
 
 // TeamInitTemplate The chart of accounts to begin with.
 type TeamInitTemplate string
+
+// TeamListSort defines model for TeamListSort.
+type TeamListSort string
 
 // TeamLogo defines model for TeamLogo.
 type TeamLogo struct {
@@ -13346,7 +14024,7 @@ type TeamWaiting struct {
 type TeamWaitingList struct {
 	Data []TeamWaiting `json:"data"`
 
-	// Page Number of the page, from 1.
+	// Page Where the list goes on.
 	Page TeamWaitingPage `json:"page"`
 }
 
@@ -13414,7 +14092,7 @@ type Transaction struct {
 	Operations *OperationSummary `json:"operations,omitempty"`
 
 	// PaidStatus unpaid without a payment, and when a provider did not move the money, gave it back or does not answer; underpaid when a part of a payout came back.
-	PaidStatus BankReconcileStatus `json:"paidStatus"`
+	PaidStatus TransactionPaidStatus `json:"paidStatus"`
 
 	// Payment When and from where a bill was paid; null for a bill that is open or was paid at once.
 	Payment *TransactionPaymentOrNull `json:"payment"`
@@ -13435,7 +14113,7 @@ type Transaction struct {
 	SourceId *string `json:"sourceId"`
 
 	// Status An inactive transaction is archived and has no journal.
-	Status AccountStatus `json:"status"`
+	Status string `json:"status"`
 
 	// Total Cents that move through the account: into it for a deposit, out of it otherwise.
 	Total Cents           `json:"total"`
@@ -13451,7 +14129,7 @@ type Transaction struct {
 // TransactionAppliedInputOrNull defines model for TransactionAppliedInputOrNull.
 type TransactionAppliedInputOrNull struct {
 	// TaxBehavior Absent: excluded.
-	TaxBehavior *TaxBehavior `json:"taxBehavior,omitempty"`
+	TaxBehavior *TransactionAppliedInputOrNullTaxBehavior `json:"taxBehavior,omitempty"`
 
 	// TaxPayee Who gets the tax. vendor: it is on the vendor's bill and paid with it. authority: the manager owes it. Absent: vendor for a tax that is included, authority for one that is not.
 	TaxPayee *TransactionTaxPayee `json:"taxPayee,omitempty"`
@@ -13460,13 +14138,16 @@ type TransactionAppliedInputOrNull struct {
 	TaxRateId Id `json:"taxRateId"`
 }
 
+// TransactionAppliedInputOrNullTaxBehavior Absent: excluded.
+type TransactionAppliedInputOrNullTaxBehavior string
+
 // TransactionAppliedOrNull defines model for TransactionAppliedOrNull.
 type TransactionAppliedOrNull struct {
 	// TaxAmount Cents of tax, computed.
 	TaxAmount Cents `json:"taxAmount"`
 
 	// TaxBehavior Whether amounts include the tax.
-	TaxBehavior TaxBehavior `json:"taxBehavior"`
+	TaxBehavior string `json:"taxBehavior"`
 
 	// TaxPayee vendor: it is paid with the bill. authority: the manager owes it, on the account assigned expense_salesTax.
 	TaxPayee TransactionTaxPayee `json:"taxPayee"`
@@ -13887,14 +14568,11 @@ type TransactionMarkupOrNull struct {
 	TaxAmount Cents `json:"taxAmount"`
 
 	// TaxBehavior Whether amounts include the tax.
-	TaxBehavior *TransactionMarkupOrNullTaxBehavior `json:"taxBehavior"`
+	TaxBehavior *string `json:"taxBehavior"`
 
 	// TaxRateId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
 	TaxRateId *string `json:"taxRateId"`
 }
-
-// TransactionMarkupOrNullTaxBehavior Whether amounts include the tax.
-type TransactionMarkupOrNullTaxBehavior string
 
 // TransactionOpening defines model for TransactionOpening.
 type TransactionOpening struct {
@@ -14003,7 +14681,7 @@ type TransactionOrNull struct {
 	Operations *OperationSummary `json:"operations,omitempty"`
 
 	// PaidStatus unpaid without a payment, and when a provider did not move the money, gave it back or does not answer; underpaid when a part of a payout came back.
-	PaidStatus BankReconcileStatus `json:"paidStatus"`
+	PaidStatus TransactionPaidStatus `json:"paidStatus"`
 
 	// Payment When and from where a bill was paid; null for a bill that is open or was paid at once.
 	Payment *TransactionPaymentOrNull `json:"payment"`
@@ -14024,7 +14702,7 @@ type TransactionOrNull struct {
 	SourceId *string `json:"sourceId"`
 
 	// Status An inactive transaction is archived and has no journal.
-	Status AccountStatus `json:"status"`
+	Status string `json:"status"`
 
 	// Total Cents that move through the account: into it for a deposit, out of it otherwise.
 	Total Cents           `json:"total"`
@@ -14046,6 +14724,9 @@ type TransactionPage struct {
 }
 
 func (p *TransactionPage) page() ([]Transaction, *int64) { return p.Data, p.Pagination.NextPage }
+
+// TransactionPaidStatus defines model for TransactionPaidStatus.
+type TransactionPaidStatus string
 
 // TransactionPattern defines model for TransactionPattern.
 type TransactionPattern struct {
@@ -14216,14 +14897,11 @@ type TransactionRefreshRequest struct {
 	Ids []Id `json:"ids,omitzero"`
 
 	// LockPolicy strict fails, bestEffort leaves locked journals as they are; absent means bestEffort.
-	LockPolicy *TransactionRefreshRequestLockPolicy `json:"lockPolicy,omitempty"`
+	LockPolicy *LedgerLockPolicy `json:"lockPolicy,omitempty"`
 
 	// Mode How it is done.
 	Mode *TransactionRefreshRequestMode `json:"mode,omitempty"`
 }
-
-// TransactionRefreshRequestLockPolicy strict fails, bestEffort leaves locked journals as they are; absent means bestEffort.
-type TransactionRefreshRequestLockPolicy string
 
 // TransactionRefreshRequestMode How it is done.
 type TransactionRefreshRequestMode string
@@ -14243,8 +14921,8 @@ type TransactionReservationRefOrNull struct {
 	Id Id `json:"id"`
 
 	// ShortRef Short reference for people.
-	ShortRef string            `json:"shortRef"`
-	Status   ReservationStatus `json:"status"`
+	ShortRef string `json:"shortRef"`
+	Status   string `json:"status"`
 
 	// UniqueRef The caller's own reference.
 	UniqueRef *string `json:"uniqueRef"`
@@ -14325,7 +15003,7 @@ type TransactionTemplate struct {
 	SkippedDates []Date `json:"skippedDates"`
 
 	// Status An inactive template makes nothing.
-	Status AccountStatus `json:"status"`
+	Status string `json:"status"`
 
 	// Type Of the instances.
 	Type TransactionType `json:"type"`
@@ -14469,11 +15147,14 @@ type TransactionUpdate struct {
 	SourceId *string `json:"sourceId,omitempty"`
 
 	// Status Archives the transaction, or brings it back.
-	Status *AccountStatus `json:"status,omitempty"`
+	Status *TransactionUpdateStatus `json:"status,omitempty"`
 
 	// UniqueRef The caller's own reference.
 	UniqueRef *string `json:"uniqueRef,omitempty"`
 }
+
+// TransactionUpdateStatus Archives the transaction, or brings it back.
+type TransactionUpdateStatus string
 
 // TransactionUpdateTemplate Example: {"description":"Cleaning and linen"}
 type TransactionUpdateTemplate struct {
@@ -14502,8 +15183,8 @@ type TransactionUpdateTemplate struct {
 	PaymentStatus *TransactionUpdateTemplatePaymentStatus `json:"paymentStatus,omitempty"`
 
 	// SkippedDates Dates for which nothing is made, whether they are still to come or held back; a run that names one makes it all the same. A date that is taken off the list is due as long as it has not passed.
-	SkippedDates []Date         `json:"skippedDates,omitzero"`
-	Status       *AccountStatus `json:"status,omitempty"`
+	SkippedDates []Date                           `json:"skippedDates,omitzero"`
+	Status       *TransactionUpdateTemplateStatus `json:"status,omitempty"`
 
 	// UniqueRef The caller's own reference.
 	UniqueRef *string `json:"uniqueRef,omitempty"`
@@ -14511,6 +15192,9 @@ type TransactionUpdateTemplate struct {
 
 // TransactionUpdateTemplatePaymentStatus Whether what it makes is paid.
 type TransactionUpdateTemplatePaymentStatus string
+
+// TransactionUpdateTemplateStatus defines model for TransactionUpdateTemplate.Status.
+type TransactionUpdateTemplateStatus string
 
 // TransactionWeekday defines model for TransactionWeekday.
 type TransactionWeekday string
@@ -14597,7 +15281,7 @@ type PageParameter = int64
 type PeriodIdsParameter = []IdFilter
 
 // RegionParameter defines model for RegionParameter.
-type RegionParameter = AccessRegion
+type RegionParameter string
 
 // ReservationIdsParameter defines model for ReservationIdsParameter.
 type ReservationIdsParameter = []IdFilter
@@ -14653,7 +15337,7 @@ type ListAccountConnectionsParams struct {
 
 	// Page Page number from 1.
 	Page *PageParameter         `form:"page,omitempty" json:"page,omitempty"`
-	Sort *AccountconnectionSort `form:"sort,omitempty" json:"sort,omitempty"`
+	Sort *AccountConnectionSort `form:"sort,omitempty" json:"sort,omitempty"`
 
 	// Ids Only these; an id with a leading ! is left out.
 	Ids IdsParameter `form:"ids,omitempty" json:"ids,omitzero"`
@@ -14663,7 +15347,7 @@ type ListAccountConnectionsParams struct {
 
 	// ConnectionIds The feeds' connections; null selects those made by hand.
 	ConnectionIds ConnectionIdsParameter    `form:"connectionIds,omitempty" json:"connectionIds,omitzero"`
-	Status        []AccountconnectionStatus `form:"status,omitempty" json:"status,omitzero"`
+	Status        []AccountConnectionStatus `form:"status,omitempty" json:"status,omitzero"`
 	Currency      *CurrencyParameter        `form:"currency,omitempty" json:"currency,omitempty"`
 	LastDigits    *string                   `form:"lastDigits,omitempty" json:"lastDigits,omitempty"`
 
@@ -14698,11 +15382,11 @@ type ListAccountsParams struct {
 	Sort *AccountSort `form:"sort,omitempty" json:"sort,omitempty"`
 
 	// Ids Only these; an id with a leading ! is left out.
-	Ids            IdsParameter            `form:"ids,omitempty" json:"ids,omitzero"`
-	Type           []AccountType           `form:"type,omitempty" json:"type,omitzero"`
-	Classification []AccountClassification `form:"classification,omitempty" json:"classification,omitzero"`
-	CategoryIds    []IdFilter              `form:"categoryIds,omitempty" json:"categoryIds,omitzero"`
-	Status         *AccountStatus          `form:"status,omitempty" json:"status,omitempty"`
+	Ids            IdsParameter                       `form:"ids,omitempty" json:"ids,omitzero"`
+	Type           []ListAccountsParamsType           `form:"type,omitempty" json:"type,omitzero"`
+	Classification []ListAccountsParamsClassification `form:"classification,omitempty" json:"classification,omitzero"`
+	CategoryIds    []IdFilter                         `form:"categoryIds,omitempty" json:"categoryIds,omitzero"`
+	Status         *AccountStatus                     `form:"status,omitempty" json:"status,omitempty"`
 
 	// Assignment Accounts that play one of the parts.
 	Assignment []AccountAssignment `form:"assignment,omitempty" json:"assignment,omitzero"`
@@ -14728,6 +15412,12 @@ type ListAccountsParams struct {
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
 }
 
+// ListAccountsParamsType defines parameters for ListAccounts.
+type ListAccountsParamsType string
+
+// ListAccountsParamsClassification defines parameters for ListAccounts.
+type ListAccountsParamsClassification string
+
 // CreateAccountParams defines parameters for CreateAccount.
 type CreateAccountParams struct {
 	// DryRun Runs the whole write and rolls it back: same answer and status, nothing kept.
@@ -14740,11 +15430,11 @@ type CreateAccountParams struct {
 // ExportAccountsCSVParams defines parameters for ExportAccountsCSV.
 type ExportAccountsCSVParams struct {
 	// Ids Only these; an id with a leading ! is left out.
-	Ids            IdsParameter            `form:"ids,omitempty" json:"ids,omitzero"`
-	Type           []AccountType           `form:"type,omitempty" json:"type,omitzero"`
-	Classification []AccountClassification `form:"classification,omitempty" json:"classification,omitzero"`
-	CategoryIds    []IdFilter              `form:"categoryIds,omitempty" json:"categoryIds,omitzero"`
-	Status         *AccountStatus          `form:"status,omitempty" json:"status,omitempty"`
+	Ids            IdsParameter                            `form:"ids,omitempty" json:"ids,omitzero"`
+	Type           []ExportAccountsCSVParamsType           `form:"type,omitempty" json:"type,omitzero"`
+	Classification []ExportAccountsCSVParamsClassification `form:"classification,omitempty" json:"classification,omitzero"`
+	CategoryIds    []IdFilter                              `form:"categoryIds,omitempty" json:"categoryIds,omitzero"`
+	Status         *AccountStatus                          `form:"status,omitempty" json:"status,omitempty"`
 
 	// Assignment Accounts that play one of the parts.
 	Assignment []AccountAssignment `form:"assignment,omitempty" json:"assignment,omitzero"`
@@ -14775,6 +15465,12 @@ type ExportAccountsCSVParams struct {
 	// Columns In this order; default: all.
 	Columns []ExportAccountColumn `form:"columns,omitempty" json:"columns,omitzero"`
 }
+
+// ExportAccountsCSVParamsType defines parameters for ExportAccountsCSV.
+type ExportAccountsCSVParamsType string
+
+// ExportAccountsCSVParamsClassification defines parameters for ExportAccountsCSV.
+type ExportAccountsCSVParamsClassification string
 
 // QueueAccountsCSVParams defines parameters for QueueAccountsCSV.
 type QueueAccountsCSVParams struct {
@@ -14922,7 +15618,7 @@ type ListBankRecordsParams struct {
 
 	// IsDateRangeEndInclusive Whether the last day of the range counts.
 	IsDateRangeEndInclusive *EndInclusiveParameter `form:"isDateRangeEndInclusive,omitempty" json:"isDateRangeEndInclusive,omitempty"`
-	Status                  *AccountStatus         `form:"status,omitempty" json:"status,omitempty"`
+	Status                  *BankStatus            `form:"status,omitempty" json:"status,omitempty"`
 
 	// Amount Signed amount in cents, or 100...200 with both ends; several are separated by commas.
 	Amount *AmountFilters `form:"amount,omitempty" json:"amount,omitempty"`
@@ -14995,7 +15691,7 @@ type ExportBankRecordsCSVParams struct {
 
 	// IsDateRangeEndInclusive Whether the last day of the range counts.
 	IsDateRangeEndInclusive *EndInclusiveParameter `form:"isDateRangeEndInclusive,omitempty" json:"isDateRangeEndInclusive,omitempty"`
-	Status                  *AccountStatus         `form:"status,omitempty" json:"status,omitempty"`
+	Status                  *BankStatus            `form:"status,omitempty" json:"status,omitempty"`
 
 	// Amount Signed amount in cents, or 100...200 with both ends; several are separated by commas.
 	Amount *AmountFilters `form:"amount,omitempty" json:"amount,omitempty"`
@@ -15096,7 +15792,7 @@ type ListBankRulesParams struct {
 
 	// Ids Only these; an id with a leading ! is left out.
 	Ids             IdsParameter                        `form:"ids,omitempty" json:"ids,omitzero"`
-	Status          *AccountStatus                      `form:"status,omitempty" json:"status,omitempty"`
+	Status          *BankRuleStatus                     `form:"status,omitempty" json:"status,omitempty"`
 	Mode            *BankRuleMode                       `form:"mode,omitempty" json:"mode,omitempty"`
 	TransactionType *ListBankRulesParamsTransactionType `form:"transactionType,omitempty" json:"transactionType,omitempty"`
 
@@ -15226,10 +15922,10 @@ type ListChannelPayoutsParams struct {
 	Limit *LimitParameter `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Page Page number from 1.
-	Page          *PageParameter `form:"page,omitempty" json:"page,omitempty"`
-	Ids           []IdFilter     `form:"ids,omitempty" json:"ids,omitzero"`
-	ConnectionIds []IdFilter     `form:"connectionIds,omitempty" json:"connectionIds,omitzero"`
-	Status        *AccountStatus `form:"status,omitempty" json:"status,omitempty"`
+	Page          *PageParameter       `form:"page,omitempty" json:"page,omitempty"`
+	Ids           []IdFilter           `form:"ids,omitempty" json:"ids,omitzero"`
+	ConnectionIds []IdFilter           `form:"connectionIds,omitempty" json:"connectionIds,omitzero"`
+	Status        *ChannelPayoutStatus `form:"status,omitempty" json:"status,omitempty"`
 
 	// Channel A CSV record; several parameters add up.
 	Channel []string `form:"channel,omitempty" json:"channel,omitzero"`
@@ -15241,7 +15937,7 @@ type ListChannelPayoutsParams struct {
 	IsDateRangeEndInclusive *EndInclusiveParameter `form:"isDateRangeEndInclusive,omitempty" json:"isDateRangeEndInclusive,omitempty"`
 
 	// Sort Default -date.
-	Sort *ChannelpayoutSort `form:"sort,omitempty" json:"sort,omitempty"`
+	Sort *ChannelPayoutSort `form:"sort,omitempty" json:"sort,omitempty"`
 }
 
 // ListConnectionsParams defines parameters for ListConnections.
@@ -15250,8 +15946,8 @@ type ListConnectionsParams struct {
 	Limit *LimitParameter `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Page Page number from 1.
-	Page *PageParameter         `form:"page,omitempty" json:"page,omitempty"`
-	Sort *AccountconnectionSort `form:"sort,omitempty" json:"sort,omitempty"`
+	Page *PageParameter      `form:"page,omitempty" json:"page,omitempty"`
+	Sort *ConnectionListSort `form:"sort,omitempty" json:"sort,omitempty"`
 
 	// Ids Only these; an id with a leading ! is left out.
 	Ids    IdsParameter      `form:"ids,omitempty" json:"ids,omitzero"`
@@ -15357,7 +16053,7 @@ type ListContactsParams struct {
 	// Ids Only these; an id with a leading ! is left out.
 	Ids    IdsParameter   `form:"ids,omitempty" json:"ids,omitzero"`
 	Type   *ContactType   `form:"type,omitempty" json:"type,omitempty"`
-	Status *AccountStatus `form:"status,omitempty" json:"status,omitempty"`
+	Status *ContactStatus `form:"status,omitempty" json:"status,omitempty"`
 
 	// Search Part of the name, first name or e-mail address.
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
@@ -15401,7 +16097,7 @@ type ExportContactsCSVParams struct {
 	// Ids Only these; an id with a leading ! is left out.
 	Ids    IdsParameter   `form:"ids,omitempty" json:"ids,omitzero"`
 	Type   *ContactType   `form:"type,omitempty" json:"type,omitempty"`
-	Status *AccountStatus `form:"status,omitempty" json:"status,omitempty"`
+	Status *ContactStatus `form:"status,omitempty" json:"status,omitempty"`
 
 	// Search Part of the name, first name or e-mail address.
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
@@ -15458,9 +16154,9 @@ type ListPaymentMethodsParams struct {
 	Limit *LimitParameter `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Page Page number from 1.
-	Page   *PageParameter     `form:"page,omitempty" json:"page,omitempty"`
-	Sort   *JournalImportSort `form:"sort,omitempty" json:"sort,omitempty"`
-	Status *PayeeStatus       `form:"status,omitempty" json:"status,omitempty"`
+	Page   *PageParameter `form:"page,omitempty" json:"page,omitempty"`
+	Sort   *PayeeListSort `form:"sort,omitempty" json:"sort,omitempty"`
+	Status *PayeeStatus   `form:"status,omitempty" json:"status,omitempty"`
 }
 
 // AddAchPaymentMethodParams defines parameters for AddAchPaymentMethod.
@@ -15633,15 +16329,15 @@ type ListListingsParams struct {
 	Limit *LimitParameter `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Page Page number from 1.
-	Page *PageParameter         `form:"page,omitempty" json:"page,omitempty"`
-	Sort *AccountconnectionSort `form:"sort,omitempty" json:"sort,omitempty"`
+	Page *PageParameter `form:"page,omitempty" json:"page,omitempty"`
+	Sort *ListingSort   `form:"sort,omitempty" json:"sort,omitempty"`
 
 	// Ids Only these; an id with a leading ! is left out.
 	Ids IdsParameter `form:"ids,omitempty" json:"ids,omitzero"`
 
 	// ShortRefs A CSV record; several parameters add up.
 	ShortRefs ShortRefsParameter `form:"shortRefs,omitempty" json:"shortRefs,omitzero"`
-	Status    *AccountStatus     `form:"status,omitempty" json:"status,omitempty"`
+	Status    *ListingStatus     `form:"status,omitempty" json:"status,omitempty"`
 
 	// Search Part of the name, reference or short reference.
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
@@ -15694,7 +16390,7 @@ type ExportListingsCSVParams struct {
 
 	// ShortRefs A CSV record; several parameters add up.
 	ShortRefs ShortRefsParameter `form:"shortRefs,omitempty" json:"shortRefs,omitzero"`
-	Status    *AccountStatus     `form:"status,omitempty" json:"status,omitempty"`
+	Status    *ListingStatus     `form:"status,omitempty" json:"status,omitempty"`
 
 	// Search Part of the name, reference or short reference.
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
@@ -15725,7 +16421,7 @@ type ExportListingsCSVParams struct {
 	Parent *ReferenceFilter `form:"parent,omitempty" json:"parent,omitempty"`
 
 	// Sort Default createdAt.
-	Sort *AccountconnectionSort `form:"sort,omitempty" json:"sort,omitempty"`
+	Sort *ListingSort `form:"sort,omitempty" json:"sort,omitempty"`
 
 	// Columns In this order; default: all.
 	Columns []ExportListingColumn `form:"columns,omitempty" json:"columns,omitzero"`
@@ -15909,8 +16605,11 @@ type ListOperationsParams struct {
 	Limit       *int64  `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// XDataRegion Selects one regional slice for partner credentials without a selected team.
-	XDataRegion *RegionParameter `json:"x-data-region,omitempty"`
+	XDataRegion *ListOperationsParamsXDataRegion `json:"x-data-region,omitempty"`
 }
+
+// ListOperationsParamsXDataRegion defines parameters for ListOperations.
+type ListOperationsParamsXDataRegion string
 
 // GetOperationParams defines parameters for GetOperation.
 type GetOperationParams struct {
@@ -15918,14 +16617,20 @@ type GetOperationParams struct {
 	WaitSeconds *WaitSecondsParameter `form:"waitSeconds,omitempty" json:"waitSeconds,omitempty"`
 
 	// XDataRegion Selects one regional slice for partner credentials without a selected team.
-	XDataRegion *RegionParameter `json:"x-data-region,omitempty"`
+	XDataRegion *GetOperationParamsXDataRegion `json:"x-data-region,omitempty"`
 }
+
+// GetOperationParamsXDataRegion defines parameters for GetOperation.
+type GetOperationParamsXDataRegion string
 
 // GetOperationProgressParams defines parameters for GetOperationProgress.
 type GetOperationProgressParams struct {
 	// XDataRegion Selects one regional slice for partner credentials without a selected team.
-	XDataRegion *RegionParameter `json:"x-data-region,omitempty"`
+	XDataRegion *GetOperationProgressParamsXDataRegion `json:"x-data-region,omitempty"`
 }
+
+// GetOperationProgressParamsXDataRegion defines parameters for GetOperationProgress.
+type GetOperationProgressParamsXDataRegion string
 
 // MigrateLegacyTeamForPartnerParams defines parameters for MigrateLegacyTeamForPartner.
 type MigrateLegacyTeamForPartnerParams struct {
@@ -15955,10 +16660,10 @@ type ListPaymentMethodChangesParams struct {
 	Page *PageParameter `form:"page,omitempty" json:"page,omitempty"`
 
 	// Sort Default -createdAt.
-	Sort                    *JournalImportSort `form:"sort,omitempty" json:"sort,omitempty"`
-	Kind                    []PayeeChangeKind  `form:"kind,omitempty" json:"kind,omitzero"`
-	ContactIds              []IdFilter         `form:"contactIds,omitempty" json:"contactIds,omitzero"`
-	ContactPaymentMethodIds []IdFilter         `form:"contactPaymentMethodIds,omitempty" json:"contactPaymentMethodIds,omitzero"`
+	Sort                    *PayeeChangeSort  `form:"sort,omitempty" json:"sort,omitempty"`
+	Kind                    []PayeeChangeKind `form:"kind,omitempty" json:"kind,omitzero"`
+	ContactIds              []IdFilter        `form:"contactIds,omitempty" json:"contactIds,omitzero"`
+	ContactPaymentMethodIds []IdFilter        `form:"contactPaymentMethodIds,omitempty" json:"contactPaymentMethodIds,omitzero"`
 
 	// UserId Who did it.
 	UserId *Id `form:"userId,omitempty" json:"userId,omitempty"`
@@ -16020,15 +16725,15 @@ type ListRecurringFeesParams struct {
 	Limit *LimitParameter `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// Page Page number from 1.
-	Page *PageParameter         `form:"page,omitempty" json:"page,omitempty"`
-	Sort *AccountconnectionSort `form:"sort,omitempty" json:"sort,omitempty"`
+	Page *PageParameter `form:"page,omitempty" json:"page,omitempty"`
+	Sort *FeeListSort   `form:"sort,omitempty" json:"sort,omitempty"`
 
 	// Ids Only these; an id with a leading ! is left out.
 	Ids IdsParameter `form:"ids,omitempty" json:"ids,omitzero"`
 
 	// UniqueRefs A CSV record; several parameters add up.
 	UniqueRefs UniqueRefsParameter              `form:"uniqueRefs,omitempty" json:"uniqueRefs,omitzero"`
-	Status     *AccountStatus                   `form:"status,omitempty" json:"status,omitempty"`
+	Status     *ListRecurringFeesParamsStatus   `form:"status,omitempty" json:"status,omitempty"`
 	Type       []FeeType                        `form:"type,omitempty" json:"type,omitzero"`
 	RateType   *ListRecurringFeesParamsRateType `form:"rateType,omitempty" json:"rateType,omitempty"`
 
@@ -16041,6 +16746,9 @@ type ListRecurringFeesParams struct {
 	// Search Part of the name or uniqueRef.
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
 }
+
+// ListRecurringFeesParamsStatus defines parameters for ListRecurringFees.
+type ListRecurringFeesParamsStatus string
 
 // ListRecurringFeesParamsRateType defines parameters for ListRecurringFees.
 type ListRecurringFeesParamsRateType string
@@ -16124,7 +16832,7 @@ type GetBalanceSheetParams struct {
 	ListingIds []ReferenceFilter `form:"listingIds,omitempty" json:"listingIds,omitzero"`
 
 	// Ledger Default: both together.
-	Ledger *JournalBooks `form:"ledger,omitempty" json:"ledger,omitempty"`
+	Ledger *GetBalanceSheetParamsLedger `form:"ledger,omitempty" json:"ledger,omitempty"`
 
 	// Currency Default: the team's.
 	Currency *string `form:"currency,omitempty" json:"currency,omitempty"`
@@ -16132,6 +16840,9 @@ type GetBalanceSheetParams struct {
 
 // GetBalanceSheetParamsView defines parameters for GetBalanceSheet.
 type GetBalanceSheetParamsView string
+
+// GetBalanceSheetParamsLedger defines parameters for GetBalanceSheet.
+type GetBalanceSheetParamsLedger string
 
 // ExportBalanceSheetCSVParams defines parameters for ExportBalanceSheetCSV.
 type ExportBalanceSheetCSVParams struct {
@@ -16145,7 +16856,7 @@ type ExportBalanceSheetCSVParams struct {
 	ListingIds []ReferenceFilter `form:"listingIds,omitempty" json:"listingIds,omitzero"`
 
 	// Ledger Default: both together.
-	Ledger *JournalBooks `form:"ledger,omitempty" json:"ledger,omitempty"`
+	Ledger *ExportBalanceSheetCSVParamsLedger `form:"ledger,omitempty" json:"ledger,omitempty"`
 
 	// Currency Default: the team's.
 	Currency *string `form:"currency,omitempty" json:"currency,omitempty"`
@@ -16156,6 +16867,9 @@ type ExportBalanceSheetCSVParams struct {
 
 // ExportBalanceSheetCSVParamsView defines parameters for ExportBalanceSheetCSV.
 type ExportBalanceSheetCSVParamsView string
+
+// ExportBalanceSheetCSVParamsLedger defines parameters for ExportBalanceSheetCSV.
+type ExportBalanceSheetCSVParamsLedger string
 
 // QueueBalanceSheetCSVParams defines parameters for QueueBalanceSheetCSV.
 type QueueBalanceSheetCSVParams struct {
@@ -16308,10 +17022,10 @@ type ListJournalEntriesParams struct {
 	AccountClassifications []AccountClassification `form:"accountClassifications,omitempty" json:"accountClassifications,omitzero"`
 
 	// TransactionTypes Entries of such transactions.
-	TransactionTypes []TransactionType `form:"transactionTypes,omitempty" json:"transactionTypes,omitzero"`
+	TransactionTypes []ListJournalEntriesParamsTransactionTypes `form:"transactionTypes,omitempty" json:"transactionTypes,omitzero"`
 
 	// NotTransactionTypes Entries of other transactions, or of none.
-	NotTransactionTypes []TransactionType `form:"notTransactionTypes,omitempty" json:"notTransactionTypes,omitzero"`
+	NotTransactionTypes []ListJournalEntriesParamsNotTransactionTypes `form:"notTransactionTypes,omitempty" json:"notTransactionTypes,omitzero"`
 
 	// TriggerTypes What made the entry, such as reservation, recurringFee, deposit, expense, payout or manual. A CSV record; several parameters add up.
 	TriggerTypes []string `form:"triggerTypes,omitempty" json:"triggerTypes,omitzero"`
@@ -16326,7 +17040,7 @@ type ListJournalEntriesParams struct {
 	NotChannels []string `form:"notChannels,omitempty" json:"notChannels,omitzero"`
 
 	// BusinessModels Entries of ownership periods under these models.
-	BusinessModels []ListingBusinessModel `form:"businessModels,omitempty" json:"businessModels,omitzero"`
+	BusinessModels []ListJournalEntriesParamsBusinessModels `form:"businessModels,omitempty" json:"businessModels,omitzero"`
 
 	// OccupancyStatus Where the guest was at the end of endDate, which is required with it. Reservations without a stay are cancelled, entries without a reservation unassigned.
 	OccupancyStatus *ReportOccupancy `form:"occupancyStatus,omitempty" json:"occupancyStatus,omitempty"`
@@ -16338,7 +17052,7 @@ type ListJournalEntriesParams struct {
 	Ledger *ListJournalEntriesParamsLedger `form:"ledger,omitempty" json:"ledger,omitempty"`
 
 	// Status Default: active.
-	Status *AccountStatus `form:"status,omitempty" json:"status,omitempty"`
+	Status *ListJournalEntriesParamsStatus `form:"status,omitempty" json:"status,omitempty"`
 
 	// BalanceSheetRows Entries in these rows of the balance sheet: those of a party in its own, save on bank accounts and on what guests owe; all others by their account's classification.
 	BalanceSheetRows []ReportSheetRow `form:"balanceSheetRows,omitempty" json:"balanceSheetRows,omitzero"`
@@ -16370,11 +17084,23 @@ type ListJournalEntriesParams struct {
 	IsDateRangeEndInclusive *EndInclusiveParameter `form:"isDateRangeEndInclusive,omitempty" json:"isDateRangeEndInclusive,omitempty"`
 }
 
+// ListJournalEntriesParamsTransactionTypes defines parameters for ListJournalEntries.
+type ListJournalEntriesParamsTransactionTypes string
+
+// ListJournalEntriesParamsNotTransactionTypes defines parameters for ListJournalEntries.
+type ListJournalEntriesParamsNotTransactionTypes string
+
+// ListJournalEntriesParamsBusinessModels defines parameters for ListJournalEntries.
+type ListJournalEntriesParamsBusinessModels string
+
 // ListJournalEntriesParamsParty defines parameters for ListJournalEntries.
 type ListJournalEntriesParamsParty string
 
 // ListJournalEntriesParamsLedger defines parameters for ListJournalEntries.
 type ListJournalEntriesParamsLedger string
+
+// ListJournalEntriesParamsStatus defines parameters for ListJournalEntries.
+type ListJournalEntriesParamsStatus string
 
 // ExportJournalEntriesCSVParams defines parameters for ExportJournalEntriesCSV.
 type ExportJournalEntriesCSVParams struct {
@@ -16411,10 +17137,10 @@ type ExportJournalEntriesCSVParams struct {
 	AccountClassifications []AccountClassification `form:"accountClassifications,omitempty" json:"accountClassifications,omitzero"`
 
 	// TransactionTypes Entries of such transactions.
-	TransactionTypes []TransactionType `form:"transactionTypes,omitempty" json:"transactionTypes,omitzero"`
+	TransactionTypes []ExportJournalEntriesCSVParamsTransactionTypes `form:"transactionTypes,omitempty" json:"transactionTypes,omitzero"`
 
 	// NotTransactionTypes Entries of other transactions, or of none.
-	NotTransactionTypes []TransactionType `form:"notTransactionTypes,omitempty" json:"notTransactionTypes,omitzero"`
+	NotTransactionTypes []ExportJournalEntriesCSVParamsNotTransactionTypes `form:"notTransactionTypes,omitempty" json:"notTransactionTypes,omitzero"`
 
 	// TriggerTypes What made the entry, such as reservation, recurringFee, deposit, expense, payout or manual. A CSV record; several parameters add up.
 	TriggerTypes []string `form:"triggerTypes,omitempty" json:"triggerTypes,omitzero"`
@@ -16429,7 +17155,7 @@ type ExportJournalEntriesCSVParams struct {
 	NotChannels []string `form:"notChannels,omitempty" json:"notChannels,omitzero"`
 
 	// BusinessModels Entries of ownership periods under these models.
-	BusinessModels []ListingBusinessModel `form:"businessModels,omitempty" json:"businessModels,omitzero"`
+	BusinessModels []ExportJournalEntriesCSVParamsBusinessModels `form:"businessModels,omitempty" json:"businessModels,omitzero"`
 
 	// OccupancyStatus Where the guest was at the end of endDate, which is required with it. Reservations without a stay are cancelled, entries without a reservation unassigned.
 	OccupancyStatus *ReportOccupancy `form:"occupancyStatus,omitempty" json:"occupancyStatus,omitempty"`
@@ -16441,7 +17167,7 @@ type ExportJournalEntriesCSVParams struct {
 	Ledger *ExportJournalEntriesCSVParamsLedger `form:"ledger,omitempty" json:"ledger,omitempty"`
 
 	// Status Default: active.
-	Status *AccountStatus `form:"status,omitempty" json:"status,omitempty"`
+	Status *ExportJournalEntriesCSVParamsStatus `form:"status,omitempty" json:"status,omitempty"`
 
 	// BalanceSheetRows Entries in these rows of the balance sheet: those of a party in its own, save on bank accounts and on what guests owe; all others by their account's classification.
 	BalanceSheetRows []ReportSheetRow `form:"balanceSheetRows,omitempty" json:"balanceSheetRows,omitzero"`
@@ -16479,11 +17205,23 @@ type ExportJournalEntriesCSVParams struct {
 	Columns []ExportEntryColumn `form:"columns,omitempty" json:"columns,omitzero"`
 }
 
+// ExportJournalEntriesCSVParamsTransactionTypes defines parameters for ExportJournalEntriesCSV.
+type ExportJournalEntriesCSVParamsTransactionTypes string
+
+// ExportJournalEntriesCSVParamsNotTransactionTypes defines parameters for ExportJournalEntriesCSV.
+type ExportJournalEntriesCSVParamsNotTransactionTypes string
+
+// ExportJournalEntriesCSVParamsBusinessModels defines parameters for ExportJournalEntriesCSV.
+type ExportJournalEntriesCSVParamsBusinessModels string
+
 // ExportJournalEntriesCSVParamsParty defines parameters for ExportJournalEntriesCSV.
 type ExportJournalEntriesCSVParamsParty string
 
 // ExportJournalEntriesCSVParamsLedger defines parameters for ExportJournalEntriesCSV.
 type ExportJournalEntriesCSVParamsLedger string
+
+// ExportJournalEntriesCSVParamsStatus defines parameters for ExportJournalEntriesCSV.
+type ExportJournalEntriesCSVParamsStatus string
 
 // QueueJournalEntriesCSVParams defines parameters for QueueJournalEntriesCSV.
 type QueueJournalEntriesCSVParams struct {
@@ -16836,7 +17574,7 @@ type GetProfitAndLossParams struct {
 	ListingIds []ReferenceFilter `form:"listingIds,omitempty" json:"listingIds,omitzero"`
 
 	// Ledger Default: both together.
-	Ledger *JournalBooks `form:"ledger,omitempty" json:"ledger,omitempty"`
+	Ledger *GetProfitAndLossParamsLedger `form:"ledger,omitempty" json:"ledger,omitempty"`
 
 	// Currency Default: the team's.
 	Currency *string `form:"currency,omitempty" json:"currency,omitempty"`
@@ -16847,6 +17585,9 @@ type GetProfitAndLossParamsView string
 
 // GetProfitAndLossParamsParty defines parameters for GetProfitAndLoss.
 type GetProfitAndLossParamsParty string
+
+// GetProfitAndLossParamsLedger defines parameters for GetProfitAndLoss.
+type GetProfitAndLossParamsLedger string
 
 // ExportProfitAndLossCSVParams defines parameters for ExportProfitAndLossCSV.
 type ExportProfitAndLossCSVParams struct {
@@ -16866,7 +17607,7 @@ type ExportProfitAndLossCSVParams struct {
 	ListingIds []ReferenceFilter `form:"listingIds,omitempty" json:"listingIds,omitzero"`
 
 	// Ledger Default: both together.
-	Ledger *JournalBooks `form:"ledger,omitempty" json:"ledger,omitempty"`
+	Ledger *ExportProfitAndLossCSVParamsLedger `form:"ledger,omitempty" json:"ledger,omitempty"`
 
 	// Currency Default: the team's.
 	Currency *string `form:"currency,omitempty" json:"currency,omitempty"`
@@ -16880,6 +17621,9 @@ type ExportProfitAndLossCSVParamsView string
 
 // ExportProfitAndLossCSVParamsParty defines parameters for ExportProfitAndLossCSV.
 type ExportProfitAndLossCSVParamsParty string
+
+// ExportProfitAndLossCSVParamsLedger defines parameters for ExportProfitAndLossCSV.
+type ExportProfitAndLossCSVParamsLedger string
 
 // QueueProfitAndLossCSVParams defines parameters for QueueProfitAndLossCSV.
 type QueueProfitAndLossCSVParams struct {
@@ -16959,7 +17703,7 @@ type GetTrialBalanceParams struct {
 	ListingIds []ReferenceFilter `form:"listingIds,omitempty" json:"listingIds,omitzero"`
 
 	// Ledger Default: both together.
-	Ledger *JournalBooks `form:"ledger,omitempty" json:"ledger,omitempty"`
+	Ledger *GetTrialBalanceParamsLedger `form:"ledger,omitempty" json:"ledger,omitempty"`
 
 	// Currency Default: the team's.
 	Currency *string `form:"currency,omitempty" json:"currency,omitempty"`
@@ -16967,6 +17711,9 @@ type GetTrialBalanceParams struct {
 
 // GetTrialBalanceParamsParty defines parameters for GetTrialBalance.
 type GetTrialBalanceParamsParty string
+
+// GetTrialBalanceParamsLedger defines parameters for GetTrialBalance.
+type GetTrialBalanceParamsLedger string
 
 // ExportTrialBalanceCSVParams defines parameters for ExportTrialBalanceCSV.
 type ExportTrialBalanceCSVParams struct {
@@ -16983,7 +17730,7 @@ type ExportTrialBalanceCSVParams struct {
 	ListingIds []ReferenceFilter `form:"listingIds,omitempty" json:"listingIds,omitzero"`
 
 	// Ledger Default: both together.
-	Ledger *JournalBooks `form:"ledger,omitempty" json:"ledger,omitempty"`
+	Ledger *ExportTrialBalanceCSVParamsLedger `form:"ledger,omitempty" json:"ledger,omitempty"`
 
 	// Currency Default: the team's.
 	Currency *string `form:"currency,omitempty" json:"currency,omitempty"`
@@ -16994,6 +17741,9 @@ type ExportTrialBalanceCSVParams struct {
 
 // ExportTrialBalanceCSVParamsParty defines parameters for ExportTrialBalanceCSV.
 type ExportTrialBalanceCSVParamsParty string
+
+// ExportTrialBalanceCSVParamsLedger defines parameters for ExportTrialBalanceCSV.
+type ExportTrialBalanceCSVParamsLedger string
 
 // QueueTrialBalanceCSVParams defines parameters for QueueTrialBalanceCSV.
 type QueueTrialBalanceCSVParams struct {
@@ -17122,11 +17872,11 @@ type ListReservationsParams struct {
 	ShortRefs ShortRefsParameter `form:"shortRefs,omitempty" json:"shortRefs,omitzero"`
 
 	// UniqueRefs A CSV record; several parameters add up.
-	UniqueRefs          UniqueRefsParameter `form:"uniqueRefs,omitempty" json:"uniqueRefs,omitzero"`
-	Type                *ReservationType    `form:"type,omitempty" json:"type,omitempty"`
-	Status              *ReservationStatus  `form:"status,omitempty" json:"status,omitempty"`
-	GeneralLedgerStatus *AccountStatus      `form:"generalLedgerStatus,omitempty" json:"generalLedgerStatus,omitempty"`
-	ListingIds          []IdFilter          `form:"listingIds,omitempty" json:"listingIds,omitzero"`
+	UniqueRefs          UniqueRefsParameter                        `form:"uniqueRefs,omitempty" json:"uniqueRefs,omitzero"`
+	Type                *ReservationType                           `form:"type,omitempty" json:"type,omitempty"`
+	Status              *ReservationStatus                         `form:"status,omitempty" json:"status,omitempty"`
+	GeneralLedgerStatus *ListReservationsParamsGeneralLedgerStatus `form:"generalLedgerStatus,omitempty" json:"generalLedgerStatus,omitempty"`
+	ListingIds          []IdFilter                                 `form:"listingIds,omitempty" json:"listingIds,omitzero"`
 
 	// ListingId Former name of listingIds.
 	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
@@ -17179,6 +17929,9 @@ type ListReservationsParams struct {
 	Include IncludeParameter `form:"include,omitempty" json:"include,omitzero"`
 }
 
+// ListReservationsParamsGeneralLedgerStatus defines parameters for ListReservations.
+type ListReservationsParamsGeneralLedgerStatus string
+
 // ListReservationsParamsDateField defines parameters for ListReservations.
 type ListReservationsParamsDateField string
 
@@ -17218,11 +17971,11 @@ type ExportReservationsCSVParams struct {
 	ShortRefs ShortRefsParameter `form:"shortRefs,omitempty" json:"shortRefs,omitzero"`
 
 	// UniqueRefs A CSV record; several parameters add up.
-	UniqueRefs          UniqueRefsParameter `form:"uniqueRefs,omitempty" json:"uniqueRefs,omitzero"`
-	Type                *ReservationType    `form:"type,omitempty" json:"type,omitempty"`
-	Status              *ReservationStatus  `form:"status,omitempty" json:"status,omitempty"`
-	GeneralLedgerStatus *AccountStatus      `form:"generalLedgerStatus,omitempty" json:"generalLedgerStatus,omitempty"`
-	ListingIds          []IdFilter          `form:"listingIds,omitempty" json:"listingIds,omitzero"`
+	UniqueRefs          UniqueRefsParameter                             `form:"uniqueRefs,omitempty" json:"uniqueRefs,omitzero"`
+	Type                *ReservationType                                `form:"type,omitempty" json:"type,omitempty"`
+	Status              *ReservationStatus                              `form:"status,omitempty" json:"status,omitempty"`
+	GeneralLedgerStatus *ExportReservationsCSVParamsGeneralLedgerStatus `form:"generalLedgerStatus,omitempty" json:"generalLedgerStatus,omitempty"`
+	ListingIds          []IdFilter                                      `form:"listingIds,omitempty" json:"listingIds,omitzero"`
 
 	// ListingId Former name of listingIds.
 	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
@@ -17274,6 +18027,9 @@ type ExportReservationsCSVParams struct {
 	// Columns In this order; default: all.
 	Columns []ExportReservationColumn `form:"columns,omitempty" json:"columns,omitzero"`
 }
+
+// ExportReservationsCSVParamsGeneralLedgerStatus defines parameters for ExportReservationsCSV.
+type ExportReservationsCSVParamsGeneralLedgerStatus string
 
 // ExportReservationsCSVParamsDateField defines parameters for ExportReservationsCSV.
 type ExportReservationsCSVParamsDateField string
@@ -17927,8 +18683,8 @@ type ListTaxRatesParams struct {
 	Sort *TaxListSort   `form:"sort,omitempty" json:"sort,omitempty"`
 
 	// Ids Only these; an id with a leading ! is left out.
-	Ids    IdsParameter   `form:"ids,omitempty" json:"ids,omitzero"`
-	Status *AccountStatus `form:"status,omitempty" json:"status,omitempty"`
+	Ids    IdsParameter `form:"ids,omitempty" json:"ids,omitzero"`
+	Status *TaxStatus   `form:"status,omitempty" json:"status,omitempty"`
 
 	// Search Part of the name.
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
@@ -18000,7 +18756,7 @@ type ListTeamsParams struct {
 	Page *PageParameter `form:"page,omitempty" json:"page,omitempty"`
 
 	// Sort Default name.
-	Sort *AccountconnectionSort `form:"sort,omitempty" json:"sort,omitempty"`
+	Sort *TeamListSort `form:"sort,omitempty" json:"sort,omitempty"`
 
 	// Ids Only these; an id with a leading ! is left out.
 	Ids    IdsParameter `form:"ids,omitempty" json:"ids,omitzero"`
@@ -18011,8 +18767,11 @@ type ListTeamsParams struct {
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
 
 	// XDataRegion Selects one regional slice for partner credentials without a selected team.
-	XDataRegion *RegionParameter `json:"x-data-region,omitempty"`
+	XDataRegion *ListTeamsParamsXDataRegion `json:"x-data-region,omitempty"`
 }
+
+// ListTeamsParamsXDataRegion defines parameters for ListTeams.
+type ListTeamsParamsXDataRegion string
 
 // ListTeamIssuesParams defines parameters for ListTeamIssues.
 type ListTeamIssuesParams struct {
@@ -18025,8 +18784,11 @@ type ListTeamIssuesParams struct {
 	Severity *FindingSeverity `form:"severity,omitempty" json:"severity,omitempty"`
 
 	// XDataRegion Selects one regional slice for partner credentials without a selected team.
-	XDataRegion *RegionParameter `json:"x-data-region,omitempty"`
+	XDataRegion *ListTeamIssuesParamsXDataRegion `json:"x-data-region,omitempty"`
 }
+
+// ListTeamIssuesParamsXDataRegion defines parameters for ListTeamIssues.
+type ListTeamIssuesParamsXDataRegion string
 
 // MigrateLegacyTeamParams defines parameters for MigrateLegacyTeam.
 type MigrateLegacyTeamParams struct {
@@ -18097,10 +18859,10 @@ type ListTransactionsParams struct {
 	Page *PageParameter `form:"page,omitempty" json:"page,omitempty"`
 
 	// Sort Default -date.
-	Sort             *TransactionSort  `form:"sort,omitempty" json:"sort,omitempty"`
-	Type             []TransactionType `form:"type,omitempty" json:"type,omitzero"`
-	Status           *AccountStatus    `form:"status,omitempty" json:"status,omitempty"`
-	IsOpeningBalance *bool             `form:"isOpeningBalance,omitempty" json:"isOpeningBalance,omitempty"`
+	Sort             *TransactionSort              `form:"sort,omitempty" json:"sort,omitempty"`
+	Type             []TransactionType             `form:"type,omitempty" json:"type,omitzero"`
+	Status           *ListTransactionsParamsStatus `form:"status,omitempty" json:"status,omitempty"`
+	IsOpeningBalance *bool                         `form:"isOpeningBalance,omitempty" json:"isOpeningBalance,omitempty"`
 
 	// IsLocked Whether anything holds the journal.
 	IsLocked                *bool `form:"isLocked,omitempty" json:"isLocked,omitempty"`
@@ -18131,9 +18893,9 @@ type ListTransactionsParams struct {
 	IsDateRangeEndInclusive *EndInclusiveParameter `form:"isDateRangeEndInclusive,omitempty" json:"isDateRangeEndInclusive,omitempty"`
 
 	// PaidAtRange The same for the date on which money moved; an open bill has none.
-	PaidAtRange *DateRange            `form:"paidAtRange,omitempty" json:"paidAtRange,omitempty"`
-	PaidStatus  []BankReconcileStatus `form:"paidStatus,omitempty" json:"paidStatus,omitzero"`
-	Reconciled  *bool                 `form:"reconciled,omitempty" json:"reconciled,omitempty"`
+	PaidAtRange *DateRange              `form:"paidAtRange,omitempty" json:"paidAtRange,omitempty"`
+	PaidStatus  []TransactionPaidStatus `form:"paidStatus,omitempty" json:"paidStatus,omitzero"`
+	Reconciled  *bool                   `form:"reconciled,omitempty" json:"reconciled,omitempty"`
 
 	// MatchedByBankRule Whether a bank rule matched a bank record of the transaction.
 	MatchedByBankRule    *bool      `form:"matchedByBankRule,omitempty" json:"matchedByBankRule,omitempty"`
@@ -18172,6 +18934,9 @@ type ListTransactionsParams struct {
 	Include IncludeParameter `form:"include,omitempty" json:"include,omitzero"`
 }
 
+// ListTransactionsParamsStatus defines parameters for ListTransactions.
+type ListTransactionsParamsStatus string
+
 // ListTransactionsParamsInclude defines parameters for ListTransactions.
 type ListTransactionsParamsInclude string
 
@@ -18198,9 +18963,9 @@ type BatchTransactionsParams struct {
 
 // ExportTransactionsCSVParams defines parameters for ExportTransactionsCSV.
 type ExportTransactionsCSVParams struct {
-	Type             []TransactionType `form:"type,omitempty" json:"type,omitzero"`
-	Status           *AccountStatus    `form:"status,omitempty" json:"status,omitempty"`
-	IsOpeningBalance *bool             `form:"isOpeningBalance,omitempty" json:"isOpeningBalance,omitempty"`
+	Type             []TransactionType                  `form:"type,omitempty" json:"type,omitzero"`
+	Status           *ExportTransactionsCSVParamsStatus `form:"status,omitempty" json:"status,omitempty"`
+	IsOpeningBalance *bool                              `form:"isOpeningBalance,omitempty" json:"isOpeningBalance,omitempty"`
 
 	// IsLocked Whether anything holds the journal.
 	IsLocked                *bool `form:"isLocked,omitempty" json:"isLocked,omitempty"`
@@ -18231,9 +18996,9 @@ type ExportTransactionsCSVParams struct {
 	IsDateRangeEndInclusive *EndInclusiveParameter `form:"isDateRangeEndInclusive,omitempty" json:"isDateRangeEndInclusive,omitempty"`
 
 	// PaidAtRange The same for the date on which money moved; an open bill has none.
-	PaidAtRange *DateRange            `form:"paidAtRange,omitempty" json:"paidAtRange,omitempty"`
-	PaidStatus  []BankReconcileStatus `form:"paidStatus,omitempty" json:"paidStatus,omitzero"`
-	Reconciled  *bool                 `form:"reconciled,omitempty" json:"reconciled,omitempty"`
+	PaidAtRange *DateRange              `form:"paidAtRange,omitempty" json:"paidAtRange,omitempty"`
+	PaidStatus  []TransactionPaidStatus `form:"paidStatus,omitempty" json:"paidStatus,omitzero"`
+	Reconciled  *bool                   `form:"reconciled,omitempty" json:"reconciled,omitempty"`
 
 	// MatchedByBankRule Whether a bank rule matched a bank record of the transaction.
 	MatchedByBankRule    *bool      `form:"matchedByBankRule,omitempty" json:"matchedByBankRule,omitempty"`
@@ -18272,6 +19037,9 @@ type ExportTransactionsCSVParams struct {
 	Columns []ExportTransactionColumn `form:"columns,omitempty" json:"columns,omitzero"`
 }
 
+// ExportTransactionsCSVParamsStatus defines parameters for ExportTransactionsCSV.
+type ExportTransactionsCSVParamsStatus string
+
 // QueueTransactionsCSVParams defines parameters for QueueTransactionsCSV.
 type QueueTransactionsCSVParams struct {
 	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
@@ -18296,13 +19064,16 @@ type ListRecurringTemplatesParams struct {
 	Sort *TransactionSort `form:"sort,omitempty" json:"sort,omitempty"`
 
 	// Ids Only these; an id with a leading ! is left out.
-	Ids    IdsParameter      `form:"ids,omitempty" json:"ids,omitzero"`
-	Status *AccountStatus    `form:"status,omitempty" json:"status,omitempty"`
-	Type   []TransactionType `form:"type,omitempty" json:"type,omitzero"`
+	Ids    IdsParameter                        `form:"ids,omitempty" json:"ids,omitzero"`
+	Status *ListRecurringTemplatesParamsStatus `form:"status,omitempty" json:"status,omitempty"`
+	Type   []TransactionType                   `form:"type,omitempty" json:"type,omitzero"`
 
 	// Search Part of the description, the reference or the contact's name.
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
 }
+
+// ListRecurringTemplatesParamsStatus defines parameters for ListRecurringTemplates.
+type ListRecurringTemplatesParamsStatus string
 
 // CreateRecurringTemplateParams defines parameters for CreateRecurringTemplate.
 type CreateRecurringTemplateParams struct {
@@ -18407,10 +19178,10 @@ type CreateAccountCategoryJSONRequestBody = AccountCreateCategory
 type UpdateAccountCategoryJSONRequestBody = AccountUpdateCategory
 
 // BatchAccountConnectionsJSONRequestBody defines body for BatchAccountConnections for application/json ContentType.
-type BatchAccountConnectionsJSONRequestBody = AccountconnectionBatch
+type BatchAccountConnectionsJSONRequestBody = AccountConnectionBatch
 
 // UpdateAccountConnectionJSONRequestBody defines body for UpdateAccountConnection for application/json ContentType.
-type UpdateAccountConnectionJSONRequestBody = AccountconnectionFields
+type UpdateAccountConnectionJSONRequestBody = AccountConnectionFields
 
 // CreateAccountJSONRequestBody defines body for CreateAccount for application/json ContentType.
 type CreateAccountJSONRequestBody = AccountCreate
@@ -18425,7 +19196,7 @@ type UpdateAccountJSONRequestBody = AccountUpdate
 type InitializeBankingJSONRequestBody = TransactionBankingInit
 
 // DisconnectBankAccountJSONRequestBody defines body for DisconnectBankAccount for application/json ContentType.
-type DisconnectBankAccountJSONRequestBody = AccountconnectionDisconnect
+type DisconnectBankAccountJSONRequestBody = AccountConnectionDisconnect
 
 // RejectPaymentsJSONRequestBody defines body for RejectPayments for application/json ContentType.
 type RejectPaymentsJSONRequestBody = RejectPaymentsBody
@@ -18845,7 +19616,7 @@ func (c *Client) ListAccountConnections(ctx context.Context, params *ListAccount
 }
 
 // BatchAccountConnections sends POST /account-connections/batch: Create and change many accounts at banks.
-func (c *Client) BatchAccountConnections(ctx context.Context, params *BatchAccountConnectionsParams, body AccountconnectionBatch) (answer *Outcome, err error) {
+func (c *Client) BatchAccountConnections(ctx context.Context, params *BatchAccountConnectionsParams, body AccountConnectionBatch) (answer *Outcome, err error) {
 	err = c.send(ctx, call{method: "POST", path: "/account-connections/batch", takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
@@ -18857,7 +19628,7 @@ func (c *Client) GetAccountConnection(ctx context.Context, id IdParameter) (answ
 }
 
 // UpdateAccountConnection sends PUT /account-connections/{id}: Change, attach or detach an account at a bank.
-func (c *Client) UpdateAccountConnection(ctx context.Context, id IdParameter, params *UpdateAccountConnectionParams, body AccountconnectionFields) (answer *AccountConnection, err error) {
+func (c *Client) UpdateAccountConnection(ctx context.Context, id IdParameter, params *UpdateAccountConnectionParams, body AccountConnectionFields) (answer *AccountConnection, err error) {
 	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/account-connections/%s", url.PathEscape(id)), params: params, body: body}, &answer)
 	return answer, err
 }
@@ -18910,7 +19681,7 @@ func (c *Client) InitializeBanking(ctx context.Context, id IdParameter, params *
 }
 
 // DisconnectBankAccount sends POST /accounts/{id}/disconnect-bank-account: Detach an account at a bank.
-func (c *Client) DisconnectBankAccount(ctx context.Context, id IdParameter, params *DisconnectBankAccountParams, body AccountconnectionDisconnect) (answer *Account, err error) {
+func (c *Client) DisconnectBankAccount(ctx context.Context, id IdParameter, params *DisconnectBankAccountParams, body AccountConnectionDisconnect) (answer *Account, err error) {
 	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/accounts/%s/disconnect-bank-account", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
@@ -19100,13 +19871,13 @@ func (c *Client) BlockCalendar(ctx context.Context, params *BlockCalendarParams,
 }
 
 // ListChannelPayouts sends GET /channel-payouts: List what channels have paid out.
-func (c *Client) ListChannelPayouts(ctx context.Context, params *ListChannelPayoutsParams) (answer *ChannelpayoutPayoutPage, err error) {
+func (c *Client) ListChannelPayouts(ctx context.Context, params *ListChannelPayoutsParams) (answer *ChannelPayoutPayoutPage, err error) {
 	err = c.send(ctx, call{method: "GET", path: "/channel-payouts", params: params}, &answer)
 	return answer, err
 }
 
 // GetChannelPayout sends GET /channel-payouts/{id}: Read what a channel has paid out.
-func (c *Client) GetChannelPayout(ctx context.Context, id IdParameter) (answer *ChannelpayoutPayout, err error) {
+func (c *Client) GetChannelPayout(ctx context.Context, id IdParameter) (answer *ChannelPayoutPayout, err error) {
 	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/channel-payouts/%s", url.PathEscape(id))}, &answer)
 	return answer, err
 }
@@ -19301,8 +20072,14 @@ func (c *Client) ReleasePaymentMethod(ctx context.Context, id IdParameter, metho
 	return answer, err
 }
 
+// ListCurrencies sends GET /currencies: List currencies and the places of their amounts.
+func (c *Client) ListCurrencies(ctx context.Context) (answer *TeamCurrencyList, err error) {
+	err = c.send(ctx, call{method: "GET", path: "/currencies"}, &answer)
+	return answer, err
+}
+
 // GetFile sends GET /files/{id}: Read the metadata of a file.
-func (c *Client) GetFile(ctx context.Context, id IdParameter) (answer *File, err error) {
+func (c *Client) GetFile(ctx context.Context, id IdParameter) (answer *StoredFile, err error) {
 	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/files/%s", url.PathEscape(id))}, &answer)
 	return answer, err
 }

@@ -81,6 +81,7 @@ func (s *Server) declares(e *Endpoint, status int, body []byte) error {
 		Code    apierr.Code
 		Reason  apierr.Reason
 		Message string
+		Context map[string]any
 	}
 	if err := json.Unmarshal(body, &got); err != nil {
 		return fmt.Errorf("%s: answer is not JSON: %w", e.ID, err)
@@ -90,7 +91,7 @@ func (s *Server) declares(e *Endpoint, status int, body []byte) error {
 		return c.Code() == got.Code && c.Reason() == got.Reason && c.Message() == got.Message && conditionStatus(c) == status
 	}
 	if slices.ContainsFunc(s.edgeConditions(e), same) || slices.ContainsFunc(e.Errors.Conditions(), same) {
-		return nil
+		return checkCarried(cmp.Or(string(got.Reason), string(got.Code)), got.Context)
 	}
 
 	return fmt.Errorf("%s: its Errors do not name %d %s %s %q", e.ID, status, got.Code, got.Reason, got.Message)
@@ -102,12 +103,9 @@ func (s *Server) ownConditions(e *Endpoint) []*apierr.Error {
 	return slices.DeleteFunc(e.Errors.Conditions(), func(c *apierr.Error) bool { return slices.ContainsFunc(edge, c.Alike) })
 }
 
-// conditionLabel returns the reason of a condition, or its code if it has none.
-func conditionLabel(c *apierr.Error) string { return cmp.Or(string(c.Reason()), string(c.Code())) }
-
 // conditionText returns a condition as x-errors lists it: status, reason or code, and the message.
 func conditionText(c *apierr.Error) string {
-	return strconv.Itoa(conditionStatus(c)) + " " + conditionLabel(c) + ": " + c.Message()
+	return strconv.Itoa(conditionStatus(c)) + " " + c.Label() + ": " + c.Message()
 }
 
 // errorAnswer names the answer of every failure, and its schema.
@@ -118,6 +116,7 @@ var (
 	allowHeader     = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString}, Description: "The methods of the path, separated by commas."}
 	retryHeader     = &huma.Header{Schema: &huma.Schema{Type: huma.TypeInteger}, Description: "Seconds after which the same request can be sent again."}
 	pollHeader      = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"true", "false"}}, Description: "Whether work goes on after the answer, in the operation of the audit action."}
+	replayedHeader  = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString, Enum: []any{"true"}}, Description: "The answer is the stored one of an earlier request with the same Idempotency-Key. Absent otherwise."}
 	actionHeader    = &huma.Header{Schema: &huma.Schema{Type: huma.TypeString}, Description: "Identifier of the audit action. Absent from dry runs."}
 )
 

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"net/http"
 	"reflect"
 	"slices"
@@ -91,6 +90,7 @@ func (s *Server) describe() *huma.OpenAPI {
 	failure := s.registry.Schema(reflect.TypeFor[apierr.Body](), true, errorAnswer)
 	if body := s.registry.SchemaFromRef(failure.Ref); body != nil {
 		describeError(body)
+		describeContext(s.registry, body)
 	}
 
 	for _, t := range s.Tags {
@@ -104,6 +104,10 @@ func (s *Server) describe() *huma.OpenAPI {
 		if !s.plans[i].endpoint.Internal {
 			s.describeEndpoint(o, &s.plans[i])
 		}
+	}
+
+	if refused := s.registry.SchemaFromRef(refPrefix + "Refused"); refused != nil {
+		describeContext(s.registry, refused)
 	}
 
 	nullable(s.registry)
@@ -283,6 +287,10 @@ func (s *Server) describeParameters(p *plan) []*huma.Param {
 				for _, v := range pa.enum {
 					target.Enum = append(target.Enum, v)
 				}
+
+				if pa.field.Tag.Get("enum") == "" {
+					describeValues(pa.typ, target)
+				}
 			}
 		}
 
@@ -381,6 +389,10 @@ func (s *Server) describeAnswers(op *huma.Operation, e *Endpoint) {
 			r.Headers["X-Service-Audit-Should-Poll"], r.Headers["X-Service-Audit-Action-Id"] = pollHeader, actionHeader
 		}
 
+		if e.takesKey() {
+			r.Headers["Idempotent-Replayed"] = replayedHeader
+		}
+
 		op.Responses[strconv.Itoa(status)] = r
 	}
 
@@ -442,57 +454,17 @@ func enumValues(t reflect.Type) []any {
 	return out
 }
 
-// enumNames returns the names under which enumerations can be published, by the JSON of their values.
-func (s *Server) enumNames() map[string][]string {
-	types := map[string][]reflect.Type{}
-	note := func(t reflect.Type) {
-		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
-			t = t.Elem()
-		}
-
-		if values := enumValues(t); values != nil {
-			text, _ := json.Marshal(values)
-			if !slices.Contains(types[string(text)], t) {
-				types[string(text)] = append(types[string(text)], t)
-			}
-		}
+// describeValues gives a schema the values of an enumeration type, and the name of the type, under which it is
+// published once.
+func describeValues(t reflect.Type, s *huma.Schema) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
 	}
 
-	// Enumerations occur in parameters and in fields of schemas.
-	for i := range s.plans {
-		for k := range s.plans[i].params {
-			note(s.plans[i].params[k].typ)
-		}
+	s.Enum = enumValues(t)
+	if t.Name() != "" {
+		markNamed(schemaName(t, ""), s)
 	}
-
-	for name := range s.registry.Map() {
-		if t := s.registry.TypeFromRef(refPrefix + name); t != nil && t.Kind() == reflect.Struct {
-			for f := range t.Fields() {
-				note(f.Type)
-			}
-		}
-	}
-
-	out := map[string][]string{}
-
-	// Types with the same values and the same plain name share that name.
-	for values, of := range types {
-		var names, plain []string
-		for _, t := range of {
-			names, plain = append(names, schemaName(t, "")), append(plain, upper(t.Name()))
-		}
-
-		slices.Sort(names)
-		slices.Sort(plain)
-
-		if len(of) > 1 && len(slices.Compact(plain)) == 1 {
-			names = append(plain[:1], names...)
-		}
-
-		out[values] = names
-	}
-
-	return out
 }
 
 // nullableFields lets the pointer fields of a struct accept null, and sets the values of enumerations.
@@ -513,7 +485,7 @@ func nullableFields(t reflect.Type, s *huma.Schema) {
 				target = field.Items
 			}
 
-			target.Enum = values
+			describeValues(f.Type, target)
 			target.PrecomputeMessages()
 		}
 

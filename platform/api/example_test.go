@@ -37,10 +37,12 @@ func Example() {
 
 	for _, path := range []string{"/greetings/ann?loud=true", "/greetings/ann?loud=1"} {
 		w := httptest.NewRecorder()
-		server.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header.Set("X-Request-Id", "r1")
+		server.ServeHTTP(w, r)
 		fmt.Print(w.Code, " ", w.Body)
 	}
 	// Output:
 	// 200 {"text":"HELLO ANN"}
-	// 400 {"code":"BAD_REQUEST","message":"Request validation failed","issues":[{"message":"Value is not true or false","path":["loud"],"code":"boolean","schema":"query"}]}
+	// 400 {"code":"BAD_REQUEST","message":"Request validation failed","issues":[{"message":"Value is not true or false","path":["loud"],"code":"boolean","schema":"query"}],"requestId":"r1","docs":"https://books.example.com/docs/chapters/errors#BAD_REQUEST"}
 }

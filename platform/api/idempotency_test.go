@@ -35,6 +35,7 @@ func contacts(x *apitest.Team) int64 {
 func kept(r *apitest.Response) http.Header {
 	h := maps.Clone(r.Header)
 	delete(h, "X-Request-Id")
+	delete(h, "Idempotent-Replayed")
 
 	return h
 }
@@ -46,6 +47,10 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 	first := x.Post("/toys", body, key, "k1").Want(201)
 
 	again := x.Post("/toys", body, key, "k1").Want(201)
+	if first.Header["Idempotent-Replayed"] != nil || again.Header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("replayed: first %v, again %v", first.Header, again.Header)
+	}
+
 	if !bytes.Equal(first.Body, again.Body) || first.Header.Get("X-Service-Audit-Action-Id") != again.Header.Get("X-Service-Audit-Action-Id") || len(kept(first)) != len(kept(again)) {
 		t.Errorf("first %v %s, again %v %s", first.Header, first.Body, again.Header, again.Body)
 	}
@@ -58,7 +63,7 @@ func TestTheSameKeyGivesTheSameAnswer(t *testing.T) {
 	x.Post("/toys?dryRun=false", body, key, "k1").WantError(apierr.CodeConflict, "")
 	// Nothing differs but the body.
 	x.Post("/toys?dryRun=false", body, key, "k3").Want(201)
-	x.Post("/toys?dryRun=false", object{"name": "m", "kind": "owner"}, key, "k3").WantError(apierr.CodeConflict, "")
+	x.Post("/toys?dryRun=false", object{"name": "m", "kind": "owner"}, key, "k3").WantError(apierr.CodeConflict, "").WantIssue("idempotencyKeyReused", key)
 	x.Post("/toys?dryRun=false", body, key, "k3").Want(201)
 	x.Post("/toys/"+first.String("id")+"/wind", nil, key, "k1").WantError(apierr.CodeConflict, "")
 	x.Post("/toys", body, key, "k2").Want(201)

@@ -139,7 +139,7 @@ func makeToy(ctx context.Context, tx *db.Tx, in *makeInput) (*Toy, error) {
 
 	switch in.Body.Halt {
 	case "condition":
-		return nil, errHalted.With(object{"name": toy.Name})
+		return nil, errHalted.With(apierr.Duplicate{ID: toy.ID})
 	case "cause":
 		return nil, errPrivate
 	case "panic":

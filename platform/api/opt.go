@@ -60,7 +60,8 @@ func (Opt[T]) Schema(r huma.Registry) *huma.Schema {
 	copied := *s
 
 	copied.Nullable = true
-	if copied.Enum = enumValues(reflect.TypeFor[T]()); copied.Enum != nil {
+	if t := reflect.TypeFor[T](); enumValues(t) != nil {
+		describeValues(t, &copied)
 		copied.Enum = append(copied.Enum, nil)
 	}
 

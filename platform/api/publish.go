@@ -25,7 +25,7 @@ func (s *Server) OpenAPI() (d Description, err error) {
 	}
 
 	// Work on the plain JSON: the types of the generator cannot share parts.
-	p := publication{enumNames: s.enumNames(), fields: s.Fields}
+	p := publication{fields: s.Fields}
 	if p.root, err = decodeTree(plain); err != nil {
 		return d, err
 	}
@@ -96,10 +96,8 @@ func encodeYAML(asJSON []byte) ([]byte, error) {
 
 // publication rewrites a description as it is published.
 type publication struct {
-	root tree
-	// enumNames are the names of the types that list some values, by the JSON of the values.
-	enumNames map[string][]string
-	fields    map[string]string
+	root   tree
+	fields map[string]string
 }
 
 // share moves what has a name into components: types, headers and the parameters of the edge. A schema without a name of
@@ -126,18 +124,16 @@ func inside(of tree, name string) tree {
 	return in
 }
 
-// addComponent names a component by the first name that is free, or has the same content, and gives a reference to it.
-// Without one it gives nil.
-func (p *publication) addComponent(kind string, content any, names ...string) tree {
+// addComponent names a component and gives a reference to it; nil if another one has the name.
+func (p *publication) addComponent(kind string, content any, name string) tree {
 	of := p.component(kind)
-	for _, name := range names {
-		if there, taken := of[name]; !taken || reflect.DeepEqual(there, content) {
-			of[name] = content
-			return tree{"$ref": "#/components/" + kind + "/" + name}
-		}
+	if there, taken := of[name]; taken && !reflect.DeepEqual(there, content) {
+		return nil
 	}
 
-	return nil
+	of[name] = content
+
+	return tree{"$ref": "#/components/" + kind + "/" + name}
 }
 
 // operations yields every operation in the order of paths and methods.
@@ -242,29 +238,23 @@ func splitSchema(s tree) (core, around tree) {
 	return core, around
 }
 
-// listedValues returns the values of a schema that only lists values, and their JSON.
-func listedValues(core tree) (values []any, text string) {
-	if values, ok := core["enum"].([]any); ok && len(core) == len(tree{"type": 0, "enum": 0}) {
-		listed, _ := json.Marshal(values)
-		return values, string(listed)
+// nameSchema returns a reference in place of a schema that has a name. Null, which one place may allow, stays next to it.
+func (p *publication) nameSchema(s tree) tree {
+	name, ok := s[namedBy].(string)
+	if !ok {
+		return s
 	}
 
-	return nil, ""
-}
+	delete(s, namedBy)
 
-// nameSchema returns a reference in place of a schema that has a name, or of an enumeration. Null, which one place
-// may allow, stays next to it.
-func (p *publication) nameSchema(s tree) tree {
 	core, around := splitSchema(s)
 	null := withoutNull(core)
 
 	var ref tree
-
-	if name, ok := core[namedBy].(string); ok {
-		delete(core, namedBy)
+	if core["enum"] != nil {
+		ref = p.addComponent("schemas", core, name)
+	} else {
 		ref = p.nameScalar(name, core)
-	} else if values, text := listedValues(core); values != nil {
-		ref = p.addComponent("schemas", tree{"type": core["type"], "enum": values}, p.enumNames[text]...)
 	}
 
 	switch {

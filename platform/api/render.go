@@ -13,6 +13,7 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
+	"stayledger/platform/id"
 )
 
 var errUnknownVersion = apierr.New(apierr.CodeBadRequest, "", "Unknown contract version")
@@ -184,7 +185,9 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, rc *requestConte
 	}
 
 	// The status is known only when the library has looked at the validators.
-	record := &streamWriter{ResponseWriter: w, status: http.StatusOK}
+	record := &streamWriter{ResponseWriter: w, status: http.StatusOK, refuse: func(e *apierr.Error) any {
+		return e.Body(rc.requestID, s.PublicURL)
+	}}
 	content := &contentReader{ReadSeeker: c.Reader}
 	http.ServeContent(record, r, "", c.Modified, content)
 	rc.cause = content.failed // the client sees that bytes are missing; the log says why
@@ -222,6 +225,7 @@ type streamWriter struct {
 	http.ResponseWriter
 	status  int
 	refused bool
+	refuse  func(e *apierr.Error) any // returns the envelope
 }
 
 // WriteHeader notes the status and sends it.
@@ -244,7 +248,7 @@ func (s *streamWriter) WriteHeader(status int) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Type", "application/json")
 	s.ResponseWriter.WriteHeader(status)
-	_ = json.NewEncoder(s.ResponseWriter).Encode(refusal.Body()) // the client is gone, or reads it
+	_ = json.NewEncoder(s.ResponseWriter).Encode(s.refuse(refusal)) // the client is gone, or reads it
 }
 
 // Write sends bytes of the stream; of a refusal nothing but the envelope is sent.
@@ -263,16 +267,16 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, rc *requestContext
 		return 499 // the client is gone
 	}
 
-	e := condition(r, err)
+	e := s.nameHolder(r.Context(), rc, condition(r, err))
 	if e.Code().Status() >= http.StatusInternalServerError {
 		rc.cause = err
 	}
 
 	// The context of an error can be anything; if it cannot be encoded, the answer is a 500.
-	body, encodeErr := json.Marshal(e.Body())
+	body, encodeErr := json.Marshal(e.Body(rc.requestID, s.PublicURL))
 	if encodeErr != nil {
 		rc.cause = errors.Join(err, encodeErr)
-		body, _ = json.Marshal(apierr.Internal.Body())
+		body, _ = json.Marshal(apierr.Internal.Body(rc.requestID, s.PublicURL))
 	}
 
 	h := w.Header()
@@ -287,6 +291,26 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, rc *requestContext
 	_, _ = w.Write(append(body, '\n'))
 
 	return e.Code().Status()
+}
+
+// nameHolder adds to a conflict the record that has the unique values which the request wanted.
+func (s *Server) nameHolder(ctx context.Context, rc *requestContext, e *apierr.Error) *apierr.Error {
+	if e.Code() != apierr.CodeConflict || e.Context() != nil || db.Constraint(e) == "" {
+		return e
+	}
+
+	// The request's own transaction is gone: the record is that of somebody else.
+	var holder id.ID
+
+	err := s.DB.ReadOne(ctx, rc.scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		holder, err = tx.Holder(ctx, e)
+		return err
+	})
+	if err != nil || holder.IsZero() {
+		return e // the refusal holds as well without it
+	}
+
+	return e.With(apierr.Duplicate{ID: holder})
 }
 
 // condition returns the condition of the contract for an error.

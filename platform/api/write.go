@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -262,10 +263,12 @@ func (s *Server) replay(ctx context.Context, rc *requestContext) (any, error) {
 	}
 
 	if !s.matchesDigest(rc, found[0].RequestHash) {
-		return nil, apierr.IdempotencyConflict
+		return nil, apierr.IdempotencyConflict.At(apierr.IssueIdempotencyKeyReused.InHeader("Idempotency-Key"))
 	}
 
-	out := &rendered{status: found[0].Status, headers: found[0].Headers, body: found[0].Body}
+	out := &rendered{status: found[0].Status, headers: map[string]string{"Idempotent-Replayed": "true"}, body: found[0].Body}
+	maps.Copy(out.headers, found[0].Headers)
+
 	if len(out.body) == 0 {
 		out.body = nil // an answer without a body has no content type
 	}

@@ -1,6 +1,9 @@
 package apierr
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+)
 
 // Code is the stable class of an error and decides its HTTP status. Rule ERR-02.
 type Code string
@@ -45,11 +48,14 @@ const (
 	CodeGatewayTimeout                      Code = "GATEWAY_TIMEOUT"
 )
 
+// StatusCodes are the codes that are answered with an HTTP status.
+type StatusCodes struct {
+	Status int
+	Codes  []Code
+}
+
 // statuses is the table of codes and HTTP statuses. Rules ERR-23 to ERR-58.
-var statuses = []struct {
-	status int
-	codes  []Code
-}{
+var statuses = []StatusCodes{
 	{http.StatusBadRequest, []Code{CodeBadRequest, CodeInvalidBankfeedConnectMode}},
 	{http.StatusUnauthorized, []Code{CodeUnauthorized, CodeOwnerStatementLinkInvalid, CodeOwnerStatementLinkExpired}},
 	{http.StatusForbidden, []Code{CodeForbidden}},
@@ -81,8 +87,8 @@ var statusOf = func() map[Code]int {
 	byCode := make(map[Code]int)
 
 	for _, row := range statuses {
-		for _, code := range row.codes {
-			byCode[code] = row.status
+		for _, code := range row.Codes {
+			byCode[code] = row.Status
 		}
 	}
 
@@ -98,11 +104,14 @@ func (c Code) Status() int {
 	return http.StatusInternalServerError
 }
 
+// ByStatus lists the codes by their HTTP statuses, in the contract's order.
+func ByStatus() []StatusCodes { return slices.Clone(statuses) }
+
 // Codes lists the codes in the contract's order.
 func Codes() []Code {
 	var codes []Code
 	for _, row := range statuses {
-		codes = append(codes, row.codes...)
+		codes = append(codes, row.Codes...)
 	}
 
 	return codes

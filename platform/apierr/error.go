@@ -7,6 +7,7 @@
 package apierr
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"reflect"
@@ -240,13 +241,21 @@ type Body struct {
 	// Retryable is true or absent, never false.
 	Retryable bool   `json:"retryable,omitempty"`
 	Links     *Links `json:"links,omitempty"`
+	// RequestID names the request in the log, as the header X-Request-Id does.
+	RequestID string `json:"requestId" doc:"Names the request, as the header X-Request-Id does."`
+	// Docs is the address of the text about the reason, or about the code when there is none.
+	Docs string `json:"docs" doc:"The address of the text about the reason, or about the code when there is none."`
 }
 
-// Body returns the error as responses show it. Issues is never nil: it is rendered as an array even if there are
-// none.
-func (e *Error) Body() Body {
+// Body returns the error as the answer of a request shows it, with a link below the service's own address. Issues is
+// never nil: it is rendered as an array even if there are none.
+func (e *Error) Body(requestID, publicURL string) Body {
 	return Body{
 		Code: e.code, Reason: e.reason, Message: e.message, Issues: e.Issues(),
 		Context: e.context, Retryable: e.retryable, Links: e.links,
+		RequestID: requestID, Docs: publicURL + "/docs/chapters/errors#" + e.Label(),
 	}
 }
+
+// Label returns the reason, or the code of an error without one.
+func (e *Error) Label() string { return cmp.Or(string(e.reason), string(e.code)) }

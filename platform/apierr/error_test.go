@@ -22,7 +22,7 @@ var (
 func render(t *testing.T, e *apierr.Error) string {
 	t.Helper()
 
-	text, err := json.Marshal(e.Body())
+	text, err := json.Marshal(e.Body("r1", "https://ledger.test"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestCopiesLeaveTheConditionAlone(t *testing.T) {
 	second, third := first.At(issue), first.At(apierr.Issue{Message: "Too late"})
 
 	_ = gone.With(map[string]any{"a": 1}).RetryAfter(time.Second).WithLinks(apierr.Links{Docs: "d", Schema: "s"}).Because(io.EOF)
-	if got := render(t, gone); got != `{"code":"GONE","message":"Resource is gone","issues":[]}` || errors.Is(gone, io.EOF) {
+	if got := render(t, gone); got != `{"code":"GONE","message":"Resource is gone","issues":[],"requestId":"r1","docs":"https://ledger.test/docs/chapters/errors#GONE"}` || errors.Is(gone, io.EOF) {
 		t.Errorf("the condition became %s", got)
 	}
 
@@ -83,7 +83,7 @@ func TestCopiesLeaveTheConditionAlone(t *testing.T) {
 		t.Errorf("got %v, %v, %v", first.Issues(), second.Issues(), third.Issues())
 	}
 
-	first.Issues()[0].Message, first.Body().Issues[0].Message = "changed", "changed"
+	first.Issues()[0].Message, first.Body("", "").Issues[0].Message = "changed", "changed"
 	if first.Issues()[0].Message != "Too early" {
 		t.Error("the issues are open to their readers")
 	}
@@ -93,14 +93,14 @@ func TestCopiesLeaveTheConditionAlone(t *testing.T) {
 func TestBody(t *testing.T) {
 	t.Parallel()
 
-	const plain = `{"code":"FORBIDDEN","reason":"booksClosed","message":"The books of this date are closed","issues":[]}`
+	const plain = `{"code":"FORBIDDEN","reason":"booksClosed","message":"The books of this date are closed","issues":[],"requestId":"r1","docs":"https://ledger.test/docs/chapters/errors#booksClosed"}`
 
 	var noMap map[string]any
 	for name, test := range map[string]struct {
 		e    *apierr.Error
 		want string
 	}{
-		"a code without a reason": {gone, `{"code":"GONE","message":"Resource is gone","issues":[]}`},
+		"a code without a reason": {gone, `{"code":"GONE","message":"Resource is gone","issues":[],"requestId":"r1","docs":"https://ledger.test/docs/chapters/errors#GONE"}`},
 		"a code with a reason":    {booksClosed, plain},
 		"nil context":             {booksClosed.With(nil), plain},
 		"nil map":                 {booksClosed.With(noMap), plain},
@@ -110,20 +110,20 @@ func TestBody(t *testing.T) {
 		"private cause":           {booksClosed.Because(io.ErrUnexpectedEOF), plain},
 		"context": {
 			gone.With(map[string]any{"booksClosedAt": "2024-02-01"}),
-			`{"code":"GONE","message":"Resource is gone","issues":[],"context":{"booksClosedAt":"2024-02-01"}}`,
+			`{"code":"GONE","message":"Resource is gone","issues":[],"context":{"booksClosedAt":"2024-02-01"},"requestId":"r1","docs":"https://ledger.test/docs/chapters/errors#GONE"}`,
 		},
 		"retryable": {
 			gone.RetryAfter(0),
-			`{"code":"GONE","message":"Resource is gone","issues":[],"retryable":true}`,
+			`{"code":"GONE","message":"Resource is gone","issues":[],"retryable":true,"requestId":"r1","docs":"https://ledger.test/docs/chapters/errors#GONE"}`,
 		},
 		"issues": {
 			gone.At(apierr.Issue{Message: "M"}, apierr.Issue{Message: "N", Path: []any{"data", 0}, Code: "c", Schema: "#/s"}),
 			`{"code":"GONE","message":"Resource is gone","issues":[{"message":"M"},` +
-				`{"message":"N","path":["data",0],"code":"c","schema":"#/s"}]}`,
+				`{"message":"N","path":["data",0],"code":"c","schema":"#/s"}],"requestId":"r1","docs":"https://ledger.test/docs/chapters/errors#GONE"}`,
 		},
 		"links": {
 			gone.WithLinks(apierr.Links{Docs: "/docs", Schema: "/openapi.yaml"}),
-			`{"code":"GONE","message":"Resource is gone","issues":[],"links":{"docs":"/docs","schema":"/openapi.yaml"}}`,
+			`{"code":"GONE","message":"Resource is gone","issues":[],"links":{"docs":"/docs","schema":"/openapi.yaml"},"requestId":"r1","docs":"https://ledger.test/docs/chapters/errors#GONE"}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestFrom(t *testing.T) {
 		t.Errorf("a foreign error: got %v", foreign)
 	}
 
-	if got := render(t, foreign); got != `{"code":"INTERNAL_SERVER_ERROR","message":"Internal server error","issues":[]}` {
+	if got := render(t, foreign); got != `{"code":"INTERNAL_SERVER_ERROR","message":"Internal server error","issues":[],"requestId":"r1","docs":"https://ledger.test/docs/chapters/errors#INTERNAL_SERVER_ERROR"}` {
 		t.Errorf("a foreign error: got %s", got)
 	}
 

@@ -193,7 +193,7 @@ func TestConditions(t *testing.T) {
 		{apierr.ServiceUnavailable, 503, "Service is temporarily unavailable"},
 		{apierr.GatewayTimeout, 504, "Provider did not answer in time"},
 	} {
-		body := test.condition.Body()
+		body := test.condition.Body("", "")
 		if body.Code.Status() != test.status || body.Message != test.message || body.Reason != "" || len(body.Issues) != 0 {
 			t.Errorf("got %+v, want %d %q", body, test.status, test.message)
 		}

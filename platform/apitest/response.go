@@ -258,7 +258,7 @@ func (r *Response) checkEnvelope() {
 	// The envelope is closed: clients know all of its fields.
 	for name := range tree {
 		switch name {
-		case "code", "reason", "message", "issues", "context", "retryable", "links":
+		case "code", "reason", "message", "issues", "context", "retryable", "links", "requestId", "docs":
 		default:
 			fail("unknown field " + name)
 		}
@@ -276,6 +276,23 @@ func (r *Response) checkEnvelope() {
 
 	if m, _ := tree["message"].(string); m == "" {
 		fail("no message")
+	}
+
+	if tree["requestId"] != r.Header.Get("X-Request-Id") || r.Header.Get("X-Request-Id") == "" {
+		fail("requestId is not that of the header")
+	}
+
+	if tree["reason"] == string(apierr.ReasonDuplicateUniqueRef) && r.ID("context.id").IsZero() {
+		fail("does not say whose the reference is")
+	}
+
+	label := tree["reason"]
+	if label == nil {
+		label = tree["code"]
+	}
+
+	if docs, _ := tree["docs"].(string); !strings.HasSuffix(docs, fmt.Sprint("/docs/chapters/errors#", label)) {
+		fail("docs is no link to the reason or code")
 	}
 
 	// Issues are always a list, each with the sentence of its code.

@@ -326,10 +326,10 @@ func (tx *Tx) answer(results pgx.BatchResults, r *request) error {
 	}
 
 	// All statements but the last return only their number of rows.
-	for range plain {
+	for i := range plain {
 		tag, err := results.Exec()
 		if err != nil {
-			return fmt.Errorf("execute: %w", err)
+			return fmt.Errorf("execute: %w", keepArgs(err, r.stmts[i].Args))
 		}
 
 		r.affected = append(r.affected, tag.RowsAffected())
@@ -343,18 +343,20 @@ func (tx *Tx) answer(results pgx.BatchResults, r *request) error {
 	// The last one returns rows, if the request reads any.
 	rows, err := results.Query()
 	if err != nil {
-		return fmt.Errorf("query: %w", err)
+		return fmt.Errorf("query: %w", keepArgs(err, r.stmts[plain].Args))
 	}
 	defer rows.Close()
 
 	r.err = r.read(rows) // such as no row where one is wanted: the transaction goes on
 	rows.Close()
 
-	if rows.Err() != nil && r.err != nil {
-		return r.err
+	// What the reading of the rows failed with wraps the error of the server.
+	err = rows.Err()
+	if err != nil && r.err != nil {
+		err = r.err
 	}
 
-	return rows.Err()
+	return keepArgs(err, r.stmts[plain].Args)
 }
 
 // Exec runs a statement and returns how many rows it touched.

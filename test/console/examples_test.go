@@ -569,7 +569,7 @@ func TestEveryOperationIsOnItsPage(t *testing.T) {
 
 	errors := pageCheck{t: t, name: "the chapter of errors", page: string(chapter.Body)}
 	for _, code := range apierr.Codes() {
-		errors.has("<code>" + string(code) + "</code>")
+		errors.has(`<code id="` + string(code) + `">` + string(code) + "</code>")
 	}
 
 	for _, reason := range apierr.Reasons() {

@@ -22,6 +22,8 @@ type Document struct {
 	Groups                []*Group
 	// Codes and Reasons are the values that errors can have, in the description's order.
 	Codes, Reasons []string
+	// Context has the fields that the context of an error can have.
+	Context []*Field
 	root           node
 	operations     map[string]*Operation
 }
@@ -136,7 +138,8 @@ func readDocument(description []byte) (*Document, error) {
 	return d, d.readErrors()
 }
 
-// readErrors reads the codes and reasons from the schema of errors, which is the one that has both.
+// readErrors reads the codes, the reasons and the fields of the context from the schema of errors, which is the one that
+// has all of them.
 func (d *Document) readErrors() error {
 	for _, name := range slices.Sorted(maps.Keys(d.root.child("components").child("schemas"))) {
 		schema := d.root.child("components").child("schemas").child(name)
@@ -155,7 +158,16 @@ func (d *Document) readErrors() error {
 			*into = append(field.words("enum"), field.words("x-known-values")...)
 		}
 
-		return nil
+		if fields["context"] == nil {
+			return nil
+		}
+
+		context, err := d.readField("context", fields.child("context"), nil)
+		if err == nil {
+			d.Context = context.Fields
+		}
+
+		return err
 	}
 
 	return nil

@@ -44,6 +44,7 @@ var chapters = []Chapter{
 	{"paging", "Lists: paging, sorting, filters"},
 	{"errors", "Errors"},
 	{"issues", "Codes of issues"},
+	{"context", "Details of errors"},
 	{"idempotency", "Idempotency"},
 	{"waiting", "Waiting for operations"},
 	{"dry-run", "Dry run"},
@@ -74,14 +75,15 @@ func New(description []byte) (*Site, error) {
 
 	// One set of templates for all pages.
 	s.set, err = template.New("page.html").Funcs(template.FuncMap{
-		"prose":   s.prose,
-		"slug":    slug,
-		"sample":  sample,
-		"about":   AboutReason,
-		"faults":  apierr.IssueCodes,
-		"raises":  s.findByReason,
-		"callers": callers,
-		"lower":   strings.ToLower,
+		"prose":    s.prose,
+		"slug":     slug,
+		"sample":   sample,
+		"about":    AboutReason,
+		"faults":   apierr.IssueCodes,
+		"statuses": apierr.ByStatus,
+		"raises":   s.findByReason,
+		"callers":  callers,
+		"lower":    strings.ToLower,
 	}).ParseFS(templates, "page.html", "chapters/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("read the templates of the reference: %w", err)
@@ -253,13 +255,13 @@ func (s *Site) prose(text string) []Span {
 	return out
 }
 
-// link returns the page of an operation or of a reason, empty for another word.
+// link returns the page of an operation, of a reason or of a code, empty for another word.
 func (s *Site) link(word string) string {
 	if s.operations[word] != nil {
 		return "/docs/operations/" + word
 	}
 
-	if slices.Contains(s.Reasons, word) {
+	if slices.Contains(s.Reasons, word) || slices.Contains(s.Codes, word) {
 		return "/docs/chapters/errors#" + word
 	}
 

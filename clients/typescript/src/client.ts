@@ -34,11 +34,11 @@ export class ApiError extends Error {
   readonly issues: Schemas["Issue"][];
   readonly context: Record<string, unknown>;
   readonly requestId: string;
-  /** Page about the failure, or empty. */
+  /** Page about the failure; empty for the failure of an operation. */
   readonly docs: string;
   readonly retryable: boolean;
 
-  constructor(status: number, body: Partial<Schemas["Error"] & { requestId: string; docs: string }>) {
+  constructor(status: number, body: Partial<Schemas["Error"]>) {
     super(body.message ?? "");
     this.status = status;
     this.code = body.code ?? "";

@@ -1258,6 +1258,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/currencies": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List currencies and the places of their amounts */
+        get: operations["listCurrencies"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/files/{id}": {
         parameters: {
             query?: never;
@@ -4806,8 +4823,7 @@ export interface components {
             /** @description Name of the team. */
             teamName: string;
         };
-        /** @enum {string} */
-        AccessRegion: "ap" | "ca" | "eu" | "sa" | "us";
+        AccessRegion: string;
         /**
          * @example {
          *       "assignments": [],
@@ -4985,7 +5001,7 @@ export interface components {
             /** @description The bank account of the chart that it is attached to. */
             accountId: components["schemas"]["Id"] | null;
             /** @description What the bank last said; null when a feed has not asked. */
-            balance: components["schemas"]["AccountconnectionBalance"] | null;
+            balance: components["schemas"]["AccountConnectionBalance"] | null;
             /** @description The feed's connection; null for one made by hand. */
             connectionId: components["schemas"]["Id"] | null;
             /** @description When it was made. */
@@ -5003,17 +5019,98 @@ export interface components {
             /** @description First day that is read from the bank; null for all that it has. */
             startAt: components["schemas"]["Date"] | null;
             /** @description active is attached to a bank account, detached to none; gone is not shown by the bank any more. */
-            status: components["schemas"]["AccountconnectionStatus"];
+            status: components["schemas"]["AccountConnectionStatus"];
             /** @description Kind of bank account, such as checking. */
             type: string | null;
             /** @description When it was changed last. */
             updatedAt: components["schemas"]["Instant"];
         };
+        AccountConnectionBalance: {
+            /** @description When the bank said it. */
+            at: components["schemas"]["Instant"];
+            /** @description What of it can be spent; null when the bank does not say. */
+            available: components["schemas"]["Cents"] | null;
+            /** @description Balance that the bank stated, in cents. */
+            current: components["schemas"]["Cents"];
+        };
+        /**
+         * @example {
+         *       "data": [
+         *         {
+         *           "currency": "usd",
+         *           "lastDigits": "7310",
+         *           "name": "Reserves",
+         *           "type": "savings"
+         *         }
+         *       ]
+         *     }
+         */
+        AccountConnectionBatch: {
+            data: components["schemas"]["AccountConnectionBatchItem"][];
+        };
+        AccountConnectionBatchItem: {
+            /** @description The bank account of the chart to attach it to; null detaches. */
+            accountId?: components["schemas"]["Id"] | null;
+            /** @description ISO 4217; by default that of the account it is attached to, else the team's. */
+            currency?: string;
+            /** @description The account connection to change; without it a new one is made. */
+            id?: components["schemas"]["Id"];
+            /** @description Last four digits of the account number. */
+            lastDigits?: string | null;
+            /** @description When it is detached: preserve-history (default) leaves its bank records on the account, detach-history takes them along. */
+            mode?: components["schemas"]["AccountConnectionMode"];
+            /** @description Required for a new one. */
+            name?: string;
+            /** @description First day that is read from the bank. */
+            startAt?: components["schemas"]["Date"] | null;
+            /** @description Kind of bank account, such as checking. */
+            type?: string | null;
+        };
+        /**
+         * @example {
+         *       "bankAccountId": "0198c3a2-7b1e-7912-9421-210eecd82432",
+         *       "mode": "preserve-history"
+         *     }
+         */
+        AccountConnectionDisconnect: {
+            /** @description The account connection. */
+            bankAccountId: components["schemas"]["Id"];
+            /** @description preserve-history (default) leaves its bank records on the account, detach-history takes them along. */
+            mode?: components["schemas"]["AccountConnectionMode"];
+        };
+        /**
+         * @example {
+         *       "lastDigits": "4321",
+         *       "name": "Trust checking"
+         *     }
+         */
+        AccountConnectionFields: {
+            /** @description The bank account of the chart to attach it to; null detaches. */
+            accountId?: components["schemas"]["Id"] | null;
+            /** @description ISO 4217; by default that of the account it is attached to, else the team's. */
+            currency?: string;
+            /** @description Last four digits of the account number. */
+            lastDigits?: string | null;
+            /** @description When it is detached: preserve-history (default) leaves its bank records on the account, detach-history takes them along. */
+            mode?: components["schemas"]["AccountConnectionMode"];
+            /** @description Required for a new one. */
+            name?: string;
+            /** @description First day that is read from the bank. */
+            startAt?: components["schemas"]["Date"] | null;
+            /** @description Kind of bank account, such as checking. */
+            type?: string | null;
+        };
+        /** @enum {string} */
+        AccountConnectionMode: "preserve-history" | "detach-history";
         AccountConnectionPage: {
             data: components["schemas"]["AccountConnection"][];
             /** @description Where the page is in the list. */
             pagination: components["schemas"]["Pagination"];
         };
+        /** @enum {string} */
+        AccountConnectionSort: "name" | "-name" | "createdAt" | "-createdAt";
+        /** @enum {string} */
+        AccountConnectionStatus: "active" | "detached" | "gone";
         /**
          * @example {
          *       "categoryId": "0198c3a2-7b1e-75bd-92e7-e7ffb1224e91",
@@ -5169,87 +5266,6 @@ export interface components {
              */
             position?: number;
         };
-        AccountconnectionBalance: {
-            /** @description When the bank said it. */
-            at: components["schemas"]["Instant"];
-            /** @description What of it can be spent; null when the bank does not say. */
-            available: components["schemas"]["Cents"] | null;
-            /** @description Balance that the bank stated, in cents. */
-            current: components["schemas"]["Cents"];
-        };
-        /**
-         * @example {
-         *       "data": [
-         *         {
-         *           "currency": "usd",
-         *           "lastDigits": "7310",
-         *           "name": "Reserves",
-         *           "type": "savings"
-         *         }
-         *       ]
-         *     }
-         */
-        AccountconnectionBatch: {
-            data: components["schemas"]["AccountconnectionBatchItem"][];
-        };
-        AccountconnectionBatchItem: {
-            /** @description The bank account of the chart to attach it to; null detaches. */
-            accountId?: components["schemas"]["Id"] | null;
-            /** @description ISO 4217; by default that of the account it is attached to, else the team's. */
-            currency?: string;
-            /** @description The account connection to change; without it a new one is made. */
-            id?: components["schemas"]["Id"];
-            /** @description Last four digits of the account number. */
-            lastDigits?: string | null;
-            /** @description When it is detached: preserve-history (default) leaves its bank records on the account, detach-history takes them along. */
-            mode?: components["schemas"]["AccountconnectionMode"];
-            /** @description Required for a new one. */
-            name?: string;
-            /** @description First day that is read from the bank. */
-            startAt?: components["schemas"]["Date"] | null;
-            /** @description Kind of bank account, such as checking. */
-            type?: string | null;
-        };
-        /**
-         * @example {
-         *       "bankAccountId": "0198c3a2-7b1e-7912-9421-210eecd82432",
-         *       "mode": "preserve-history"
-         *     }
-         */
-        AccountconnectionDisconnect: {
-            /** @description The account connection. */
-            bankAccountId: components["schemas"]["Id"];
-            /** @description preserve-history (default) leaves its bank records on the account, detach-history takes them along. */
-            mode?: components["schemas"]["AccountconnectionMode"];
-        };
-        /**
-         * @example {
-         *       "lastDigits": "4321",
-         *       "name": "Trust checking"
-         *     }
-         */
-        AccountconnectionFields: {
-            /** @description The bank account of the chart to attach it to; null detaches. */
-            accountId?: components["schemas"]["Id"] | null;
-            /** @description ISO 4217; by default that of the account it is attached to, else the team's. */
-            currency?: string;
-            /** @description Last four digits of the account number. */
-            lastDigits?: string | null;
-            /** @description When it is detached: preserve-history (default) leaves its bank records on the account, detach-history takes them along. */
-            mode?: components["schemas"]["AccountconnectionMode"];
-            /** @description Required for a new one. */
-            name?: string;
-            /** @description First day that is read from the bank. */
-            startAt?: components["schemas"]["Date"] | null;
-            /** @description Kind of bank account, such as checking. */
-            type?: string | null;
-        };
-        /** @enum {string} */
-        AccountconnectionMode: "preserve-history" | "detach-history";
-        /** @enum {string} */
-        AccountconnectionSort: "name" | "-name" | "createdAt" | "-createdAt";
-        /** @enum {string} */
-        AccountconnectionStatus: "active" | "detached" | "gone";
         /**
          * Format: amount-range
          * @description An amount, or a range of amounts with three dots, in cents.
@@ -5406,7 +5422,7 @@ export interface components {
             /** @description Where it comes from. */
             source: components["schemas"]["BankSource"];
             /** @description An inactive record is excluded: it counts nowhere. */
-            status: components["schemas"]["AccountStatus"];
+            status: components["schemas"]["BankStatus"];
             type: components["schemas"]["BankType"];
             /** @description The caller's or the bank's own reference, unique in the team. */
             uniqueRef: string | null;
@@ -5447,7 +5463,7 @@ export interface components {
              */
             priority: number;
             /** @description An inactive rule takes no records. */
-            status: components["schemas"]["AccountStatus"];
+            status: components["schemas"]["BankRuleStatus"];
             /** @description A deposit takes money in, an expense money out. */
             transactionType: string;
             /** @description When it was changed last. */
@@ -5510,7 +5526,7 @@ export interface components {
              */
             priority?: number;
             /** @description Absent: active. */
-            status?: components["schemas"]["AccountStatus"];
+            status?: components["schemas"]["BankRuleStatus"];
             /**
              * @description A deposit takes money in, an expense money out.
              * @enum {string}
@@ -5551,7 +5567,7 @@ export interface components {
             /** @description fixed lines take their amounts first, percentage lines their parts of the amount left, and the remainder line the rest. */
             splitMode: components["schemas"]["BankRuleSplitMode"];
             /** @description Whether amounts include the tax. */
-            taxBehavior: components["schemas"]["TaxBehavior"] | null;
+            taxBehavior: string | null;
             /** @description Tax on the amount; expenses only. */
             taxRateId: components["schemas"]["Id"] | null;
         };
@@ -5578,8 +5594,11 @@ export interface components {
             sortOrder?: number;
             /** @description fixed lines take their amounts first, percentage lines their parts of the amount left, and the remainder line the rest. */
             splitMode: components["schemas"]["BankRuleSplitMode"];
-            /** @description Absent: excluded. */
-            taxBehavior?: components["schemas"]["TaxBehavior"] | null;
+            /**
+             * @description Absent: excluded.
+             * @enum {string|null}
+             */
+            taxBehavior?: "included" | "excluded" | null;
             /** @description Expenses only. */
             taxRateId?: components["schemas"]["Id"] | null;
         };
@@ -5589,14 +5608,17 @@ export interface components {
             /** @description Amount in cents. */
             amount: components["schemas"]["Cents"];
             /** @description Whether amounts include the tax. */
-            taxBehavior: components["schemas"]["TaxBehavior"] | null;
+            taxBehavior: string | null;
             taxRateId: components["schemas"]["Id"] | null;
         };
         BankRuleMarkupInput: {
             /** @description Amount in cents. */
             amount: components["schemas"]["Cents"];
-            /** @description Absent: excluded. */
-            taxBehavior?: components["schemas"]["TaxBehavior"] | null;
+            /**
+             * @description Absent: excluded.
+             * @enum {string|null}
+             */
+            taxBehavior?: "included" | "excluded" | null;
             taxRateId?: components["schemas"]["Id"] | null;
         };
         BankRuleMatch: {
@@ -5780,6 +5802,8 @@ export interface components {
         };
         /** @enum {string} */
         BankRuleSplitMode: "fixed" | "percentage" | "remainder";
+        /** @enum {string} */
+        BankRuleStatus: "active" | "inactive";
         /**
          * @example {
          *       "mode": "auto",
@@ -5805,7 +5829,7 @@ export interface components {
              * @description The lowest comes first; of equal ones the older rule.
              */
             priority?: number;
-            status?: components["schemas"]["AccountStatus"];
+            status?: components["schemas"]["BankRuleStatus"];
             /**
              * @description A deposit takes money in, an expense money out.
              * @enum {string}
@@ -5835,6 +5859,8 @@ export interface components {
         /** @enum {string} */
         BankSort: "date" | "-date" | "amount" | "-amount" | "description" | "-description" | "createdAt" | "-createdAt";
         BankSource: string;
+        /** @enum {string} */
+        BankStatus: "active" | "inactive";
         BankTransaction: {
             /** @description Amount in cents. */
             amount: components["schemas"]["Cents"];
@@ -5866,7 +5892,7 @@ export interface components {
             /** @description Text for people. */
             description?: string;
             /** @description inactive excludes the record, active brings it back. */
-            status?: components["schemas"]["AccountStatus"];
+            status?: components["schemas"]["BankStatus"];
             /** @description Null clears. */
             uniqueRef?: string | null;
         };
@@ -5973,7 +5999,7 @@ export interface components {
          * @description Amount in the smallest unit of its currency: 12345 is 123.45 in USD.
          */
         Cents: number;
-        ChannelpayoutMember: {
+        ChannelPayoutMember: {
             /** @description gross less fees. */
             amount: components["schemas"]["Cents"];
             /** @description Code of the booking that the guest knows. */
@@ -5991,7 +6017,7 @@ export interface components {
             /** @description The part of gross that is tax to be remitted here. */
             taxes: components["schemas"]["Cents"];
         };
-        ChannelpayoutPayout: {
+        ChannelPayoutPayout: {
             /** @description Amount in cents. */
             amount: components["schemas"]["Cents"];
             /** @description Booking channel. */
@@ -6007,23 +6033,25 @@ export interface components {
             difference: components["schemas"]["Cents"];
             id: components["schemas"]["Id"];
             /** @description The owners, and the share of each. */
-            members: components["schemas"]["ChannelpayoutMember"][];
+            members: components["schemas"]["ChannelPayoutMember"][];
             /** @description By which the bank shows it. */
             reference: string | null;
             /** @description Its id at the source. */
             sourceId: string;
             /** @description inactive: the source has it no more. */
-            status: components["schemas"]["AccountStatus"];
+            status: components["schemas"]["ChannelPayoutStatus"];
             /** @description When it was changed last. */
             updatedAt: components["schemas"]["Instant"];
         };
-        ChannelpayoutPayoutPage: {
-            data: components["schemas"]["ChannelpayoutPayout"][];
+        ChannelPayoutPayoutPage: {
+            data: components["schemas"]["ChannelPayoutPayout"][];
             /** @description Where the page is in the list. */
             pagination: components["schemas"]["Pagination"];
         };
         /** @enum {string} */
-        ChannelpayoutSort: "date" | "-date" | "createdAt" | "-createdAt";
+        ChannelPayoutSort: "date" | "-date" | "createdAt" | "-createdAt";
+        /** @enum {string} */
+        ChannelPayoutStatus: "active" | "inactive";
         /**
          * @example {
          *       "accountingEndAt": null,
@@ -6235,6 +6263,8 @@ export interface components {
             };
             status: string;
         };
+        /** @enum {string} */
+        ConnectionListSort: "name" | "-name" | "createdAt" | "-createdAt";
         ConnectionPage: {
             data: components["schemas"]["Connection"][];
             /** @description Where the page is in the list. */
@@ -6288,7 +6318,7 @@ export interface components {
             source: components["schemas"]["ContactSource"] | null;
             /** @description The contact's own key in the app of the connection. */
             sourceId: string | null;
-            status: components["schemas"]["AccountStatus"];
+            status: components["schemas"]["ContactStatus"];
             /** @description Masked: only the last four digits are shown. */
             taxIdentifier: string | null;
             type: components["schemas"]["ContactType"];
@@ -6345,7 +6375,7 @@ export interface components {
             phone?: string | null;
             /** @description The contact's own key in the app of the connection, unique in the connection. */
             sourceId?: string | null;
-            status?: components["schemas"]["AccountStatus"];
+            status?: components["schemas"]["ContactStatus"];
             /** @description SSN or EIN, with or without hyphens. Only the last four digits are ever returned. */
             taxIdentifier?: string | null;
             type?: components["schemas"]["ContactType"];
@@ -6376,7 +6406,7 @@ export interface components {
             phone?: string | null;
             /** @description The contact's own key in the app of the connection, unique in the connection. */
             sourceId?: string | null;
-            status?: components["schemas"]["AccountStatus"];
+            status?: components["schemas"]["ContactStatus"];
             /** @description SSN or EIN, with or without hyphens. Only the last four digits are ever returned. */
             taxIdentifier?: string | null;
             type: components["schemas"]["ContactType"];
@@ -6435,7 +6465,7 @@ export interface components {
             source: components["schemas"]["ContactSource"] | null;
             /** @description The contact's own key in the app of the connection. */
             sourceId: string | null;
-            status: components["schemas"]["AccountStatus"];
+            status: components["schemas"]["ContactStatus"];
             /** @description Masked: only the last four digits are shown. */
             taxIdentifier: string | null;
             type: components["schemas"]["ContactType"];
@@ -6476,6 +6506,8 @@ export interface components {
             type: string;
         };
         /** @enum {string} */
+        ContactStatus: "active" | "inactive";
+        /** @enum {string} */
         ContactType: "owner" | "vendor";
         /**
          * @example {
@@ -6498,7 +6530,7 @@ export interface components {
             phone?: string | null;
             /** @description The contact's own key in the app of the connection, unique in the connection. */
             sourceId?: string | null;
-            status?: components["schemas"]["AccountStatus"];
+            status?: components["schemas"]["ContactStatus"];
             /** @description SSN or EIN, with or without hyphens. Only the last four digits are ever returned. */
             taxIdentifier?: string | null;
             type?: components["schemas"]["ContactType"];
@@ -6771,7 +6803,9 @@ export interface components {
             /** @description Stable error class. Treat unknown codes as non-retryable. */
             code: string;
             /** @description What is needed to go on. */
-            context?: unknown;
+            context?: components["schemas"]["ErrorContext"];
+            /** @description The address of the text about the reason, or about the code when there is none. */
+            docs: string;
             issues: components["schemas"]["Issue"][];
             /** @description Where the reference is. */
             links?: components["schemas"]["Links"];
@@ -6779,8 +6813,184 @@ export interface components {
             message: string;
             /** @description Business rule. Treat unknown reasons as no reason. */
             reason?: string;
+            /** @description Names the request, as the header X-Request-Id does. */
+            requestId: string;
             /** @description True when the same request can safely be sent again; else absent. */
             retryable?: boolean;
+        };
+        /** @description Details that help to recover. Each field names the reasons that carry it, or the codes of failures without a reason. */
+        ErrorContext: {
+            /** @description The account connection that is attached. With `accountConnectionAttached`. */
+            accountConnectionId?: components["schemas"]["Id"];
+            /** @description The account connections with these digits. With `duplicateLast4`. */
+            accountConnectionIds?: components["schemas"]["Id"][];
+            /** @description The bank account that is attached. With `accountConnectionAttached`. */
+            accountId?: components["schemas"]["Id"];
+            /** @description The bank accounts with these digits. With `duplicateLast4`. */
+            accountIds?: components["schemas"]["Id"][];
+            /** @description What the limit allows. With `CONFLICT`. */
+            allowed?: components["schemas"]["Cents"];
+            /** @description The amount that was asked for. With `payProviderPaymentNotSupported`. */
+            amount?: components["schemas"]["Cents"];
+            /** @description The address to send the request to; null if no deployment serves the region. With `MISDIRECTED_REQUEST`. */
+            apiBaseUrl?: string | null;
+            /** @description What was asked for on the day before this request. With `CONFLICT`. */
+            asked?: components["schemas"]["Cents"];
+            /** @description The assignments without an account. With `requiredAccountMissing`. */
+            assignments?: string[];
+            /** @description What the owners have; null when it was not the question. With `CONFLICT`. */
+            available?: components["schemas"]["Cents"] | null;
+            /** @description Whose money is not enough: owner or fundingAccount. With `CONFLICT`. */
+            balance?: string;
+            /** @description What of the bank record is open. With `reconciliationAmountMismatch`. */
+            bankRecordAmount?: components["schemas"]["Cents"];
+            /** @description The bank records in the way. With `bankRecordReconciled`, `transactionReconciled`, `transactionReconciledElsewhere`. */
+            bankRecordIds?: components["schemas"]["Id"][];
+            /** @description The statement in the way. With `previousStatementsOpen`, `statementFutureExists`. */
+            blockingStatementId?: components["schemas"]["Id"];
+            /** @description Its first day. With `previousStatementsOpen`, `statementFutureExists`. */
+            blockingStatementStartAt?: components["schemas"]["Date"];
+            /** @description Its status. With `previousStatementsOpen`, `statementFutureExists`. */
+            blockingStatementStatus?: string;
+            /** @description The first day that is open to the caller. With `booksClosed`, `reservationLocked`, `openingTrialBalanceLocked`. */
+            booksClosedAt?: components["schemas"]["Date"];
+            /** @description Why the payment is not possible. With `payProviderRecipientNotReady`, `payProviderPaymentNotSupported`. */
+            cause?: string;
+            /** @description What of it was collected; null when it was not the question. With `CONFLICT`. */
+            collected?: components["schemas"]["Cents"] | null;
+            /** @description The ownership periods in the way. With `CONFLICT`. */
+            conflictingPeriodIds?: components["schemas"]["Id"][];
+            /** @description The connection that has the account. With `CONFLICT`. */
+            connectionId?: components["schemas"]["Id"];
+            /** @description Who would be paid. With `payProviderPaymentNotSupported`. */
+            contactId?: components["schemas"]["Id"];
+            /** @description Who cannot be paid. With `payProviderRecipientNotReady`. */
+            contactIds?: components["schemas"]["Id"][];
+            /** @description The currency of the amounts. With `CONFLICT`, `payProviderPaymentNotSupported`. */
+            currency?: string;
+            /** @description The region of the data. With `MISDIRECTED_REQUEST`. */
+            dataRegion?: string;
+            /** @description The day of the payment. With `payProviderPaymentNotSupported`. */
+            date?: components["schemas"]["Date"] | null;
+            /** @description The user who added or changed it. With `payProviderRecipientNotReady`. */
+            destinationBy?: components["schemas"]["Id"] | null;
+            /** @description Since when the payment method is there as it is. With `payProviderRecipientNotReady`. */
+            destinationSince?: components["schemas"]["Instant"];
+            /** @description By how much debits exceed credits; negative when credits do. With `UNPROCESSABLE_CONTENT`. */
+            difference?: components["schemas"]["Cents"];
+            /** @description From when on it can be paid to, or the day on which the rest of the money is free. With `payProviderRecipientNotReady`, `CONFLICT`. */
+            freeAt?: string | null;
+            /** @description The account that the money would leave. With `CONFLICT`. */
+            fundingAccountId?: components["schemas"]["Id"];
+            /** @description What the funding account holds. With `CONFLICT`. */
+            fundingBalance?: components["schemas"]["Cents"];
+            /** @description The record that has the reference or the name. With `duplicateUniqueRef`, `duplicateName`, `CONFLICT`. */
+            id?: components["schemas"]["Id"];
+            /** @description What is wrong: the issues of the statement, or those of the item of a batch. With `statementHasBlockingIssues`. */
+            issues?: unknown[];
+            /** @description What brings them up to date: wait or refresh. With `JOURNAL_RECALCULATION_PENDING`. */
+            journalAction?: string;
+            /** @description Why they are not current. With `JOURNAL_RECALCULATION_PENDING`. */
+            journalReason?: string | null;
+            /** @description The state of the journals: stale, recalculating or failed. With `JOURNAL_RECALCULATION_PENDING`. */
+            journalStatus?: string;
+            /** @description The last digits that are there already. With `duplicateLast4`. */
+            lastDigits?: string;
+            /** @description What can still be returned. With `amountExceedsReturnable`. */
+            left?: components["schemas"]["Cents"];
+            /** @description The limit of the team: perPayment or perDay. With `CONFLICT`. */
+            limit?: string;
+            /** @description The listings that use the record. With `inUse`. */
+            listingIds?: components["schemas"]["Id"][];
+            /** @description What holds the record: statement, a saved owner statement, or period, closed books. With `booksClosed`, `statementPeriod`, `statementAttachment`, `statementPublished`, `statementInReview`, `reservationLocked`, `openingTrialBalanceLocked`, `selfModification`. */
+            lockReason?: string;
+            /** @description What refers to the record. With `inUse`, `accountInUse`, `openingTrialBalanceLocked`, `BAD_REQUEST`. */
+            lockReasons?: string[];
+            /**
+             * Format: int64
+             * @description How many records one request can touch. With `bankAccountTooManyRecords`.
+             */
+            maxRecords?: number;
+            /**
+             * Format: int64
+             * @description How many rules a team can have. With `BAD_REQUEST`.
+             */
+            maxRules?: number;
+            /** @description How many records name the one that would go, by kind. With `CONFLICT`. */
+            moves?: unknown[];
+            /** @description What to do before: publishPreviousStatements or returnStatementsToDraft. With `previousStatementsOpen`, `statementFutureExists`. */
+            nextAction?: string;
+            /** @description The operation under way. With `LOCKED`, `bankRuleRunIncomplete`, `providerPaymentRecoveryInProgress`. */
+            operationId?: components["schemas"]["Id"];
+            /** @description The operations to wait for. With `JOURNAL_RECALCULATION_PENDING`, `historicalImportPending`. */
+            operationIds?: components["schemas"]["Id"][];
+            /** @description The ownership period whose money it is. With `CONFLICT`. */
+            ownershipPeriodId?: components["schemas"]["Id"];
+            /** @description The ownership periods without an owner. With `BAD_REQUEST`. */
+            ownershipPeriodIds?: components["schemas"]["Id"][];
+            /** @description The team to select instead; null if it has no partner. With `FORBIDDEN`. */
+            partnerTeamId?: components["schemas"]["Id"] | null;
+            /**
+             * Format: int64
+             * @description Where the formula goes wrong, in characters from 1. With `BAD_REQUEST`.
+             */
+            position?: number;
+            /** @description What is wrong there, to be shown. With `BAD_REQUEST`. */
+            problem?: string;
+            /** @description What was found, more closely than the code says. It is no reason of the failure itself. With `CONFLICT`. */
+            reason?: string;
+            /** @description What of the money is free before that. With `CONFLICT`. */
+            released?: components["schemas"]["Cents"];
+            /** @description The amount that was asked for. With `CONFLICT`. */
+            requested?: components["schemas"]["Cents"];
+            /** @description The scopes that the credential lacks, or one of which it needs. With `FORBIDDEN`. */
+            requiredScopes?: string[];
+            /** @description The type of team that the route is for. With `FORBIDDEN`. */
+            requiredTeamType?: string;
+            /** @description The reservations in the way. With `CONFLICT`. */
+            reservationIds?: components["schemas"]["Id"][];
+            /**
+             * Format: int64
+             * @description How many reservations wait. With `JOURNAL_RECALCULATION_PENDING`.
+             */
+            reservations?: number;
+            /** @description The journal that reverses this one. With `CONFLICT`, `inUse`. */
+            reversedById?: components["schemas"]["Id"];
+            /** @description The team that the request selected. With `FORBIDDEN`. */
+            selectedTeamId?: components["schemas"]["Id"];
+            /** @description The type of that team. With `FORBIDDEN`. */
+            selectedTeamType?: string;
+            /** @description The same day, when named users may still post before it. With `booksClosed`, `reservationLocked`, `openingTrialBalanceLocked`. */
+            softClosedAt?: components["schemas"]["Date"];
+            /** @description The owner statements in the way. With `statementExists`, `statementPeriod`, `statementAttachment`, `statementPublished`, `statementInReview`, `statementNotReadyForPayment`, `statementHasPayouts`, `statementHasBlockingIssues`, `alreadyPaid`, `archiveRequired`, `paymentAttempted`, `reservationLocked`. */
+            statementIds?: components["schemas"]["Id"][];
+            /** @description The first day of owner statements. With `beforeStatementStartDate`. */
+            statementStartAt?: components["schemas"]["Date"];
+            /** @description The status of the record. With `CONFLICT`. */
+            status?: string;
+            /**
+             * Format: int64
+             * @description A value of the parameter limit with which the page fits. With `BAD_REQUEST`.
+             */
+            suggestedLimit?: number;
+            /** @description A value of the parameter onLast with which the request works. With `inUse`. */
+            suggestedOnLast?: string;
+            /** @description A value of the parameter onLocked with which the request works. With `inUse`, `accountInUse`, `BAD_REQUEST`. */
+            suggestedOnLocked?: string;
+            /** @description The team to select there. With `MISDIRECTED_REQUEST`. */
+            teamId?: components["schemas"]["Id"];
+            /** @description What the transactions come to. With `reconciliationAmountMismatch`. */
+            transactionAmount?: components["schemas"]["Cents"];
+            /** @description The transaction in the way. With `alreadyPaid`, `paymentAttempted`. */
+            transactionId?: components["schemas"]["Id"];
+            /** @description The transactions in the way. With `alreadyPaid`, `statementHasPayouts`, `archiveRequired`. */
+            transactionIds?: components["schemas"]["Id"][];
+            /** @description How many transactions wait; of a historical import, those that do not balance, each with txnRef and difference. With `JOURNAL_RECALCULATION_PENDING`, `UNPROCESSABLE_CONTENT`. */
+            transactions?: unknown;
+            /** @description The references that are there already. With `CONFLICT`. */
+            txnRefs?: string[];
+            /** @description The type of the transaction. With `payProviderPaymentNotSupported`. */
+            type?: string;
         };
         /**
          * @example {
@@ -6806,7 +7016,7 @@ export interface components {
             /** @description Only accounts of these categories. */
             categoryIds?: components["schemas"]["IdFilter"][];
             /** @description Classification of the accounts of the category. */
-            classification?: components["schemas"]["AccountClassification"][];
+            classification?: ("asset" | "liability" | "revenue" | "expense")[];
             /** @description Only accounts with these codes. */
             codes?: string[];
             /** @description In this order; default: all. */
@@ -6825,7 +7035,7 @@ export interface components {
             /** @description Default code; category is the categories' order in the chart. */
             sort?: components["schemas"]["AccountSort"];
             status?: components["schemas"]["AccountStatus"];
-            type?: components["schemas"]["AccountType"][];
+            type?: ("ledger" | "bank" | "recurringFee" | "nonPosting")[];
             /** @description Only these references of the caller. */
             uniqueRefs?: string[];
         };
@@ -6885,7 +7095,7 @@ export interface components {
             search?: string;
             /** @description Default -date. */
             sort?: components["schemas"]["BankSort"];
-            status?: components["schemas"]["AccountStatus"];
+            status?: components["schemas"]["BankStatus"];
             /** @description Only these references of the caller. */
             uniqueRefs?: string[];
         };
@@ -6907,7 +7117,7 @@ export interface components {
             search?: string;
             /** @description Default createdAt. */
             sort?: components["schemas"]["ContactSort"];
-            status?: components["schemas"]["AccountStatus"];
+            status?: components["schemas"]["ContactStatus"];
             type?: components["schemas"]["ContactType"];
             /** @description Only these references of the caller. */
             uniqueRefs?: string[];
@@ -6930,7 +7140,7 @@ export interface components {
             /** @description Entries in these rows of the balance sheet: those of a party in its own, save on bank accounts and on what guests owe; all others by their account's classification. */
             balanceSheetRows?: components["schemas"]["ReportSheetRow"][];
             /** @description Entries of ownership periods under these models. */
-            businessModels?: components["schemas"]["ListingBusinessModel"][];
+            businessModels?: ("managed" | "co_host" | "co_host_airbnb")[];
             /** @description Entries of accounts in these categories. */
             categoryIds?: components["schemas"]["IdFilter"][];
             /** @description Entries of reservations from these booking platforms; null means reservations that name none. */
@@ -6987,7 +7197,7 @@ export interface components {
             /** @description Without these transactions. */
             notTransactionIds?: components["schemas"]["ReferenceFilter"][];
             /** @description Entries of other transactions, or of none. */
-            notTransactionTypes?: components["schemas"]["TransactionType"][];
+            notTransactionTypes?: ("deposit" | "expense" | "transfer" | "payout")[];
             /** @description Without what was made by these triggers. */
             notTriggerTypes?: string[];
             /** @description Where the guest was at the end of endDate, which is required with it. Reservations without a stay are cancelled, entries without a reservation unassigned. */
@@ -7013,11 +7223,14 @@ export interface components {
             startDate?: string;
             /** @description Only these owner statements. */
             statementIds?: components["schemas"]["ReferenceFilter"][];
-            /** @description Default: active. */
-            status?: components["schemas"]["AccountStatus"];
+            /**
+             * @description Default: active.
+             * @enum {string}
+             */
+            status?: "active" | "inactive";
             transactionIds?: components["schemas"]["ReferenceFilter"][];
             /** @description Entries of such transactions. */
-            transactionTypes?: components["schemas"]["TransactionType"][];
+            transactionTypes?: ("deposit" | "expense" | "transfer" | "payout")[];
             /** @description What made the entry, such as reservation, recurringFee, deposit, expense, payout or manual. */
             triggerTypes?: string[];
             /** @description Only the posting of this code. */
@@ -7141,8 +7354,8 @@ export interface components {
             /** @description Only these short references. */
             shortRefs?: string[];
             /** @description Default createdAt. */
-            sort?: components["schemas"]["AccountconnectionSort"];
-            status?: components["schemas"]["AccountStatus"];
+            sort?: components["schemas"]["ListingSort"];
+            status?: components["schemas"]["ListingStatus"];
         };
         /** @enum {string} */
         ExportManagerColumn: "startAt" | "endAt" | "balanceStart" | "netRevenue" | "expenses" | "netIncome" | "adjustments" | "transfers" | "balanceEnd" | "currency";
@@ -7415,8 +7628,11 @@ export interface components {
              * @description YYYY, YYYY-MM or YYYY-MM-DD; a period means its last day, which is included.
              */
             endDate: string;
-            /** @description Default: both together. */
-            ledger?: components["schemas"]["JournalBooks"];
+            /**
+             * @description Default: both together.
+             * @enum {string}
+             */
+            ledger?: "trust" | "operating";
             /** @description null, or unmapped, means entries without a listing. */
             listingIds?: components["schemas"]["ReferenceFilter"][];
             /**
@@ -7470,8 +7686,11 @@ export interface components {
             dateField?: "checkIn" | "checkOut" | "bookedAt" | "payment" | "intersection";
             /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. */
             dateRange?: components["schemas"]["DateRange"];
-            /** @description Whether the stay counts in the books. */
-            generalLedgerStatus?: components["schemas"]["AccountStatus"];
+            /**
+             * @description Whether the stay counts in the books.
+             * @enum {string}
+             */
+            generalLedgerStatus?: "active" | "inactive";
             /** @description Only these; an id with a leading ! is left out. */
             ids?: components["schemas"]["IdFilter"][];
             /**
@@ -7519,8 +7738,11 @@ export interface components {
              * @description YYYY, YYYY-MM or YYYY-MM-DD; a period means its last day.
              */
             date: string;
-            /** @description Default: both together. */
-            ledger?: components["schemas"]["JournalBooks"];
+            /**
+             * @description Default: both together.
+             * @enum {string}
+             */
+            ledger?: "trust" | "operating";
             /** @description null, or unmapped, means entries without a listing. */
             listingIds?: components["schemas"]["ReferenceFilter"][];
             /**
@@ -7763,7 +7985,7 @@ export interface components {
             /** @description The same for the date on which money moved; an open bill has none. */
             paidAtRange?: components["schemas"]["DateRange"];
             /** @description Only what is paid to this degree. */
-            paidStatus?: components["schemas"]["BankReconcileStatus"][];
+            paidStatus?: components["schemas"]["TransactionPaidStatus"][];
             /** @description Only what is reconciled, or only what is not. */
             reconciled?: boolean;
             /**
@@ -7779,7 +8001,8 @@ export interface components {
             shortRefs?: string[];
             /** @description Default -date. */
             sort?: components["schemas"]["TransactionSort"];
-            status?: components["schemas"]["AccountStatus"];
+            /** @enum {string} */
+            status?: "active" | "inactive";
             type?: components["schemas"]["TransactionType"][];
             /** @description Only these references of the caller. */
             uniqueRefs?: string[];
@@ -7802,8 +8025,11 @@ export interface components {
              * @description YYYY, YYYY-MM or YYYY-MM-DD; a period means its last day, which is included.
              */
             endDate: string;
-            /** @description Default: both together. */
-            ledger?: components["schemas"]["JournalBooks"];
+            /**
+             * @description Default: both together.
+             * @enum {string}
+             */
+            ledger?: "trust" | "operating";
             /** @description null, or unmapped, means entries without a listing. */
             listingIds?: components["schemas"]["ReferenceFilter"][];
             /**
@@ -8006,8 +8232,8 @@ export interface components {
             /** @description What the rate counts. */
             rateType: string;
             /** @description Null follows the reservation. */
-            revenueRecognition: components["schemas"]["TeamRecognition"] | null;
-            status: components["schemas"]["AccountStatus"];
+            revenueRecognition: string | null;
+            status: string;
             /** @description Reservations that the fee is charged on. */
             statusFilter: components["schemas"]["FeeStatusFilter"];
             /** @description included takes the tax out of the amount of the fee, excluded adds it. */
@@ -8079,9 +8305,13 @@ export interface components {
              * @enum {string}
              */
             rateType: "flat" | "percentage";
-            /** @description When revenue is recognised. */
-            revenueRecognition?: components["schemas"]["TeamRecognition"] | null;
-            status?: components["schemas"]["AccountStatus"];
+            /**
+             * @description When revenue is recognised.
+             * @enum {string|null}
+             */
+            revenueRecognition?: "checkIn" | "checkOut" | "proRata" | "bookedAt" | null;
+            /** @enum {string} */
+            status?: "active" | "inactive";
             /** @description Absent means booked. */
             statusFilter?: components["schemas"]["FeeStatusFilter"];
             /** @description Absent or null means excluded when there is a tax rate. */
@@ -8124,6 +8354,8 @@ export interface components {
             /** @description That of the account. */
             name: string;
         };
+        /** @enum {string} */
+        FeeListSort: "name" | "-name" | "createdAt" | "-createdAt";
         FeeListingSubscription: {
             /** @description The first day without the fee; absent or null means open. */
             endAt?: components["schemas"]["Date"] | null;
@@ -8251,9 +8483,13 @@ export interface components {
              * @enum {string}
              */
             rateType?: "flat" | "percentage";
-            /** @description When revenue is recognised. */
-            revenueRecognition?: components["schemas"]["TeamRecognition"] | null;
-            status?: components["schemas"]["AccountStatus"];
+            /**
+             * @description When revenue is recognised.
+             * @enum {string|null}
+             */
+            revenueRecognition?: "checkIn" | "checkOut" | "proRata" | "bookedAt" | null;
+            /** @enum {string} */
+            status?: "active" | "inactive";
             /** @description The stays that are charged, by their status. */
             statusFilter?: components["schemas"]["FeeStatusFilter"];
             /** @description Null means excluded when there is a tax rate. */
@@ -8281,23 +8517,6 @@ export interface components {
             rate?: number | null;
             /** @description First day. */
             startAt?: components["schemas"]["Date"] | null;
-        };
-        File: {
-            /**
-             * Format: int64
-             * @description Size in bytes.
-             */
-            byteSize: number;
-            /** @description Media type of the content. */
-            contentType: string;
-            /** @description When it was made. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description Name of the file. */
-            filename: string;
-            id: components["schemas"]["Id"];
-            kind: components["schemas"]["FileKind"];
-            /** @description When the content is purged; null for a file that stays. */
-            purgeAt: components["schemas"]["Instant"] | null;
         };
         /**
          * @example {
@@ -9156,6 +9375,8 @@ export interface components {
             /** @description Accounting date. */
             txnAt: components["schemas"]["Date"];
         };
+        /** @enum {string} */
+        LedgerLockPolicy: "bestEffort" | "strict";
         LedgerLockReconciled: {
             bankRecordIds: components["schemas"]["Id"][];
         };
@@ -9321,7 +9542,7 @@ export interface components {
             shortRef: string;
             /** @description The listing at the system: its id there, and the status of the connection. */
             source: components["schemas"]["ContactSource"] | null;
-            status: components["schemas"]["AccountStatus"];
+            status: components["schemas"]["ListingStatus"];
             /** @description IANA name of the time zone of its days; null takes the team's. */
             timeZone: string | null;
             /** @description The caller's own reference. */
@@ -9534,6 +9755,10 @@ export interface components {
             /** @description The first day on which the listing has no owners and fees of its own. */
             startAt?: components["schemas"]["Date"];
         };
+        /** @enum {string} */
+        ListingSort: "name" | "-name" | "createdAt" | "-createdAt";
+        /** @enum {string} */
+        ListingStatus: "active" | "inactive";
         /**
          * @example {
          *       "name": "Beach House East"
@@ -9545,7 +9770,7 @@ export interface components {
             /** @description ISO 4217; by default the team's currency. */
             defaultCurrency?: string;
             name?: string;
-            status?: components["schemas"]["AccountStatus"];
+            status?: components["schemas"]["ListingStatus"];
             /** @description As shown. */
             timeZone?: string | null;
             /** @description The caller's own reference, unique in the team. */
@@ -10051,6 +10276,8 @@ export interface components {
             /** @description Where the page is in the list. */
             pagination: components["schemas"]["Pagination"];
         };
+        /** @enum {string} */
+        PayeeChangeSort: "createdAt" | "-createdAt";
         PayeeDestination: {
             /** @description The user who did that; null for a method of before this was kept. */
             by: components["schemas"]["Id"] | null;
@@ -10072,6 +10299,8 @@ export interface components {
             status: components["schemas"]["PayeeLetterStatus"];
         };
         PayeeLetterStatus: string;
+        /** @enum {string} */
+        PayeeListSort: "createdAt" | "-createdAt";
         PayeeMethod: {
             /** @description Name of the holder of the bank account. */
             accountHolder: string;
@@ -10428,7 +10657,7 @@ export interface components {
             /** @description Only in lists with include=operations. */
             operations?: components["schemas"]["OperationSummary"];
             /** @description unpaid without a payment, and when a provider did not move the money, gave it back or does not answer; underpaid when a part of a payout came back. */
-            paidStatus: components["schemas"]["BankReconcileStatus"];
+            paidStatus: components["schemas"]["TransactionPaidStatus"];
             /** @description When and from where a bill was paid; null for a bill that is open or was paid at once. */
             payment: components["schemas"]["TransactionPayment"] | null;
             /** @description The date of the template that the transaction is for. */
@@ -10442,7 +10671,7 @@ export interface components {
             /** @description The transaction's own key in the app of the connection. */
             sourceId: string | null;
             /** @description An inactive transaction is archived and has no journal. */
-            status: components["schemas"]["AccountStatus"];
+            status: string;
             /** @description Cents that move through the account: into it for a deposit, out of it otherwise. */
             total: components["schemas"]["Cents"];
             type: components["schemas"]["TransactionType"];
@@ -10669,7 +10898,7 @@ export interface components {
         Refused: {
             code: string;
             /** @description What is needed to go on. */
-            context?: unknown;
+            context?: components["schemas"]["ErrorContext"];
             /**
              * Format: int64
              * @description Place in the request, from 0.
@@ -10862,10 +11091,10 @@ export interface components {
             ownerStatementId: components["schemas"]["Id"] | null;
             ownershipPeriodId: components["schemas"]["Id"] | null;
             /** @description The party that owns the money. */
-            party: components["schemas"]["LedgerParty"] | null;
+            party: string | null;
             recurringFeeId: components["schemas"]["Id"] | null;
             reservationId: components["schemas"]["Id"] | null;
-            status: components["schemas"]["AccountStatus"];
+            status: string;
             transactionId: components["schemas"]["Id"] | null;
             /** @description What made the entry. */
             triggerType: string;
@@ -11715,7 +11944,7 @@ export interface components {
             /** @description Entries in these rows of the balance sheet: those of a party in its own, save on bank accounts and on what guests owe; all others by their account's classification. */
             balanceSheetRows?: components["schemas"]["ReportSheetRow"][];
             /** @description Entries of ownership periods under these models. */
-            businessModels?: components["schemas"]["ListingBusinessModel"][];
+            businessModels?: string[];
             /** @description Entries of accounts in these categories. */
             categoryIds?: components["schemas"]["IdFilter"][];
             /** @description Entries of reservations from these booking platforms; null means reservations that name none. */
@@ -11767,7 +11996,7 @@ export interface components {
             /** @description Without these transactions. */
             notTransactionIds?: components["schemas"]["ReferenceFilter"][];
             /** @description Entries of other transactions, or of none. */
-            notTransactionTypes?: components["schemas"]["TransactionType"][];
+            notTransactionTypes?: string[];
             /** @description Without what was made by these triggers. */
             notTriggerTypes?: string[];
             /** @description Where the guest was at the end of endDate, which is required with it. Reservations without a stay are cancelled, entries without a reservation unassigned. */
@@ -11789,10 +12018,10 @@ export interface components {
             /** @description Only these owner statements. */
             statementIds?: components["schemas"]["ReferenceFilter"][];
             /** @description Default: active. */
-            status?: components["schemas"]["AccountStatus"];
+            status?: string;
             transactionIds?: components["schemas"]["ReferenceFilter"][];
             /** @description Entries of such transactions. */
-            transactionTypes?: components["schemas"]["TransactionType"][];
+            transactionTypes?: string[];
             /** @description What made the entry, such as reservation, recurringFee, deposit, expense, payout or manual. */
             triggerTypes?: string[];
             /** @description Only the posting of this code. */
@@ -11956,7 +12185,7 @@ export interface components {
             /** @description The entries that the beginning adds up; null where the calendar begins. */
             beginningDrilldown: components["schemas"]["ReportDrilldown"] | null;
             /** @description Classification of the accounts of the category. */
-            classification: components["schemas"]["AccountClassification"];
+            classification: string;
             /** @description Credit side, in cents. */
             credit: components["schemas"]["Cents"];
             /** @description Debit side, in cents. */
@@ -12223,7 +12452,7 @@ export interface components {
             /** @description Overrides the date on which the whole reservation is recognised. */
             generalLedgerPostingAt: components["schemas"]["Date"] | null;
             /** @description inactive also while nothing is posted for the reason of generalLedgerInactiveReason. */
-            generalLedgerStatus: components["schemas"]["AccountStatus"];
+            generalLedgerStatus: components["schemas"]["ReservationLedgerStatus"];
             /** @description Name of the guest. */
             guestName: string | null;
             /**
@@ -12294,7 +12523,7 @@ export interface components {
             recurringFeeId: components["schemas"]["Id"] | null;
             /** @description Reference of the reservation. */
             reservationRef: string | null;
-            status: components["schemas"]["AccountStatus"];
+            status: components["schemas"]["ReservationLineStatus"];
             type: components["schemas"]["ReservationAdjustmentType"];
             /** @description The caller's own reference. */
             uniqueRef: string | null;
@@ -12359,7 +12588,7 @@ export interface components {
             /** @description Day on which the stay is posted, where it is not the usual one. */
             generalLedgerPostingAt?: components["schemas"]["Date"] | null;
             /** @description Whether the stay counts in the books. */
-            generalLedgerStatus?: components["schemas"]["AccountStatus"];
+            generalLedgerStatus?: components["schemas"]["ReservationLedgerStatus"];
             /** @description Name of the guest. */
             guestName?: string | null;
             /**
@@ -12429,7 +12658,7 @@ export interface components {
             /** @description Day on which the stay is posted, where it is not the usual one. */
             generalLedgerPostingAt?: components["schemas"]["Date"] | null;
             /** @description Whether the stay counts in the books. */
-            generalLedgerStatus?: components["schemas"]["AccountStatus"];
+            generalLedgerStatus?: components["schemas"]["ReservationLedgerStatus"];
             /** @description Name of the guest. */
             guestName?: string | null;
             /**
@@ -12508,8 +12737,11 @@ export interface components {
             lineType: string;
             /** @description The party that owns the money. */
             party?: components["schemas"]["LedgerParty"] | null;
-            /** @description When revenue is recognised. */
-            revenueRecognition?: components["schemas"]["TeamRecognition"] | null;
+            /**
+             * @description When revenue is recognised.
+             * @enum {string|null}
+             */
+            revenueRecognition?: "checkIn" | "checkOut" | "proRata" | "bookedAt" | null;
             /** @description Absent: mapped when there is an account, else unmapped. */
             status?: components["schemas"]["ReservationMappingStatus"];
         };
@@ -12618,6 +12850,8 @@ export interface components {
             /** @description Lines and adjustments. */
             total: components["schemas"]["Cents"];
         };
+        /** @enum {string} */
+        ReservationLedgerStatus: "active" | "inactive";
         ReservationLine: {
             /** @description Account instead of the one that the type is mapped to. */
             accountId: components["schemas"]["Id"] | null;
@@ -12629,7 +12863,7 @@ export interface components {
             /** @description Why it does not count; null when it does. */
             inactiveReason: string | null;
             /** @description Inactive lines count neither in the books nor in what the guest owes. */
-            status: components["schemas"]["AccountStatus"];
+            status: components["schemas"]["ReservationLineStatus"];
             /** @description rent, cleaningFee, guestFee, tax, discount, damage, other, or any type of the source, which is mapped to an account. */
             type: string;
             /** @description The caller's own reference. */
@@ -12646,6 +12880,7 @@ export interface components {
             /** @description The caller's own reference. */
             uniqueRef?: string | null;
         };
+        ReservationLineStatus: string;
         /**
          * @example {
          *       "account": {
@@ -12680,7 +12915,7 @@ export interface components {
             /** @description The party that earns it; null means none, as for tax. */
             party: components["schemas"]["LedgerParty"] | null;
             /** @description Null follows the reservation. */
-            revenueRecognition: components["schemas"]["TeamRecognition"] | null;
+            revenueRecognition: string | null;
             status: components["schemas"]["ReservationMappingStatus"];
             /** @description When it was changed last. */
             updatedAt: components["schemas"]["Instant"];
@@ -12710,8 +12945,9 @@ export interface components {
             expected: components["schemas"]["Cents"];
             /** @description What was received, in cents. */
             received: components["schemas"]["Cents"];
-            status: components["schemas"]["BankReconcileStatus"];
+            status: components["schemas"]["ReservationPaymentStatus"];
         };
+        ReservationPaymentStatus: string;
         ReservationPreview: {
             /** @description The journal entries. */
             entries: components["schemas"]["ReservationPreviewEntry"][];
@@ -12736,7 +12972,7 @@ export interface components {
             /** @description The party that owns the money. */
             party: components["schemas"]["LedgerParty"] | null;
             recurringFeeId: components["schemas"]["Id"] | null;
-            status: components["schemas"]["AccountStatus"];
+            status: string;
             /** @description What made the entry. */
             triggerType: string;
             /** @description Accounting date. */
@@ -12758,7 +12994,7 @@ export interface components {
             /** @description The party that has the revenue; of a fee, who earns it. */
             party: components["schemas"]["LedgerParty"] | null;
             recurringFee: components["schemas"]["ReservationFeeRef"] | null;
-            status: components["schemas"]["AccountStatus"];
+            status: components["schemas"]["ReservationLineStatus"];
             transaction: components["schemas"]["ReservationTransactionRef"] | null;
             type: components["schemas"]["ReservationPreviewLineType"];
         };
@@ -12773,11 +13009,8 @@ export interface components {
         ReservationRefreshRequest: {
             /** @description Absent means all of the team. */
             ids?: components["schemas"]["Id"][];
-            /**
-             * @description strict fails, bestEffort leaves locked journals as they are; absent means bestEffort.
-             * @enum {string}
-             */
-            lockPolicy?: "bestEffort" | "strict";
+            /** @description strict fails, bestEffort leaves locked journals as they are; absent means bestEffort. */
+            lockPolicy?: components["schemas"]["LedgerLockPolicy"];
             /** @description What is replaced: full (default) all; recurringFeesOnly charges of recurring fees; arOnly revenue and financial adjustments; decoupledAdjustmentsOnly adjustments. */
             mode?: components["schemas"]["ReservationMode"];
         };
@@ -12826,7 +13059,7 @@ export interface components {
             /** @description Day on which the stay is posted, where it is not the usual one. */
             generalLedgerPostingAt?: components["schemas"]["Date"] | null;
             /** @description Whether the stay counts in the books. */
-            generalLedgerStatus?: components["schemas"]["AccountStatus"];
+            generalLedgerStatus?: components["schemas"]["ReservationLedgerStatus"];
             /** @description Name of the guest. */
             guestName?: string | null;
             /**
@@ -12901,8 +13134,11 @@ export interface components {
             lineType?: string;
             /** @description The party that owns the money. */
             party?: components["schemas"]["LedgerParty"] | null;
-            /** @description When revenue is recognised. */
-            revenueRecognition?: components["schemas"]["TeamRecognition"] | null;
+            /**
+             * @description When revenue is recognised.
+             * @enum {string|null}
+             */
+            revenueRecognition?: "checkIn" | "checkOut" | "proRata" | "bookedAt" | null;
             /** @description Absent: mapped when there is an account, else unmapped. */
             status?: components["schemas"]["ReservationMappingStatus"];
         };
@@ -13127,8 +13363,11 @@ export interface components {
             listingPeriodIds?: components["schemas"]["Id"][];
             /** @description YYYY-MM. */
             month: components["schemas"]["Month"];
-            /** @description inReview when absent; draft is refused, since it is not stored. */
-            status?: components["schemas"]["StatementStatus"];
+            /**
+             * @description inReview when absent; draft is refused, since it is not stored.
+             * @enum {string}
+             */
+            status?: "draft" | "inReview" | "published";
             /** @description Only where one statement is saved. */
             uniqueRef?: string | null;
         };
@@ -13516,8 +13755,9 @@ export interface components {
             /** @description What payouts after the end of the statement have brought of it, the oldest balance first. Without those that a provider refused, gave back or does not answer for: they are issues. */
             received: components["schemas"]["Cents"];
             /** @description Of the expected amount: paid when nothing of it is open any more, here or on earlier statements. */
-            status: components["schemas"]["BankReconcileStatus"];
+            status: components["schemas"]["StatementPaymentStatus"];
         };
+        StatementPaymentStatus: string;
         StatementPayout: {
             /** @description The member that it pays. */
             contactId: components["schemas"]["Id"] | null;
@@ -13685,6 +13925,23 @@ export interface components {
             /** @description Of a saved statement that was not imported. */
             uniqueRef?: string | null;
         };
+        StoredFile: {
+            /**
+             * Format: int64
+             * @description Size in bytes.
+             */
+            byteSize: number;
+            /** @description Media type of the content. */
+            contentType: string;
+            /** @description When it was made. */
+            createdAt: components["schemas"]["Instant"];
+            /** @description Name of the file. */
+            filename: string;
+            id: components["schemas"]["Id"];
+            kind: components["schemas"]["FileKind"];
+            /** @description When the content is purged; null for a file that stays. */
+            purgeAt: components["schemas"]["Instant"] | null;
+        };
         /** @enum {string} */
         TaxBehavior: "included" | "excluded";
         /**
@@ -13720,7 +13977,7 @@ export interface components {
             createdAt: components["schemas"]["Instant"];
             id: components["schemas"]["Id"];
             name: string;
-            status: components["schemas"]["AccountStatus"];
+            status: components["schemas"]["TaxStatus"];
             /** @description The caller's own reference. */
             uniqueRef: string | null;
             /** @description When it was changed last. */
@@ -13731,6 +13988,8 @@ export interface components {
             /** @description Where the page is in the list. */
             pagination: components["schemas"]["Pagination"];
         };
+        /** @enum {string} */
+        TaxStatus: "active" | "inactive";
         /**
          * @example {
          *       "basisPoints": 8000
@@ -13740,7 +13999,7 @@ export interface components {
             /** @description Rate in parts per 100000: 15000 is 15 %. */
             basisPoints?: components["schemas"]["Rate"];
             name?: string;
-            status?: components["schemas"]["AccountStatus"];
+            status?: components["schemas"]["TaxStatus"];
             /** @description The caller's own reference. */
             uniqueRef?: string | null;
         };
@@ -14011,6 +14270,18 @@ export interface components {
         };
         /** @enum {string} */
         TeamCopied: "accounts" | "statementLayouts" | "lineMappings" | "recurringFees" | "taxRates";
+        TeamCurrencyList: {
+            data: components["schemas"]["TeamCurrencyView"][];
+        };
+        TeamCurrencyView: {
+            /** @description ISO 4217 code in lower case. */
+            code: string;
+            /**
+             * Format: int64
+             * @description Decimal places of an amount: 2 if 12345 is 123.45, 0 if it is 12345.
+             */
+            places: number;
+        };
         /** @enum {string} */
         TeamDestinationGuard: "hold" | "approve" | "off";
         TeamExtractable: {
@@ -14053,6 +14324,8 @@ export interface components {
              */
             template?: "standard";
         };
+        /** @enum {string} */
+        TeamListSort: "name" | "-name" | "createdAt" | "-createdAt";
         TeamLogo: {
             /**
              * Format: int64
@@ -14114,7 +14387,7 @@ export interface components {
         };
         TeamWaitingList: {
             data: components["schemas"]["TeamWaiting"][];
-            /** @description Number of the page, from 1. */
+            /** @description Where the list goes on. */
             page: components["schemas"]["TeamWaitingPage"];
         };
         TeamWaitingPage: {
@@ -14252,7 +14525,7 @@ export interface components {
             /** @description Only in lists with include=operations. */
             operations?: components["schemas"]["OperationSummary"];
             /** @description unpaid without a payment, and when a provider did not move the money, gave it back or does not answer; underpaid when a part of a payout came back. */
-            paidStatus: components["schemas"]["BankReconcileStatus"];
+            paidStatus: components["schemas"]["TransactionPaidStatus"];
             /** @description When and from where a bill was paid; null for a bill that is open or was paid at once. */
             payment: components["schemas"]["TransactionPayment"] | null;
             /** @description The date of the template that the transaction is for. */
@@ -14266,7 +14539,7 @@ export interface components {
             /** @description The transaction's own key in the app of the connection. */
             sourceId: string | null;
             /** @description An inactive transaction is archived and has no journal. */
-            status: components["schemas"]["AccountStatus"];
+            status: string;
             /** @description Cents that move through the account: into it for a deposit, out of it otherwise. */
             total: components["schemas"]["Cents"];
             type: components["schemas"]["TransactionType"];
@@ -14279,14 +14552,17 @@ export interface components {
             /** @description Cents of tax, computed. */
             taxAmount: components["schemas"]["Cents"];
             /** @description Whether amounts include the tax. */
-            taxBehavior: components["schemas"]["TaxBehavior"];
+            taxBehavior: string;
             /** @description vendor: it is paid with the bill. authority: the manager owes it, on the account assigned expense_salesTax. */
             taxPayee: components["schemas"]["TransactionTaxPayee"];
             taxRateId: components["schemas"]["Id"];
         };
         TransactionAppliedInput: {
-            /** @description Absent: excluded. */
-            taxBehavior?: components["schemas"]["TaxBehavior"];
+            /**
+             * @description Absent: excluded.
+             * @enum {string}
+             */
+            taxBehavior?: "included" | "excluded";
             /** @description Who gets the tax. vendor: it is on the vendor's bill and paid with it. authority: the manager owes it. Absent: vendor for a tax that is included, authority for one that is not. */
             taxPayee?: components["schemas"]["TransactionTaxPayee"];
             taxRateId: components["schemas"]["Id"];
@@ -14536,14 +14812,17 @@ export interface components {
             /** @description Cents of tax on the markup, computed. */
             taxAmount: components["schemas"]["Cents"];
             /** @description Whether amounts include the tax. */
-            taxBehavior: components["schemas"]["TaxBehavior"] | null;
+            taxBehavior: string | null;
             taxRateId: components["schemas"]["Id"] | null;
         };
         TransactionMarkupInput: {
             /** @description Amount in cents. */
             amount: components["schemas"]["Cents"];
-            /** @description Absent: excluded. */
-            taxBehavior?: components["schemas"]["TaxBehavior"] | null;
+            /**
+             * @description Absent: excluded.
+             * @enum {string|null}
+             */
+            taxBehavior?: "included" | "excluded" | null;
             taxRateId?: components["schemas"]["Id"] | null;
         };
         TransactionMatchStatus: string;
@@ -14586,6 +14865,8 @@ export interface components {
             /** @description Where the page is in the list. */
             pagination: components["schemas"]["Pagination"];
         };
+        /** @enum {string} */
+        TransactionPaidStatus: "unpaid" | "underpaid" | "overpaid" | "paid";
         TransactionPattern: {
             /**
              * Format: int64
@@ -14738,11 +15019,8 @@ export interface components {
         TransactionRefreshRequest: {
             /** @description Absent means all of the team. */
             ids?: components["schemas"]["Id"][];
-            /**
-             * @description strict fails, bestEffort leaves locked journals as they are; absent means bestEffort.
-             * @enum {string}
-             */
-            lockPolicy?: "bestEffort" | "strict";
+            /** @description strict fails, bestEffort leaves locked journals as they are; absent means bestEffort. */
+            lockPolicy?: components["schemas"]["LedgerLockPolicy"];
             /**
              * @description How it is done.
              * @enum {string}
@@ -14759,7 +15037,7 @@ export interface components {
             id: components["schemas"]["Id"];
             /** @description Short reference for people. */
             shortRef: string;
-            status: components["schemas"]["ReservationStatus"];
+            status: string;
             /** @description The caller's own reference. */
             uniqueRef: string | null;
         };
@@ -14820,7 +15098,7 @@ export interface components {
             /** @description Dates for which nothing is made. */
             skippedDates: components["schemas"]["Date"][];
             /** @description An inactive template makes nothing. */
-            status: components["schemas"]["AccountStatus"];
+            status: string;
             /** @description Of the instances. */
             type: components["schemas"]["TransactionType"];
             /** @description The caller's own reference, unique among the templates of the team. */
@@ -14911,8 +15189,11 @@ export interface components {
             payment?: components["schemas"]["TransactionPaymentInput"] | null;
             /** @description Identifier at the source. */
             sourceId?: string | null;
-            /** @description Archives the transaction, or brings it back. */
-            status?: components["schemas"]["AccountStatus"];
+            /**
+             * @description Archives the transaction, or brings it back.
+             * @enum {string}
+             */
+            status?: "active" | "inactive";
             /** @description The caller's own reference. */
             uniqueRef?: string | null;
         };
@@ -14941,7 +15222,8 @@ export interface components {
             paymentStatus?: "paid" | "unpaid";
             /** @description Dates for which nothing is made, whether they are still to come or held back; a run that names one makes it all the same. A date that is taken off the list is due as long as it has not passed. */
             skippedDates?: components["schemas"]["Date"][] | null;
-            status?: components["schemas"]["AccountStatus"];
+            /** @enum {string} */
+            status?: "active" | "inactive";
             /** @description The caller's own reference. */
             uniqueRef?: string | null;
         };
@@ -15032,7 +15314,7 @@ export interface components {
         /** @description Ownership periods. */
         PeriodIdsParameter: components["schemas"]["IdFilter"][];
         /** @description Selects one regional slice for partner credentials without a selected team. */
-        RegionParameter: components["schemas"]["AccessRegion"];
+        RegionParameter: "ap" | "ca" | "eu" | "sa" | "us";
         ReservationIdsParameter: components["schemas"]["IdFilter"][];
         /** @description A CSV record; several parameters add up. */
         ShortRefsParameter: string[];
@@ -15056,6 +15338,8 @@ export interface components {
         "Audit-Action-Id": string;
         /** @description Whether work goes on after the answer, in the operation of the audit action. */
         "Audit-Should-Poll": "true" | "false";
+        /** @description The answer is the stored one of an earlier request with the same Idempotency-Key. Absent otherwise. */
+        "Idempotent-Replayed": "true";
         /** @description Seconds after which the same request can be sent again. */
         "Retry-After": number;
         /** @description Names the request in the service's log: the header of the same name of the request, or a new identifier. */
@@ -15122,6 +15406,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -15177,14 +15462,14 @@ export interface operations {
                 page?: components["parameters"]["PageParameter"];
                 /** @description Rows to skip; it selects the rows even when page is given. */
                 offset?: components["parameters"]["OffsetParameter"];
-                sort?: components["schemas"]["AccountconnectionSort"];
+                sort?: components["schemas"]["AccountConnectionSort"];
                 /** @description Only these; an id with a leading ! is left out. */
                 ids?: components["parameters"]["IdsParameter"];
                 /** @description The bank accounts of the chart that they are attached to; null selects those that are attached to none. */
                 accountIds?: components["parameters"]["AccountIdsParameter"];
                 /** @description The feeds' connections; null selects those made by hand. */
                 connectionIds?: components["parameters"]["ConnectionIdsParameter"];
-                status?: components["schemas"]["AccountconnectionStatus"][];
+                status?: components["schemas"]["AccountConnectionStatus"][];
                 currency?: components["parameters"]["CurrencyParameter"];
                 lastDigits?: string;
                 /** @description Part of the name or the last digits. */
@@ -15228,13 +15513,14 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AccountconnectionBatch"];
+                "application/json": components["schemas"]["AccountConnectionBatch"];
             };
         };
         responses: {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -15289,7 +15575,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AccountconnectionFields"];
+                "application/json": components["schemas"]["AccountConnectionFields"];
             };
         };
         responses: {
@@ -15320,8 +15606,8 @@ export interface operations {
                 sort?: components["schemas"]["AccountSort"];
                 /** @description Only these; an id with a leading ! is left out. */
                 ids?: components["parameters"]["IdsParameter"];
-                type?: components["schemas"]["AccountType"][];
-                classification?: components["schemas"]["AccountClassification"][];
+                type?: ("ledger" | "bank" | "recurringFee" | "nonPosting")[];
+                classification?: ("asset" | "liability" | "revenue" | "expense")[];
                 categoryIds?: components["schemas"]["IdFilter"][];
                 status?: components["schemas"]["AccountStatus"];
                 /** @description Accounts that play one of the parts. */
@@ -15386,6 +15672,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -15402,8 +15689,8 @@ export interface operations {
             query?: {
                 /** @description Only these; an id with a leading ! is left out. */
                 ids?: components["parameters"]["IdsParameter"];
-                type?: components["schemas"]["AccountType"][];
-                classification?: components["schemas"]["AccountClassification"][];
+                type?: ("ledger" | "bank" | "recurringFee" | "nonPosting")[];
+                classification?: ("asset" | "liability" | "revenue" | "expense")[];
                 categoryIds?: components["schemas"]["IdFilter"][];
                 status?: components["schemas"]["AccountStatus"];
                 /** @description Accounts that play one of the parts. */
@@ -15469,6 +15756,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -15598,6 +15886,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -15628,13 +15917,14 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AccountconnectionDisconnect"];
+                "application/json": components["schemas"]["AccountConnectionDisconnect"];
             };
         };
         responses: {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -15801,6 +16091,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -15835,6 +16126,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -15911,7 +16203,7 @@ export interface operations {
                 dateRange?: components["parameters"]["DateRangeParameter"];
                 /** @description Whether the last day of the range counts. */
                 isDateRangeEndInclusive?: components["parameters"]["EndInclusiveParameter"];
-                status?: components["schemas"]["AccountStatus"];
+                status?: components["schemas"]["BankStatus"];
                 /** @description Signed amount in cents, or 100...200 with both ends; several are separated by commas. */
                 amount?: components["schemas"]["AmountFilters"];
                 /** @description Part of the description or the uniqueRef. */
@@ -15970,6 +16262,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -16015,7 +16308,7 @@ export interface operations {
                 dateRange?: components["parameters"]["DateRangeParameter"];
                 /** @description Whether the last day of the range counts. */
                 isDateRangeEndInclusive?: components["parameters"]["EndInclusiveParameter"];
-                status?: components["schemas"]["AccountStatus"];
+                status?: components["schemas"]["BankStatus"];
                 /** @description Signed amount in cents, or 100...200 with both ends; several are separated by commas. */
                 amount?: components["schemas"]["AmountFilters"];
                 /** @description Part of the description or the uniqueRef. */
@@ -16071,6 +16364,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -16108,6 +16402,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -16272,6 +16567,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -16309,6 +16605,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -16332,7 +16629,7 @@ export interface operations {
                 sort?: components["schemas"]["BankRuleListSort"];
                 /** @description Only these; an id with a leading ! is left out. */
                 ids?: components["parameters"]["IdsParameter"];
-                status?: components["schemas"]["AccountStatus"];
+                status?: components["schemas"]["BankRuleStatus"];
                 mode?: components["schemas"]["BankRuleMode"];
                 transactionType?: "deposit" | "expense";
                 /** @description Rules that name one of the accounts, for records or on a line. */
@@ -16388,6 +16685,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -16550,6 +16848,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -16561,6 +16860,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -16628,6 +16928,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -16736,6 +17037,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -16788,7 +17090,7 @@ export interface operations {
                 offset?: components["parameters"]["OffsetParameter"];
                 ids?: components["schemas"]["IdFilter"][];
                 connectionIds?: components["schemas"]["IdFilter"][];
-                status?: components["schemas"]["AccountStatus"];
+                status?: components["schemas"]["ChannelPayoutStatus"];
                 /** @description A CSV record; several parameters add up. */
                 channel?: string[];
                 /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. */
@@ -16796,7 +17098,7 @@ export interface operations {
                 /** @description Whether the last day of the range counts. */
                 isDateRangeEndInclusive?: components["parameters"]["EndInclusiveParameter"];
                 /** @description Default -date. */
-                sort?: components["schemas"]["ChannelpayoutSort"];
+                sort?: components["schemas"]["ChannelPayoutSort"];
             };
             header?: {
                 /** @description Selects the team when the credential reaches several. */
@@ -16813,7 +17115,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChannelpayoutPayoutPage"];
+                    "application/json": components["schemas"]["ChannelPayoutPayoutPage"];
                 };
             };
             default: components["responses"]["Error"];
@@ -16839,7 +17141,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChannelpayoutPayout"];
+                    "application/json": components["schemas"]["ChannelPayoutPayout"];
                 };
             };
             default: components["responses"]["Error"];
@@ -16854,7 +17156,7 @@ export interface operations {
                 page?: components["parameters"]["PageParameter"];
                 /** @description Rows to skip; it selects the rows even when page is given. */
                 offset?: components["parameters"]["OffsetParameter"];
-                sort?: components["schemas"]["AccountconnectionSort"];
+                sort?: components["schemas"]["ConnectionListSort"];
                 /** @description Only these; an id with a leading ! is left out. */
                 ids?: components["parameters"]["IdsParameter"];
                 appId?: string;
@@ -16908,6 +17210,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -16940,6 +17243,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -16972,6 +17276,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -17066,6 +17371,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -17125,6 +17431,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -17257,6 +17564,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -17349,6 +17657,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -17383,6 +17692,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -17407,7 +17717,7 @@ export interface operations {
                 /** @description Only these; an id with a leading ! is left out. */
                 ids?: components["parameters"]["IdsParameter"];
                 type?: components["schemas"]["ContactType"];
-                status?: components["schemas"]["AccountStatus"];
+                status?: components["schemas"]["ContactStatus"];
                 /** @description Part of the name, first name or e-mail address. */
                 search?: string;
                 /** @description A CSV record; several parameters add up. */
@@ -17462,6 +17772,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -17499,6 +17810,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -17516,7 +17828,7 @@ export interface operations {
                 /** @description Only these; an id with a leading ! is left out. */
                 ids?: components["parameters"]["IdsParameter"];
                 type?: components["schemas"]["ContactType"];
-                status?: components["schemas"]["AccountStatus"];
+                status?: components["schemas"]["ContactStatus"];
                 /** @description Part of the name, first name or e-mail address. */
                 search?: string;
                 /** @description A CSV record; several parameters add up. */
@@ -17570,6 +17882,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -17699,6 +18012,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -17719,7 +18033,7 @@ export interface operations {
                 page?: components["parameters"]["PageParameter"];
                 /** @description Rows to skip; it selects the rows even when page is given. */
                 offset?: components["parameters"]["OffsetParameter"];
-                sort?: components["schemas"]["JournalImportSort"];
+                sort?: components["schemas"]["PayeeListSort"];
                 status?: components["schemas"]["PayeeStatus"];
             };
             header?: {
@@ -17768,6 +18082,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -17895,12 +18210,37 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PayeeMethod"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    listCurrencies: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamCurrencyList"];
                 };
             };
             default: components["responses"]["Error"];
@@ -17926,7 +18266,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["File"];
+                    "application/json": components["schemas"]["StoredFile"];
                 };
             };
             default: components["responses"]["Error"];
@@ -18055,6 +18395,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -18066,6 +18407,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -18154,6 +18496,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -18281,6 +18624,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -18316,6 +18660,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -18391,6 +18736,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -18455,12 +18801,12 @@ export interface operations {
                 page?: components["parameters"]["PageParameter"];
                 /** @description Rows to skip; it selects the rows even when page is given. */
                 offset?: components["parameters"]["OffsetParameter"];
-                sort?: components["schemas"]["AccountconnectionSort"];
+                sort?: components["schemas"]["ListingSort"];
                 /** @description Only these; an id with a leading ! is left out. */
                 ids?: components["parameters"]["IdsParameter"];
                 /** @description A CSV record; several parameters add up. */
                 shortRefs?: components["parameters"]["ShortRefsParameter"];
-                status?: components["schemas"]["AccountStatus"];
+                status?: components["schemas"]["ListingStatus"];
                 /** @description Part of the name, reference or short reference. */
                 search?: string;
                 /** @description Listings that one of the contacts owns, owned or is going to own. */
@@ -18530,6 +18876,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -18548,7 +18895,7 @@ export interface operations {
                 ids?: components["parameters"]["IdsParameter"];
                 /** @description A CSV record; several parameters add up. */
                 shortRefs?: components["parameters"]["ShortRefsParameter"];
-                status?: components["schemas"]["AccountStatus"];
+                status?: components["schemas"]["ListingStatus"];
                 /** @description Part of the name, reference or short reference. */
                 search?: string;
                 /** @description Listings that one of the contacts owns, owned or is going to own. */
@@ -18571,7 +18918,7 @@ export interface operations {
                 /** @description Listings of a group; null for those in none. */
                 parent?: components["schemas"]["ReferenceFilter"];
                 /** @description Default createdAt. */
-                sort?: components["schemas"]["AccountconnectionSort"];
+                sort?: components["schemas"]["ListingSort"];
                 /** @description In this order; default: all. */
                 columns?: components["schemas"]["ExportListingColumn"][];
             };
@@ -18617,6 +18964,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -18729,6 +19077,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -18740,6 +19089,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -18985,6 +19335,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -19418,6 +19769,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -19450,6 +19802,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -19554,7 +19907,7 @@ export interface operations {
                 /** @description Rows to skip; it selects the rows even when page is given. */
                 offset?: components["parameters"]["OffsetParameter"];
                 /** @description Default -createdAt. */
-                sort?: components["schemas"]["JournalImportSort"];
+                sort?: components["schemas"]["PayeeChangeSort"];
                 kind?: components["schemas"]["PayeeChangeKind"][];
                 contactIds?: components["schemas"]["IdFilter"][];
                 contactPaymentMethodIds?: components["schemas"]["IdFilter"][];
@@ -19732,12 +20085,12 @@ export interface operations {
                 page?: components["parameters"]["PageParameter"];
                 /** @description Rows to skip; it selects the rows even when page is given. */
                 offset?: components["parameters"]["OffsetParameter"];
-                sort?: components["schemas"]["AccountconnectionSort"];
+                sort?: components["schemas"]["FeeListSort"];
                 /** @description Only these; an id with a leading ! is left out. */
                 ids?: components["parameters"]["IdsParameter"];
                 /** @description A CSV record; several parameters add up. */
                 uniqueRefs?: components["parameters"]["UniqueRefsParameter"];
-                status?: components["schemas"]["AccountStatus"];
+                status?: "active" | "inactive";
                 type?: components["schemas"]["FeeType"][];
                 rateType?: "flat" | "percentage";
                 /** @description Fees with a listing period on one of the listings, or on its group. */
@@ -19792,6 +20145,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -19868,6 +20222,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -20073,7 +20428,7 @@ export interface operations {
                 /** @description null, or unmapped, means entries without a listing. */
                 listingIds?: components["schemas"]["ReferenceFilter"][];
                 /** @description Default: both together. */
-                ledger?: components["schemas"]["JournalBooks"];
+                ledger?: "trust" | "operating";
                 /** @description Default: the team's. */
                 currency?: string;
             };
@@ -20108,7 +20463,7 @@ export interface operations {
                 /** @description null, or unmapped, means entries without a listing. */
                 listingIds?: components["schemas"]["ReferenceFilter"][];
                 /** @description Default: both together. */
-                ledger?: components["schemas"]["JournalBooks"];
+                ledger?: "trust" | "operating";
                 /** @description Default: the team's. */
                 currency?: string;
                 /** @description Columns in this order; values means the columns of the view. All when absent. */
@@ -20156,6 +20511,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -20274,6 +20630,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -20372,6 +20729,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -20422,9 +20780,9 @@ export interface operations {
                 notRecurringFeeIds?: components["schemas"]["ReferenceFilter"][];
                 accountClassifications?: components["schemas"]["AccountClassification"][];
                 /** @description Entries of such transactions. */
-                transactionTypes?: components["schemas"]["TransactionType"][];
+                transactionTypes?: ("deposit" | "expense" | "transfer" | "payout")[];
                 /** @description Entries of other transactions, or of none. */
-                notTransactionTypes?: components["schemas"]["TransactionType"][];
+                notTransactionTypes?: ("deposit" | "expense" | "transfer" | "payout")[];
                 /** @description What made the entry, such as reservation, recurringFee, deposit, expense, payout or manual. A CSV record; several parameters add up. */
                 triggerTypes?: string[];
                 /** @description A CSV record; several parameters add up. */
@@ -20434,7 +20792,7 @@ export interface operations {
                 /** @description Entries of other reservations, or of none. A CSV record; several parameters add up. */
                 notChannels?: string[];
                 /** @description Entries of ownership periods under these models. */
-                businessModels?: components["schemas"]["ListingBusinessModel"][];
+                businessModels?: ("managed" | "co_host" | "co_host_airbnb")[];
                 /** @description Where the guest was at the end of endDate, which is required with it. Reservations without a stay are cancelled, entries without a reservation unassigned. */
                 occupancyStatus?: components["schemas"]["ReportOccupancy"];
                 /** @description null: entries of no party. */
@@ -20442,7 +20800,7 @@ export interface operations {
                 /** @description Default: trust and operating. */
                 ledger?: "trust" | "operating" | "historical";
                 /** @description Default: active. */
-                status?: components["schemas"]["AccountStatus"];
+                status?: "active" | "inactive";
                 /** @description Entries in these rows of the balance sheet: those of a party in its own, save on bank accounts and on what guests owe; all others by their account's classification. */
                 balanceSheetRows?: components["schemas"]["ReportSheetRow"][];
                 /** @description Whether the entry is attached to an owner statement. */
@@ -20516,9 +20874,9 @@ export interface operations {
                 notRecurringFeeIds?: components["schemas"]["ReferenceFilter"][];
                 accountClassifications?: components["schemas"]["AccountClassification"][];
                 /** @description Entries of such transactions. */
-                transactionTypes?: components["schemas"]["TransactionType"][];
+                transactionTypes?: ("deposit" | "expense" | "transfer" | "payout")[];
                 /** @description Entries of other transactions, or of none. */
-                notTransactionTypes?: components["schemas"]["TransactionType"][];
+                notTransactionTypes?: ("deposit" | "expense" | "transfer" | "payout")[];
                 /** @description What made the entry, such as reservation, recurringFee, deposit, expense, payout or manual. A CSV record; several parameters add up. */
                 triggerTypes?: string[];
                 /** @description A CSV record; several parameters add up. */
@@ -20528,7 +20886,7 @@ export interface operations {
                 /** @description Entries of other reservations, or of none. A CSV record; several parameters add up. */
                 notChannels?: string[];
                 /** @description Entries of ownership periods under these models. */
-                businessModels?: components["schemas"]["ListingBusinessModel"][];
+                businessModels?: ("managed" | "co_host" | "co_host_airbnb")[];
                 /** @description Where the guest was at the end of endDate, which is required with it. Reservations without a stay are cancelled, entries without a reservation unassigned. */
                 occupancyStatus?: components["schemas"]["ReportOccupancy"];
                 /** @description null: entries of no party. */
@@ -20536,7 +20894,7 @@ export interface operations {
                 /** @description Default: trust and operating. */
                 ledger?: "trust" | "operating" | "historical";
                 /** @description Default: active. */
-                status?: components["schemas"]["AccountStatus"];
+                status?: "active" | "inactive";
                 /** @description Entries in these rows of the balance sheet: those of a party in its own, save on bank accounts and on what guests owe; all others by their account's classification. */
                 balanceSheetRows?: components["schemas"]["ReportSheetRow"][];
                 /** @description Whether the entry is attached to an owner statement. */
@@ -20604,6 +20962,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -20700,6 +21059,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -20796,6 +21156,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -20863,6 +21224,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -20928,6 +21290,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -20990,6 +21353,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -21102,6 +21466,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -21172,6 +21537,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -21286,6 +21652,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -21358,6 +21725,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -21428,6 +21796,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -21453,7 +21822,7 @@ export interface operations {
                 /** @description null, or unmapped, means entries without a listing. */
                 listingIds?: components["schemas"]["ReferenceFilter"][];
                 /** @description Default: both together. */
-                ledger?: components["schemas"]["JournalBooks"];
+                ledger?: "trust" | "operating";
                 /** @description Default: the team's. */
                 currency?: string;
             };
@@ -21492,7 +21861,7 @@ export interface operations {
                 /** @description null, or unmapped, means entries without a listing. */
                 listingIds?: components["schemas"]["ReferenceFilter"][];
                 /** @description Default: both together. */
-                ledger?: components["schemas"]["JournalBooks"];
+                ledger?: "trust" | "operating";
                 /** @description Default: the team's. */
                 currency?: string;
                 /** @description Columns in this order; values means the columns of the view. All when absent. */
@@ -21540,6 +21909,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -21654,6 +22024,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -21677,7 +22048,7 @@ export interface operations {
                 /** @description null, or unmapped, means entries without a listing. */
                 listingIds?: components["schemas"]["ReferenceFilter"][];
                 /** @description Default: both together. */
-                ledger?: components["schemas"]["JournalBooks"];
+                ledger?: "trust" | "operating";
                 /** @description Default: the team's. */
                 currency?: string;
             };
@@ -21714,7 +22085,7 @@ export interface operations {
                 /** @description null, or unmapped, means entries without a listing. */
                 listingIds?: components["schemas"]["ReferenceFilter"][];
                 /** @description Default: both together. */
-                ledger?: components["schemas"]["JournalBooks"];
+                ledger?: "trust" | "operating";
                 /** @description Default: the team's. */
                 currency?: string;
                 /** @description In this order; default: all. */
@@ -21762,6 +22133,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -21893,6 +22265,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -21958,6 +22331,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -22021,6 +22395,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -22084,6 +22459,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -22113,7 +22489,7 @@ export interface operations {
                 uniqueRefs?: components["parameters"]["UniqueRefsParameter"];
                 type?: components["schemas"]["ReservationType"];
                 status?: components["schemas"]["ReservationStatus"];
-                generalLedgerStatus?: components["schemas"]["AccountStatus"];
+                generalLedgerStatus?: "active" | "inactive";
                 listingIds?: components["schemas"]["IdFilter"][];
                 /**
                  * @deprecated
@@ -22199,6 +22575,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -22236,6 +22613,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -22258,7 +22636,7 @@ export interface operations {
                 uniqueRefs?: components["parameters"]["UniqueRefsParameter"];
                 type?: components["schemas"]["ReservationType"];
                 status?: components["schemas"]["ReservationStatus"];
-                generalLedgerStatus?: components["schemas"]["AccountStatus"];
+                generalLedgerStatus?: "active" | "inactive";
                 listingIds?: components["schemas"]["IdFilter"][];
                 /**
                  * @deprecated
@@ -22341,6 +22719,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -22373,6 +22752,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -22384,6 +22764,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -22458,6 +22839,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -22529,6 +22911,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -22742,6 +23125,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -22909,6 +23293,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23116,6 +23501,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23151,6 +23537,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23162,6 +23549,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23281,6 +23669,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23365,6 +23754,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23449,6 +23839,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23484,6 +23875,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23495,6 +23887,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23530,6 +23923,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23541,6 +23935,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23573,6 +23968,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23605,6 +24001,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23616,6 +24013,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23651,6 +24049,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23683,6 +24082,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23767,6 +24167,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -23851,6 +24252,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -24041,6 +24443,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -24207,6 +24610,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -24334,6 +24738,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -24403,6 +24808,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -24426,7 +24832,7 @@ export interface operations {
                 sort?: components["schemas"]["TaxListSort"];
                 /** @description Only these; an id with a leading ! is left out. */
                 ids?: components["parameters"]["IdsParameter"];
-                status?: components["schemas"]["AccountStatus"];
+                status?: components["schemas"]["TaxStatus"];
                 /** @description Part of the name. */
                 search?: string;
             };
@@ -24475,6 +24881,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -24653,6 +25060,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -24716,6 +25124,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -24751,6 +25160,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -24866,7 +25276,7 @@ export interface operations {
                 /** @description Rows to skip; it selects the rows even when page is given. */
                 offset?: components["parameters"]["OffsetParameter"];
                 /** @description Default name. */
-                sort?: components["schemas"]["AccountconnectionSort"];
+                sort?: components["schemas"]["TeamListSort"];
                 /** @description Only these; an id with a leading ! is left out. */
                 ids?: components["parameters"]["IdsParameter"];
                 status?: components["schemas"]["TeamStatus"];
@@ -24951,6 +25361,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -24983,6 +25394,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -25203,6 +25615,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -25352,7 +25765,7 @@ export interface operations {
                 /** @description Default -date. */
                 sort?: components["schemas"]["TransactionSort"];
                 type?: components["schemas"]["TransactionType"][];
-                status?: components["schemas"]["AccountStatus"];
+                status?: "active" | "inactive";
                 isOpeningBalance?: boolean;
                 /** @description Whether anything holds the journal. */
                 isLocked?: boolean;
@@ -25380,7 +25793,7 @@ export interface operations {
                 isDateRangeEndInclusive?: components["parameters"]["EndInclusiveParameter"];
                 /** @description The same for the date on which money moved; an open bill has none. */
                 paidAtRange?: components["schemas"]["DateRange"];
-                paidStatus?: components["schemas"]["BankReconcileStatus"][];
+                paidStatus?: components["schemas"]["TransactionPaidStatus"][];
                 reconciled?: boolean;
                 /** @description Whether a bank rule matched a bank record of the transaction. */
                 matchedByBankRule?: boolean;
@@ -25457,6 +25870,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -25494,6 +25908,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -25509,7 +25924,7 @@ export interface operations {
         parameters: {
             query?: {
                 type?: components["schemas"]["TransactionType"][];
-                status?: components["schemas"]["AccountStatus"];
+                status?: "active" | "inactive";
                 isOpeningBalance?: boolean;
                 /** @description Whether anything holds the journal. */
                 isLocked?: boolean;
@@ -25537,7 +25952,7 @@ export interface operations {
                 isDateRangeEndInclusive?: components["parameters"]["EndInclusiveParameter"];
                 /** @description The same for the date on which money moved; an open bill has none. */
                 paidAtRange?: components["schemas"]["DateRange"];
-                paidStatus?: components["schemas"]["BankReconcileStatus"][];
+                paidStatus?: components["schemas"]["TransactionPaidStatus"][];
                 reconciled?: boolean;
                 /** @description Whether a bank rule matched a bank record of the transaction. */
                 matchedByBankRule?: boolean;
@@ -25611,6 +26026,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -25643,6 +26059,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -25654,6 +26071,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -25678,7 +26096,7 @@ export interface operations {
                 sort?: components["schemas"]["TransactionSort"];
                 /** @description Only these; an id with a leading ! is left out. */
                 ids?: components["parameters"]["IdsParameter"];
-                status?: components["schemas"]["AccountStatus"];
+                status?: "active" | "inactive";
                 type?: components["schemas"]["TransactionType"][];
                 /** @description Part of the description, the reference or the contact's name. */
                 search?: string;
@@ -25728,6 +26146,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -25903,6 +26322,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -25914,6 +26334,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -26040,6 +26461,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -26051,6 +26473,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -26108,6 +26531,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -26139,6 +26563,7 @@ export interface operations {
             /** @description Accepted */
             202: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -26176,6 +26601,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;
@@ -26213,6 +26639,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
                     "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
                     "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
                     [name: string]: unknown;

@@ -164,7 +164,7 @@ async function checkErrors(client: Stayledger, owner: string, listing: string): 
     [() => client.download("/reservations?color=red"), 400, "BAD_REQUEST unknownParameter color"],
     [() => client.api.PATCH("/reservations" as never, {} as never), 405, "METHOD_NOT_SUPPORTED"],
     [() => reserve(client, "2", "new", "2026-03-02", "2026-03-02"), 400, "BAD_REQUEST dateOrder checkOut"],
-    [() => reserve(client, "stays", "new", "2026-03-01", "2026-03-02"), 409, "CONFLICT"],
+    [() => reserve(client, "stays", "new", "2026-03-01", "2026-03-02"), 409, "CONFLICT idempotencyKeyReused Idempotency-Key"],
     [() => reserve(client, "3", "stay-0", "2026-03-01", "2026-03-02"), 409, "CONFLICT duplicateUniqueRef"],
     [() => client.api.DELETE("/contacts/{id}", { params: { path: { id: owner } } }), 400, "BAD_REQUEST inUse archive"],
     [() => reserve(client, "4", "new", "2025-03-01", "2025-03-02"), 403, "FORBIDDEN booksClosed 2026-01-01"],

@@ -311,9 +311,9 @@ func loadLinkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID
 func constraintError(err error) error {
 	switch db.Constraint(err) {
 	case "fee_name":
-		return errDuplicateName
+		return errDuplicateName.Because(err)
 	case "fee_unique_ref":
-		return errDuplicateUniqueRef
+		return errDuplicateUniqueRef.Because(err)
 	case "fee_listing_period_overlap":
 		return errPeriodOverlap
 	case "fee_listing_period_order":

@@ -166,7 +166,7 @@ func saveRows(ctx context.Context, tx *db.Tx, j *Journal, isNew bool) error {
 	// Two broken constraints are mistakes of the caller.
 	switch db.Constraint(err) {
 	case "journal_unique_ref":
-		return errDuplicateRef
+		return errDuplicateRef.Because(err)
 	case "journal_reversed_once":
 		return errReversed
 	}

@@ -282,7 +282,7 @@ func (d *checkedTemplate) saveSQL(tx *db.Tx, isNew bool) db.Stmt {
 func (d *checkedTemplate) save(ctx context.Context, tx *db.Tx, isNew bool) error {
 	err := tx.Pipeline(ctx, d.saveSQL(tx, isNew))
 	if db.Constraint(err) == "transaction_template_unique_ref" {
-		return errDuplicateRef
+		return errDuplicateRef.Because(err)
 	}
 
 	if err != nil {

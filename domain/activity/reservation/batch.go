@@ -317,7 +317,7 @@ func (b *batcher) loadDrafts(
 		}
 
 		if b.written[d.ID] || taken[d.ID] {
-			bad[i] = b.refuse(i, errDuplicateUniqueRef)
+			bad[i] = b.refuse(i, errDuplicateUniqueRef.With(apierr.Duplicate{ID: d.ID}))
 			continue
 		}
 

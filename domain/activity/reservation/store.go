@@ -565,9 +565,9 @@ func loadByCostAccounts(ctx context.Context, tx *db.Tx, changed []ledger.Reassig
 func constraintError(err error) error {
 	switch db.Constraint(err) {
 	case "reservation_unique_ref":
-		return errDuplicateUniqueRef
+		return errDuplicateUniqueRef.Because(err)
 	case "reservation_adjustment_unique_ref":
-		return errDuplicateAdjustment
+		return errDuplicateAdjustment.Because(err)
 	default:
 		return err
 	}

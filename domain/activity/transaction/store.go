@@ -248,9 +248,9 @@ func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) erro
 	err := tx.Pipeline(ctx, stmts...)
 	switch db.Constraint(err) {
 	case "transaction_unique_ref":
-		return errDuplicateRef
+		return errDuplicateRef.Because(err)
 	case "transaction_source":
-		return errDuplicateSource.At(apierr.IssueDuplicateUniqueRef.InBody("sourceId"))
+		return errDuplicateSource.At(apierr.IssueDuplicateUniqueRef.InBody("sourceId")).Because(err)
 	case "transaction_recurring_once":
 		return errRecurring
 	}

@@ -10,6 +10,7 @@
 package accountconnection
 
 import (
+	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
@@ -70,6 +71,9 @@ type AccountConnection struct {
 	CreatedAt         day.Instant  `json:"createdAt"`
 	UpdatedAt         day.Instant  `json:"updatedAt"`
 }
+
+// Callers know the schemas of the package by two words.
+var _ = api.PublishUnder[Attached]("accountConnection")
 
 // errAttached refuses to attach what is attached elsewhere (RSN-02).
 var errAttached = apierr.New(

@@ -28,6 +28,9 @@ const (
 // Enum lists the statuses.
 func (Status) Enum() []string { return []string{string(Active), string(Inactive)} }
 
+// Callers know the schemas of the package by two words.
+var _ = api.PublishUnder[Payout]("channelPayout")
+
 // Payout is a sum that a channel paid out on a day.
 type Payout struct {
 	ID           id.ID       `json:"id"`

@@ -85,7 +85,7 @@ func updateRecords(ctx context.Context, tx *db.Tx, changed []*draft) error {
 		},
 		recordTable.Update(tx, changed...))
 	if db.Constraint(err) == "bank_record_unique_ref" {
-		return errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("uniqueRef"))
+		return errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("uniqueRef")).Because(err)
 	}
 
 	if err != nil {
@@ -133,7 +133,8 @@ func Add(ctx context.Context, tx *db.Tx, data []Create) ([]id.ID, error) {
 
 	for i := range s.out {
 		if s.out[i].Known != nil {
-			return nil, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("data", i, "uniqueRef"))
+			return nil, errDuplicateUniqueRef.At(apierr.IssueDuplicateUniqueRef.InBody("data", i, "uniqueRef")).
+				With(apierr.Duplicate{ID: s.out[i].Known.ID})
 		}
 
 		ids[i] = s.out[i].ID

@@ -47,7 +47,7 @@ func Blocking(statuses map[id.ID]JournalStatus) *JournalStatus {
 	}
 
 	if worst != nil {
-		worst.OperationIDs = id.Distinct(open)
+		worst.OperationIDs = append([]id.ID{}, id.Distinct(open)...)
 	}
 
 	return worst

@@ -198,7 +198,7 @@ func (b *batcher) decide(item *BatchItem) (c *Contact, isNew bool, err error) {
 	// Earlier items of the batch hold their references and keys too.
 	if c.UniqueRef != nil {
 		if holder, taken := b.byRef[*c.UniqueRef]; taken && holder != c.ID {
-			return nil, false, errDuplicateUniqueRef
+			return nil, false, errDuplicateUniqueRef.With(apierr.Duplicate{ID: holder})
 		}
 	}
 
@@ -234,7 +234,7 @@ func (b *batcher) target(item *BatchItem) (*stored, error) {
 
 	// Two items that change one contact would depend on their order.
 	if b.done[target] {
-		return nil, errDuplicateUniqueRef
+		return nil, errDuplicateUniqueRef.With(apierr.Duplicate{ID: target})
 	}
 
 	return b.byID[target], nil

@@ -15,6 +15,7 @@ import (
 	"io"
 	"time"
 
+	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/blob"
 	"stayledger/platform/day"
@@ -38,6 +39,9 @@ func (Kind) Enum() []string { return []string{string(Export), string(Attachment)
 
 // KeepExports is how long the content of an export stays: OPEN-48.
 const KeepExports = 30 * 24 * time.Hour
+
+// Callers know the schema of files by a name that no platform has for a type of its own.
+var _ = api.PublishAs[File]("StoredFile")
 
 // File is a stored file as its team sees it. The row outlives its content.
 type File struct {

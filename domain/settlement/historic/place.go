@@ -188,7 +188,10 @@ func (s *arrivals) findReplaced(ctx context.Context, tx *db.Tx) error {
 		return err
 	}
 
-	var foreign findings
+	var (
+		foreign findings
+		holder  id.ID
+	)
 
 	// A replaced statement keeps its id.
 	for _, a := range s.all {
@@ -198,18 +201,17 @@ func (s *arrivals) findReplaced(ctx context.Context, tx *db.Tx) error {
 			continue
 		}
 
-		switch {
-		case k.Live:
+		if k.Live || k.ListingID != a.ListingID {
 			foreign.add(apierr.IssueDuplicateUniqueRef, a.path, "uniqueRef")
-		case k.ListingID != a.ListingID:
-			foreign.add(apierr.IssueDuplicateUniqueRef, a.path, "uniqueRef")
+
+			holder = k.ID
 		}
 
 		a.id, a.replaces = k.ID, k
 	}
 
 	if len(foreign) > 0 {
-		return statement.ErrRef.At(foreign...)
+		return statement.ErrRef.At(foreign...).With(apierr.Duplicate{ID: holder})
 	}
 
 	// Payouts pay a published statement of one ownership period and currency.

@@ -240,8 +240,8 @@ func updateRef(ctx context.Context, tx *db.Tx, r *row, ref *string) error {
 		return nil
 	}
 
-	_, err := tx.Exec(ctx, `update statement set unique_ref = @ref, updated_at = @now where team_id = @team and id = @id`,
-		db.Args{"team": tx.Team, "id": r.ID, "ref": ref, "now": tx.Now})
+	_, err := tx.Exec(ctx, `update statement set unique_ref = @unique_ref, updated_at = @now where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": r.ID, "unique_ref": ref, "now": tx.Now})
 	if db.Constraint(err) == "statement_unique_ref" {
 		return ErrRef.Because(err)
 	}

@@ -78,6 +78,7 @@ const (
 	openRoutes = `
 		getMe
 		unblockCalendar listCalendarBlocks blockCalendar
+		listCurrencies
 		listApps listConnections createConnection finishConnectionAuthorization extractFromConnection
 		completeConnectionAuthorization startConnectionAuthorization applyCutover getCutoverMappings previewCutover
 		deleteConnection getConnection updateConnection connectConnection getListingMappings setListingMappings

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -234,6 +235,11 @@ type answer struct {
 	header http.Header
 	body   string
 }
+
+// told returns the body without what names the request.
+func (a *answer) told() string { return requestID.ReplaceAllString(a.body, "") }
+
+var requestID = regexp.MustCompile(`"requestId":"[^"]*"`)
 
 func (a *answer) want(status int) *answer {
 	a.t.Helper()

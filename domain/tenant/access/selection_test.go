@@ -46,7 +46,7 @@ func TestTeamKeysSelectATeam(t *testing.T) {
 		known := w.get("/team", key, "x-team-id", foreign.String()).refused(apierr.CodeForbidden, message)
 
 		unknown := w.get("/team", key, "x-team-id", w.unreached()).refused(apierr.CodeForbidden, message)
-		if known.body != unknown.body || known.context() != "" {
+		if known.told() != unknown.told() || known.context() != "" {
 			t.Errorf("ids are confirmed: %s, %s", known.body, unknown.body)
 		}
 
@@ -115,7 +115,7 @@ func TestPeopleSelectATeamAndHoldTheScopesOfIt(t *testing.T) {
 
 	for _, token := range []string{both, single, nowhere} {
 		known := w.get("/team", token, "x-team-id", foreign.String()).refused(apierr.CodeNotFound, "Not found")
-		if unknown := w.get("/team", token, "x-team-id", w.unreached()).refused(apierr.CodeNotFound, "Not found"); known.body != unknown.body {
+		if unknown := w.get("/team", token, "x-team-id", w.unreached()).refused(apierr.CodeNotFound, "Not found"); known.told() != unknown.told() {
 			t.Errorf("ids are confirmed: %s, %s", known.body, unknown.body)
 		}
 	}

@@ -277,10 +277,10 @@ func (w writer) checkFinish(ctx context.Context, tx *db.Tx, in *finishInput, aga
 		return c.checkWorkable()
 	}
 
-	taken, err := db.Get[bool](ctx, tx, `select exists (select from connection where team_id = @team and unique_ref = @ref)`,
+	holder, err := db.Maybe[id.ID](ctx, tx, `select id from connection where team_id = @team and unique_ref = @ref`,
 		db.Args{"team": tx.Team, "ref": in.Body.UniqueRef})
-	if err == nil && taken {
-		err = errDuplicateUniqueRef
+	if err == nil && holder != nil {
+		err = errDuplicateUniqueRef.With(apierr.Duplicate{ID: *holder})
 	}
 
 	return err

@@ -90,9 +90,9 @@ func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
 	_, err := tx.Exec(ctx, `
 		insert into connection (team_id, id, short_ref, unique_ref, app_id, name, status, settings, credentials, external_account_id, external_account_name,
 			expires_at, created_at, updated_at)
-		values (@team, @id, @short, @ref, @app, @name, @status, @settings, @credentials, @account, @account_name, @expires, @now, @now)`,
+		values (@team, @id, @short, @unique_ref, @app, @name, @status, @settings, @credentials, @account, @account_name, @expires, @now, @now)`,
 		db.Args{
-			"team": tx.Team, "id": c.ID, "short": c.ShortRef, "ref": c.UniqueRef, "app": c.AppID, "name": c.Name,
+			"team": tx.Team, "id": c.ID, "short": c.ShortRef, "unique_ref": c.UniqueRef, "app": c.AppID, "name": c.Name,
 			"status": c.Status, "settings": c.Settings, "credentials": c.Credentials, "account": c.ExternalAccountID,
 			"account_name": c.ExternalAccountName, "expires": c.ExpiresAt, "now": tx.Now,
 		})
@@ -103,11 +103,11 @@ func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
 // update updates all fields of a connection. It fails with errDuplicateUniqueRef.
 func update(ctx context.Context, tx *db.Tx, c *Connection) error {
 	_, err := tx.Exec(ctx, `
-		update connection set unique_ref = @ref, name = @name, status = @status, settings = @settings, credentials = @credentials,
+		update connection set unique_ref = @unique_ref, name = @name, status = @status, settings = @settings, credentials = @credentials,
 			accounting_start_at = @start::date, accounting_end_at = @end::date, is_outside_books = @outside, is_sync_enabled = @enabled, connected_at = @connected::timestamptz, expires_at = @expires::timestamptz, updated_at = @now
 		where team_id = @team and id = @id`,
 		db.Args{
-			"team": tx.Team, "id": c.ID, "ref": c.UniqueRef, "name": c.Name, "status": c.Status, "settings": c.Settings,
+			"team": tx.Team, "id": c.ID, "unique_ref": c.UniqueRef, "name": c.Name, "status": c.Status, "settings": c.Settings,
 			"credentials": c.Credentials, "start": c.AccountingStartAt, "end": c.AccountingEndAt,
 			"outside": c.IsOutsideBooks, "enabled": c.IsSyncEnabled, "connected": c.ConnectedAt,
 			"expires": c.ExpiresAt, "now": tx.Now,

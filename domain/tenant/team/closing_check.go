@@ -108,7 +108,7 @@ func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
 
 	// Say what is outstanding and what to do: wait for a running operation, or refresh.
 	c := PendingContext{
-		JournalStatus: "stale", JournalReason: r.Reason, JournalAction: "refresh", OperationIDs: r.Operations,
+		JournalStatus: "stale", JournalReason: r.Reason, JournalAction: "refresh", OperationIDs: append([]id.ID{}, r.Operations...),
 		Reservations: r.Reservations, Transactions: r.Transactions,
 	}
 	switch {

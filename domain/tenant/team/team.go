@@ -335,6 +335,10 @@ func endpoints(c Config) []api.Endpoint {
 			Method: "GET", Path: "/team", ID: "getTeam", Tag: "Teams", Summary: "Read the selected team",
 			Scopes: []string{"team:read"},
 		}, h.read),
+		api.Read(api.Endpoint{
+			Method: "GET", Path: "/currencies", ID: "listCurrencies", Tag: "Teams",
+			Summary: "List currencies and the places of their amounts", Scopes: []string{"team:read"},
+		}, listCurrencies),
 		api.Write(api.Endpoint{
 			Method:    "PUT",
 			Path:      "/team",
