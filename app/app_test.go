@@ -468,8 +468,8 @@ func TestCodesThatNothingReturns(t *testing.T) {
 	}
 
 	golden.List(t, "codes that nothing returns", none, []apierr.Code{
-		apierr.CodeInvalidBankfeedConnectMode, apierr.CodeBankfeedConnectionNotFound, apierr.CodeAuditEventRevised, apierr.CodeBankfeedConnectInProgress,
-		apierr.CodeBankfeedConnectConfigurationChanged, apierr.CodeAuditCursorExpired, apierr.CodeBankfeedConnectExpired,
+		apierr.CodeInvalidBankfeedConnectMode, apierr.CodeBankfeedConnectionNotFound, apierr.CodeBankfeedConnectInProgress,
+		apierr.CodeBankfeedConnectConfigurationChanged, apierr.CodeBankfeedConnectExpired,
 		apierr.CodeBankfeedConnectRequiresNewLink, apierr.CodeRateLimited, apierr.CodeBankfeedProviderUnavailable,
 	})
 }

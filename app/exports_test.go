@@ -11,8 +11,8 @@ import (
 	"stayledger/platform/golden"
 )
 
-// exportPaths are those of the contract, EXP-P01 to EXP-P32 in order, and one beyond it.
-const exportPaths = `/accounts/csv; /bank-records/csv; /contacts/csv; /listings/csv; /reservations/csv; /reservations/line-mappings/csv; /transactions/csv;
+// exportPaths are those of the contract, EXP-P01 to EXP-P32 in order, and two beyond them.
+const exportPaths = `/audit/events/csv; /accounts/csv; /bank-records/csv; /contacts/csv; /listings/csv; /reservations/csv; /reservations/line-mappings/csv; /transactions/csv;
 	/statements/csv; /statements/detail/csv; /statements/by-period/csv; /statements/pdf; /statements/pdf/batch; /reports/guest-balances/csv;
 	/reports/profit-and-loss/csv; /reports/balance-sheet/csv; /reports/trial-balance/csv; /reports/journal-entries/csv;
 	/reports/manager-statements/csv; /reports/manager-statements/detail/csv; /reports/manager-statements/detail/pdf;

@@ -34,6 +34,7 @@ import (
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/record/trail"
 	"stayledger/domain/reporting/metric"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/summary"
@@ -106,6 +107,7 @@ func Parts(o External, c Config) parts.Part {
 
 	nouns := []parts.Part{
 		operation.Part(c.KeepOperations),
+		trail.Part(),
 		intake.Part(intake.Config{
 			Open: o.Sources, Refused: connection.RequireReconnect, MakeFile: o.Systems.Extracts(o.Store),
 			Kinds: []intake.Kind{pms.Listings(&listingDoor), contact.Intake(o.Box), stayDoor, bank.Intake(rule.OfBank), channelpayout.Intake()},

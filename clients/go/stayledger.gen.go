@@ -110,6 +110,78 @@ const (
 	AccountTypeRecurringFee AccountType = "recurringFee"
 )
 
+// Defines values for AuditEntityType.
+const (
+	AuditEntityTypeAccount                      AuditEntityType = "account"
+	AuditEntityTypeAccountConnection            AuditEntityType = "account-connection"
+	AuditEntityTypeAdjustment                   AuditEntityType = "adjustment"
+	AuditEntityTypeApiKey                       AuditEntityType = "api-key"
+	AuditEntityTypeApp                          AuditEntityType = "app"
+	AuditEntityTypeBankRecord                   AuditEntityType = "bank-record"
+	AuditEntityTypeBankRule                     AuditEntityType = "bank-rule"
+	AuditEntityTypeCalendarBlock                AuditEntityType = "calendar-block"
+	AuditEntityTypeCategory                     AuditEntityType = "category"
+	AuditEntityTypeChannelPayout                AuditEntityType = "channel-payout"
+	AuditEntityTypeConnection                   AuditEntityType = "connection"
+	AuditEntityTypeContact                      AuditEntityType = "contact"
+	AuditEntityTypeFile                         AuditEntityType = "file"
+	AuditEntityTypeHistoricalImport             AuditEntityType = "historical-import"
+	AuditEntityTypeJournal                      AuditEntityType = "journal"
+	AuditEntityTypeLineMapping                  AuditEntityType = "line-mapping"
+	AuditEntityTypeListing                      AuditEntityType = "listing"
+	AuditEntityTypeOwnerLink                    AuditEntityType = "owner-link"
+	AuditEntityTypeOwnershipPeriod              AuditEntityType = "ownership-period"
+	AuditEntityTypePayment                      AuditEntityType = "payment"
+	AuditEntityTypePaymentApproval              AuditEntityType = "payment-approval"
+	AuditEntityTypePaymentMethod                AuditEntityType = "payment-method"
+	AuditEntityTypeRecurringFee                 AuditEntityType = "recurring-fee"
+	AuditEntityTypeRecurringFeePeriod           AuditEntityType = "recurring-fee-period"
+	AuditEntityTypeRecurringTransactionTemplate AuditEntityType = "recurring-transaction-template"
+	AuditEntityTypeReservation                  AuditEntityType = "reservation"
+	AuditEntityTypeStatement                    AuditEntityType = "statement"
+	AuditEntityTypeStatementLayout              AuditEntityType = "statement-layout"
+	AuditEntityTypeTaxRate                      AuditEntityType = "tax-rate"
+	AuditEntityTypeTeam                         AuditEntityType = "team"
+	AuditEntityTypeTransaction                  AuditEntityType = "transaction"
+	AuditEntityTypeUser                         AuditEntityType = "user"
+)
+
+// Defines values for AuditSort.
+const (
+	AuditSortMinusRecordedAt AuditSort = "-recordedAt"
+	AuditSortRecordedAt      AuditSort = "recordedAt"
+)
+
+// Defines values for AuditSource.
+const (
+	AuditSourceApi         AuditSource = "api"
+	AuditSourceIntegration AuditSource = "integration"
+	AuditSourceMigration   AuditSource = "migration"
+	AuditSourceRecurring   AuditSource = "recurring"
+	AuditSourceSystem      AuditSource = "system"
+	AuditSourceUser        AuditSource = "user"
+)
+
+// Defines values for AuditType.
+const (
+	AuditTypeConnected AuditType = "connected"
+	AuditTypeCreated   AuditType = "created"
+	AuditTypeDeleted   AuditType = "deleted"
+	AuditTypeExported  AuditType = "exported"
+	AuditTypeImported  AuditType = "imported"
+	AuditTypeMatched   AuditType = "matched"
+	AuditTypeMerged    AuditType = "merged"
+	AuditTypePaid      AuditType = "paid"
+	AuditTypePosted    AuditType = "posted"
+	AuditTypePublished AuditType = "published"
+	AuditTypeReopened  AuditType = "reopened"
+	AuditTypeRestored  AuditType = "restored"
+	AuditTypeReversed  AuditType = "reversed"
+	AuditTypeSynced    AuditType = "synced"
+	AuditTypeUnmatched AuditType = "unmatched"
+	AuditTypeUpdated   AuditType = "updated"
+)
+
 // Defines values for BankCreateSource.
 const (
 	BankCreateSourceCsv    BankCreateSource = "csv"
@@ -470,6 +542,27 @@ const (
 	ExportAccountSelectionTypeLedger       ExportAccountSelectionType = "ledger"
 	ExportAccountSelectionTypeNonPosting   ExportAccountSelectionType = "nonPosting"
 	ExportAccountSelectionTypeRecurringFee ExportAccountSelectionType = "recurringFee"
+)
+
+// Defines values for ExportAuditColumn.
+const (
+	ExportAuditColumnActionId       ExportAuditColumn = "actionId"
+	ExportAuditColumnActorId        ExportAuditColumn = "actorId"
+	ExportAuditColumnActorType      ExportAuditColumn = "actorType"
+	ExportAuditColumnChangedKeys    ExportAuditColumn = "changedKeys"
+	ExportAuditColumnConnectionId   ExportAuditColumn = "connectionId"
+	ExportAuditColumnEntity         ExportAuditColumn = "entity"
+	ExportAuditColumnEntityId       ExportAuditColumn = "entityId"
+	ExportAuditColumnEntityType     ExportAuditColumn = "entityType"
+	ExportAuditColumnEntriesAdded   ExportAuditColumn = "entriesAdded"
+	ExportAuditColumnEntriesRetired ExportAuditColumn = "entriesRetired"
+	ExportAuditColumnId             ExportAuditColumn = "id"
+	ExportAuditColumnOccurredAt     ExportAuditColumn = "occurredAt"
+	ExportAuditColumnOperationId    ExportAuditColumn = "operationId"
+	ExportAuditColumnRecordedAt     ExportAuditColumn = "recordedAt"
+	ExportAuditColumnRevision       ExportAuditColumn = "revision"
+	ExportAuditColumnSourceType     ExportAuditColumn = "sourceType"
+	ExportAuditColumnType           ExportAuditColumn = "type"
 )
 
 // Defines values for ExportBankColumn.
@@ -3337,6 +3430,252 @@ type AmountFilter = string
 // AmountFilters Amounts and ranges of amounts in cents, separated by commas.
 type AmountFilters = string
 
+// AuditAction defines model for AuditAction.
+type AuditAction struct {
+	// Actor Who did it.
+	Actor AuditActor `json:"actor"`
+
+	// ApiVersion The version of the contract.
+	ApiVersion string `json:"apiVersion"`
+
+	// CreatedAt When it was made.
+	CreatedAt Instant `json:"createdAt"`
+
+	// EffectCounts The operations that it started, by status.
+	EffectCounts AuditEffectCounts `json:"effectCounts"`
+
+	// Endpoint The operationId of the request, or the name of the work.
+	Endpoint string `json:"endpoint"`
+
+	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	Id Id `json:"id"`
+
+	// OperationId The operation that it started; null for none.
+	OperationId *string `json:"operationId"`
+
+	// ParentActionId The action of another team, such as the partner's, of which this one is a part; null for none.
+	ParentActionId *string `json:"parentActionId"`
+
+	// RequestId Names the request in the log.
+	RequestId string `json:"requestId"`
+}
+
+// AuditActor defines model for AuditActor.
+type AuditActor struct {
+	// Id The user whom it acted as; null for the service itself.
+	Id *string `json:"id"`
+
+	// Type A person, a key of the team, a key of its partner, or the service itself.
+	Type string `json:"type"`
+}
+
+// AuditChange defines model for AuditChange.
+type AuditChange struct {
+	// Key Name of the field; of a field inside another one with dots.
+	Key string `json:"key"`
+
+	// New Absent when it has no value, or when the credential may not read the record.
+	New interface{} `json:"new,omitzero"`
+
+	// Old Absent when it had no value, or when the credential may not read the record.
+	Old interface{} `json:"old,omitzero"`
+}
+
+// AuditDelta defines model for AuditDelta.
+type AuditDelta struct {
+	// AccountId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	AccountId Id `json:"accountId"`
+
+	// CentTotal Total in cents.
+	CentTotal int64 `json:"centTotal"`
+}
+
+// AuditEffectCounts defines model for AuditEffectCounts.
+type AuditEffectCounts struct {
+	// Completed Operations that are completed.
+	Completed int64 `json:"completed"`
+
+	// Failed Operations that have failed.
+	Failed int64 `json:"failed"`
+
+	// Queued Operations that wait.
+	Queued int64 `json:"queued"`
+
+	// Running Operations that go on.
+	Running int64 `json:"running"`
+}
+
+// AuditEffectOrNull defines model for AuditEffectOrNull.
+type AuditEffectOrNull struct {
+	// Delta The net change of each account that has one.
+	Delta []AuditDelta `json:"delta"`
+
+	// EntriesAdded How many entries were posted.
+	EntriesAdded int64 `json:"entriesAdded"`
+
+	// EntriesRetired How many entries no longer count.
+	EntriesRetired int64 `json:"entriesRetired"`
+}
+
+// AuditEntity defines model for AuditEntity.
+type AuditEntity = string
+
+// AuditEntityType defines model for AuditEntityType.
+type AuditEntityType string
+
+// AuditEntry defines model for AuditEntry.
+type AuditEntry struct {
+	// Action What was asked for, by whom.
+	Action AuditAction `json:"action"`
+
+	// Events The first 20.
+	Events []AuditEvent `json:"events"`
+
+	// HasMoreEvents Whether GET /audit/events with actionId has more.
+	HasMoreEvents bool `json:"hasMoreEvents"`
+
+	// Summary Null for an action that changed nothing.
+	Summary *AuditSummaryOrNull `json:"summary"`
+}
+
+// AuditEvent defines model for AuditEvent.
+type AuditEvent struct {
+	// ActionId The action; the header X-Service-Audit-Action-Id has it as act_….
+	ActionId Id `json:"actionId"`
+
+	// Actor Who did it.
+	Actor AuditActor `json:"actor"`
+
+	// Changes Secrets are •••. Only the keys, if the credential may not read the record.
+	Changes []AuditChange `json:"changes"`
+
+	// Entity The record that changed.
+	Entity AuditRecord `json:"entity"`
+
+	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	Id Id `json:"id"`
+
+	// Journal What it added to and took from the books; null for nothing.
+	Journal *AuditEffectOrNull `json:"journal"`
+
+	// OccurredAt Point in time in UTC, to the millisecond.
+	OccurredAt Instant `json:"occurredAt"`
+
+	// RecordedAt The order of the lists.
+	RecordedAt Instant `json:"recordedAt"`
+
+	// References Other records that it concerns.
+	References []AuditReference `json:"references"`
+
+	// Revision From 1; grows while work of the action adds to the event.
+	Revision int64 `json:"revision"`
+
+	// SettledAt Null while work of the action can still add to the event.
+	SettledAt *time.Time `json:"settledAt"`
+
+	// Source Where it comes from.
+	Source AuditOrigin `json:"source"`
+
+	// TeamId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	TeamId Id        `json:"teamId"`
+	Type   AuditType `json:"type"`
+}
+
+// AuditEventList defines model for AuditEventList.
+type AuditEventList struct {
+	Data []AuditEvent `json:"data"`
+
+	// Page Number of the page, from 1.
+	Page AuditPage `json:"page"`
+}
+
+func (p *AuditEventList) page() ([]AuditEvent, *string) {
+	if !p.Page.HasMore {
+		return p.Data, nil
+	} // a list that can be followed has a cursor also at its end
+	return p.Data, p.Page.NextCursor
+}
+
+// AuditOrigin defines model for AuditOrigin.
+type AuditOrigin struct {
+	// ConnectionId The connection that brought it, with the type integration.
+	ConnectionId *string `json:"connectionId"`
+
+	// OperationId The operation that did it; null for the request itself.
+	OperationId *string     `json:"operationId"`
+	Type        AuditSource `json:"type"`
+}
+
+// AuditPage defines model for AuditPage.
+type AuditPage struct {
+	// HasMore Whether another page follows.
+	HasMore bool `json:"hasMore"`
+
+	// Limit Rows of a page.
+	Limit int64 `json:"limit"`
+
+	// NextCursor For the next page, within 24 hours. Null on the last page of -recordedAt; with recordedAt it stays, so that later events can be asked for.
+	NextCursor *string `json:"nextCursor"`
+}
+
+// AuditRecord defines model for AuditRecord.
+type AuditRecord struct {
+	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	Id Id `json:"id"`
+
+	// Name Its name at that time; null for records without one.
+	Name *string     `json:"name"`
+	Type AuditEntity `json:"type"`
+}
+
+// AuditReference defines model for AuditReference.
+type AuditReference struct {
+	// Id A uuid; of an app the name of the app.
+	Id string `json:"id"`
+
+	// Role How it relates to the record, such as listing, owner or app.
+	Role string `json:"role"`
+
+	// Type The type of the record, or app.
+	Type string `json:"type"`
+}
+
+// AuditSort defines model for AuditSort.
+type AuditSort string
+
+// AuditSource defines model for AuditSource.
+type AuditSource string
+
+// AuditSummaryOrNull defines model for AuditSummaryOrNull.
+type AuditSummaryOrNull struct {
+	// Count How many events there are.
+	Count int64 `json:"count"`
+
+	// Entity That of the first event.
+	Entity AuditEntity `json:"entity"`
+
+	// Type That of the first event.
+	Type AuditType `json:"type"`
+}
+
+// AuditTimeline defines model for AuditTimeline.
+type AuditTimeline struct {
+	Data []AuditEntry `json:"data"`
+
+	// Page Number of the page, from 1.
+	Page AuditPage `json:"page"`
+}
+
+func (p *AuditTimeline) page() ([]AuditEntry, *string) {
+	if !p.Page.HasMore {
+		return p.Data, nil
+	} // a list that can be followed has a cursor also at its end
+	return p.Data, p.Page.NextCursor
+}
+
+// AuditType defines model for AuditType.
+type AuditType string
+
 // BankAdded defines model for BankAdded.
 type BankAdded struct {
 	// Data The new records in the order of the request, with duplicates.
@@ -5262,7 +5601,7 @@ type ErrorContext struct {
 	// MaxRules How many rules a team can have. With `BAD_REQUEST`.
 	MaxRules *int64 `json:"maxRules,omitempty"`
 
-	// Moves How many records name the one that would go, by kind. With `CONFLICT`.
+	// Moves How many records name the one that would go, by kind. With `statementAttachment`, `booksClosed`, `historicalImportPending`, `CONFLICT`.
 	Moves []interface{} `json:"moves,omitzero"`
 
 	// NextAction What to do before: publishPreviousStatements or returnStatementsToDraft. With `previousStatementsOpen`, `statementFutureExists`.
@@ -5289,8 +5628,11 @@ type ErrorContext struct {
 	// Problem What is wrong there, to be shown. With `BAD_REQUEST`.
 	Problem *string `json:"problem,omitempty"`
 
-	// Reason What was found, more closely than the code says. It is no reason of the failure itself. With `CONFLICT`.
+	// Reason What was found, more closely than the code says. It is no reason of the failure itself. With `CONFLICT`, `BAD_REQUEST`, `EXPORT_REQUIRES_POST`.
 	Reason *string `json:"reason,omitempty"`
+
+	// RecommendedMethod The method with which the selection can be exported. With `EXPORT_REQUIRES_POST`.
+	RecommendedMethod *string `json:"recommendedMethod,omitempty"`
 
 	// Released What of the money is free before that. With `CONFLICT`.
 	Released *Cents `json:"released,omitempty"`
@@ -5304,7 +5646,7 @@ type ErrorContext struct {
 	// RequiredTeamType The type of team that the route is for. With `FORBIDDEN`.
 	RequiredTeamType *string `json:"requiredTeamType,omitempty"`
 
-	// ReservationIds The reservations in the way. With `CONFLICT`.
+	// ReservationIds The reservations in the way. With `reservationLocked`.
 	ReservationIds []Id `json:"reservationIds,omitzero"`
 
 	// Reservations How many reservations wait. With `JOURNAL_RECALCULATION_PENDING`.
@@ -5312,6 +5654,9 @@ type ErrorContext struct {
 
 	// ReversedById The journal that reverses this one. With `CONFLICT`, `inUse`.
 	ReversedById *Id `json:"reversedById,omitempty"`
+
+	// Revision The latest revision. With `AUDIT_EVENT_REVISED`.
+	Revision *int64 `json:"revision,omitempty"`
 
 	// SelectedTeamId The team that the request selected. With `FORBIDDEN`.
 	SelectedTeamId *Id `json:"selectedTeamId,omitempty"`
@@ -5421,6 +5766,63 @@ type ExportAccountSelectionClassification string
 
 // ExportAccountSelectionType defines model for ExportAccountSelection.Type.
 type ExportAccountSelectionType string
+
+// ExportAuditColumn defines model for ExportAuditColumn.
+type ExportAuditColumn string
+
+// ExportAuditSelection Example: {"dateRange":"2026-01","entityType":"statement"}
+type ExportAuditSelection struct {
+	// ActionId Only events of this action: its id, or act_… as the header X-Service-Audit-Action-Id has it.
+	ActionId *string `json:"actionId,omitempty"`
+
+	// ActorId Only what this user did, or a key that acts as this user.
+	ActorId *Id `json:"actorId,omitempty"`
+
+	// AppId Only what connections of this app brought, and what became of them.
+	AppId *string `json:"appId,omitempty"`
+
+	// Columns In this order; default: all.
+	Columns []ExportAuditColumn `json:"columns,omitzero"`
+
+	// ConnectionId Only what this connection brought.
+	ConnectionId *Id `json:"connectionId,omitempty"`
+
+	// DateRange YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD.
+	DateRange *DateRange `json:"dateRange,omitempty"`
+
+	// EntityId Only events of this record and those that refer to it; of an app its name, with entityType app.
+	EntityId *string `json:"entityId,omitempty"`
+
+	// EntityType Only events of records of this type; with entityId also events that refer to the record.
+	EntityType *AuditEntityType `json:"entityType,omitempty"`
+
+	// From Only events recorded then or later.
+	From *Instant `json:"from,omitempty"`
+
+	// IsDateRangeEndInclusive Whether the last day of the range counts.
+	IsDateRangeEndInclusive *bool `json:"isDateRangeEndInclusive,omitempty"`
+
+	// RootEntityId As entityId.
+	RootEntityId *string `json:"rootEntityId,omitempty"`
+
+	// RootEntityType As entityType.
+	RootEntityType *AuditEntityType `json:"rootEntityType,omitempty"`
+
+	// Sort Default -recordedAt.
+	Sort *AuditSort `json:"sort,omitempty"`
+
+	// SourceType Only what came about in this way.
+	SourceType *AuditSource `json:"sourceType,omitempty"`
+
+	// To Only events recorded before.
+	To *Instant `json:"to,omitempty"`
+
+	// Type Only events of this type.
+	Type *AuditType `json:"type,omitempty"`
+
+	// Types Only events of one of these types.
+	Types []AuditType `json:"types,omitzero"`
+}
 
 // ExportBankColumn defines model for ExportBankColumn.
 type ExportBankColumn string
@@ -7077,8 +7479,8 @@ type IntakeChoices struct {
 // IntakeConflictEntity defines model for IntakeConflictEntity.
 type IntakeConflictEntity struct {
 	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
-	Id   Id     `json:"id"`
-	Type string `json:"type"`
+	Id   Id          `json:"id"`
+	Type AuditEntity `json:"type"`
 }
 
 // IntakeConflictSort defines model for IntakeConflictSort.
@@ -14028,7 +14430,12 @@ type TeamWaitingList struct {
 	Page TeamWaitingPage `json:"page"`
 }
 
-func (p *TeamWaitingList) page() ([]TeamWaiting, *string) { return p.Data, p.Page.NextCursor }
+func (p *TeamWaitingList) page() ([]TeamWaiting, *string) {
+	if !p.Page.HasMore {
+		return p.Data, nil
+	} // a list that can be followed has a cursor also at its end
+	return p.Data, p.Page.NextCursor
+}
 
 // TeamWaitingPage defines model for TeamWaitingPage.
 type TeamWaitingPage struct {
@@ -15571,6 +15978,181 @@ type RejectPaymentsParams struct {
 	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
 }
 
+// ListAuditEventsParams defines parameters for ListAuditEvents.
+type ListAuditEventsParams struct {
+	// DateRange YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD.
+	DateRange *DateRangeParameter `form:"dateRange,omitempty" json:"dateRange,omitempty"`
+
+	// IsDateRangeEndInclusive Whether the last day of the range counts.
+	IsDateRangeEndInclusive *EndInclusiveParameter `form:"isDateRangeEndInclusive,omitempty" json:"isDateRangeEndInclusive,omitempty"`
+
+	// ActionId Only events of this action: its id, or act_… as the header X-Service-Audit-Action-Id has it.
+	ActionId *string `form:"actionId,omitempty" json:"actionId,omitempty"`
+
+	// ActorId Only what this user did, or a key that acts as this user.
+	ActorId *Id `form:"actorId,omitempty" json:"actorId,omitempty"`
+
+	// EntityType Only events of records of this type; with entityId also events that refer to the record.
+	EntityType *AuditEntityType `form:"entityType,omitempty" json:"entityType,omitempty"`
+
+	// EntityId Only events of this record and those that refer to it; of an app its name, with entityType app.
+	EntityId *string `form:"entityId,omitempty" json:"entityId,omitempty"`
+
+	// RootEntityType As entityType.
+	RootEntityType *AuditEntityType `form:"rootEntityType,omitempty" json:"rootEntityType,omitempty"`
+
+	// RootEntityId As entityId.
+	RootEntityId *string `form:"rootEntityId,omitempty" json:"rootEntityId,omitempty"`
+
+	// Type Only events of this type.
+	Type *AuditType `form:"type,omitempty" json:"type,omitempty"`
+
+	// Types Only events of one of these types.
+	Types []AuditType `form:"types,omitempty" json:"types,omitzero"`
+
+	// SourceType Only what came about in this way.
+	SourceType *AuditSource `form:"sourceType,omitempty" json:"sourceType,omitempty"`
+
+	// ConnectionId Only what this connection brought.
+	ConnectionId *Id `form:"connectionId,omitempty" json:"connectionId,omitempty"`
+
+	// AppId Only what connections of this app brought, and what became of them.
+	AppId *string `form:"appId,omitempty" json:"appId,omitempty"`
+
+	// From Only events recorded then or later.
+	From *Instant `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Only events recorded before.
+	To     *Instant `form:"to,omitempty" json:"to,omitempty"`
+	Cursor *string  `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *int64   `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Sort Default -recordedAt. With recordedAt events are held back while an older write can still add to them, so that following the cursor skips none.
+	Sort *AuditSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// IncludeDiff Whether changes have values; else only keys.
+	IncludeDiff *bool `form:"includeDiff,omitempty" json:"includeDiff,omitempty"`
+}
+
+// ExportAuditEventsCSVParams defines parameters for ExportAuditEventsCSV.
+type ExportAuditEventsCSVParams struct {
+	// DateRange YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD.
+	DateRange *DateRangeParameter `form:"dateRange,omitempty" json:"dateRange,omitempty"`
+
+	// IsDateRangeEndInclusive Whether the last day of the range counts.
+	IsDateRangeEndInclusive *EndInclusiveParameter `form:"isDateRangeEndInclusive,omitempty" json:"isDateRangeEndInclusive,omitempty"`
+
+	// ActionId Only events of this action: its id, or act_… as the header X-Service-Audit-Action-Id has it.
+	ActionId *string `form:"actionId,omitempty" json:"actionId,omitempty"`
+
+	// ActorId Only what this user did, or a key that acts as this user.
+	ActorId *Id `form:"actorId,omitempty" json:"actorId,omitempty"`
+
+	// EntityType Only events of records of this type; with entityId also events that refer to the record.
+	EntityType *AuditEntityType `form:"entityType,omitempty" json:"entityType,omitempty"`
+
+	// EntityId Only events of this record and those that refer to it; of an app its name, with entityType app.
+	EntityId *string `form:"entityId,omitempty" json:"entityId,omitempty"`
+
+	// RootEntityType As entityType.
+	RootEntityType *AuditEntityType `form:"rootEntityType,omitempty" json:"rootEntityType,omitempty"`
+
+	// RootEntityId As entityId.
+	RootEntityId *string `form:"rootEntityId,omitempty" json:"rootEntityId,omitempty"`
+
+	// Type Only events of this type.
+	Type *AuditType `form:"type,omitempty" json:"type,omitempty"`
+
+	// Types Only events of one of these types.
+	Types []AuditType `form:"types,omitempty" json:"types,omitzero"`
+
+	// SourceType Only what came about in this way.
+	SourceType *AuditSource `form:"sourceType,omitempty" json:"sourceType,omitempty"`
+
+	// ConnectionId Only what this connection brought.
+	ConnectionId *Id `form:"connectionId,omitempty" json:"connectionId,omitempty"`
+
+	// AppId Only what connections of this app brought, and what became of them.
+	AppId *string `form:"appId,omitempty" json:"appId,omitempty"`
+
+	// From Only events recorded then or later.
+	From *Instant `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Only events recorded before.
+	To *Instant `form:"to,omitempty" json:"to,omitempty"`
+
+	// Sort Default -recordedAt.
+	Sort *AuditSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Columns In this order; default: all.
+	Columns []ExportAuditColumn `form:"columns,omitempty" json:"columns,omitzero"`
+}
+
+// QueueAuditEventsCSVParams defines parameters for QueueAuditEventsCSV.
+type QueueAuditEventsCSVParams struct {
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
+// GetAuditEventParams defines parameters for GetAuditEvent.
+type GetAuditEventParams struct {
+	// Revision The revision that the caller knows: 409 if there is a newer one, 404 if there is none yet.
+	Revision *int64 `form:"revision,omitempty" json:"revision,omitempty"`
+}
+
+// ListAuditActionsParams defines parameters for ListAuditActions.
+type ListAuditActionsParams struct {
+	// DateRange YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD.
+	DateRange *DateRangeParameter `form:"dateRange,omitempty" json:"dateRange,omitempty"`
+
+	// IsDateRangeEndInclusive Whether the last day of the range counts.
+	IsDateRangeEndInclusive *EndInclusiveParameter `form:"isDateRangeEndInclusive,omitempty" json:"isDateRangeEndInclusive,omitempty"`
+
+	// ActionId Only events of this action: its id, or act_… as the header X-Service-Audit-Action-Id has it.
+	ActionId *string `form:"actionId,omitempty" json:"actionId,omitempty"`
+
+	// ActorId Only what this user did, or a key that acts as this user.
+	ActorId *Id `form:"actorId,omitempty" json:"actorId,omitempty"`
+
+	// EntityType Only events of records of this type; with entityId also events that refer to the record.
+	EntityType *AuditEntityType `form:"entityType,omitempty" json:"entityType,omitempty"`
+
+	// EntityId Only events of this record and those that refer to it; of an app its name, with entityType app.
+	EntityId *string `form:"entityId,omitempty" json:"entityId,omitempty"`
+
+	// RootEntityType As entityType.
+	RootEntityType *AuditEntityType `form:"rootEntityType,omitempty" json:"rootEntityType,omitempty"`
+
+	// RootEntityId As entityId.
+	RootEntityId *string `form:"rootEntityId,omitempty" json:"rootEntityId,omitempty"`
+
+	// Type Only events of this type.
+	Type *AuditType `form:"type,omitempty" json:"type,omitempty"`
+
+	// Types Only events of one of these types.
+	Types []AuditType `form:"types,omitempty" json:"types,omitzero"`
+
+	// SourceType Only what came about in this way.
+	SourceType *AuditSource `form:"sourceType,omitempty" json:"sourceType,omitempty"`
+
+	// ConnectionId Only what this connection brought.
+	ConnectionId *Id `form:"connectionId,omitempty" json:"connectionId,omitempty"`
+
+	// AppId Only what connections of this app brought, and what became of them.
+	AppId *string `form:"appId,omitempty" json:"appId,omitempty"`
+
+	// From Only events recorded then or later.
+	From *Instant `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Only events recorded before.
+	To     *Instant `form:"to,omitempty" json:"to,omitempty"`
+	Cursor *string  `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *int64   `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// IncludeDiff Whether changes have values; else only keys.
+	IncludeDiff *bool `form:"includeDiff,omitempty" json:"includeDiff,omitempty"`
+}
+
 // ListBankRecordsParams defines parameters for ListBankRecords.
 type ListBankRecordsParams struct {
 	// Limit Rows per page.
@@ -16631,6 +17213,65 @@ type GetOperationProgressParams struct {
 
 // GetOperationProgressParamsXDataRegion defines parameters for GetOperationProgress.
 type GetOperationProgressParamsXDataRegion string
+
+// ListPartnerAuditEventsParams defines parameters for ListPartnerAuditEvents.
+type ListPartnerAuditEventsParams struct {
+	// DateRange YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD.
+	DateRange *DateRangeParameter `form:"dateRange,omitempty" json:"dateRange,omitempty"`
+
+	// IsDateRangeEndInclusive Whether the last day of the range counts.
+	IsDateRangeEndInclusive *EndInclusiveParameter `form:"isDateRangeEndInclusive,omitempty" json:"isDateRangeEndInclusive,omitempty"`
+
+	// ActionId Only events of this action: its id, or act_… as the header X-Service-Audit-Action-Id has it.
+	ActionId *string `form:"actionId,omitempty" json:"actionId,omitempty"`
+
+	// ActorId Only what this user did, or a key that acts as this user.
+	ActorId *Id `form:"actorId,omitempty" json:"actorId,omitempty"`
+
+	// EntityType Only events of records of this type; with entityId also events that refer to the record.
+	EntityType *AuditEntityType `form:"entityType,omitempty" json:"entityType,omitempty"`
+
+	// EntityId Only events of this record and those that refer to it; of an app its name, with entityType app.
+	EntityId *string `form:"entityId,omitempty" json:"entityId,omitempty"`
+
+	// RootEntityType As entityType.
+	RootEntityType *AuditEntityType `form:"rootEntityType,omitempty" json:"rootEntityType,omitempty"`
+
+	// RootEntityId As entityId.
+	RootEntityId *string `form:"rootEntityId,omitempty" json:"rootEntityId,omitempty"`
+
+	// Type Only events of this type.
+	Type *AuditType `form:"type,omitempty" json:"type,omitempty"`
+
+	// Types Only events of one of these types.
+	Types []AuditType `form:"types,omitempty" json:"types,omitzero"`
+
+	// SourceType Only what came about in this way.
+	SourceType *AuditSource `form:"sourceType,omitempty" json:"sourceType,omitempty"`
+
+	// ConnectionId Only what this connection brought.
+	ConnectionId *Id `form:"connectionId,omitempty" json:"connectionId,omitempty"`
+
+	// AppId Only what connections of this app brought, and what became of them.
+	AppId *string `form:"appId,omitempty" json:"appId,omitempty"`
+
+	// From Only events recorded then or later.
+	From *Instant `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Only events recorded before.
+	To     *Instant `form:"to,omitempty" json:"to,omitempty"`
+	Cursor *string  `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit  *int64   `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Sort Default -recordedAt. With recordedAt events are held back while an older write can still add to them, so that following the cursor skips none.
+	Sort *AuditSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// IncludeDiff Whether changes have values; else only keys.
+	IncludeDiff *bool `form:"includeDiff,omitempty" json:"includeDiff,omitempty"`
+
+	// TeamIds Only these teams; an id with a leading ! is left out.
+	TeamIds []IdFilter `form:"teamIds,omitempty" json:"teamIds,omitzero"`
+}
 
 // MigrateLegacyTeamForPartnerParams defines parameters for MigrateLegacyTeamForPartner.
 type MigrateLegacyTeamForPartnerParams struct {
@@ -19201,6 +19842,9 @@ type DisconnectBankAccountJSONRequestBody = AccountConnectionDisconnect
 // RejectPaymentsJSONRequestBody defines body for RejectPayments for application/json ContentType.
 type RejectPaymentsJSONRequestBody = RejectPaymentsBody
 
+// QueueAuditEventsCSVJSONRequestBody defines body for QueueAuditEventsCSV for application/json ContentType.
+type QueueAuditEventsCSVJSONRequestBody = ExportAuditSelection
+
 // BatchBankRecordsJSONRequestBody defines body for BatchBankRecords for application/json ContentType.
 type BatchBankRecordsJSONRequestBody = BankBatch
 
@@ -19725,6 +20369,36 @@ func (c *Client) RejectPayments(ctx context.Context, id IdParameter, params *Rej
 // ListApps sends GET /apps: List the apps that can be connected.
 func (c *Client) ListApps(ctx context.Context) (answer *ConnectionAppList, err error) {
 	err = c.send(ctx, call{method: "GET", path: "/apps"}, &answer)
+	return answer, err
+}
+
+// ListAuditEvents sends GET /audit/events: List what was changed.
+func (c *Client) ListAuditEvents(ctx context.Context, params *ListAuditEventsParams) (answer *AuditEventList, err error) {
+	err = c.send(ctx, call{method: "GET", path: "/audit/events", params: params}, &answer)
+	return answer, err
+}
+
+// ExportAuditEventsCSV sends GET /audit/events/csv: Export what was changed as CSV.
+func (c *Client) ExportAuditEventsCSV(ctx context.Context, params *ExportAuditEventsCSVParams) (answer *ExportLink, err error) {
+	err = c.send(ctx, call{method: "GET", path: "/audit/events/csv", params: params}, &answer)
+	return answer, err
+}
+
+// QueueAuditEventsCSV sends POST /audit/events/csv: Export what was changed as CSV, in the background.
+func (c *Client) QueueAuditEventsCSV(ctx context.Context, params *QueueAuditEventsCSVParams, body ExportAuditSelection) (answer *OperationAcknowledgement, err error) {
+	err = c.send(ctx, call{method: "POST", path: "/audit/events/csv", takesKey: true, params: params, body: body}, &answer)
+	return answer, err
+}
+
+// GetAuditEvent sends GET /audit/events/{id}: Read what was changed.
+func (c *Client) GetAuditEvent(ctx context.Context, id IdParameter, params *GetAuditEventParams) (answer *AuditEvent, err error) {
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/audit/events/%s", url.PathEscape(id)), params: params}, &answer)
+	return answer, err
+}
+
+// ListAuditActions sends GET /audit/timeline: List who did what, the newest first.
+func (c *Client) ListAuditActions(ctx context.Context, params *ListAuditActionsParams) (answer *AuditTimeline, err error) {
+	err = c.send(ctx, call{method: "GET", path: "/audit/timeline", params: params}, &answer)
 	return answer, err
 }
 
@@ -20317,6 +20991,12 @@ func (c *Client) GetOperationResult(ctx context.Context, id string) (answer *Pay
 // ExchangeOwnerLink sends POST /owner-statement-links/exchange: Exchange the link to an owner statement for a session.
 func (c *Client) ExchangeOwnerLink(ctx context.Context, body ExchangeOwnerLinkBody) (answer *AccessOwnerSession, err error) {
 	err = c.send(ctx, call{method: "POST", path: "/owner-statement-links/exchange", body: body}, &answer)
+	return answer, err
+}
+
+// ListPartnerAuditEvents sends GET /partner/audit-events: List what was changed in the managed teams.
+func (c *Client) ListPartnerAuditEvents(ctx context.Context, params *ListPartnerAuditEventsParams) (answer *AuditEventList, err error) {
+	err = c.send(ctx, call{method: "GET", path: "/partner/audit-events", params: params}, &answer)
 	return answer, err
 }
 
@@ -21450,7 +22130,15 @@ func (p ListReconcilingItemsParams) from(page int64) *ListReconcilingItemsParams
 	p.Page = &page
 	return &p
 }
-func (p ListApprovalsParams) from(page int64) *ListApprovalsParams     { p.Page = &page; return &p }
+func (p ListApprovalsParams) from(page int64) *ListApprovalsParams { p.Page = &page; return &p }
+func (p ListAuditEventsParams) from(cursor string) *ListAuditEventsParams {
+	p.Cursor = &cursor
+	return &p
+}
+func (p ListAuditActionsParams) from(cursor string) *ListAuditActionsParams {
+	p.Cursor = &cursor
+	return &p
+}
 func (p ListBankRecordsParams) from(page int64) *ListBankRecordsParams { p.Page = &page; return &p }
 func (p SuggestBankRecordsParams) from(page int64) *SuggestBankRecordsParams {
 	p.Page = &page
@@ -21492,6 +22180,10 @@ func (p ListOwnershipPeriodsParams) from(page int64) *ListOwnershipPeriodsParams
 	return &p
 }
 func (p ListOperationsParams) from(cursor string) *ListOperationsParams {
+	p.Cursor = &cursor
+	return &p
+}
+func (p ListPartnerAuditEventsParams) from(cursor string) *ListPartnerAuditEventsParams {
 	p.Cursor = &cursor
 	return &p
 }

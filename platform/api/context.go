@@ -44,7 +44,7 @@ type ErrorContext struct {
 	TransactionID     *id.ID    `json:"transactionId,omitempty"     with:"alreadyPaid paymentAttempted" doc:"The transaction in the way."`
 	BankRecordIDs     *[]id.ID  `json:"bankRecordIds,omitempty"     with:"bankRecordReconciled transactionReconciled transactionReconciledElsewhere" doc:"The bank records in the way."`
 	ListingIDs        *[]id.ID  `json:"listingIds,omitempty"        with:"inUse" doc:"The listings that use the record."`
-	ReservationIDs    *[]id.ID  `json:"reservationIds,omitempty"    with:"CONFLICT" doc:"The reservations in the way."`
+	ReservationIDs    *[]id.ID  `json:"reservationIds,omitempty"    with:"reservationLocked" doc:"The reservations in the way."`
 	ReversedByID      *id.ID    `json:"reversedById,omitempty"      with:"CONFLICT inUse" doc:"The journal that reverses this one."`
 
 	ConflictingPeriodIDs *[]id.ID  `json:"conflictingPeriodIds,omitempty" with:"CONFLICT" doc:"The ownership periods in the way."`
@@ -71,11 +71,11 @@ type ErrorContext struct {
 	BlockingStatementStartAt *day.Day `json:"blockingStatementStartAt,omitempty" with:"previousStatementsOpen statementFutureExists" doc:"Its first day."`
 	BlockingStatementStatus  *string  `json:"blockingStatementStatus,omitempty"  with:"previousStatementsOpen statementFutureExists" doc:"Its status."`
 	NextAction               *string  `json:"nextAction,omitempty"               with:"previousStatementsOpen statementFutureExists" doc:"What to do before: publishPreviousStatements or returnStatementsToDraft."`
-	Moves                    *[]any   `json:"moves,omitempty"                    with:"CONFLICT" doc:"How many records name the one that would go, by kind."`
+	Moves                    *[]any   `json:"moves,omitempty"                    with:"statementAttachment booksClosed historicalImportPending CONFLICT" doc:"How many records name the one that would go, by kind."`
 	Issues                   *[]any   `json:"issues,omitempty"                   with:"statementHasBlockingIssues" doc:"What is wrong: the issues of the statement, or those of the item of a batch."`
 
 	// Payments.
-	Reason            *string      `json:"reason,omitempty"            with:"CONFLICT" doc:"What was found, more closely than the code says. It is no reason of the failure itself."`
+	Reason            *string      `json:"reason,omitempty"            with:"CONFLICT BAD_REQUEST EXPORT_REQUIRES_POST" doc:"What was found, more closely than the code says. It is no reason of the failure itself."`
 	Cause             *string      `json:"cause,omitempty"             with:"payProviderRecipientNotReady payProviderPaymentNotSupported" doc:"Why the payment is not possible."`
 	Status            *string      `json:"status,omitempty"            with:"CONFLICT" doc:"The status of the record."`
 	Type              *string      `json:"type,omitempty"              with:"payProviderPaymentNotSupported" doc:"The type of the transaction."`
@@ -104,11 +104,13 @@ type ErrorContext struct {
 	TxnRefs           *[]string    `json:"txnRefs,omitempty"           with:"CONFLICT" doc:"The references that are there already."`
 
 	// Bounds and forms.
-	MaxRules       *int64  `json:"maxRules,omitempty"       with:"BAD_REQUEST" doc:"How many rules a team can have."`
-	MaxRecords     *int64  `json:"maxRecords,omitempty"     with:"bankAccountTooManyRecords" doc:"How many records one request can touch."`
-	SuggestedLimit *int64  `json:"suggestedLimit,omitempty" with:"BAD_REQUEST" doc:"A value of the parameter limit with which the page fits."`
-	Position       *int64  `json:"position,omitempty"       with:"BAD_REQUEST" doc:"Where the formula goes wrong, in characters from 1."`
-	Problem        *string `json:"problem,omitempty"        with:"BAD_REQUEST" doc:"What is wrong there, to be shown."`
+	RecommendedMethod *string `json:"recommendedMethod,omitempty" with:"EXPORT_REQUIRES_POST" doc:"The method with which the selection can be exported."`
+	Revision          *int64  `json:"revision,omitempty"       with:"AUDIT_EVENT_REVISED" doc:"The latest revision."`
+	MaxRules          *int64  `json:"maxRules,omitempty"       with:"BAD_REQUEST" doc:"How many rules a team can have."`
+	MaxRecords        *int64  `json:"maxRecords,omitempty"     with:"bankAccountTooManyRecords" doc:"How many records one request can touch."`
+	SuggestedLimit    *int64  `json:"suggestedLimit,omitempty" with:"BAD_REQUEST" doc:"A value of the parameter limit with which the page fits."`
+	Position          *int64  `json:"position,omitempty"       with:"BAD_REQUEST" doc:"Where the formula goes wrong, in characters from 1."`
+	Problem           *string `json:"problem,omitempty"        with:"BAD_REQUEST" doc:"What is wrong there, to be shown."`
 }
 
 // carried lists the labels of the failures that carry each field of a context.

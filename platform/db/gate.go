@@ -1,9 +1,12 @@
 package db
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"stayledger/platform/id"
 )
 
 // Every transaction that writes for a team passes the team's gate with its very first statement, in the round trip of
@@ -17,7 +20,7 @@ import (
 // The gate is an advisory lock of the transaction. Its key is a hash of the team: two teams with the same key wait for
 // each other at times, which does no other harm.
 type gate struct {
-	team      string
+	name      string // of the lock, empty for none
 	exclusive bool
 	wait      time.Duration // at the gate
 	rowWait   time.Duration // after it
@@ -28,21 +31,30 @@ type gate struct {
 // long work; but not as long as a statement may take, so that the error names the gate.
 const gateWait = 10 * time.Second
 
+// gateName and ungatedName begin the names of the locks of a team.
+const (
+	gateName    = "stayledger team "
+	ungatedName = "stayledger ungated team "
+)
+
 // ErrNotExclusive says that work changes data from which many journals are derived in a transaction that is not
 // exclusive.
 var ErrNotExclusive = errors.New("the transaction does not hold its team alone")
 
 func (s Scope) gate(wait, rowWait time.Duration) gate {
-	if s.Team.IsZero() || s.across || s.Ungated {
+	switch {
+	case s.Team.IsZero() || s.across:
 		return gate{}
+	case s.Ungated: // a lock that nothing waits for says whose write it is
+		return gate{name: ungatedName + s.Team.String(), wait: wait, rowWait: rowWait}
+	default:
+		return gate{name: gateName + s.Team.String(), exclusive: s.Exclusive, wait: wait, rowWait: rowWait}
 	}
-
-	return gate{team: s.Team.String(), exclusive: s.Exclusive, wait: wait, rowWait: rowWait}
 }
 
 // pass adds the wait at the gate to the first statement of a transaction.
 func (g gate) pass(sql string, args []any) (string, []any) {
-	if g.team == "" {
+	if g.name == "" {
 		return sql, args
 	}
 
@@ -55,7 +67,7 @@ func (g gate) pass(sql string, args []any) (string, []any) {
 		"set_config('lock_timeout', '%s', true)",
 		milliseconds(wait), lock, len(args)+1, milliseconds(g.rowWait))
 
-	return sql, append(args, "stayledger team "+g.team)
+	return sql, append(args, g.name)
 }
 
 // Exclusively fails with ErrNotExclusive unless the transaction is the only write of the team; it sends nothing.
@@ -67,4 +79,27 @@ func (tx *Tx) Exclusively() error {
 	}
 
 	return nil
+}
+
+// OldestWrite returns the instant before which no running write of the teams has begun: what it commits is later. Writes
+// across teams count too, those of other teams do not. Read rows in a transaction that begins after this one.
+func (tx *Tx) OldestWrite(ctx context.Context, teams []id.ID) (time.Time, error) {
+	var names []string
+	for _, team := range teams {
+		names = append(names, gateName+team.String(), ungatedName+team.String())
+	}
+
+	// A transaction without a lock of a team belongs to all teams.
+	oldest, err := Get[time.Time](ctx, tx, `
+		with held as materialized (select pid, classid::bigint << 32 | objid::bigint as key from pg_locks where locktype = 'advisory' and granted)
+		select least(clock_timestamp(), min(a.xact_start)) from pg_stat_activity a
+		where a.datname = current_database() and a.backend_xid is not null and a.pid <> pg_backend_pid()
+			and (not exists (select from held h where h.pid = a.pid)
+				or exists (select from held h join unnest(@names::text[]) n on h.key = hashtextextended(n, 0) where h.pid = a.pid))`,
+		Args{"names": names})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("find the oldest write: %w", err)
+	}
+
+	return oldest, nil
 }

@@ -59,7 +59,7 @@ export async function data<T>(call: Promise<{ data?: T }>): Promise<T> {
 /** What lists answer with: by pages, or by cursors in one of two forms. */
 type Page<T> =
   | { data: T[]; pagination: { nextPage: number | null } }
-  | { data: T[]; page: { nextCursor: string | null } }
+  | { data: T[]; page: { hasMore: boolean; nextCursor: string | null } }
   | { items: T[]; nextCursor: string | null };
 
 type List<T> = {
@@ -112,7 +112,8 @@ export class Stayledger {
         next = page.pagination.nextPage === null ? undefined : { page: page.pagination.nextPage };
       } else {
         yield* "items" in page ? page.items : page.data;
-        const cursor = "items" in page ? page.nextCursor : page.page.nextCursor;
+        // A list that can be followed has a cursor also at its end.
+        const cursor = "items" in page ? page.nextCursor : page.page.hasMore ? page.page.nextCursor : null;
         next = cursor === null ? undefined : { cursor };
       }
     }

@@ -10,6 +10,7 @@ export const keyed: ReadonlySet<string> = new Set([
   "/accounts/{id}/disconnect-bank-account",
   "/approvals/{id}/approve",
   "/approvals/{id}/reject",
+  "/audit/events/csv",
   "/bank-records/batch",
   "/bank-records/csv",
   "/bank-records/reconcile",

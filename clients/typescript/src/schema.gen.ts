@@ -361,6 +361,90 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/audit/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was changed
+         * @description One row for each record that an action changed, with the fields before and after. To follow the trail, sort by recordedAt and go on with nextCursor, which is there also when hasMore is false: each event comes once, and again when it was revised.
+         */
+        get: operations["listAuditEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/audit/events/csv": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export what was changed as CSV
+         * @description One row per event, with the names of the changed fields and without their values. Waits until the file is ready, up to a minute, and answers with a link to it.
+         */
+        get: operations["exportAuditEventsCSV"];
+        put?: never;
+        /**
+         * Export what was changed as CSV, in the background
+         * @description Makes the file of exportAuditEventsCSV in an operation of type export; once that is completed, its file resource has the address of the file.
+         */
+        post: operations["queueAuditEventsCSV"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/audit/events/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read what was changed */
+        get: operations["getAuditEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/audit/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who did what, the newest first
+         * @description One row for each write request and for each piece of the service's own work, with the records that it changed. Filters select actions with such an event.
+         */
+        get: operations["listAuditActions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/bank-records": {
         parameters: {
             query?: never;
@@ -1917,6 +2001,26 @@ export interface paths {
          * @description Needs no credential. The session lasts an hour, reads the statements that the link's owner may see, and their files, in the link's team, and ends with the link. A link can be exchanged again while it is valid. Fails with 401 OWNER_STATEMENT_LINK_EXPIRED when the link is older than 30 days, then with 401 OWNER_STATEMENT_LINK_INVALID for every other link that opens nothing: an unknown or revoked one, a statement that is not published, an owner who was archived, left the ownership or has another e-mail address, a deleted team.
          */
         post: operations["exchangeOwnerLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/partner/audit-events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was changed in the managed teams
+         * @description As GET /audit/events, of all teams that the partner manages now.
+         */
+        get: operations["listPartnerAuditEvents"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -5276,6 +5380,184 @@ export interface components {
          * @description Amounts and ranges of amounts in cents, separated by commas.
          */
         AmountFilters: string;
+        AuditAction: {
+            /** @description Who did it. */
+            actor: components["schemas"]["AuditActor"];
+            /** @description The version of the contract. */
+            apiVersion: string;
+            /** @description When it was made. */
+            createdAt: components["schemas"]["Instant"];
+            /** @description The operations that it started, by status. */
+            effectCounts: components["schemas"]["AuditEffectCounts"];
+            /** @description The operationId of the request, or the name of the work. */
+            endpoint: string;
+            id: components["schemas"]["Id"];
+            /** @description The operation that it started; null for none. */
+            operationId: components["schemas"]["Id"] | null;
+            /** @description The action of another team, such as the partner's, of which this one is a part; null for none. */
+            parentActionId: components["schemas"]["Id"] | null;
+            /** @description Names the request in the log. */
+            requestId: string;
+        };
+        AuditActor: {
+            /** @description The user whom it acted as; null for the service itself. */
+            id: components["schemas"]["Id"] | null;
+            /** @description A person, a key of the team, a key of its partner, or the service itself. */
+            type: string;
+        };
+        AuditChange: {
+            /** @description Name of the field; of a field inside another one with dots. */
+            key: string;
+            /** @description Absent when it has no value, or when the credential may not read the record. */
+            new?: unknown;
+            /** @description Absent when it had no value, or when the credential may not read the record. */
+            old?: unknown;
+        };
+        AuditDelta: {
+            accountId: components["schemas"]["Id"];
+            /**
+             * Format: int64
+             * @description Total in cents.
+             */
+            centTotal: number;
+        };
+        AuditEffect: {
+            /** @description The net change of each account that has one. */
+            delta: components["schemas"]["AuditDelta"][];
+            /**
+             * Format: int64
+             * @description How many entries were posted.
+             */
+            entriesAdded: number;
+            /**
+             * Format: int64
+             * @description How many entries no longer count.
+             */
+            entriesRetired: number;
+        };
+        AuditEffectCounts: {
+            /**
+             * Format: int64
+             * @description Operations that are completed.
+             */
+            completed: number;
+            /**
+             * Format: int64
+             * @description Operations that have failed.
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description Operations that wait.
+             */
+            queued: number;
+            /**
+             * Format: int64
+             * @description Operations that go on.
+             */
+            running: number;
+        };
+        AuditEntity: string;
+        /** @enum {string} */
+        AuditEntityType: "app" | "account" | "account-connection" | "adjustment" | "api-key" | "bank-record" | "bank-rule" | "calendar-block" | "category" | "channel-payout" | "connection" | "contact" | "file" | "historical-import" | "journal" | "line-mapping" | "listing" | "owner-link" | "ownership-period" | "payment" | "payment-approval" | "payment-method" | "recurring-fee" | "recurring-fee-period" | "recurring-transaction-template" | "reservation" | "statement" | "statement-layout" | "tax-rate" | "team" | "transaction" | "user";
+        AuditEntry: {
+            /** @description What was asked for, by whom. */
+            action: components["schemas"]["AuditAction"];
+            /** @description The first 20. */
+            events: components["schemas"]["AuditEvent"][];
+            /** @description Whether GET /audit/events with actionId has more. */
+            hasMoreEvents: boolean;
+            /** @description Null for an action that changed nothing. */
+            summary: components["schemas"]["AuditSummary"] | null;
+        };
+        AuditEvent: {
+            /** @description The action; the header X-Service-Audit-Action-Id has it as act_…. */
+            actionId: components["schemas"]["Id"];
+            /** @description Who did it. */
+            actor: components["schemas"]["AuditActor"];
+            /** @description Secrets are •••. Only the keys, if the credential may not read the record. */
+            changes: components["schemas"]["AuditChange"][];
+            /** @description The record that changed. */
+            entity: components["schemas"]["AuditRecord"];
+            id: components["schemas"]["Id"];
+            /** @description What it added to and took from the books; null for nothing. */
+            journal: components["schemas"]["AuditEffect"] | null;
+            occurredAt: components["schemas"]["Instant"];
+            /** @description The order of the lists. */
+            recordedAt: components["schemas"]["Instant"];
+            /** @description Other records that it concerns. */
+            references: components["schemas"]["AuditReference"][];
+            /**
+             * Format: int64
+             * @description From 1; grows while work of the action adds to the event.
+             */
+            revision: number;
+            /** @description Null while work of the action can still add to the event. */
+            settledAt: components["schemas"]["Instant"] | null;
+            /** @description Where it comes from. */
+            source: components["schemas"]["AuditOrigin"];
+            teamId: components["schemas"]["Id"];
+            type: components["schemas"]["AuditType"];
+        };
+        AuditEventList: {
+            data: components["schemas"]["AuditEvent"][];
+            /** @description Number of the page, from 1. */
+            page: components["schemas"]["AuditPage"];
+        };
+        AuditOrigin: {
+            /** @description The connection that brought it, with the type integration. */
+            connectionId: components["schemas"]["Id"] | null;
+            /** @description The operation that did it; null for the request itself. */
+            operationId: components["schemas"]["Id"] | null;
+            type: components["schemas"]["AuditSource"];
+        };
+        AuditPage: {
+            /** @description Whether another page follows. */
+            hasMore: boolean;
+            /**
+             * Format: int64
+             * @description Rows of a page.
+             */
+            limit: number;
+            /** @description For the next page, within 24 hours. Null on the last page of -recordedAt; with recordedAt it stays, so that later events can be asked for. */
+            nextCursor: string | null;
+        };
+        AuditRecord: {
+            id: components["schemas"]["Id"];
+            /** @description Its name at that time; null for records without one. */
+            name: string | null;
+            type: components["schemas"]["AuditEntity"];
+        };
+        AuditReference: {
+            /** @description A uuid; of an app the name of the app. */
+            id: string;
+            /** @description How it relates to the record, such as listing, owner or app. */
+            role: string;
+            /** @description The type of the record, or app. */
+            type: string;
+        };
+        /** @enum {string} */
+        AuditSort: "recordedAt" | "-recordedAt";
+        /** @enum {string} */
+        AuditSource: "user" | "api" | "integration" | "recurring" | "system" | "migration";
+        AuditSummary: {
+            /**
+             * Format: int64
+             * @description How many events there are.
+             */
+            count: number;
+            /** @description That of the first event. */
+            entity: components["schemas"]["AuditEntity"];
+            /** @description That of the first event. */
+            type: components["schemas"]["AuditType"];
+        };
+        AuditTimeline: {
+            data: components["schemas"]["AuditEntry"][];
+            /** @description Number of the page, from 1. */
+            page: components["schemas"]["AuditPage"];
+        };
+        /** @enum {string} */
+        AuditType: "created" | "updated" | "deleted" | "restored" | "posted" | "reversed" | "published" | "reopened" | "matched" | "unmatched" | "paid" | "connected" | "synced" | "imported" | "merged" | "exported";
         BankAdded: {
             /** @description The new records in the order of the request, with duplicates. */
             data: components["schemas"]["BankRecord"][];
@@ -6916,7 +7198,7 @@ export interface components {
              * @description How many rules a team can have. With `BAD_REQUEST`.
              */
             maxRules?: number;
-            /** @description How many records name the one that would go, by kind. With `CONFLICT`. */
+            /** @description How many records name the one that would go, by kind. With `statementAttachment`, `booksClosed`, `historicalImportPending`, `CONFLICT`. */
             moves?: unknown[];
             /** @description What to do before: publishPreviousStatements or returnStatementsToDraft. With `previousStatementsOpen`, `statementFutureExists`. */
             nextAction?: string;
@@ -6937,8 +7219,10 @@ export interface components {
             position?: number;
             /** @description What is wrong there, to be shown. With `BAD_REQUEST`. */
             problem?: string;
-            /** @description What was found, more closely than the code says. It is no reason of the failure itself. With `CONFLICT`. */
+            /** @description What was found, more closely than the code says. It is no reason of the failure itself. With `CONFLICT`, `BAD_REQUEST`, `EXPORT_REQUIRES_POST`. */
             reason?: string;
+            /** @description The method with which the selection can be exported. With `EXPORT_REQUIRES_POST`. */
+            recommendedMethod?: string;
             /** @description What of the money is free before that. With `CONFLICT`. */
             released?: components["schemas"]["Cents"];
             /** @description The amount that was asked for. With `CONFLICT`. */
@@ -6947,7 +7231,7 @@ export interface components {
             requiredScopes?: string[];
             /** @description The type of team that the route is for. With `FORBIDDEN`. */
             requiredTeamType?: string;
-            /** @description The reservations in the way. With `CONFLICT`. */
+            /** @description The reservations in the way. With `reservationLocked`. */
             reservationIds?: components["schemas"]["Id"][];
             /**
              * Format: int64
@@ -6956,6 +7240,11 @@ export interface components {
             reservations?: number;
             /** @description The journal that reverses this one. With `CONFLICT`, `inUse`. */
             reversedById?: components["schemas"]["Id"];
+            /**
+             * Format: int64
+             * @description The latest revision. With `AUDIT_EVENT_REVISED`.
+             */
+            revision?: number;
             /** @description The team that the request selected. With `FORBIDDEN`. */
             selectedTeamId?: components["schemas"]["Id"];
             /** @description The type of that team. With `FORBIDDEN`. */
@@ -7038,6 +7327,53 @@ export interface components {
             type?: ("ledger" | "bank" | "recurringFee" | "nonPosting")[];
             /** @description Only these references of the caller. */
             uniqueRefs?: string[];
+        };
+        /** @enum {string} */
+        ExportAuditColumn: "id" | "revision" | "recordedAt" | "occurredAt" | "type" | "entityType" | "entityId" | "entity" | "changedKeys" | "entriesAdded" | "entriesRetired" | "actorType" | "actorId" | "sourceType" | "connectionId" | "operationId" | "actionId";
+        /**
+         * @example {
+         *       "dateRange": "2026-01",
+         *       "entityType": "statement"
+         *     }
+         */
+        ExportAuditSelection: {
+            /** @description Only events of this action: its id, or act_… as the header X-Service-Audit-Action-Id has it. */
+            actionId?: string;
+            /** @description Only what this user did, or a key that acts as this user. */
+            actorId?: components["schemas"]["Id"];
+            /** @description Only what connections of this app brought, and what became of them. */
+            appId?: string;
+            /** @description In this order; default: all. */
+            columns?: components["schemas"]["ExportAuditColumn"][];
+            /** @description Only what this connection brought. */
+            connectionId?: components["schemas"]["Id"];
+            /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. */
+            dateRange?: components["schemas"]["DateRange"];
+            /** @description Only events of this record and those that refer to it; of an app its name, with entityType app. */
+            entityId?: string;
+            /** @description Only events of records of this type; with entityId also events that refer to the record. */
+            entityType?: components["schemas"]["AuditEntityType"];
+            /** @description Only events recorded then or later. */
+            from?: components["schemas"]["Instant"];
+            /**
+             * @description Whether the last day of the range counts.
+             * @default true
+             */
+            isDateRangeEndInclusive?: boolean;
+            /** @description As entityId. */
+            rootEntityId?: string;
+            /** @description As entityType. */
+            rootEntityType?: components["schemas"]["AuditEntityType"];
+            /** @description Default -recordedAt. */
+            sort?: components["schemas"]["AuditSort"];
+            /** @description Only what came about in this way. */
+            sourceType?: components["schemas"]["AuditSource"];
+            /** @description Only events recorded before. */
+            to?: components["schemas"]["Instant"];
+            /** @description Only events of this type. */
+            type?: components["schemas"]["AuditType"];
+            /** @description Only events of one of these types. */
+            types?: components["schemas"]["AuditType"][];
         };
         /** @enum {string} */
         ExportBankColumn: "id" | "uniqueRef" | "date" | "status" | "type" | "source" | "accountId" | "accountCode" | "account" | "description" | "amount" | "reconciled" | "open" | "balance" | "balanceCorrection" | "currency" | "reconcileStatus" | "transactions" | "matchedByBankRule" | "connectionId" | "bankAccountId" | "createdAt" | "updatedAt";
@@ -8638,7 +8974,7 @@ export interface components {
         };
         IntakeConflictEntity: {
             id: components["schemas"]["Id"];
-            type: string;
+            type: components["schemas"]["AuditEntity"];
         };
         /** @enum {string} */
         IntakeConflictSort: "at" | "-at";
@@ -16162,6 +16498,247 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listAuditEvents: {
+        parameters: {
+            query?: {
+                /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. */
+                dateRange?: components["parameters"]["DateRangeParameter"];
+                /** @description Whether the last day of the range counts. */
+                isDateRangeEndInclusive?: components["parameters"]["EndInclusiveParameter"];
+                /** @description Only events of this action: its id, or act_… as the header X-Service-Audit-Action-Id has it. */
+                actionId?: string;
+                /** @description Only what this user did, or a key that acts as this user. */
+                actorId?: components["schemas"]["Id"];
+                /** @description Only events of records of this type; with entityId also events that refer to the record. */
+                entityType?: components["schemas"]["AuditEntityType"];
+                /** @description Only events of this record and those that refer to it; of an app its name, with entityType app. */
+                entityId?: string;
+                /** @description As entityType. */
+                rootEntityType?: components["schemas"]["AuditEntityType"];
+                /** @description As entityId. */
+                rootEntityId?: string;
+                /** @description Only events of this type. */
+                type?: components["schemas"]["AuditType"];
+                /** @description Only events of one of these types. */
+                types?: components["schemas"]["AuditType"][];
+                /** @description Only what came about in this way. */
+                sourceType?: components["schemas"]["AuditSource"];
+                /** @description Only what this connection brought. */
+                connectionId?: components["schemas"]["Id"];
+                /** @description Only what connections of this app brought, and what became of them. */
+                appId?: string;
+                /** @description Only events recorded then or later. */
+                from?: components["schemas"]["Instant"];
+                /** @description Only events recorded before. */
+                to?: components["schemas"]["Instant"];
+                cursor?: string;
+                limit?: number;
+                /** @description Default -recordedAt. With recordedAt events are held back while an older write can still add to them, so that following the cursor skips none. */
+                sort?: components["schemas"]["AuditSort"];
+                /** @description Whether changes have values; else only keys. */
+                includeDiff?: boolean;
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEventList"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    exportAuditEventsCSV: {
+        parameters: {
+            query?: {
+                /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. */
+                dateRange?: components["parameters"]["DateRangeParameter"];
+                /** @description Whether the last day of the range counts. */
+                isDateRangeEndInclusive?: components["parameters"]["EndInclusiveParameter"];
+                /** @description Only events of this action: its id, or act_… as the header X-Service-Audit-Action-Id has it. */
+                actionId?: string;
+                /** @description Only what this user did, or a key that acts as this user. */
+                actorId?: components["schemas"]["Id"];
+                /** @description Only events of records of this type; with entityId also events that refer to the record. */
+                entityType?: components["schemas"]["AuditEntityType"];
+                /** @description Only events of this record and those that refer to it; of an app its name, with entityType app. */
+                entityId?: string;
+                /** @description As entityType. */
+                rootEntityType?: components["schemas"]["AuditEntityType"];
+                /** @description As entityId. */
+                rootEntityId?: string;
+                /** @description Only events of this type. */
+                type?: components["schemas"]["AuditType"];
+                /** @description Only events of one of these types. */
+                types?: components["schemas"]["AuditType"][];
+                /** @description Only what came about in this way. */
+                sourceType?: components["schemas"]["AuditSource"];
+                /** @description Only what this connection brought. */
+                connectionId?: components["schemas"]["Id"];
+                /** @description Only what connections of this app brought, and what became of them. */
+                appId?: string;
+                /** @description Only events recorded then or later. */
+                from?: components["schemas"]["Instant"];
+                /** @description Only events recorded before. */
+                to?: components["schemas"]["Instant"];
+                /** @description Default -recordedAt. */
+                sort?: components["schemas"]["AuditSort"];
+                /** @description In this order; default: all. */
+                columns?: components["schemas"]["ExportAuditColumn"][];
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportLink"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    queueAuditEventsCSV: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExportAuditSelection"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationAcknowledgement"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    getAuditEvent: {
+        parameters: {
+            query?: {
+                /** @description The revision that the caller knows: 409 if there is a newer one, 404 if there is none yet. */
+                revision?: number;
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEvent"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    listAuditActions: {
+        parameters: {
+            query?: {
+                /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. */
+                dateRange?: components["parameters"]["DateRangeParameter"];
+                /** @description Whether the last day of the range counts. */
+                isDateRangeEndInclusive?: components["parameters"]["EndInclusiveParameter"];
+                /** @description Only events of this action: its id, or act_… as the header X-Service-Audit-Action-Id has it. */
+                actionId?: string;
+                /** @description Only what this user did, or a key that acts as this user. */
+                actorId?: components["schemas"]["Id"];
+                /** @description Only events of records of this type; with entityId also events that refer to the record. */
+                entityType?: components["schemas"]["AuditEntityType"];
+                /** @description Only events of this record and those that refer to it; of an app its name, with entityType app. */
+                entityId?: string;
+                /** @description As entityType. */
+                rootEntityType?: components["schemas"]["AuditEntityType"];
+                /** @description As entityId. */
+                rootEntityId?: string;
+                /** @description Only events of this type. */
+                type?: components["schemas"]["AuditType"];
+                /** @description Only events of one of these types. */
+                types?: components["schemas"]["AuditType"][];
+                /** @description Only what came about in this way. */
+                sourceType?: components["schemas"]["AuditSource"];
+                /** @description Only what this connection brought. */
+                connectionId?: components["schemas"]["Id"];
+                /** @description Only what connections of this app brought, and what became of them. */
+                appId?: string;
+                /** @description Only events recorded then or later. */
+                from?: components["schemas"]["Instant"];
+                /** @description Only events recorded before. */
+                to?: components["schemas"]["Instant"];
+                cursor?: string;
+                limit?: number;
+                /** @description Whether changes have values; else only keys. */
+                includeDiff?: boolean;
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditTimeline"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     listBankRecords: {
         parameters: {
             query?: {
@@ -19743,6 +20320,69 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AccessOwnerSession"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    listPartnerAuditEvents: {
+        parameters: {
+            query?: {
+                /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. */
+                dateRange?: components["parameters"]["DateRangeParameter"];
+                /** @description Whether the last day of the range counts. */
+                isDateRangeEndInclusive?: components["parameters"]["EndInclusiveParameter"];
+                /** @description Only events of this action: its id, or act_… as the header X-Service-Audit-Action-Id has it. */
+                actionId?: string;
+                /** @description Only what this user did, or a key that acts as this user. */
+                actorId?: components["schemas"]["Id"];
+                /** @description Only events of records of this type; with entityId also events that refer to the record. */
+                entityType?: components["schemas"]["AuditEntityType"];
+                /** @description Only events of this record and those that refer to it; of an app its name, with entityType app. */
+                entityId?: string;
+                /** @description As entityType. */
+                rootEntityType?: components["schemas"]["AuditEntityType"];
+                /** @description As entityId. */
+                rootEntityId?: string;
+                /** @description Only events of this type. */
+                type?: components["schemas"]["AuditType"];
+                /** @description Only events of one of these types. */
+                types?: components["schemas"]["AuditType"][];
+                /** @description Only what came about in this way. */
+                sourceType?: components["schemas"]["AuditSource"];
+                /** @description Only what this connection brought. */
+                connectionId?: components["schemas"]["Id"];
+                /** @description Only what connections of this app brought, and what became of them. */
+                appId?: string;
+                /** @description Only events recorded then or later. */
+                from?: components["schemas"]["Instant"];
+                /** @description Only events recorded before. */
+                to?: components["schemas"]["Instant"];
+                cursor?: string;
+                limit?: number;
+                /** @description Default -recordedAt. With recordedAt events are held back while an older write can still add to them, so that following the cursor skips none. */
+                sort?: components["schemas"]["AuditSort"];
+                /** @description Whether changes have values; else only keys. */
+                includeDiff?: boolean;
+                /** @description Only these teams; an id with a leading ! is left out. */
+                teamIds?: components["schemas"]["IdFilter"][];
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEventList"];
                 };
             };
             default: components["responses"]["Error"];

@@ -15,14 +15,15 @@ import (
 	"stayledger/platform/db"
 )
 
-const insertAction = `insert into audit_action (team_id, id, actor_type, actor_id, endpoint, request_id, created_at)
-	values (@team, @id, @kind, @actor, @endpoint, @request, @now)`
+const insertAction = `insert into audit_action (team_id, id, parent_id, actor_type, actor_id, endpoint, request_id, created_at)
+	values (@team, @id, @parent::uuid, @kind, @actor, @endpoint, @request, @now)`
 
 // Record returns the statement that inserts the action of a write. It is sent with the commit (AUD-11).
 func Record(tx *db.Tx, e *api.Endpoint) db.Stmt {
 	return db.Stmt{SQL: insertAction, Args: db.Args{
 		"team":     tx.Team,
 		"id":       tx.Action,
+		"parent":   nil,
 		"kind":     actorKind(tx),
 		"actor":    tx.Actor.User,
 		"endpoint": e.ID,

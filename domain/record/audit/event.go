@@ -30,6 +30,11 @@ const (
 	Exported  Type = "exported"
 )
 
+// Enum lists the types.
+func (Type) Enum() []string {
+	return texts(Created, Updated, Deleted, Restored, Posted, Reversed, Published, Reopened, Matched, Unmatched, Paid, Connected, Synced, Imported, Merged, Exported)
+}
+
 // Entity is a type of records with events: the resource types of operations and some more.
 type Entity string
 
@@ -68,6 +73,26 @@ const (
 	User              Entity = "user"
 )
 
+// Enum lists the types of records.
+func (Entity) Enum() []string {
+	return texts(
+		Account, AccountConnection, Adjustment, APIKey, BankRecord, BankRule, CalendarBlock, Category,
+		ChannelPayout, Connection, Contact, File, HistoricalImport, Journal, LineMapping, Listing,
+		OwnerLink, OwnershipPeriod, Payment, PaymentApproval, PaymentMethod, RecurringFee, RecurringPeriod, RecurringTemplate,
+		Reservation, Statement, StatementLayout, TaxRate, Team, Transaction, User,
+	)
+}
+
+// texts returns values as texts.
+func texts[T ~string](values ...T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+
+	return out
+}
+
 // Role says how a record relates to the changed record.
 type Role string
 
@@ -86,11 +111,18 @@ const (
 // the service itself.
 type Source string
 
-// The sources that do not follow from the actor.
+// The sources. Those of a user, a key and the service follow from the actor, an integration from FromConnection.
 const (
-	Recurring Source = "recurring"
-	Migration Source = "migration"
+	ByUser      Source = "user"
+	ByKey       Source = "api"
+	Integration Source = "integration"
+	Recurring   Source = "recurring"
+	System      Source = "system"
+	Migration   Source = "migration"
 )
+
+// Enum lists the sources.
+func (Source) Enum() []string { return texts(ByUser, ByKey, Integration, Recurring, System, Migration) }
 
 // integration is the source of changes by the sync of a connection.
 type integration struct{ connection id.ID }
@@ -140,9 +172,9 @@ type event struct {
 
 // Effect counts the journal entries added and retired by a change, with the net change of each account.
 type Effect struct {
-	EntriesAdded   int     `json:"entriesAdded"`
-	EntriesRetired int     `json:"entriesRetired"`
-	Delta          []Delta `json:"delta"`
+	EntriesAdded   int     `json:"entriesAdded" doc:"How many entries were posted."`
+	EntriesRetired int     `json:"entriesRetired" doc:"How many entries no longer count."`
+	Delta          []Delta `json:"delta" doc:"The net change of each account that has one."`
 }
 
 // Delta is the net change of an account in cents.

@@ -37,7 +37,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 		case Source:
 			source, connection = s, nil
 		case integration:
-			source, connection = "integration", &s.connection
+			source, connection = Integration, &s.connection
 		default:
 			return false
 		}
@@ -83,6 +83,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 			out = append(out, db.Stmt{SQL: insertAction, Args: db.Args{
 				"team":     team,
 				"id":       action,
+				"parent":   nonZero(tx.Action),
 				"kind":     actorKind(tx),
 				"actor":    tx.Actor.User,
 				"endpoint": cmp.Or(tx.Work, "system"),
@@ -118,13 +119,13 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 func actorSource(actor db.ActorKind) Source {
 	switch actor {
 	case db.TeamKey, db.PartnerKey:
-		return "api"
+		return ByKey
 	case db.System:
-		return "system"
+		return System
 	case db.Person:
 	}
 
-	return "user"
+	return ByUser
 }
 
 // fold joins the events of each record into one and drops events in which nothing changed in the end. It fails with the
@@ -206,25 +207,34 @@ func (e *event) add(later *event) {
 		}
 	}
 
-	// A field that changed twice keeps its first old value and gets the last new value.
-	for _, c := range later.Changes {
-		i := slices.IndexFunc(e.Changes, func(earlier Change) bool { return earlier.Key == c.Key })
-		switch {
-		case i < 0:
-			e.Changes = append(e.Changes, c)
-		default:
-			e.Changes[i].New = c.New
+	e.Changes, e.Journal = Join(e.Changes, later.Changes), JoinEffects(e.Journal, later.Journal)
+}
+
+// Join returns changes of a record with later ones of it. A field that changed twice keeps its first old value and gets
+// the last new value; one that is back at its old value has not changed.
+func Join(earlier, later []Change) []Change {
+	for _, c := range later {
+		i := slices.IndexFunc(earlier, func(e Change) bool { return e.Key == c.Key })
+		if i < 0 {
+			earlier = append(earlier, c)
+		} else {
+			earlier[i].New = c.New
 		}
 	}
 
-	// A field that is back at its old value has not changed.
-	e.Changes = slices.DeleteFunc(e.Changes, Change.same)
+	return slices.DeleteFunc(earlier, Change.same)
+}
+
+// JoinEffects returns an effect on the books with a later one; either can be nil.
+func JoinEffects(earlier, later *Effect) *Effect {
 	switch {
-	case e.Journal == nil:
-		e.Journal = later.Journal
-	case later.Journal != nil:
-		e.Journal.add(later.Journal)
+	case earlier == nil:
+		return later
+	case later != nil:
+		earlier.add(later)
 	}
+
+	return earlier
 }
 
 // same reports whether a field has its old value again. Masked values never count as equal, because they may
@@ -280,3 +290,12 @@ const (
 	from kept k, jsonb_to_recordset(k.refs) as f (id uuid, type text)
 	on conflict do nothing`
 )
+
+// nonZero returns an id, or nil for the zero id.
+func nonZero(v id.ID) *id.ID {
+	if v.IsZero() {
+		return nil
+	}
+
+	return &v
+}

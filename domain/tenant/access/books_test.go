@@ -79,6 +79,7 @@ const (
 		getMe
 		unblockCalendar listCalendarBlocks blockCalendar
 		listCurrencies
+		listAuditActions listAuditEvents getAuditEvent listPartnerAuditEvents exportAuditEventsCSV queueAuditEventsCSV
 		listApps listConnections createConnection finishConnectionAuthorization extractFromConnection
 		completeConnectionAuthorization startConnectionAuthorization applyCutover getCutoverMappings previewCutover
 		deleteConnection getConnection updateConnection connectConnection getListingMappings setListingMappings

@@ -1,0 +1,135 @@
+package trail
+
+import (
+	"slices"
+	"strings"
+
+	"stayledger/domain/record/audit"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+// appType is the type of references to apps, which are known by a name and not by a uuid (AUD-06).
+const appType = "app"
+
+// entityType is a type of records that events can be asked for: those of events, and app.
+type entityType string
+
+// Enum lists the types.
+func (entityType) Enum() []string { return append([]string{appType}, audit.Entity("").Enum()...) }
+
+// Filter selects events: the query parameters of the lists and the body of the export alike.
+type Filter struct {
+	page.Dates
+
+	ActionID       string       `query:"actionId" json:"actionId,omitempty" maxLength:"100" doc:"Only events of this action: its id, or act_… as the header X-Service-Audit-Action-Id has it."`
+	ActorID        *id.ID       `query:"actorId" json:"actorId,omitempty" doc:"Only what this user did, or a key that acts as this user."`
+	EntityType     entityType   `query:"entityType" json:"entityType,omitempty" doc:"Only events of records of this type; with entityId also events that refer to the record."`
+	EntityID       string       `query:"entityId" json:"entityId,omitempty" maxLength:"100" doc:"Only events of this record and those that refer to it; of an app its name, with entityType app."`
+	RootEntityType entityType   `query:"rootEntityType" json:"rootEntityType,omitempty" doc:"As entityType."`
+	RootEntityID   string       `query:"rootEntityId" json:"rootEntityId,omitempty" maxLength:"100" doc:"As entityId."`
+	Type           audit.Type   `query:"type" json:"type,omitempty" doc:"Only events of this type."`
+	Types          []audit.Type `query:"types" json:"types,omitempty" doc:"Only events of one of these types."`
+	SourceType     audit.Source `query:"sourceType" json:"sourceType,omitempty" doc:"Only what came about in this way."`
+	ConnectionID   *id.ID       `query:"connectionId" json:"connectionId,omitempty" doc:"Only what this connection brought."`
+	AppID          string       `query:"appId" json:"appId,omitempty" maxLength:"100" doc:"Only what connections of this app brought, and what became of them."`
+	From           *day.Instant `query:"from" json:"from,omitempty" doc:"Only events recorded then or later."`
+	To             *day.Instant `query:"to" json:"to,omitempty" doc:"Only events recorded before."`
+	action, entity *id.ID
+}
+
+// Resolve reads the identifiers, which can have several forms, and refuses malformed ones.
+func (f *Filter) Resolve() []apierr.Issue {
+	var issues []apierr.Issue
+
+	if f.ActionID != "" {
+		action, err := id.Parse(f.ActionID)
+		if err != nil {
+			action, err = id.ParseTyped("act", f.ActionID)
+		}
+
+		if f.action = &action; err != nil {
+			issues = append(issues, apierr.IssueUUID.InQuery("actionId"))
+		}
+	}
+
+	// Both names of a filter say the same.
+	for _, name := range []struct {
+		kind entityType
+		of   string
+		path string
+	}{{f.EntityType, f.EntityID, "entityId"}, {f.RootEntityType, f.RootEntityID, "rootEntityId"}} {
+		switch entity, err := id.Parse(name.of); {
+		case name.of == "":
+		case name.kind == appType:
+			f.AppID = name.of
+		case err != nil:
+			issues = append(issues, apierr.IssueUUID.InQuery(name.path))
+		default:
+			f.entity = &entity
+		}
+	}
+
+	return issues
+}
+
+// kinds returns the types of records that are asked for, without that of apps.
+func (f *Filter) kinds() []string {
+	var out []string
+
+	for _, kind := range []entityType{f.EntityType, f.RootEntityType} {
+		if kind != "" && kind != appType && !slices.Contains(out, string(kind)) {
+			out = append(out, string(kind))
+		}
+	}
+
+	return out
+}
+
+// where returns the conditions on an event e besides its team and its record, and adds their arguments.
+func (f *Filter) where(args db.Args) string {
+	// Of each event the latest revision counts.
+	out := []string{"not exists (select from audit_event n where n.team_id = e.team_id and n.id = e.id and n.revision = e.revision + 1)"}
+	add := func(given bool, condition, name string, value any) {
+		if given {
+			out = append(out, condition)
+			args[name] = value
+		}
+	}
+
+	types := f.Types
+	if f.Type != "" {
+		types = append(slices.Clone(types), f.Type)
+	}
+
+	kinds := f.kinds()
+	add(f.action != nil, "e.action_id = @action", "action", f.action)
+	add(f.ActorID != nil, "e.actor_id = @actor", "actor", f.ActorID)
+	add(f.entity == nil && kinds != nil, "e.entity_type = any(@kinds)", "kinds", kinds)
+	add(types != nil, "e.type = any(@types)", "types", types)
+	add(f.SourceType != "", "e.source_type = @source", "source", string(f.SourceType))
+	add(f.ConnectionID != nil, "e.connection_id = @connection", "connection", f.ConnectionID)
+	add(f.AppID != "", `exists (select from connection c where c.team_id = e.team_id and c.app_id = @app and c.id in (e.connection_id,
+		case when e.entity_type = 'connection' then e.entity_id end))`, "app", f.AppID)
+
+	if f.From != nil {
+		add(true, "e.recorded_at >= @from", "from", f.From.Time)
+	}
+
+	if f.To != nil {
+		add(true, "e.recorded_at < @to", "to", f.To.Time)
+	}
+
+	// Days are those of the team.
+	if !f.DateRange.IsZero() {
+		days := f.DateRange.Range(f.IsDateRangeEndInclusive)
+		zone := "(select t.time_zone from team t where t.id = e.team_id)"
+		add(true, "e.recorded_at >= @first::date::timestamp at time zone "+zone, "first", days.From)
+		add(true, "e.recorded_at < @last::date::timestamp at time zone "+zone, "last", days.To)
+	}
+
+	return strings.Join(out, " and ")
+}
