@@ -51,6 +51,7 @@ func TestTheChangelogNamesWhatCallersHoldOnTo(t *testing.T) {
 	day, lines, _ := strings.Cut(string(text), "\n")
 
 	then := surface{}
+
 	for line := range strings.Lines(lines) {
 		key, what, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
 		then[key] = what
@@ -62,6 +63,7 @@ func TestTheChangelogNamesWhatCallersHoldOnTo(t *testing.T) {
 	}
 
 	said := newerThan(sections, day)
+
 	for _, change := range differences(then, now, asked) {
 		if !slices.ContainsFunc(kinds[change.what], func(kind string) bool { return names(said[kind], change.key) }) {
 			t.Errorf("%s is %s: %q, was %q; the changelog has to name it under %s", change.key, change.what, now[change.key],

@@ -23,9 +23,9 @@ type Document struct {
 	// Codes and Reasons are the values that errors can have, in the description's order.
 	Codes, Reasons []string
 	// Context has the fields that the context of an error can have.
-	Context []*Field
-	root           node
-	operations     map[string]*Operation
+	Context    []*Field
+	root       node
+	operations map[string]*Operation
 }
 
 // Group is the operations of one tag.

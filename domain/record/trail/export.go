@@ -61,6 +61,7 @@ func (s *exportSelection) query(tx *db.Tx) page.Query {
 
 	if s.entity != nil {
 		args["entity"], args["kinds"] = s.entity, s.kinds()
+
 		where = append(where, `(e.entity_id = @entity and (@kinds::text[] is null or e.entity_type = any(@kinds))
 			or exists (select from audit_reference r where r.team_id = e.team_id and r.entity_id = @entity and r.event_id = e.id
 				and r.revision = e.revision and (@kinds::text[] is null or r.entity_type = any(@kinds))))`)

@@ -124,6 +124,7 @@ func (in *eventsInput) list(s *selection, found []row, now time.Time, actor db.A
 
 	// Whoever follows the trail can go on after its end.
 	next := place{}
+
 	switch {
 	case len(found) > 0:
 		last := &found[len(found)-1]
