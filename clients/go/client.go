@@ -112,6 +112,7 @@ func Rows[T any, K int64 | string, P interface{ page() ([]T, *K) }, S interface{
 				}
 			}
 
+			// The last page names no other.
 			if next == nil {
 				return
 			}
@@ -170,6 +171,7 @@ func (c *Client) do(ctx context.Context, r call) (*http.Response, error) {
 			return resp, nil
 		}
 
+		// The service says how long to wait; without an answer the pauses grow.
 		isSafe := canRepeat(req, resp)
 		if err == nil {
 			seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After"))

@@ -250,6 +250,7 @@ type Body struct {
 // Body returns the error as the answer of a request shows it, with a link below the service's own address. Issues is
 // never nil: it is rendered as an array even if there are none.
 func (e *Error) Body(requestID, publicURL string) Body {
+	// The text about a failure is on the page about all of them, at its reason or code.
 	return Body{
 		Code: e.code, Reason: e.reason, Message: e.message, Issues: e.Issues(),
 		Context: e.context, Retryable: e.retryable, Links: e.links,

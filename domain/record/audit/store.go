@@ -214,6 +214,7 @@ func (e *event) add(later *event) {
 // the last new value; one that is back at its old value has not changed.
 func Join(earlier, later []Change) []Change {
 	for _, c := range later {
+		// The first old value stays.
 		i := slices.IndexFunc(earlier, func(e Change) bool { return e.Key == c.Key })
 		if i < 0 {
 			earlier = append(earlier, c)

@@ -11,13 +11,13 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Callers know these schemas by the names of package export.
+// Callers know these schemas by names from package export.
 var (
 	_ = api.PublishAs[exportSelection]("ExportAuditSelection")
 	_ = api.PublishAs[exportColumn]("ExportAuditColumn")
 )
 
-// exportSelection is the selector of the CSV: the filters of GET /audit/events, and the columns.
+// exportSelection selects events as GET /audit/events does, and columns for the CSV.
 type exportSelection struct {
 	Filter
 
@@ -25,14 +25,14 @@ type exportSelection struct {
 	Columns []exportColumn `query:"columns" json:"columns,omitempty" uniqueItems:"true" doc:"In this order; default: all."`
 }
 
-// exportColumn is a column of the CSV.
+// exportColumn names a column for the CSV.
 type exportColumn string
 
-// Enum returns the names of the columns in their own order.
+// Enum returns the column names in file order.
 func (exportColumn) Enum() []string { return export.ColumnNames(exportColumns) }
 
-// exportColumns are the columns of the CSV, which has a row per event. Values of fields are not among them, since not
-// everybody who reads the trail may read every record.
+// exportColumns lists the columns; the CSV has a row per event. Field values are left out, since not everybody who may
+// read the trail may read every record.
 var exportColumns = []export.SQLColumn{
 	export.FromSQL("id", csv.ID, "e.id"),
 	export.FromSQL("revision", csv.Integer, "e.revision::bigint"),
@@ -54,11 +54,12 @@ var exportColumns = []export.SQLColumn{
 	export.FromSQL("actionId", csv.ID, "e.action_id"),
 }
 
-// query returns the query of the selected events.
-func (s *exportSelection) query(tx *db.Tx) page.Query {
+// listQuery returns the query for the selected events.
+func (s *exportSelection) listQuery(tx *db.Tx) page.Query {
 	args := db.Args{"team": tx.Team}
-	where := []string{"e.team_id = @team", s.where(args)}
+	where := []string{"e.team_id = @team", s.conditionsSQL(args)}
 
+	// A whole file reads all events anyway: one condition is enough, where a page uses an index for each part.
 	if s.entity != nil {
 		args["entity"], args["kinds"] = s.entity, s.kinds()
 
@@ -73,7 +74,7 @@ func (s *exportSelection) query(tx *db.Tx) page.Query {
 	}
 }
 
-// exports declares the CSV of events.
+// exports declares the event CSV.
 func exports() []parts.Export {
 	return []parts.Export{export.Declare(export.Declaration[exportSelection]{
 		Path: "/audit/events/csv", ID: "AuditEventsCSV", Tag: tag,
@@ -81,11 +82,11 @@ func exports() []parts.Export {
 		Doc:     "One row per event, with the names of the changed fields and without their values.",
 		Format:  export.CSV, Scopes: []string{scopeRead}, Name: "audit-events",
 		Count: func(ctx context.Context, tx *db.Tx, s *exportSelection) (export.Size, error) {
-			return export.CountRows(ctx, tx, s.query(tx))
+			return export.CountRows(ctx, tx, s.listQuery(tx))
 		},
 		Render: func(ctx context.Context, tx *db.Tx, s *exportSelection, out *export.Sink) error {
 			return export.RowList{
-				Columns: export.SelectColumns(exportColumns, s.Columns), Query: s.query(tx), Sort: string(s.Sort),
+				Columns: export.SelectColumns(exportColumns, s.Columns), Query: s.listQuery(tx), Sort: string(s.Sort),
 			}.Write(ctx, tx, out)
 		},
 	})}

@@ -12,16 +12,16 @@ import (
 	"stayledger/platform/page"
 )
 
-// appType is the type of references to apps, which are known by a name and not by a uuid (AUD-06).
+// appType marks references to apps, which have a name instead of a uuid (AUD-06).
 const appType = "app"
 
-// entityType is a type of records that events can be asked for: those of events, and app.
+// entityType is a record type to filter by: any event type, or app.
 type entityType string
 
 // Enum lists the types.
 func (entityType) Enum() []string { return append([]string{appType}, audit.Entity("").Enum()...) }
 
-// Filter selects events: the query parameters of the lists and the body of the export alike.
+// Filter selects events, in query parameters for lists and in the body for exports.
 type Filter struct {
 	page.Dates
 
@@ -76,7 +76,7 @@ func (f *Filter) Resolve() []apierr.Issue {
 	return issues
 }
 
-// kinds returns the types of records that are asked for, without that of apps.
+// kinds returns the record types to filter by, without app.
 func (f *Filter) kinds() []string {
 	var out []string
 
@@ -89,10 +89,13 @@ func (f *Filter) kinds() []string {
 	return out
 }
 
-// where returns the conditions on an event e besides its team and its record, and adds their arguments.
-func (f *Filter) where(args db.Args) string {
-	// Of each event the latest revision counts.
-	out := []string{"not exists (select from audit_event n where n.team_id = e.team_id and n.id = e.id and n.revision = e.revision + 1)"}
+// latestSQL is true for the latest revision of an event e.
+const latestSQL = `not exists (select from audit_event n where n.team_id = e.team_id and n.id = e.id and n.revision = e.revision + 1)`
+
+// conditionsSQL returns the conditions on an event e besides its team and its record, and adds their arguments.
+func (f *Filter) conditionsSQL(args db.Args) string {
+	// Only the latest revision counts.
+	out := []string{latestSQL}
 	add := func(given bool, condition, name string, value any) {
 		if given {
 			out = append(out, condition)
@@ -100,6 +103,7 @@ func (f *Filter) where(args db.Args) string {
 		}
 	}
 
+	// Filters with two names add up.
 	types := f.Types
 	if f.Type != "" {
 		types = append(slices.Clone(types), f.Type)

@@ -24,12 +24,12 @@ var (
 	errRevised = apierr.New(apierr.CodeAuditEventRevised, "", "Event was revised")
 )
 
-// Revised is the context of a read of an outdated revision.
+// Revised names the latest revision to a caller who asked for an earlier one.
 type Revised struct {
 	Revision int64 `json:"revision"`
 }
 
-// sort is an order of events.
+// sort orders events.
 type sort string
 
 const (
@@ -40,7 +40,7 @@ const (
 // Enum lists the orders.
 func (sort) Enum() []string { return []string{string(oldest), string(newest)} }
 
-// eventsInput selects a page of events.
+// eventsInput selects a page with events.
 type eventsInput struct {
 	Filter
 
@@ -50,14 +50,14 @@ type eventsInput struct {
 	IncludeDiff *bool      `query:"includeDiff" default:"true" doc:"Whether changes have values; else only keys."`
 }
 
-// partnerInput selects a page of events of managed teams.
+// partnerInput selects a page with events from managed teams.
 type partnerInput struct {
 	eventsInput
 
 	TeamIDs page.IDs `query:"teamIds" doc:"Only these teams; an id with a leading ! is left out."`
 }
 
-// timelineInput selects a page of actions.
+// timelineInput selects a page with actions.
 type timelineInput struct {
 	Filter
 
@@ -66,27 +66,28 @@ type timelineInput struct {
 	IncludeDiff *bool      `query:"includeDiff" default:"true" doc:"Whether changes have values; else only keys."`
 }
 
-// eventInput names an event, and a revision of it.
+// eventInput names an event and a revision.
 type eventInput struct {
 	ID       id.ID  `path:"id"`
 	Revision *int64 `query:"revision" minimum:"1" doc:"The revision that the caller knows: 409 if there is a newer one, 404 if there is none yet."`
 }
 
-// endpoints returns the reads of the trail. Owners and embedded sessions see nothing of it (domain.md 1.14).
+// endpoints returns the read endpoints. They are closed to owners and embedded sessions (domain.md 1.14).
 func endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/audit/timeline", ID: "listAuditActions", Tag: tag,
 			Summary: "List who did what, the newest first",
-			Doc: "One row for each write request and for each piece of the service's own work, with the records that it changed. " +
-				"Filters select actions with such an event.",
+			Doc: "One row for each write request and for each piece of the service's own work, with the records " +
+				"that it changed. Filters select actions with such an event.",
 			Errors: apierr.List{errExpired}, Scopes: []string{scopeRead},
 		}, listActions),
 		api.External(api.Endpoint{
 			Method: http.MethodGet, Path: "/audit/events", ID: "listAuditEvents", Tag: tag,
 			Summary: "List what was changed",
-			Doc: "One row for each record that an action changed, with the fields before and after. To follow the trail, sort by recordedAt and " +
-				"go on with nextCursor, which is there also when hasMore is false: each event comes once, and again when it was revised.",
+			Doc: "One row for each record that an action changed, with the fields before and after. To follow the " +
+				"trail, sort by recordedAt and go on with nextCursor, which is there also when hasMore is false: each " +
+				"event comes once, and again when it was revised.",
 			Errors: apierr.List{errExpired}, Scopes: []string{scopeRead},
 		}, listEvents),
 		api.Read(api.Endpoint{
@@ -102,20 +103,20 @@ func endpoints() []api.Endpoint {
 	}
 }
 
-// select returns what the input asks for: one event more than the page holds, to see whether another page follows.
+// selection returns the part to read: one event more than the page holds, to see whether another page follows.
 func (in *eventsInput) selection(now time.Time) (*selection, error) {
 	from, err := readPosition(in.Cursor.Position, now)
 
 	return &selection{Filter: &in.Filter, oldest: in.Sort == oldest, from: from, limit: in.Limit + 1}, err
 }
 
-// list returns the page of events that were found.
-func (in *eventsInput) list(s *selection, found []row, now time.Time, actor db.Actor) *EventList {
+// newPage returns a page with the events found.
+func (in *eventsInput) newPage(s *selection, found []row, now time.Time, actor db.Actor) *EventList {
 	out := &EventList{Data: []Event{}, Page: Page{Limit: in.Limit, HasMore: int64(len(found)) > in.Limit}}
 
 	found = found[:min(int64(len(found)), in.Limit)]
 	for i := range found {
-		out.Data = append(out.Data, found[i].view(actor))
+		out.Data = append(out.Data, found[i].toEvent(actor))
 	}
 
 	if in.IncludeDiff != nil && !*in.IncludeDiff {
@@ -140,7 +141,7 @@ func (in *eventsInput) list(s *selection, found []row, now time.Time, actor db.A
 	return out
 }
 
-// dropValues leaves only the keys of changes.
+// dropValues leaves only the keys in changes.
 func dropValues(events []Event) {
 	for i := range events {
 		for k := range events[i].Changes {
@@ -149,7 +150,7 @@ func dropValues(events []Event) {
 	}
 }
 
-// listEvents answers with a page of the team's events.
+// listEvents answers with a page from the team's trail.
 func listEvents(ctx context.Context, d *db.DB, scope db.Scope, in *eventsInput) (*EventList, error) {
 	s, err := in.selection(d.Now())
 	if err != nil {
@@ -166,9 +167,9 @@ func listEvents(ctx context.Context, d *db.DB, scope db.Scope, in *eventsInput) 
 	var out *EventList
 
 	err = d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-		found, err := s.load(ctx, tx, tx.Team)
+		found, err := s.loadTeam(ctx, tx, tx.Team)
 		if err == nil {
-			out = in.list(s, found, tx.Now, tx.Actor)
+			out = in.newPage(s, found, tx.Now, tx.Actor)
 		}
 
 		return err
@@ -177,7 +178,7 @@ func listEvents(ctx context.Context, d *db.DB, scope db.Scope, in *eventsInput) 
 	return out, err
 }
 
-// readHorizon returns the instant from which on a write of the teams can still add events.
+// readHorizon returns the instant after which running writes can still add events.
 func readHorizon(ctx context.Context, d *db.DB, scope db.Scope, teams []id.ID) (*time.Time, error) {
 	var horizon time.Time
 
@@ -189,8 +190,8 @@ func readHorizon(ctx context.Context, d *db.DB, scope db.Scope, teams []id.ID) (
 	return &horizon, err
 }
 
-// getEvent answers with an event. It fails with errRevised for a revision that is not the latest, and with
-// apierr.NotFound for one that there is not yet.
+// getEvent answers with an event. It fails with errRevised for an earlier revision, and with apierr.NotFound for a
+// later one.
 func getEvent(ctx context.Context, tx *db.Tx, in *eventInput) (*Event, error) {
 	found, err := db.Select[row](ctx, tx, `select `+columns+` from audit_event e where e.team_id = @team and e.id = @id
 		order by e.revision desc limit 1`, db.Args{"team": tx.Team, "id": in.ID})
@@ -209,17 +210,20 @@ func getEvent(ctx context.Context, tx *db.Tx, in *eventInput) (*Event, error) {
 		return nil, err
 	}
 
-	return new(found[0].view(tx.Actor)), nil
+	return new(found[0].toEvent(tx.Actor)), nil
 }
 
-// listPartnerEvents answers with a page of the events of all teams that the partner manages.
+// listPartnerEvents answers with a page from the trails in all teams the partner manages.
 func listPartnerEvents(ctx context.Context, d *db.DB, scope db.Scope, in *partnerInput) (*EventList, error) {
 	s, err := in.selection(d.Now())
 	if err != nil {
 		return nil, err
 	}
 
-	reached := slices.DeleteFunc(id.Distinct(scope.Actor.Teams), func(team id.ID) bool { return !in.TeamIDs.Selects(team) })
+	// The credential may reach other teams too: the partner's own are picked below.
+	reached := slices.DeleteFunc(id.Distinct(scope.Actor.Teams), func(team id.ID) bool {
+		return !in.TeamIDs.Selects(team)
+	})
 
 	if s.oldest {
 		if s.horizon, err = readHorizon(ctx, d, scope, reached); err != nil {
@@ -238,7 +242,7 @@ func listPartnerEvents(ctx context.Context, d *db.DB, scope db.Scope, in *partne
 
 			found, err := s.loadAll(ctx, tx, managed)
 			if err == nil {
-				out = in.list(s, found, tx.Now, tx.Actor)
+				out = in.newPage(s, found, tx.Now, tx.Actor)
 			}
 
 			return err

@@ -15,13 +15,13 @@ import (
 	"stayledger/platform/id"
 )
 
-// place is where a list goes on: after an event, or after an action of the timeline.
+// place says where a list goes on: after an event, or after an action.
 type place struct {
 	recorded time.Time
 	after    id.ID
 }
 
-// selection selects a part of a list.
+// selection selects a part from a list.
 type selection struct {
 	*Filter
 
@@ -50,8 +50,8 @@ type row struct {
 	SettledAt                          *time.Time
 }
 
-// columns are those of a row. An event is settled when the operations of its action are; its app is that of the
-// connection which brought it, or of the connection itself.
+// columns select a row. An event is settled with its action's operations; its app comes from the connection, whether
+// that brought the change or is the changed record.
 const columns = `e.team_id, e.id, e.revision::bigint, e.action_id, e.actor_type, e.actor_id, e.type, e.entity_type, e.entity_id, e.entity_name, e.refs,
 	e.source_type, e.connection_id, e.operation_id, e.changes, e.journal, e.occurred_at, e.recorded_at,
 	coalesce(e.settled_at, (select case when bool_and(o.finished_at is not null) then max(o.finished_at) end
@@ -59,21 +59,20 @@ const columns = `e.team_id, e.id, e.revision::bigint, e.action_id, e.actor_type,
 	(select c.app_id from connection c where c.team_id = e.team_id
 		and c.id = coalesce(e.connection_id, case when e.entity_type = 'connection' then e.entity_id end)) as app_id`
 
-// keys are what a list of events is ordered by.
+// keys identify and order events.
 const keys = "e.team_id, e.id, e.revision, e.recorded_at"
 
-// query returns the SQL of the keys of the events of a team that are selected, in order, at most the limit. The limit
-// is part of the text, since with a parameter PostgreSQL assumes that a tenth of the table is asked for.
+// keysSQL returns the SQL for the selected keys in a team, in order, at most the limit. The limit is written into the
+// text: PostgreSQL takes a parameter for a tenth of the table.
 //
-// Events of a record are found by two indexes, one for those of the record and one for those that refer to it; each
-// gives its first ones, however many there are.
-func (s *selection) query(args db.Args) string {
+// With a record two indexes are read, for its own events and for references to it. Each gives its first rows only.
+func (s *selection) keysSQL(args db.Args) string {
 	direction, beyond := "desc", "<"
 	if s.oldest {
 		direction, beyond = "asc", ">"
 	}
 
-	where := s.where(args)
+	where := s.conditionsSQL(args)
 	if s.from != nil {
 		args["at"], args["after"] = s.from.recorded, s.from.after
 		where += " and ($at, $id) " + beyond + " (@at, @after)"
@@ -99,19 +98,23 @@ func (s *selection) query(args db.Args) string {
 	args["entity"], args["kinds"] = s.entity, s.kinds()
 	own := branch("audit_event e", `e.team_id = @team and e.entity_id = @entity and (@kinds::text[] is null or e.entity_type = any(@kinds))`,
 		"e.recorded_at", "e.id")
-	referring := branch("audit_reference r join audit_event e on e.team_id = r.team_id and e.id = r.event_id and e.revision = r.revision",
+	referring := branch(`audit_reference r
+		join audit_event e on e.team_id = r.team_id and e.id = r.event_id and e.revision = r.revision`,
 		`r.team_id = @team and r.entity_id = @entity and (@kinds::text[] is null or r.entity_type = any(@kinds)) and e.entity_id <> @entity`,
 		"r.recorded_at", "r.event_id")
 
-	return fmt.Sprintf("(select * from (%s union all %s) e order by e.recorded_at %s, e.id %s limit %d)", own, referring, direction, direction, s.limit)
+	return fmt.Sprintf(
+		"(select * from (%s union all %s) e order by e.recorded_at %s, e.id %s limit %d)",
+		own, referring, direction, direction, s.limit,
+	)
 }
 
-// load loads the selected events of the team in order.
-func (s *selection) load(ctx context.Context, tx *db.Tx, team id.ID) ([]row, error) {
+// loadTeam loads the selected events in a team, in order.
+func (s *selection) loadTeam(ctx context.Context, tx *db.Tx, team id.ID) ([]row, error) {
 	args := db.Args{"team": team}
 
-	found, err := db.Select[row](ctx, tx, `select `+columns+` from `+s.query(args)+` k
-		join audit_event e on e.team_id = k.team_id and e.id = k.id and e.revision = k.revision order by `+s.order(), args)
+	found, err := db.Select[row](ctx, tx, `select `+columns+` from `+s.keysSQL(args)+` k
+		join audit_event e on e.team_id = k.team_id and e.id = k.id and e.revision = k.revision order by `+s.orderSQL(), args)
 	if err != nil {
 		return nil, fmt.Errorf("list audit events: %w", err)
 	}
@@ -119,15 +122,15 @@ func (s *selection) load(ctx context.Context, tx *db.Tx, team id.ID) ([]row, err
 	return found, addEarlier(ctx, tx, found)
 }
 
-// loadAll loads the selected events of several teams in order.
+// loadAll loads the selected events in several teams, in order.
 func (s *selection) loadAll(ctx context.Context, tx *db.Tx, teams []id.ID) ([]row, error) {
 	args := db.Args{"teams": teams}
 
 	// Each team gives its first events; the page has the first of them all.
 	found, err := db.Select[row](ctx, tx, `select `+columns+` from unnest(@teams::uuid[]) t (id)
-		cross join lateral `+strings.ReplaceAll(s.query(args), "@team ", "t.id ")+` k
+		cross join lateral `+strings.ReplaceAll(s.keysSQL(args), "@team ", "t.id ")+` k
 		join audit_event e on e.team_id = k.team_id and e.id = k.id and e.revision = k.revision
-		order by `+s.order()+fmt.Sprintf(` limit %d`, s.limit), args)
+		order by `+s.orderSQL()+fmt.Sprintf(` limit %d`, s.limit), args)
 	if err != nil {
 		return nil, fmt.Errorf("list audit events of several teams: %w", err)
 	}
@@ -135,8 +138,8 @@ func (s *selection) loadAll(ctx context.Context, tx *db.Tx, teams []id.ID) ([]ro
 	return found, addEarlier(ctx, tx, found)
 }
 
-// order returns the order of a list of events e.
-func (s *selection) order() string {
+// orderSQL returns the order for events e.
+func (s *selection) orderSQL() string {
 	if s.oldest {
 		return "e.recorded_at, e.id"
 	}
@@ -144,7 +147,7 @@ func (s *selection) order() string {
 	return "e.recorded_at desc, e.id desc"
 }
 
-// addEarlier adds the changes of earlier revisions to events.
+// addEarlier adds the changes from earlier revisions to events.
 func addEarlier(ctx context.Context, tx *db.Tx, events []row) error {
 	at, ids, teams := map[id.ID]int{}, []id.ID{}, []id.ID{}
 
@@ -191,16 +194,18 @@ func addEarlier(ctx context.Context, tx *db.Tx, events []row) error {
 	return nil
 }
 
-// view returns an event as a caller may see it.
-func (r *row) view(actor db.Actor) Event {
+// toEvent returns an event as a caller may see it.
+func (r *row) toEvent(actor db.Actor) Event {
 	e := Event{
-		ID: r.ID, TeamID: r.TeamID, Revision: r.Revision, ActionID: r.ActionID, Actor: Actor{r.ActorType, r.ActorID}, Type: r.Type,
+		ID: r.ID, TeamID: r.TeamID, Revision: r.Revision, ActionID: r.ActionID, Type: r.Type,
+		Actor:  Actor{r.ActorType, r.ActorID},
 		Entity: Record{r.EntityType, r.EntityID, r.EntityName}, References: make([]Reference, 0, len(r.Refs)+1),
 		Source:  Origin{r.SourceType, r.ConnectionID, r.OperationID},
 		Changes: make([]Change, len(r.Changes)), Journal: r.Journal,
 		OccurredAt: day.At(r.OccurredAt), RecordedAt: day.At(r.RecordedAt),
 	}
 
+	// Work can still add to an event before it is settled.
 	if r.SettledAt != nil {
 		e.SettledAt = new(day.At(*r.SettledAt))
 	}
@@ -229,7 +234,7 @@ func (r *row) view(actor db.Actor) Event {
 	return e
 }
 
-// errPosition is a position that no list has given.
+// errPosition refuses a position no list has given.
 var errPosition = errors.New("the position of a cursor has another form")
 
 // lifetime is how long a cursor can be used (domain.md 1.14).
@@ -237,16 +242,17 @@ const lifetime = 24 * time.Hour
 
 // writePosition returns the position after an event, made at an instant.
 func writePosition(made time.Time, p place) string {
-	return strconv.FormatInt(made.UnixMilli(), 10) + " " + strconv.FormatInt(p.recorded.UnixMicro(), 10) + " " + p.after.String()
+	return fmt.Sprint(made.UnixMilli(), " ", p.recorded.UnixMicro(), " ", p.after)
 }
 
-// readPosition returns the place of a position; nil for the first page. It fails with errExpired when the position was
+// readPosition returns the place for a position; nil for the first page. It fails with errExpired when the position was
 // made too long ago.
 func readPosition(position string, now time.Time) (*place, error) {
 	if position == "" {
 		return nil, nil
 	}
 
+	// When it was made, and the key it goes on after.
 	words := strings.Fields(position)
 	if len(words) != 3 {
 		return nil, errPosition

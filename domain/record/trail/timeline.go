@@ -11,10 +11,10 @@ import (
 	"stayledger/platform/id"
 )
 
-// mostEvents bounds the events that the timeline shows of an action.
+// mostEvents bounds how many events the timeline shows for an action.
 const mostEvents = 20
 
-// action is an action as it is stored, with the operations that it started.
+// action is a stored action, with counts for the operations it started.
 type action struct {
 	ID, TeamID                                 id.ID
 	ActorType, Endpoint, RequestID             string
@@ -49,14 +49,14 @@ func listActions(ctx context.Context, tx *db.Tx, in *timelineInput) (*Timeline, 
 	}
 
 	for i := range actions {
-		out.Data = append(out.Data, actions[i].entry(events[actions[i].ID], tx.Actor, in.IncludeDiff))
+		out.Data = append(out.Data, actions[i].toEntry(events[actions[i].ID], tx.Actor, in.IncludeDiff))
 	}
 
 	return out, nil
 }
 
-// loadActions loads the actions of a page, and one more to see whether another page follows. The events of an action
-// decide whether it is selected, if the filter asks for something that only events have.
+// loadActions loads a page with one action more, to see whether another page follows. If the filter asks for something
+// only events have, an action is selected by its events.
 func (in *timelineInput) loadActions(ctx context.Context, tx *db.Tx, from *place) ([]action, error) {
 	args := db.Args{"team": tx.Team}
 	where := "a.team_id = @team"
@@ -66,7 +66,8 @@ func (in *timelineInput) loadActions(ctx context.Context, tx *db.Tx, from *place
 		where += " and a.id < @before"
 	}
 
-	if asked := in.where(args); len(args) > 1 && (from == nil || len(args) > 2) || in.entity != nil {
+	// Without any such filter no event is looked at.
+	if asked := in.conditionsSQL(args); len(args) > 1 && (from == nil || len(args) > 2) || in.entity != nil {
 		where += " and exists (select from audit_event e where e.team_id = a.team_id and e.action_id = a.id and " + asked + ")"
 	}
 
@@ -98,7 +99,7 @@ func (in *timelineInput) loadActions(ctx context.Context, tx *db.Tx, from *place
 	return found, nil
 }
 
-// loadFirst loads the first events of each action.
+// loadFirst loads the first events for each action.
 func loadFirst(ctx context.Context, tx *db.Tx, actions []action) (map[id.ID][]row, error) {
 	ids := make([]id.ID, len(actions))
 	for i := range actions {
@@ -107,7 +108,7 @@ func loadFirst(ctx context.Context, tx *db.Tx, actions []action) (map[id.ID][]ro
 
 	found, err := db.Select[row](ctx, tx, `select `+columns+` from unnest(@ids::uuid[]) a (id)
 		cross join lateral (select e.team_id, e.id, e.revision from audit_event e where e.team_id = @team and e.action_id = a.id
-			and not exists (select from audit_event n where n.team_id = e.team_id and n.id = e.id and n.revision = e.revision + 1)
+			and `+latestSQL+`
 			order by e.id `+fmt.Sprintf(`limit %d) k`, mostEvents)+`
 		join audit_event e on e.team_id = k.team_id and e.id = k.id and e.revision = k.revision order by e.id`,
 		db.Args{"team": tx.Team, "ids": ids})
@@ -127,11 +128,12 @@ func loadFirst(ctx context.Context, tx *db.Tx, actions []action) (map[id.ID][]ro
 	return out, nil
 }
 
-// entry returns an action of the timeline with its first events.
-func (a *action) entry(events []row, actor db.Actor, includeDiff *bool) Entry {
+// toEntry returns a timeline row: an action and its first events.
+func (a *action) toEntry(events []row, actor db.Actor, includeDiff *bool) Entry {
 	e := Entry{
 		Action: Action{
-			ID: a.ID, Actor: Actor{a.ActorType, a.ActorID}, Endpoint: a.Endpoint, RequestID: a.RequestID, APIVersion: api.Version,
+			ID: a.ID, Actor: Actor{a.ActorType, a.ActorID}, Endpoint: a.Endpoint, RequestID: a.RequestID,
+			APIVersion:  api.Version,
 			OperationID: a.OperationID, ParentActionID: a.ParentID,
 			EffectCounts: EffectCounts{a.Queued, a.Running, a.Completed, a.Failed}, CreatedAt: day.At(a.CreatedAt),
 		},
@@ -139,13 +141,14 @@ func (a *action) entry(events []row, actor db.Actor, includeDiff *bool) Entry {
 	}
 
 	for i := range events {
-		e.Events = append(e.Events, events[i].view(actor))
+		e.Events = append(e.Events, events[i].toEvent(actor))
 	}
 
 	if includeDiff != nil && !*includeDiff {
 		dropValues(e.Events)
 	}
 
+	// The first event says best what the action was about.
 	if len(events) > 0 {
 		e.Summary = &Summary{events[0].Type, events[0].EntityType, a.Events}
 	}

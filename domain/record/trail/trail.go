@@ -1,8 +1,8 @@
-// Package trail answers who did what: it reads the actions and events that package audit keeps, of one team or of all
-// teams of a partner. It writes nothing.
+// Package trail answers who did what: it reads actions and events from package audit, for a team or for all teams a
+// partner manages. It writes nothing.
 //
-// An event is one record that an action changed. Work that goes on after the action can add to an event; the latest
-// revision counts, with the changes of all. The page docs/decisions/audit.md says what the contract leaves open.
+// An event says how an action changed a record. Work after the action can add to an event: the latest revision counts,
+// with all changes before it. The page docs/decisions/audit.md says what the contract leaves open.
 package trail
 
 import (
@@ -15,12 +15,12 @@ import (
 	"stayledger/platform/parts"
 )
 
-// Part returns the endpoints that read the audit trail, and its export.
+// Part returns the endpoints and the export for the audit trail.
 func Part() parts.Part {
 	return parts.Part{Endpoints: endpoints(), Exports: exports()}
 }
 
-// Callers know the schemas of the package as those of the trail.
+// Callers know the schemas by the word audit.
 var _ = api.PublishUnder[Event]("audit")
 
 // Actor is who did it.
@@ -29,14 +29,14 @@ type Actor struct {
 	ID   *id.ID `json:"id" doc:"The user whom it acted as; null for the service itself."`
 }
 
-// Record is the record that changed.
+// Record names the changed record.
 type Record struct {
 	Type audit.Entity `json:"type"`
 	ID   id.ID        `json:"id"`
 	Name *string      `json:"name" doc:"Its name at that time; null for records without one."`
 }
 
-// Reference is a record that an event concerns besides the changed one.
+// Reference names another record an event concerns.
 type Reference struct {
 	Role string `json:"role" doc:"How it relates to the record, such as listing, owner or app."`
 	Type string `json:"type" doc:"The type of the record, or app."`
@@ -57,7 +57,7 @@ type Change struct {
 	New json.RawMessage `json:"new,omitempty" doc:"Absent when it has no value, or when the credential may not read the record."`
 }
 
-// Event is a record that an action changed.
+// Event says how an action changed a record.
 type Event struct {
 	ID         id.ID         `json:"id"`
 	TeamID     id.ID         `json:"teamId"`
@@ -75,7 +75,7 @@ type Event struct {
 	SettledAt  *day.Instant  `json:"settledAt" doc:"Null while work of the action can still add to the event."`
 }
 
-// Action is a write request, or a piece of the service's own work.
+// Action is a write request, or a step in the service's own work.
 type Action struct {
 	ID             id.ID        `json:"id"`
 	Actor          Actor        `json:"actor"`
@@ -88,7 +88,7 @@ type Action struct {
 	CreatedAt      day.Instant  `json:"createdAt"`
 }
 
-// EffectCounts are the operations of an action by status.
+// EffectCounts counts an action's operations by status.
 type EffectCounts struct {
 	Queued    int64 `json:"queued"`
 	Running   int64 `json:"running"`
@@ -96,7 +96,7 @@ type EffectCounts struct {
 	Failed    int64 `json:"failed"`
 }
 
-// Entry is an action of the timeline with its first events.
+// Entry is a timeline row: an action and its first events.
 type Entry struct {
 	Action        Action   `json:"action" doc:"What was asked for, by whom."`
 	Summary       *Summary `json:"summary" doc:"Null for an action that changed nothing."`
@@ -118,28 +118,31 @@ type Page struct {
 	NextCursor *string `json:"nextCursor" doc:"For the next page, within 24 hours. Null on the last page of -recordedAt; with recordedAt it stays, so that later events can be asked for."`
 }
 
-// EventList is a page of events.
+// EventList is a page with events.
 type EventList struct {
 	Data []Event `json:"data"`
 	Page Page    `json:"page"`
 }
 
-// Timeline is a page of actions.
+// Timeline is a page with actions.
 type Timeline struct {
 	Data []Entry `json:"data"`
 	Page Page    `json:"page"`
 }
 
-// readScopes are the scopes with which a caller reads the values of a record. Of others there are only the keys.
+// readScopes maps record types to the scope for reading values. Without it a caller sees only keys.
 var readScopes = map[audit.Entity]string{
 	audit.Account: "accounts:read", audit.AccountConnection: "bank:read", audit.Adjustment: "reservations:read",
-	audit.APIKey: "access:read", audit.BankRecord: "bank:read", audit.BankRule: "bank:read", audit.CalendarBlock: "listings:read",
-	audit.Category: "accounts:read", audit.ChannelPayout: "bank:read", audit.Connection: "connections:read",
+	audit.APIKey: "access:read", audit.BankRecord: "bank:read", audit.BankRule: "bank:read",
+	audit.CalendarBlock: "listings:read",
+	audit.Category:      "accounts:read", audit.ChannelPayout: "bank:read", audit.Connection: "connections:read",
 	audit.Contact: "contacts:read", audit.File: "files:read", audit.HistoricalImport: "general-ledger:read",
 	audit.Journal: "general-ledger:read", audit.LineMapping: "line-mappings:read", audit.Listing: "listings:read",
 	audit.OwnerLink: "statements:read", audit.OwnershipPeriod: "listings:read", audit.Payment: "transactions:read",
-	audit.PaymentApproval: "transactions:read", audit.PaymentMethod: "contacts:read", audit.RecurringFee: "recurring-fees:read",
-	audit.RecurringPeriod: "recurring-fees:read", audit.RecurringTemplate: "transactions:read", audit.Reservation: "reservations:read",
-	audit.Statement: "statements:read", audit.StatementLayout: "layouts:read", audit.TaxRate: "tax-rates:read",
+	audit.PaymentApproval: "transactions:read", audit.PaymentMethod: "contacts:read",
+	audit.RecurringFee:    "recurring-fees:read",
+	audit.RecurringPeriod: "recurring-fees:read", audit.RecurringTemplate: "transactions:read",
+	audit.Reservation: "reservations:read",
+	audit.Statement:   "statements:read", audit.StatementLayout: "layouts:read", audit.TaxRate: "tax-rates:read",
 	audit.Team: "team:read", audit.Transaction: "transactions:read", audit.User: "access:read",
 }
