@@ -145,7 +145,7 @@ func TestReferenceIsServedWithValidatorsAndAPolicy(t *testing.T) {
 		return sent{answer.StatusCode, answer.Header}, len(body)
 	}
 	for path, limit := range map[string]int{
-		"/docs": 120_000, "/docs/operations/createTransaction": 160_000, "/docs/chapters/errors": 120_000, "/docs/chapters/issues": 120_000, site.Style(): 12_000, site.Script(): 10_000, site.Search(): 120_000,
+		"/docs": 110_000, "/docs/operations/createTransaction": 150_000, "/docs/chapters/errors": 110_000, "/docs/chapters/issues": 110_000, site.Style(): 12_000, site.Script(): 10_000, site.Search(): 110_000,
 	} {
 		fresh, size := plain(path, "")
 
