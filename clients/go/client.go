@@ -32,15 +32,15 @@ type Client struct {
 
 // Error is an answer of status 400 and above. Branch on Status, Code and Reason, never on Message.
 type Error struct {
-	Status    int            `json:"-"`
-	Code      string         `json:"code"`
-	Reason    string         `json:"reason"` // business rule, or empty
-	Message   string         `json:"message"`
-	Issues    []Issue        `json:"issues"`
-	Context   map[string]any `json:"context"`
-	RequestID string         `json:"requestId"`
-	Docs      string         `json:"docs"` // page about the failure; empty for that of an operation
-	Retryable bool           `json:"retryable"`
+	Status    int           `json:"-"`
+	Code      string        `json:"code"`
+	Reason    string        `json:"reason"` // business rule, or empty
+	Message   string        `json:"message"`
+	Issues    []Issue       `json:"issues"`
+	Context   *ErrorContext `json:"context"` // nil for none
+	RequestID string        `json:"requestId"`
+	Docs      string        `json:"docs"` // page about the failure; empty for that of an operation
+	Retryable bool          `json:"retryable"`
 }
 
 // Error returns the failure in one line.

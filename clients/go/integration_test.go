@@ -189,9 +189,11 @@ func checkErrors(ctx context.Context, t *testing.T, client *stayledger.Client, o
 			got = append(got, *issue.Code, issue.Path)
 		}
 
-		for _, field := range []string{"suggestedOnLocked", "booksClosedAt", "recommendedMethod"} {
-			if value := failure.Context[field]; value != nil {
-				got = append(got, value)
+		if c := failure.Context; c != nil {
+			for _, value := range []*string{c.SuggestedOnLocked, c.BooksClosedAt, c.RecommendedMethod} {
+				if value != nil {
+					got = append(got, *value)
+				}
 			}
 		}
 

@@ -5487,7 +5487,7 @@ type ErrorContext struct {
 	// ApiBaseUrl The address to send the request to; null if no deployment serves the region. With `MISDIRECTED_REQUEST`.
 	ApiBaseUrl *string `json:"apiBaseUrl,omitempty"`
 
-	// Asked What was asked for on the day before this request. With `CONFLICT`.
+	// Asked What was asked for earlier on the same day. With `CONFLICT`.
 	Asked *Cents `json:"asked,omitempty"`
 
 	// Assignments The assignments without an account. With `requiredAccountMissing`.

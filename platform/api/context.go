@@ -94,7 +94,7 @@ type ErrorContext struct {
 	FundingAccountID  *id.ID       `json:"fundingAccountId,omitempty"  with:"CONFLICT" doc:"The account that the money would leave."`
 	Limit             *string      `json:"limit,omitempty"             with:"CONFLICT" doc:"The limit of the team: perPayment or perDay."`
 	Allowed           *money.Cents `json:"allowed,omitempty"           with:"CONFLICT" doc:"What the limit allows."`
-	Asked             *money.Cents `json:"asked,omitempty"             with:"CONFLICT" doc:"What was asked for on the day before this request."`
+	Asked             *money.Cents `json:"asked,omitempty"             with:"CONFLICT" doc:"What was asked for earlier on the same day."`
 	Balance           *string      `json:"balance,omitempty"           with:"CONFLICT" doc:"Whose money is not enough: owner or fundingAccount."`
 	Released          *money.Cents `json:"released,omitempty"          with:"CONFLICT" doc:"What of the money is free before that."`
 	Left              *money.Cents `json:"left,omitempty"              with:"amountExceedsReturnable" doc:"What can still be returned."`

@@ -435,6 +435,16 @@ func nullable(r huma.Registry) {
 // Enumerated is a string type that knows its values, in the contract's order.
 type Enumerated interface{ Enum() []string }
 
+// Texts returns the values of an enumeration as texts, for its Enum.
+func Texts[T ~string](values ...T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+
+	return out
+}
+
 // enumValues returns the values of an enumeration, or of a list of them, or nil.
 func enumValues(t reflect.Type) []any {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {

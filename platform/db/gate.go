@@ -89,7 +89,8 @@ func (tx *Tx) OldestWrite(ctx context.Context, teams []id.ID) (time.Time, error)
 		names = append(names, gateName+team.String(), ungatedName+team.String())
 	}
 
-	// A transaction without a lock of a team belongs to all teams.
+	// A transaction without a lock belongs to all teams, one with locks of others to them. Folds of kept sums lock too,
+	// but what they commit is no row that anybody follows. All processes have one role, so that they see each other here.
 	oldest, err := Get[time.Time](ctx, tx, `
 		with held as materialized (select pid, classid::bigint << 32 | objid::bigint as key from pg_locks where locktype = 'advisory' and granted)
 		select least(clock_timestamp(), min(a.xact_start)) from pg_stat_activity a

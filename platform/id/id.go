@@ -75,6 +75,15 @@ func (v ID) Time() time.Time {
 // IsZero reports whether the id names nothing.
 func (v ID) IsZero() bool { return v == Zero }
 
+// OrNil returns the id, or nil for the zero id.
+func (v ID) OrNil() *ID {
+	if v.IsZero() {
+		return nil
+	}
+
+	return &v
+}
+
 // Compare orders ids as Postgres orders uuids.
 func (v ID) Compare(o ID) int { return bytes.Compare(v[:], o[:]) }
 

@@ -62,6 +62,7 @@ func serve(t *testing.T) *service {
 		_ = cmd.Wait()
 	})
 
+	// The loop ends when the service says that it is ready, however fast the machine is.
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		if resp, err := http.Get(s.base + "/readyz"); err == nil {
 			_ = resp.Body.Close()

@@ -32,7 +32,7 @@ export class ApiError extends Error {
   /** Business rule, or empty. */
   readonly reason: string;
   readonly issues: Schemas["Issue"][];
-  readonly context: Record<string, unknown>;
+  readonly context: Schemas["ErrorContext"];
   readonly requestId: string;
   /** Page about the failure; empty for the failure of an operation. */
   readonly docs: string;
@@ -44,7 +44,7 @@ export class ApiError extends Error {
     this.code = body.code ?? "";
     this.reason = body.reason ?? "";
     this.issues = body.issues ?? [];
-    this.context = (body.context ?? {}) as Record<string, unknown>;
+    this.context = body.context ?? {};
     this.requestId = body.requestId ?? "";
     this.docs = body.docs ?? "";
     this.retryable = body.retryable ?? false;

@@ -7116,7 +7116,7 @@ export interface components {
             amount?: components["schemas"]["Cents"];
             /** @description The address to send the request to; null if no deployment serves the region. With `MISDIRECTED_REQUEST`. */
             apiBaseUrl?: string | null;
-            /** @description What was asked for on the day before this request. With `CONFLICT`. */
+            /** @description What was asked for earlier on the same day. With `CONFLICT`. */
             asked?: components["schemas"]["Cents"];
             /** @description The assignments without an account. With `requiredAccountMissing`. */
             assignments?: string[];

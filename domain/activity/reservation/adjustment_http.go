@@ -238,7 +238,7 @@ func adjust( //nolint:revive // before and after are one thing
 			return nil, err
 		}
 
-		a.AccountID = idOrNil(assigned[account.CancellationRevenue])
+		a.AccountID = assigned[account.CancellationRevenue].OrNil()
 	}
 
 	// Only now is the account settled, so only now can its absence be an issue.

@@ -164,8 +164,8 @@ func renderEntry(p *ledger.Posting, l *ledger.Line) PreviewEntry {
 		Currency:          p.Currency,
 		Party:             partyOrNil(l.Party),
 		ListingID:         l.ListingID,
-		OwnershipPeriodID: idOrNil(l.OwnershipPeriodID),
-		RecurringFeeID:    idOrNil(l.RecurringFeeID),
+		OwnershipPeriodID: l.OwnershipPeriodID.OrNil(),
+		RecurringFeeID:    l.RecurringFeeID.OrNil(),
 		TriggerType:       l.Trigger,
 		Description:       l.Description,
 	}
@@ -283,13 +283,4 @@ func feeLine(c *fee.Charge, parts []segment) PreviewLine {
 		accountID:    f.CreditAccountID,
 		RecurringFee: &FeeRef{f.ID, f.Name},
 	}
-}
-
-// idOrNil returns a pointer to an id, nil for the zero id.
-func idOrNil(v id.ID) *id.ID {
-	if v.IsZero() {
-		return nil
-	}
-
-	return &v
 }

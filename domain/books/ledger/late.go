@@ -394,15 +394,6 @@ type heldLineRow struct {
 	TriggerType       string      `json:"trigger_type"`
 }
 
-// orNull returns an id, nil for the zero id.
-func orNull(v id.ID) *id.ID {
-	if v.IsZero() {
-		return nil
-	}
-
-	return &v
-}
-
 // selectKept returns lines summed over what is not kept of them.
 func selectKept(lines []HeldLine) []HeldLine {
 	sums := map[HeldLine]money.Cents{}
@@ -425,8 +416,8 @@ func lineRows(name string, lines []HeldLine) []heldLineRow {
 		out[i] = heldLineRow{
 			Name: name, Position: i, Ledger: l.Ledger, TxnAt: l.TxnAt, Currency: l.Currency, AccountID: l.AccountID,
 			CentTotal: l.CentTotal, Party: l.Party,
-			ListingID: orNull(l.ListingID), OwnershipPeriodID: orNull(l.OwnershipPeriodID),
-			ReservationID: orNull(l.ReservationID), TriggerType: l.Trigger,
+			ListingID: l.ListingID.OrNil(), OwnershipPeriodID: l.OwnershipPeriodID.OrNil(),
+			ReservationID: l.ReservationID.OrNil(), TriggerType: l.Trigger,
 		}
 	}
 
@@ -498,7 +489,7 @@ func HoldWaiting(ctx context.Context, tx *db.Tx, waiting []Waiting) error {
 
 	for i := range waiting {
 		w := &waiting[i]
-		rows = append(rows, w.lock.row(tx, w.Noun, orNull(w.SourceID), &w.Origin, w.name()))
+		rows = append(rows, w.lock.row(tx, w.Noun, w.SourceID.OrNil(), &w.Origin, w.name()))
 		lines = append(lines, lineRows(w.name(), w.Lines)...)
 	}
 
@@ -518,7 +509,7 @@ func HoldWaiting(ctx context.Context, tx *db.Tx, waiting []Waiting) error {
 func (h *hold) row(tx *db.Tx, source Noun, sourceID, origin *id.ID, name string) heldRow {
 	return heldRow{
 		ID: tx.NewID(), Source: source, SourceID: sourceID, OriginID: origin, Name: name, Reason: h.reason,
-		HeldAt: h.at, HeldBy: orNull(h.by),
+		HeldAt: h.at, HeldBy: h.by.OrNil(),
 	}
 }
 

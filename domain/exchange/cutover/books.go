@@ -127,7 +127,7 @@ func listChanges(
 
 		c.Before, c.After = c.Before+before[k], c.After+after[k]
 		if before[k] != after[k] {
-			c.Reservations = append(c.Reservations, StayOfJournal{idOrNil(k.ReservationID), before[k], after[k]})
+			c.Reservations = append(c.Reservations, StayOfJournal{k.ReservationID.OrNil(), before[k], after[k]})
 		}
 	}
 
@@ -177,15 +177,6 @@ func (s *StayOfJournal) name() string {
 	}
 
 	return s.ReservationID.String()
-}
-
-// idOrNil returns an id, nil for the zero id.
-func idOrNil(v id.ID) *id.ID {
-	if v.IsZero() {
-		return nil
-	}
-
-	return &v
 }
 
 // nameAccounts sets the names and codes of the changed accounts.

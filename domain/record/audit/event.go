@@ -3,6 +3,7 @@ package audit
 import (
 	"slices"
 
+	"stayledger/platform/api"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -32,7 +33,7 @@ const (
 
 // Enum lists the types.
 func (Type) Enum() []string {
-	return texts(Created, Updated, Deleted, Restored, Posted, Reversed, Published, Reopened, Matched, Unmatched, Paid, Connected, Synced, Imported, Merged, Exported)
+	return api.Texts(Created, Updated, Deleted, Restored, Posted, Reversed, Published, Reopened, Matched, Unmatched, Paid, Connected, Synced, Imported, Merged, Exported)
 }
 
 // Entity is a type of records with events: the resource types of operations and some more.
@@ -75,22 +76,12 @@ const (
 
 // Enum lists the types of records.
 func (Entity) Enum() []string {
-	return texts(
+	return api.Texts(
 		Account, AccountConnection, Adjustment, APIKey, BankRecord, BankRule, CalendarBlock, Category,
 		ChannelPayout, Connection, Contact, File, HistoricalImport, Journal, LineMapping, Listing,
 		OwnerLink, OwnershipPeriod, Payment, PaymentApproval, PaymentMethod, RecurringFee, RecurringPeriod, RecurringTemplate,
 		Reservation, Statement, StatementLayout, TaxRate, Team, Transaction, User,
 	)
-}
-
-// texts returns values as texts.
-func texts[T ~string](values ...T) []string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = string(v)
-	}
-
-	return out
 }
 
 // Role says how a record relates to the changed record.
@@ -122,7 +113,9 @@ const (
 )
 
 // Enum lists the sources.
-func (Source) Enum() []string { return texts(ByUser, ByKey, Integration, Recurring, System, Migration) }
+func (Source) Enum() []string {
+	return api.Texts(ByUser, ByKey, Integration, Recurring, System, Migration)
+}
 
 // integration is the source of changes by the sync of a connection.
 type integration struct{ connection id.ID }

@@ -299,6 +299,49 @@ func TestWorkTellsUnderItsAction(t *testing.T) {
 	}
 }
 
+// A record that work changes again stays what the request made of it, with what it refers to.
+func TestARevisionKeepsTypeNameAndReferences(t *testing.T) {
+	t.Parallel()
+	x := newTrail(t)
+	one, parent, other := id.New(x.DB.Now()), id.New(x.DB.Now()), id.New(x.DB.Now())
+
+	var action id.ID
+
+	x.do(func(tx *db.Tx) {
+		action = tx.Action
+		tx.MarkQueued()
+		audit.Note(tx, audit.Created, audit.Listing, one, nil, named{"a"}, audit.Ref(audit.RoleParent, audit.Listing, parent))
+	})
+
+	work := func(s *db.Scope) {
+		s.Action, s.Work, s.Operation, s.Actor.Kind = action, "listing.work", id.New(x.DB.Now()), db.TeamKey
+	}
+	x.do(func(tx *db.Tx) { audit.NoteJournal(tx, audit.Listing, one, audit.Effect{EntriesAdded: 2}) }, work)
+	x.do(func(tx *db.Tx) {
+		audit.Note(tx, audit.Published, audit.Listing, one, named{"a"}, named{"b"}, audit.Ref(audit.RoleParent, audit.Listing, parent),
+			audit.Ref(audit.RoleOwner, audit.Contact, other))
+	}, work)
+
+	for i, want := range []struct {
+		name string
+		refs []id.ID
+	}{{"a", []id.ID{parent}}, {"a", []id.ID{parent}}, {"b", []id.ID{parent, other}}} {
+		e := x.events()[i]
+		slices.SortFunc(e.Referred, id.ID.Compare)
+		slices.SortFunc(want.refs, id.ID.Compare)
+
+		if e.Revision != i+1 || e.Type != audit.Created || e.EntityName == nil || *e.EntityName != want.name || !slices.Equal(e.Referred, want.refs) {
+			t.Errorf("revision %d: %+v", i+1, e)
+		}
+	}
+
+	x.do(func(tx *db.Tx) { audit.Note(tx, audit.Deleted, audit.Listing, one, named{"b"}, nil) }, work)
+
+	if e := x.events()[3]; e.Type != audit.Deleted {
+		t.Errorf("removed by work: %+v", e)
+	}
+}
+
 func TestWhatWasToldIsNeverChanged(t *testing.T) {
 	t.Parallel()
 	x := newTrail(t)

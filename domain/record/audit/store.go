@@ -83,7 +83,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 			out = append(out, db.Stmt{SQL: insertAction, Args: db.Args{
 				"team":     team,
 				"id":       action,
-				"parent":   nonZero(tx.Action),
+				"parent":   tx.Action.OrNil(),
 				"kind":     actorKind(tx),
 				"actor":    tx.Actor.User,
 				"endpoint": cmp.Or(tx.Work, "system"),
@@ -265,14 +265,19 @@ func (f *Effect) Count(account id.ID, cents int64) {
 }
 
 // An event of queued work can revise the event that its request, or earlier work of the same action, inserted for the
-// same record. An event of a request is always the first.
+// same record. A revision has the type, the name and the references of the event so far, joined as add joins them, so that
+// filters find the event by its latest revision. An event of a request is always the first.
 const (
 	insertFirst     = insertInput + `)` + insertEvents
 	insertRevisions = insertInput + `), prior as (
-		select distinct on (i.entity_type, i.entity_id) i.entity_type, i.entity_id, p.id, p.revision
+		select distinct on (i.entity_type, i.entity_id) i.entity_type, i.entity_id, p.id, p.revision, p.type, p.entity_name, p.refs
 		from input i join audit_event p on p.team_id = @team and p.action_id = @action and p.entity_type = i.entity_type and p.entity_id = i.entity_id
 		order by i.entity_type, i.entity_id, p.revision desc), revised as (
-		select coalesce(p.id, i.id) as id, coalesce(p.revision, 0) + 1 as revision, i.type, i.entity_type, i.entity_id, i.entity_name, i.refs, i.changes, i.journal
+		select coalesce(p.id, i.id) as id, coalesce(p.revision, 0) + 1 as revision,
+			case when p.type is null or p.type = 'updated' or i.type = 'deleted' then i.type else p.type end as type,
+			i.entity_type, i.entity_id, coalesce(i.entity_name, p.entity_name) as entity_name,
+			case when p.refs is null then i.refs else (select coalesce(jsonb_agg(distinct f), '[]') from jsonb_array_elements(p.refs || i.refs) f) end as refs,
+			i.changes, i.journal
 		from input i left join prior p on p.entity_type = i.entity_type and p.entity_id = i.entity_id)` + revisedEvents
 	insertInput = `
 	with input as materialized (
@@ -291,12 +296,3 @@ const (
 	from kept k, jsonb_to_recordset(k.refs) as f (id uuid, type text)
 	on conflict do nothing`
 )
-
-// nonZero returns an id, or nil for the zero id.
-func nonZero(v id.ID) *id.ID {
-	if v.IsZero() {
-		return nil
-	}
-
-	return &v
-}

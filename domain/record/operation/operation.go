@@ -7,6 +7,7 @@
 package operation
 
 import (
+	"stayledger/platform/api"
 	"stayledger/platform/day"
 	"stayledger/platform/id"
 )
@@ -52,7 +53,7 @@ const (
 
 // Enum lists the types in the contract's order.
 func (Type) Enum() []string {
-	return texts(
+	return api.Texts(
 		ACHVerification,
 		BankRuleRun,
 		CalendarBlock,
@@ -101,7 +102,7 @@ const (
 )
 
 // Enum lists the states.
-func (Status) Enum() []string { return texts(Queued, Running, Completed, Failed) }
+func (Status) Enum() []string { return api.Texts(Queued, Running, Completed, Failed) }
 
 // ResourceType is the kind of thing that an operation works on.
 type ResourceType string
@@ -125,7 +126,7 @@ const (
 
 // Enum lists the resource types.
 func (ResourceType) Enum() []string {
-	return texts(
+	return api.Texts(
 		BankRule,
 		Connection,
 		Contact,
@@ -153,7 +154,7 @@ const (
 )
 
 // Enum lists the roles.
-func (Role) Enum() []string { return texts(Source, Target, Result) }
+func (Role) Enum() []string { return api.Texts(Source, Target, Result) }
 
 // Resource refers to something that an operation reads, changes or makes (OPS-23 … OPS-30).
 type Resource struct {
@@ -215,13 +216,3 @@ type List struct {
 
 // DownloadPath returns the path at which a credential of the team downloads a file.
 func DownloadPath(file id.ID) string { return "/files/" + file.String() + "/download" }
-
-// texts returns the values of an enumeration as callers write them.
-func texts[T ~string](values ...T) []string {
-	out := make([]string, len(values))
-	for i, v := range values {
-		out[i] = string(v)
-	}
-
-	return out
-}

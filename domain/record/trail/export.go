@@ -44,14 +44,19 @@ var exportColumns = []export.SQLColumn{
 	export.FromSQL("entity", csv.Text, "e.entity_name"),
 	export.FromSQL("changedKeys", csv.Text, `(select string_agg(distinct c ->> 'key', ' ' order by c ->> 'key')
 		from audit_event p cross join jsonb_array_elements(p.changes) c where p.team_id = e.team_id and p.id = e.id)`),
-	export.FromSQL("entriesAdded", csv.Integer, "(e.journal ->> 'entriesAdded')::bigint"),
-	export.FromSQL("entriesRetired", csv.Integer, "(e.journal ->> 'entriesRetired')::bigint"),
+	export.FromSQL("entriesAdded", csv.Integer, sumSQL("entriesAdded")),
+	export.FromSQL("entriesRetired", csv.Integer, sumSQL("entriesRetired")),
 	export.FromSQL("actorType", csv.Text, "e.actor_type"),
 	export.FromSQL("actorId", csv.ID, "e.actor_id"),
 	export.FromSQL("sourceType", csv.Text, "e.source_type"),
 	export.FromSQL("connectionId", csv.ID, "e.connection_id"),
 	export.FromSQL("operationId", csv.ID, "e.operation_id"),
 	export.FromSQL("actionId", csv.ID, "e.action_id"),
+}
+
+// sumSQL returns the SQL for a count in the effect on the books, over all revisions; null without an effect.
+func sumSQL(count string) string {
+	return `(select sum((p.journal ->> '` + count + `')::bigint)::bigint from audit_event p where p.team_id = e.team_id and p.id = e.id)`
 }
 
 // listQuery returns the query for the selected events.

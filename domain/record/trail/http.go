@@ -82,6 +82,7 @@ func endpoints() []api.Endpoint {
 				"that it changed. Filters select actions with such an event.",
 			Errors: apierr.List{errExpired}, Scopes: []string{scopeRead},
 		}, listActions),
+		// The horizon of a followed list takes a transaction of its own.
 		api.External(api.Endpoint{
 			Method: http.MethodGet, Path: "/audit/events", ID: "listAuditEvents", Tag: tag,
 			Summary: "List what was changed",

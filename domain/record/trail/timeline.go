@@ -3,6 +3,7 @@ package trail
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"stayledger/platform/api"
@@ -66,20 +67,25 @@ func (in *timelineInput) loadActions(ctx context.Context, tx *db.Tx, from *place
 		where += " and a.id < @before"
 	}
 
-	// Without any such filter no event is looked at.
-	if asked := in.conditionsSQL(args); len(args) > 1 && (from == nil || len(args) > 2) || in.entity != nil {
-		where += " and exists (select from audit_event e where e.team_id = a.team_id and e.action_id = a.id and " + asked + ")"
+	// Without a filter no event is looked at. With a record its events and references are few: they name the actions.
+	asked := db.Args{}
+	conditions := in.conditionsSQL(asked)
+
+	switch {
+	case in.entity != nil:
+		asked["entity"], asked["kinds"] = in.entity, in.kinds()
+		where += ` and a.id in (
+			select e.action_id from audit_event e where e.team_id = @team and e.entity_id = @entity
+				and (@kinds::text[] is null or e.entity_type = any(@kinds)) and ` + conditions + `
+			union select e.action_id from audit_reference r
+				join audit_event e on e.team_id = r.team_id and e.id = r.event_id and e.revision = r.revision
+				where r.team_id = @team and r.entity_id = @entity and (@kinds::text[] is null or r.entity_type = any(@kinds))
+					and ` + conditions + `)`
+	case len(asked) > 0:
+		where += " and exists (select from audit_event e where e.team_id = a.team_id and e.action_id = a.id and " + conditions + ")"
 	}
 
-	if in.entity != nil {
-		args["entity"] = in.entity
-		kinds := in.kinds()
-		args["kinds"] = kinds
-		where += ` and a.id in (select e.action_id from audit_event e where e.team_id = @team and e.entity_id = @entity
-				and (@kinds::text[] is null or e.entity_type = any(@kinds))
-			union select e.action_id from audit_reference r join audit_event e on e.team_id = r.team_id and e.id = r.event_id and e.revision = r.revision
-				where r.team_id = @team and r.entity_id = @entity and (@kinds::text[] is null or r.entity_type = any(@kinds)))`
-	}
+	maps.Copy(args, asked)
 
 	found, err := db.Select[action](ctx, tx, `
 		select a.id, a.team_id, a.actor_type, a.actor_id, a.endpoint, a.request_id, a.parent_id, a.created_at, o.operation_id,

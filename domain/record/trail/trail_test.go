@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"stayledger/domain/record/audit"
+	"stayledger/domain/record/trail"
+	"stayledger/domain/tenant/access"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
@@ -176,6 +179,62 @@ func TestTheTrailTellsWhatWasDone(t *testing.T) {
 
 	// A cursor belongs to its filters.
 	w.Get("/audit/events?types=created&cursor="+url.QueryEscape(*read(w.Team, "limit=1").Page.NextCursor)).WantError(apierr.CodeBadRequest, "")
+}
+
+// Both filters of the timeline hold for one event, not for two of the same action.
+func TestTheTimelineSelectsActionsByOneEvent(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	owner := w.Contact("owner", "Ada")
+	cabin := w.Listing("Cabin", owner)
+
+	for query, want := range map[string]int{
+		"entityId=" + cabin.ID.String() + "&entityType=listing&types=created":                   1,
+		"entityId=" + cabin.ID.String() + "&entityType=listing&types=deleted":                   0,
+		"entityId=" + owner.String() + "&entityType=contact&types=created":                      2, // the listing's period refers to the owner
+		"entityId=" + owner.String() + "&entityType=contact&types=created&sourceType=recurring": 0,
+		"actorId=" + owner.String():        0,
+		"entityType=contact&types=created": 1,
+		"to=2020-01-01T00:00:00.000Z":      0,
+	} {
+		if got := w.Get("/audit/timeline?" + query).Want(200); got.Len("data") != want {
+			t.Errorf("%s: %d actions, want %d: %s", query, got.Len("data"), want, got.Body)
+		}
+	}
+}
+
+// Proves: AUD-06.
+func TestAppsAreKnownByTheirNames(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	owner := w.Contact("owner", "Ada")
+
+	var connection id.ID
+
+	w.Tx(func(ctx context.Context, tx *db.Tx) error {
+		connection = tx.NewID()
+
+		_, err := tx.Exec(ctx, `insert into connection (team_id, id, short_ref, app_id, name, status, settings, created_at, updated_at)
+			values (@team, @id, 'c1', 'hostaway', 'Hostaway', 'active', '{}', @now, @now)`, db.Args{"team": tx.Team, "id": connection, "now": tx.Now})
+		audit.FromConnection(tx, connection)
+		audit.Note(tx, audit.Updated, audit.Contact, owner, map[string]string{"name": "Ada"}, map[string]string{"name": "Eve"})
+
+		return err
+	})
+
+	for _, query := range []string{"appId=hostaway", "entityType=app&entityId=hostaway", "rootEntityType=app&rootEntityId=hostaway", "connectionId=" + connection.String()} {
+		found := read(w.Team, query).Data
+		if len(found) != 1 || found[0].Entity.ID != owner.String() || found[0].Source.Type != "integration" || found[0].Source.ConnectionID != connection.String() ||
+			len(found[0].References) != 1 || found[0].References[0] != (struct{ Role, Type, ID string }{"app", "app", "hostaway"}) {
+			t.Errorf("%s: %+v", query, found)
+		}
+	}
+
+	if found := read(w.Team, "appId=ownerrez").Data; len(found) != 0 {
+		t.Errorf("of another app: %+v", found)
+	}
+
+	w.Get("/audit/events?entityId=hostaway").WantError(apierr.CodeBadRequest, "").WantIssue("uuid", "entityId")
 }
 
 // Whoever may not read a record sees which of its fields changed, and no values.
@@ -433,5 +492,16 @@ func TestTheExportHasTheEventsOfTheList(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(strings.TrimPrefix(got, "\ufeff"), "\r", "")), "\n")
 	if !slices.Equal(lines, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Each type of records has a scope that credentials can hold: without one nobody would see its values.
+func TestEveryRecordHasAScopeToReadIt(t *testing.T) {
+	t.Parallel()
+
+	for _, entity := range audit.Entity("").Enum() {
+		if scope := trail.ReadScope(audit.Entity(entity)); !slices.Contains(access.Scopes(), scope) {
+			t.Errorf("%s is read with the scope %q", entity, scope)
+		}
 	}
 }

@@ -220,7 +220,7 @@ func (p *position) renderListing(listingID id.ID, owners *OwnerListing) ListingT
 	}
 
 	row := ListingTrust{
-		ID:                 idOrNil(listingID),
+		ID:                 listingID.OrNil(),
 		GuestBalances:      p.splitByStatus(figure(ClaimGuests), &listingID),
 		DeferredRevenue:    figure(ClaimDeferredRevenue),
 		Taxes:              figure(ClaimTaxes),

@@ -405,9 +405,9 @@ func (p *position) renderOwnerless(o *ownerSum) WarningItem {
 	behind.ReservationIDs, behind.TransactionIDs = page.RefsTo(o.ReservationID), page.RefsTo(o.TransactionID)
 
 	return WarningItem{
-		ListingID:     idOrNil(o.ListingID),
-		ReservationID: idOrNil(o.ReservationID),
-		TransactionID: idOrNil(o.TransactionID),
+		ListingID:     o.ListingID.OrNil(),
+		ReservationID: o.ReservationID.OrNil(),
+		TransactionID: o.TransactionID.OrNil(),
 		Figure:        p.chart.figure(ClaimOwners, o.Total, behind),
 	}
 }

@@ -338,7 +338,7 @@ func (r *taxReport) render(rows []taxRow) *TaxLiability {
 		behind := r.behind
 		behind.ListingIDs = page.RefsTo(of[0].ListingID)
 		l := TaxListing{
-			ID:       idOrNil(of[0].ListingID),
+			ID:       of[0].ListingID.OrNil(),
 			Name:     lookUpName(r.listings, of[0].ListingID),
 			Channels: []TaxChannel{},
 		}

@@ -99,7 +99,7 @@ func (p *position) findUnassigned(
 
 		// Only transactions can be named by a filter.
 		source := origins[c.SourceID]
-		item := WarningItem{ListingID: idOrNil(c.ListingID), Figure: Figure{CentTotal: c.total()}, Since: source.Since}
+		item := WarningItem{ListingID: c.ListingID.OrNil(), Figure: Figure{CentTotal: c.total()}, Since: source.Since}
 
 		switch source.Kind {
 		case "transaction":
@@ -148,7 +148,7 @@ func (f findings) checkDeposits(ctx context.Context, tx *db.Tx, p *position) err
 		behind := p.drilldownFilter()
 		behind.ReservationIDs = page.RefsTo(s.reservationID)
 		item := WarningItem{
-			ListingID:     idOrNil(s.listingID),
+			ListingID:     s.listingID.OrNil(),
 			ReservationID: &s.reservationID,
 			Figure:        p.chart.figure(ClaimSecurityDeposits, s.total, behind),
 			Since:         s.checkOut,

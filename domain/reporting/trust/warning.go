@@ -272,7 +272,7 @@ func (f findings) checkOwners(l *OwnerListing, date day.Day) {
 func (f findings) checkGuests(p *position, cells []guestCell, behind report.Selection) {
 	for _, s := range sumByStay(cells) {
 		item := WarningItem{
-			ListingID:     idOrNil(s.listingID),
+			ListingID:     s.listingID.OrNil(),
 			ReservationID: &s.reservationID,
 			Figure:        Figure{CentTotal: s.total},
 			stay:          &s,
@@ -458,7 +458,7 @@ func (f findings) checkOperatingCosts(ctx context.Context, tx *db.Tx, p *positio
 		behind.ListingIDs = page.RefsTo(r.ListingID)
 		d := report.DrilldownTo(behind)
 		f.add(WarnOperatingCost, WarningItem{
-			ListingID:     idOrNil(r.ListingID),
+			ListingID:     r.ListingID.OrNil(),
 			TransactionID: &r.TransactionID,
 			Figure:        Figure{CentTotal: r.Total, Drilldown: &d},
 			Since:         &r.Since,
@@ -466,13 +466,4 @@ func (f findings) checkOperatingCosts(ctx context.Context, tx *db.Tx, p *positio
 	}
 
 	return nil
-}
-
-// idOrNil returns the id, nil for the zero id.
-func idOrNil(v id.ID) *id.ID {
-	if v.IsZero() {
-		return nil
-	}
-
-	return &v
 }
