@@ -98,6 +98,10 @@ openapi: ## write docs/openapi from the endpoints
 openapi-lint: ## hold the description, in 3.1 and 3.0, to the rules of Redocly and Spectral, where Node is there
 	@scripts/openapi-lint
 
+.PHONY: surface
+surface: ## record what callers hold on to, for the newest section of the changelog, before the next one begins
+	@UPDATE_SURFACE=1 go test -count=1 -run TestTheChangelogNamesWhatCallersHoldOnTo ./app
+
 .PHONY: clients
 clients: ## write the generated files of the Go and TypeScript clients from the endpoints
 	@scripts/clients

@@ -29,7 +29,7 @@ var kinds = map[string][]string{
 
 // What callers hold on to differs from the recorded surface only as the changelog says: in the sections that are newer
 // than the record, what is gone, or demanded of requests, under Breaks, what is new under Additions, and what has
-// changed under Breaks or Repairs. UPDATE_SURFACE=1 records the surface for the newest section, once all is said there.
+// changed under Breaks or Repairs. UPDATE_SURFACE=1 (make surface) records the surface for the newest section, once all is said there. See ADR 17.
 func TestTheChangelogNamesWhatCallersHoldOnTo(t *testing.T) {
 	t.Parallel()
 
