@@ -205,7 +205,13 @@ func (a *App) Run(ctx context.Context, listener net.Listener) error {
 			Attempt: a.attempt, GiveUp: operation.GiveUp,
 		})
 		wakeWorker = w.Wake
-		work = func() { w.Run(ctx, a.Config.ShutdownGrace) }
+		work = func() {
+			for _, loop := range a.parts.Loops {
+				group.Go(func() { loop(ctx, a.DB, a.Log, a.Config.ShutdownGrace) })
+			}
+
+			w.Run(ctx, a.Config.ShutdownGrace)
+		}
 	}
 
 	group.Go(func() {

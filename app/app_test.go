@@ -470,7 +470,7 @@ func TestCodesThatNothingReturns(t *testing.T) {
 	golden.List(t, "codes that nothing returns", none, []apierr.Code{
 		apierr.CodeInvalidBankfeedConnectMode, apierr.CodeBankfeedConnectionNotFound, apierr.CodeBankfeedConnectInProgress,
 		apierr.CodeBankfeedConnectConfigurationChanged, apierr.CodeBankfeedConnectExpired,
-		apierr.CodeBankfeedConnectRequiresNewLink, apierr.CodeRateLimited, apierr.CodeBankfeedProviderUnavailable,
+		apierr.CodeBankfeedConnectRequiresNewLink, apierr.CodeBankfeedProviderUnavailable,
 	})
 }
 

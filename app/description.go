@@ -40,6 +40,7 @@ func withDescription(c api.Config) api.Config {
 		{Name: "Channel payouts", Doc: "What booking channels have paid out, as property-management systems say it."},
 		{Name: "Calendar blocks", Doc: "Days on which a listing is not let, at its property-management system."},
 		{Name: "Audit", Doc: "Who did what: the actions of the team and the records that they changed."},
+		{Name: "Webhooks", Doc: "Messages to receivers of the team about what has happened."},
 		{Name: "Accounts", Doc: "The chart of accounts, its categories, and what is particular to bank accounts."},
 		{Name: "Bank records", Doc: "What banks say of the team's accounts."},
 		{Name: "Account connections", Doc: "The accounts that a team has at its banks, and what of the chart they " +

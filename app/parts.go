@@ -51,6 +51,7 @@ import (
 	"stayledger/domain/tenant/access"
 	"stayledger/domain/tenant/connection"
 	"stayledger/domain/tenant/team"
+	"stayledger/domain/tenant/webhook"
 	"stayledger/platform/api"
 	"stayledger/platform/blob"
 	"stayledger/platform/db"
@@ -108,6 +109,7 @@ func Parts(o External, c Config) parts.Part {
 	nouns := []parts.Part{
 		operation.Part(c.KeepOperations),
 		trail.Part(),
+		webhook.Part(webhook.Config{Box: o.Box, Private: c.LocalProviders, Mail: o.Mail}),
 		intake.Part(intake.Config{
 			Open: o.Sources, Refused: connection.RequireReconnect, MakeFile: o.Systems.Extracts(o.Store),
 			Kinds: []intake.Kind{pms.Listings(&listingDoor), contact.Intake(o.Box), stayDoor, bank.Intake(rule.OfBank), channelpayout.Intake()},

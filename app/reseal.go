@@ -10,6 +10,7 @@ import (
 	"stayledger/domain/settlement/delivery"
 	"stayledger/domain/settlement/payee"
 	"stayledger/domain/tenant/connection"
+	"stayledger/domain/tenant/webhook"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/seal"
@@ -17,9 +18,9 @@ import (
 
 // listSealedColumns returns every column with values that the secret keys seal.
 func listSealedColumns() []seal.Column {
-	return []seal.Column{
+	return append(webhook.SealedColumns(),
 		contact.SealedColumn(), connection.CredentialsColumn(), connection.CodeColumn(), pms.TokenColumn(), payee.SealedColumn(), delivery.SealedColumn(),
-	}
+	)
 }
 
 // Resealed counts the values of a column.

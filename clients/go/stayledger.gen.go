@@ -144,6 +144,7 @@ const (
 	AuditEntityTypeTeam                         AuditEntityType = "team"
 	AuditEntityTypeTransaction                  AuditEntityType = "transaction"
 	AuditEntityTypeUser                         AuditEntityType = "user"
+	AuditEntityTypeWebhook                      AuditEntityType = "webhook"
 )
 
 // Defines values for AuditSort.
@@ -2285,6 +2286,48 @@ const (
 	TransactionWeekdayWednesday TransactionWeekday = "wednesday"
 )
 
+// Defines values for WebhookDeliveryStatus.
+const (
+	WebhookDeliveryStatusDelivering WebhookDeliveryStatus = "delivering"
+	WebhookDeliveryStatusExhausted  WebhookDeliveryStatus = "exhausted"
+	WebhookDeliveryStatusFailed     WebhookDeliveryStatus = "failed"
+	WebhookDeliveryStatusPending    WebhookDeliveryStatus = "pending"
+	WebhookDeliveryStatusSucceeded  WebhookDeliveryStatus = "succeeded"
+)
+
+// Defines values for WebhookEventType.
+const (
+	WebhookEventTypeAuditEventChanged  WebhookEventType = "audit.event.changed"
+	WebhookEventTypeConnectionChanged  WebhookEventType = "connection.changed"
+	WebhookEventTypeOperationCompleted WebhookEventType = "operation.completed"
+	WebhookEventTypeOperationFailed    WebhookEventType = "operation.failed"
+	WebhookEventTypePaymentUpdated     WebhookEventType = "payment.updated"
+	WebhookEventTypeStatementPublished WebhookEventType = "statement.published"
+	WebhookEventTypeStatementReopened  WebhookEventType = "statement.reopened"
+	WebhookEventTypeWebhookTest        WebhookEventType = "webhook.test"
+)
+
+// Defines values for WebhookListSort.
+const (
+	WebhookListSortCreatedAt      WebhookListSort = "createdAt"
+	WebhookListSortMinusCreatedAt WebhookListSort = "-createdAt"
+	WebhookListSortMinusUpdatedAt WebhookListSort = "-updatedAt"
+	WebhookListSortUpdatedAt      WebhookListSort = "updatedAt"
+)
+
+// Defines values for WebhookScope.
+const (
+	WebhookScopeManaged WebhookScope = "managed"
+	WebhookScopeSelf    WebhookScope = "self"
+)
+
+// Defines values for WebhookStatus.
+const (
+	WebhookStatusActive   WebhookStatus = "active"
+	WebhookStatusDisabled WebhookStatus = "disabled"
+	WebhookStatusPending  WebhookStatus = "pending"
+)
+
 // Defines values for RegionParameter.
 const (
 	RegionParameterAp RegionParameter = "ap"
@@ -2848,6 +2891,11 @@ const (
 // Defines values for DeleteTransactionParamsOnLocked.
 const (
 	DeleteTransactionParamsOnLockedArchive DeleteTransactionParamsOnLocked = "archive"
+)
+
+// Defines values for ListWebhooksParamsInclude.
+const (
+	ListWebhooksParamsIncludeOperations ListWebhooksParamsInclude = "operations"
 )
 
 // AccessMe defines model for AccessMe.
@@ -15618,6 +15666,250 @@ type UpdatePaymentMethodBody struct {
 	IsDefault bool `json:"isDefault"`
 }
 
+// Webhook defines model for Webhook.
+type Webhook struct {
+	// ApiVersion The version of the contract in which messages are written.
+	ApiVersion string `json:"apiVersion"`
+
+	// CreatedAt When it was made.
+	CreatedAt Instant `json:"createdAt"`
+
+	// Description Text for people.
+	Description *string `json:"description"`
+
+	// DisabledAt When it was disabled; null unless it is.
+	DisabledAt *time.Time `json:"disabledAt"`
+
+	// DisabledReason deleted by a person, gone when the receiver answered 410, failing when it failed for five days; null unless disabled.
+	DisabledReason *string `json:"disabledReason"`
+
+	// EventTypes What it tells of.
+	EventTypes []WebhookEventType `json:"eventTypes"`
+
+	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	Id Id `json:"id"`
+
+	// Operations Only in lists with include=operations.
+	Operations *OperationSummary `json:"operations,omitempty"`
+
+	// Revision From 1; grows with each change.
+	Revision int64 `json:"revision"`
+
+	// Scope self for what happens in the team, managed for what happens in the teams that the partner manages.
+	Scope WebhookScope `json:"scope"`
+
+	// Status pending until the receiver has taken a test, then active until it is disabled.
+	Status WebhookStatus `json:"status"`
+
+	// UpdatedAt When it was changed last.
+	UpdatedAt Instant `json:"updatedAt"`
+
+	// Url Where messages are sent.
+	Url string `json:"url"`
+
+	// VerifiedAt When the receiver took a test at the present address; null when it has not.
+	VerifiedAt *time.Time `json:"verifiedAt"`
+}
+
+// WebhookCreate Example: {"description":"Books of the back office","eventTypes":["audit.event.changed","payment.updated"],"url":"https://hooks.example.com/stayledger"}
+type WebhookCreate struct {
+	// Description Text for people.
+	Description *string `json:"description,omitempty"`
+
+	// EventTypes What to tell of.
+	EventTypes []WebhookEventType `json:"eventTypes"`
+
+	// Scope managed tells of all teams that the partner manages.
+	Scope *WebhookScope `json:"scope,omitempty"`
+
+	// Url A public https address that takes POST requests; its query may carry a token.
+	Url string `json:"url"`
+}
+
+// WebhookDelivery defines model for WebhookDelivery.
+type WebhookDelivery struct {
+	// AttemptedAt When it was last sent.
+	AttemptedAt *time.Time `json:"attemptedAt"`
+
+	// Attempts How often it was sent since it was made or last replayed.
+	Attempts int64 `json:"attempts"`
+
+	// CreatedAt When it was made.
+	CreatedAt Instant `json:"createdAt"`
+
+	// DeliveredAt When the receiver took it.
+	DeliveredAt *time.Time `json:"deliveredAt"`
+
+	// EventId The id of the message and of the header webhook-id: the same in each attempt and replay, and for each subscription.
+	EventId Id `json:"eventId"`
+
+	// EventType What it tells of.
+	EventType WebhookEventType `json:"eventType"`
+
+	// Failure Why the last attempt failed; null for one that did not.
+	Failure *string `json:"failure"`
+
+	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	Id Id `json:"id"`
+
+	// NextAttemptAt When it is sent next at the earliest; null when nothing follows.
+	NextAttemptAt *time.Time `json:"nextAttemptAt"`
+
+	// Payload The message as it is signed.
+	Payload interface{} `json:"payload"`
+
+	// Response The last answer; null for none.
+	Response *WebhookResponseOrNull `json:"response"`
+
+	// Status failed has another attempt to come, exhausted has none.
+	Status WebhookDeliveryStatus `json:"status"`
+
+	// TeamId The team in which it happened.
+	TeamId Id `json:"teamId"`
+
+	// WebhookId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	WebhookId Id `json:"webhookId"`
+}
+
+// WebhookDeliveryList defines model for WebhookDeliveryList.
+type WebhookDeliveryList struct {
+	Data []WebhookDelivery `json:"data"`
+
+	// Page Number of the page, from 1.
+	Page WebhookDeliveryPage `json:"page"`
+}
+
+func (p *WebhookDeliveryList) page() ([]WebhookDelivery, *string) {
+	if !p.Page.HasMore {
+		return p.Data, nil
+	} // a list that can be followed has a cursor also at its end
+	return p.Data, p.Page.NextCursor
+}
+
+// WebhookDeliveryPage defines model for WebhookDeliveryPage.
+type WebhookDeliveryPage struct {
+	// HasMore Whether another page follows.
+	HasMore bool `json:"hasMore"`
+
+	// Limit Rows of a page.
+	Limit int64 `json:"limit"`
+
+	// NextCursor Null on the last page.
+	NextCursor *string `json:"nextCursor"`
+}
+
+// WebhookDeliveryStatus defines model for WebhookDeliveryStatus.
+type WebhookDeliveryStatus string
+
+// WebhookEventType defines model for WebhookEventType.
+type WebhookEventType string
+
+// WebhookListSort defines model for WebhookListSort.
+type WebhookListSort string
+
+// WebhookPage defines model for WebhookPage.
+type WebhookPage struct {
+	Data []Webhook `json:"data"`
+
+	// Pagination Where the page is in the list.
+	Pagination Pagination `json:"pagination"`
+}
+
+func (p *WebhookPage) page() ([]Webhook, *int64) { return p.Data, p.Pagination.NextPage }
+
+// WebhookReplay Example: {"from":"2026-01-14T00:00:00.000Z","status":"exhausted","to":"2026-01-15T00:00:00.000Z"}
+type WebhookReplay struct {
+	// From Messages made from then on.
+	From Instant `json:"from"`
+
+	// Status Only messages with this status.
+	Status *WebhookDeliveryStatus `json:"status,omitempty"`
+
+	// To Messages made before then.
+	To Instant `json:"to"`
+}
+
+// WebhookResponseOrNull defines model for WebhookResponseOrNull.
+type WebhookResponseOrNull struct {
+	// Body Its first 1024 bytes.
+	Body string `json:"body"`
+
+	// DurationMs How long it took in milliseconds.
+	DurationMs int64 `json:"durationMs"`
+
+	// Status Its HTTP status.
+	Status int64 `json:"status"`
+}
+
+// WebhookScope defines model for WebhookScope.
+type WebhookScope string
+
+// WebhookStatus defines model for WebhookStatus.
+type WebhookStatus string
+
+// WebhookUpdate Example: {"eventTypes":["payment.updated","statement.published"]}
+type WebhookUpdate struct {
+	// Description Text for people.
+	Description *string `json:"description,omitempty"`
+
+	// EventTypes What to tell of from now on.
+	EventTypes []WebhookEventType `json:"eventTypes,omitzero"`
+
+	// Url As in POST /webhooks.
+	Url *string `json:"url,omitempty"`
+}
+
+// WebhookWithSecret defines model for WebhookWithSecret.
+type WebhookWithSecret struct {
+	// ApiVersion The version of the contract in which messages are written.
+	ApiVersion string `json:"apiVersion"`
+
+	// CreatedAt When it was made.
+	CreatedAt Instant `json:"createdAt"`
+
+	// Description Text for people.
+	Description *string `json:"description"`
+
+	// DisabledAt When it was disabled; null unless it is.
+	DisabledAt *time.Time `json:"disabledAt"`
+
+	// DisabledReason deleted by a person, gone when the receiver answered 410, failing when it failed for five days; null unless disabled.
+	DisabledReason *string `json:"disabledReason"`
+
+	// EventTypes What it tells of.
+	EventTypes []WebhookEventType `json:"eventTypes"`
+
+	// FormerSecretUntil Until when messages are signed with the former secret too; null for none.
+	FormerSecretUntil *time.Time `json:"formerSecretUntil"`
+
+	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	Id Id `json:"id"`
+
+	// Operations Only in lists with include=operations.
+	Operations *OperationSummary `json:"operations,omitempty"`
+
+	// Revision From 1; grows with each change.
+	Revision int64 `json:"revision"`
+
+	// Scope self for what happens in the team, managed for what happens in the teams that the partner manages.
+	Scope WebhookScope `json:"scope"`
+
+	// Secret What messages are signed with (Standard Webhooks). Shown this once.
+	Secret string `json:"secret"`
+
+	// Status pending until the receiver has taken a test, then active until it is disabled.
+	Status WebhookStatus `json:"status"`
+
+	// UpdatedAt When it was changed last.
+	UpdatedAt Instant `json:"updatedAt"`
+
+	// Url Where messages are sent.
+	Url string `json:"url"`
+
+	// VerifiedAt When the receiver took a test at the present address; null when it has not.
+	VerifiedAt *time.Time `json:"verifiedAt"`
+}
+
 // Written defines model for Written.
 type Written struct {
 	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
@@ -19812,6 +20104,59 @@ type ReturnPayoutParams struct {
 	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
 }
 
+// ReplayWebhookDeliveryParams defines parameters for ReplayWebhookDelivery.
+type ReplayWebhookDeliveryParams struct {
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
+// ListWebhooksParams defines parameters for ListWebhooks.
+type ListWebhooksParams struct {
+	// Limit Rows per page.
+	Limit *LimitParameter `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Page Page number from 1.
+	Page *PageParameter   `form:"page,omitempty" json:"page,omitempty"`
+	Sort *WebhookListSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Ids Only these; an id with a leading ! is left out.
+	Ids    IdsParameter   `form:"ids,omitempty" json:"ids,omitzero"`
+	Scope  *WebhookScope  `form:"scope,omitempty" json:"scope,omitempty"`
+	Status *WebhookStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Include operations adds to each row its operations: counts and the latest. Needs operations:read.
+	Include IncludeParameter `form:"include,omitempty" json:"include,omitzero"`
+}
+
+// ListWebhooksParamsInclude defines parameters for ListWebhooks.
+type ListWebhooksParamsInclude string
+
+// ListWebhookDeliveriesParams defines parameters for ListWebhookDeliveries.
+type ListWebhookDeliveriesParams struct {
+	Cursor    *string                `form:"cursor,omitempty" json:"cursor,omitempty"`
+	Limit     *int64                 `form:"limit,omitempty" json:"limit,omitempty"`
+	Status    *WebhookDeliveryStatus `form:"status,omitempty" json:"status,omitempty"`
+	EventType *WebhookEventType      `form:"eventType,omitempty" json:"eventType,omitempty"`
+
+	// From Only messages made from then on.
+	From *Instant `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Only messages made before then.
+	To *Instant `form:"to,omitempty" json:"to,omitempty"`
+}
+
+// ReplayWebhookParams defines parameters for ReplayWebhook.
+type ReplayWebhookParams struct {
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
+// TestWebhookParams defines parameters for TestWebhook.
+type TestWebhookParams struct {
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
 // CreateAccountCategoryJSONRequestBody defines body for CreateAccountCategory for application/json ContentType.
 type CreateAccountCategoryJSONRequestBody = AccountCreateCategory
 
@@ -20234,6 +20579,15 @@ type ReplacePayoutJSONRequestBody = PaymentCounter
 
 // ReturnPayoutJSONRequestBody defines body for ReturnPayout for application/json ContentType.
 type ReturnPayoutJSONRequestBody = PaymentCounter
+
+// CreateWebhookJSONRequestBody defines body for CreateWebhook for application/json ContentType.
+type CreateWebhookJSONRequestBody = WebhookCreate
+
+// UpdateWebhookJSONRequestBody defines body for UpdateWebhook for application/json ContentType.
+type UpdateWebhookJSONRequestBody = WebhookUpdate
+
+// ReplayWebhookJSONRequestBody defines body for ReplayWebhook for application/json ContentType.
+type ReplayWebhookJSONRequestBody = WebhookReplay
 
 // ListAccountCategories sends GET /account-categories: List the categories of accounts.
 func (c *Client) ListAccountCategories(ctx context.Context, params *ListAccountCategoriesParams) (answer *AccountCategoryPage, err error) {
@@ -22117,6 +22471,66 @@ func (c *Client) ReturnPayout(ctx context.Context, id IdParameter, params *Retur
 	return answer, err
 }
 
+// ReplayWebhookDelivery sends POST /webhook-deliveries/{id}/replay: Send a message to its webhook again.
+func (c *Client) ReplayWebhookDelivery(ctx context.Context, id IdParameter, params *ReplayWebhookDeliveryParams) (answer *OperationAcknowledgement, err error) {
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/webhook-deliveries/%s/replay", url.PathEscape(id)), takesKey: true, params: params}, &answer)
+	return answer, err
+}
+
+// ListWebhooks sends GET /webhooks: List webhooks.
+func (c *Client) ListWebhooks(ctx context.Context, params *ListWebhooksParams) (answer *WebhookPage, err error) {
+	err = c.send(ctx, call{method: "GET", path: "/webhooks", params: params}, &answer)
+	return answer, err
+}
+
+// CreateWebhook sends POST /webhooks: Subscribe to events.
+func (c *Client) CreateWebhook(ctx context.Context, body WebhookCreate) (answer *WebhookWithSecret, err error) {
+	err = c.send(ctx, call{method: "POST", path: "/webhooks", body: body}, &answer)
+	return answer, err
+}
+
+// DeleteWebhook sends DELETE /webhooks/{id}: Disable a webhook.
+func (c *Client) DeleteWebhook(ctx context.Context, id IdParameter) (answer *Webhook, err error) {
+	err = c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/webhooks/%s", url.PathEscape(id))}, &answer)
+	return answer, err
+}
+
+// GetWebhook sends GET /webhooks/{id}: Read a webhook.
+func (c *Client) GetWebhook(ctx context.Context, id IdParameter) (answer *Webhook, err error) {
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/webhooks/%s", url.PathEscape(id))}, &answer)
+	return answer, err
+}
+
+// UpdateWebhook sends PUT /webhooks/{id}: Change a webhook.
+func (c *Client) UpdateWebhook(ctx context.Context, id IdParameter, body WebhookUpdate) (answer *Webhook, err error) {
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/webhooks/%s", url.PathEscape(id)), body: body}, &answer)
+	return answer, err
+}
+
+// ListWebhookDeliveries sends GET /webhooks/{id}/deliveries: List what was sent to a webhook, the newest first.
+func (c *Client) ListWebhookDeliveries(ctx context.Context, id IdParameter, params *ListWebhookDeliveriesParams) (answer *WebhookDeliveryList, err error) {
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/webhooks/%s/deliveries", url.PathEscape(id)), params: params}, &answer)
+	return answer, err
+}
+
+// ReplayWebhook sends POST /webhooks/{id}/replay: Send the messages of a time to a webhook again.
+func (c *Client) ReplayWebhook(ctx context.Context, id IdParameter, params *ReplayWebhookParams, body WebhookReplay) (answer *OperationAcknowledgement, err error) {
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/webhooks/%s/replay", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	return answer, err
+}
+
+// RotateWebhookSecret sends POST /webhooks/{id}/rotate-secret: Change the secret of a webhook.
+func (c *Client) RotateWebhookSecret(ctx context.Context, id IdParameter) (answer *WebhookWithSecret, err error) {
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/webhooks/%s/rotate-secret", url.PathEscape(id))}, &answer)
+	return answer, err
+}
+
+// TestWebhook sends POST /webhooks/{id}/test: Send a test to a webhook.
+func (c *Client) TestWebhook(ctx context.Context, id IdParameter, params *TestWebhookParams) (answer *OperationAcknowledgement, err error) {
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/webhooks/%s/test", url.PathEscape(id)), takesKey: true, params: params}, &answer)
+	return answer, err
+}
+
 func (p ListAccountCategoriesParams) from(page int64) *ListAccountCategoriesParams {
 	p.Page = &page
 	return &p
@@ -22255,5 +22669,10 @@ func (p ListTeamIssuesParams) from(cursor string) *ListTeamIssuesParams {
 func (p ListTransactionsParams) from(page int64) *ListTransactionsParams { p.Page = &page; return &p }
 func (p ListRecurringTemplatesParams) from(page int64) *ListRecurringTemplatesParams {
 	p.Page = &page
+	return &p
+}
+func (p ListWebhooksParams) from(page int64) *ListWebhooksParams { p.Page = &page; return &p }
+func (p ListWebhookDeliveriesParams) from(cursor string) *ListWebhookDeliveriesParams {
+	p.Cursor = &cursor
 	return &p
 }

@@ -27,6 +27,7 @@ type cli struct {
 	Work    workCmd      `cmd:"" help:"Work on jobs alone; several can run at once."`
 	Migrate migrateCmd   `cmd:"" help:"Bring the schema up to date."`
 	Team    teamCmd      `cmd:"" help:"Make and list teams."`
+	Listen  listenCmd    `cmd:"" help:"Print what happens in a team, and forward it to a receiver on this machine, signed as a webhook is."`
 	Key     keyCmd       `cmd:"" help:"Issue, list and revoke API keys."`
 	Reseal  resealCmd    `cmd:"" help:"Seal stored secrets anew with the first of the secret keys, so that the others can be dropped."`
 	User    userCmd      `cmd:"" help:"Make users, grant them teams, issue bearer tokens."`

@@ -87,6 +87,10 @@ var records = map[string]record{
 	"transaction":            {entity: "transaction", id: "id"},
 	"transaction_attachment": {entity: "file", id: "id", unshown: "position"},
 	"transaction_line":       {entity: "transaction", id: "transaction_id", unshown: "id"},
+	"webhook": {
+		entity: "webhook", id: "id",
+		unshown: "secret, former_secret, former_until, failing_since, failures, is_slow, paused_until",
+	}, // sealed, and how the receiver does
 	"transaction_template": {
 		entity: "recurring-transaction-template", id: "id",
 		unshown: "done_through, next_at, failed_at, held_back",
@@ -162,6 +166,9 @@ var derived = map[string]string{
 	"sync_hint":             "what is to be looked at",
 	"sync_item":             "what became of records that were read",
 	"sync_source":           "what syncs take turns on",
+	"webhook_delivery":      "what was sent, a trail of its own",
+	"webhook_note":          "what waits to be told",
+	"webhook_rate":          "what was used of a limit",
 	"team_books_closing":    "the history of how far the books were closed, which the team's event tells too",
 	"sync_issue":            "what a person should look at",
 	"sync_conflict":         "a question; what is settled is told of the record that it changes",

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"time"
 
 	"stayledger/platform/api"
 	"stayledger/platform/db"
@@ -21,6 +23,8 @@ type Part struct {
 	Handlers map[job.Kind]job.Handler
 	// Every lists periodic tasks.
 	Every []job.Every
+	// Loops run in each process with workers.
+	Loops []Loop
 	// Tables are the tables that the noun writes. Their rows are erased with their team.
 	Tables []Table
 	// Outside removes data of a team outside the database, such as files; nil if there is none. It can be called again.
@@ -38,6 +42,10 @@ type Part struct {
 	// Exports are the files that callers can export from lists and reports of the noun.
 	Exports []Export
 }
+
+// Loop is work that goes on until its context ends. Then it has the grace to end what it has in hand. Loops of several
+// processes run at the same time.
+type Loop func(ctx context.Context, d *db.DB, log *slog.Logger, grace time.Duration)
 
 // Export declares an export. Package domain/record/export writes and serves the exports of all nouns.
 type Export interface {
@@ -104,7 +112,7 @@ func Join(parts ...Part) Part {
 		sum.Tables = append(sum.Tables, p.Tables...)
 		sum.Outside = joinOutside(sum.Outside, p.Outside)
 		sum.Endpoints, sum.Every = append(sum.Endpoints, p.Endpoints...), append(sum.Every, p.Every...)
-		sum.Waits = append(sum.Waits, p.Waits...)
+		sum.Waits, sum.Loops = append(sum.Waits, p.Waits...), append(sum.Loops, p.Loops...)
 		sum.Uses, sum.Used = append(sum.Uses, p.Uses...), append(sum.Used, p.Used...)
 	}
 

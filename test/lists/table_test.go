@@ -112,6 +112,7 @@ var promises = []promise{
 		texts: "last4 uniqueRefs shortRefs",
 	},
 	{path: "/transactions/recurring-templates", ids: "ids", sorts: "date amount createdAt description", others: "status type search", few: true},
+	{path: "/webhooks", ids: "ids", sorts: "createdAt updatedAt", others: "scope status include", few: true},
 }
 
 // apart are the lists that are no plain collections of the team: reports that add up, parts of one resource, lists over
@@ -122,6 +123,7 @@ var apart = []string{
 	"/reports/manager-statements", "/reports/owner-statement-summaries-per-layout", "/reports/owner-statement-summaries-per-layout/details/{contactId}",
 	"/reports/sales-tax-liability", "/reports/trust-reconciliation/by-listing", "/statements/batch/{id}", "/statements/{id}/emails",
 	"/statements/{id}/owner-links", "/syncs/{id}/items", "/team/books-closings", "/teams", "/teams/issues",
+	"/webhooks/{id}/deliveries",
 }
 
 // shapes are parameters that change what is shown of a row and not which rows there are.

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 var folders = []struct{ name, nouns string }{
 	{"record", "audit operation file intake export paper trail"},
 	{"books", "ledger bank account tax trial"},
-	{"tenant", "team access connection"},
+	{"tenant", "team access connection webhook"},
 	{"property", "contact listing"},
 	{"activity", "fee mapping reservation transaction opening recurring journal"},
 	{"banking", "match rule accountconnection channelpayout reconciliation"},

@@ -111,4 +111,7 @@ export const keyed: ReadonlySet<string> = new Set([
   "/transactions/{id}/provider-payments/{providerPaymentId}/cancel",
   "/transactions/{id}/replacements",
   "/transactions/{id}/returns",
+  "/webhook-deliveries/{id}/replay",
+  "/webhooks/{id}/replay",
+  "/webhooks/{id}/test",
 ]);

@@ -4875,6 +4875,160 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/webhook-deliveries/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a message to its webhook again
+         * @description Starts an operation that sends the message once, unchanged and with the same webhook-id, also to a webhook that is disabled. It completes when the receiver takes it.
+         */
+        post: operations["replayWebhookDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** List webhooks */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Subscribe to events
+         * @description The webhook is pending, and gets nothing, until its receiver has taken a test (POST /webhooks/{id}/test). The answer shows the secret this once. Fails with 400 for an address that is not public, and for the scope managed of a team that is no partner; 409 for a team with 50 webhooks.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        /** Read a webhook */
+        get: operations["getWebhook"];
+        /**
+         * Change a webhook
+         * @description Fields that are present change. With another address the webhook is pending again, until the new receiver has taken a test. Fails with 409 for one that was deleted.
+         */
+        put: operations["updateWebhook"];
+        post?: never;
+        /**
+         * Disable a webhook
+         * @description Nothing more is sent to it. It can still be read, with its deliveries.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was sent to a webhook, the newest first
+         * @description Each message with what became of it. Messages that nothing follows are kept for 90 days.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the messages of a time to a webhook again
+         * @description Starts an operation that queues the messages that were made from one instant to before another, unchanged and with the same webhook-id; those that wait are sent at once. It completes when they are queued. Fails with 409 for a webhook that is not active.
+         */
+        post: operations["replayWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the secret of a webhook
+         * @description The answer shows the new secret this once. For 24 hours messages are signed with the former one too, so that the receiver can be changed meanwhile.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test to a webhook
+         * @description Starts an operation that sends a message of the type webhook.test, once. It completes when the receiver answers 2xx within 15 seconds: a webhook that was pending, or that the service had disabled, is active from then on. Fails with 409 for one that was deleted.
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -5459,7 +5613,7 @@ export interface components {
         };
         AuditEntity: string;
         /** @enum {string} */
-        AuditEntityType: "app" | "account" | "account-connection" | "adjustment" | "api-key" | "bank-record" | "bank-rule" | "calendar-block" | "category" | "channel-payout" | "connection" | "contact" | "file" | "historical-import" | "journal" | "line-mapping" | "listing" | "owner-link" | "ownership-period" | "payment" | "payment-approval" | "payment-method" | "recurring-fee" | "recurring-fee-period" | "recurring-transaction-template" | "reservation" | "statement" | "statement-layout" | "tax-rate" | "team" | "transaction" | "user";
+        AuditEntityType: "app" | "account" | "account-connection" | "adjustment" | "api-key" | "bank-record" | "bank-rule" | "calendar-block" | "category" | "channel-payout" | "connection" | "contact" | "file" | "historical-import" | "journal" | "line-mapping" | "listing" | "owner-link" | "ownership-period" | "payment" | "payment-approval" | "payment-method" | "recurring-fee" | "recurring-fee-period" | "recurring-transaction-template" | "reservation" | "statement" | "statement-layout" | "tax-rate" | "team" | "transaction" | "user" | "webhook";
         AuditEntry: {
             /** @description What was asked for, by whom. */
             action: components["schemas"]["AuditAction"];
@@ -15584,6 +15738,206 @@ export interface components {
         UpdatePaymentMethodBody: {
             /** @description Only true: choose another method instead of unsetting this one. */
             isDefault: boolean;
+        };
+        Webhook: {
+            /** @description The version of the contract in which messages are written. */
+            apiVersion: string;
+            /** @description When it was made. */
+            createdAt: components["schemas"]["Instant"];
+            /** @description Text for people. */
+            description: string | null;
+            /** @description When it was disabled; null unless it is. */
+            disabledAt: components["schemas"]["Instant"] | null;
+            /** @description deleted by a person, gone when the receiver answered 410, failing when it failed for five days; null unless disabled. */
+            disabledReason: components["schemas"]["WebhookDisabledReason"] | null;
+            /** @description What it tells of. */
+            eventTypes: components["schemas"]["WebhookEventType"][];
+            id: components["schemas"]["Id"];
+            /** @description Only in lists with include=operations. */
+            operations?: components["schemas"]["OperationSummary"];
+            /**
+             * Format: int64
+             * @description From 1; grows with each change.
+             */
+            revision: number;
+            /** @description self for what happens in the team, managed for what happens in the teams that the partner manages. */
+            scope: components["schemas"]["WebhookScope"];
+            /** @description pending until the receiver has taken a test, then active until it is disabled. */
+            status: components["schemas"]["WebhookStatus"];
+            /** @description When it was changed last. */
+            updatedAt: components["schemas"]["Instant"];
+            /** @description Where messages are sent. */
+            url: string;
+            /** @description When the receiver took a test at the present address; null when it has not. */
+            verifiedAt: components["schemas"]["Instant"] | null;
+        };
+        /**
+         * @example {
+         *       "description": "Books of the back office",
+         *       "eventTypes": [
+         *         "audit.event.changed",
+         *         "payment.updated"
+         *       ],
+         *       "url": "https://hooks.example.com/stayledger"
+         *     }
+         */
+        WebhookCreate: {
+            /** @description Text for people. */
+            description?: string | null;
+            /** @description What to tell of. */
+            eventTypes: components["schemas"]["WebhookEventType"][];
+            /**
+             * @description managed tells of all teams that the partner manages.
+             * @default self
+             */
+            scope?: components["schemas"]["WebhookScope"];
+            /** @description A public https address that takes POST requests; its query may carry a token. */
+            url: string;
+        };
+        WebhookDelivery: {
+            /** @description When it was last sent. */
+            attemptedAt: components["schemas"]["Instant"] | null;
+            /**
+             * Format: int64
+             * @description How often it was sent since it was made or last replayed.
+             */
+            attempts: number;
+            /** @description When it was made. */
+            createdAt: components["schemas"]["Instant"];
+            /** @description When the receiver took it. */
+            deliveredAt: components["schemas"]["Instant"] | null;
+            /** @description The id of the message and of the header webhook-id: the same in each attempt and replay, and for each subscription. */
+            eventId: components["schemas"]["Id"];
+            /** @description What it tells of. */
+            eventType: components["schemas"]["WebhookEventType"];
+            /** @description Why the last attempt failed; null for one that did not. */
+            failure: components["schemas"]["WebhookFailure"] | null;
+            id: components["schemas"]["Id"];
+            /** @description When it is sent next at the earliest; null when nothing follows. */
+            nextAttemptAt: components["schemas"]["Instant"] | null;
+            /** @description The message as it is signed. */
+            payload: unknown;
+            /** @description The last answer; null for none. */
+            response: components["schemas"]["WebhookResponse"] | null;
+            /** @description failed has another attempt to come, exhausted has none. */
+            status: components["schemas"]["WebhookDeliveryStatus"];
+            /** @description The team in which it happened. */
+            teamId: components["schemas"]["Id"];
+            webhookId: components["schemas"]["Id"];
+        };
+        WebhookDeliveryList: {
+            data: components["schemas"]["WebhookDelivery"][];
+            /** @description Number of the page, from 1. */
+            page: components["schemas"]["WebhookDeliveryPage"];
+        };
+        WebhookDeliveryPage: {
+            /** @description Whether another page follows. */
+            hasMore: boolean;
+            /**
+             * Format: int64
+             * @description Rows of a page.
+             */
+            limit: number;
+            /** @description Null on the last page. */
+            nextCursor: string | null;
+        };
+        /** @enum {string} */
+        WebhookDeliveryStatus: "pending" | "delivering" | "succeeded" | "failed" | "exhausted";
+        WebhookDisabledReason: string;
+        /** @enum {string} */
+        WebhookEventType: "audit.event.changed" | "connection.changed" | "operation.completed" | "operation.failed" | "payment.updated" | "statement.published" | "statement.reopened" | "webhook.test";
+        WebhookFailure: string;
+        /** @enum {string} */
+        WebhookListSort: "createdAt" | "-createdAt" | "updatedAt" | "-updatedAt";
+        WebhookPage: {
+            data: components["schemas"]["Webhook"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        /**
+         * @example {
+         *       "from": "2026-01-14T00:00:00.000Z",
+         *       "status": "exhausted",
+         *       "to": "2026-01-15T00:00:00.000Z"
+         *     }
+         */
+        WebhookReplay: {
+            /** @description Messages made from then on. */
+            from: components["schemas"]["Instant"];
+            /** @description Only messages with this status. */
+            status?: components["schemas"]["WebhookDeliveryStatus"];
+            /** @description Messages made before then. */
+            to: components["schemas"]["Instant"];
+        };
+        WebhookResponse: {
+            /** @description Its first 1024 bytes. */
+            body: string;
+            /**
+             * Format: int64
+             * @description How long it took in milliseconds.
+             */
+            durationMs: number;
+            /**
+             * Format: int64
+             * @description Its HTTP status.
+             */
+            status: number;
+        };
+        /** @enum {string} */
+        WebhookScope: "self" | "managed";
+        /** @enum {string} */
+        WebhookStatus: "pending" | "active" | "disabled";
+        /**
+         * @example {
+         *       "eventTypes": [
+         *         "payment.updated",
+         *         "statement.published"
+         *       ]
+         *     }
+         */
+        WebhookUpdate: {
+            /** @description Text for people. */
+            description?: string | null;
+            /** @description What to tell of from now on. */
+            eventTypes?: components["schemas"]["WebhookEventType"][];
+            /** @description As in POST /webhooks. */
+            url?: string;
+        };
+        WebhookWithSecret: {
+            /** @description The version of the contract in which messages are written. */
+            apiVersion: string;
+            /** @description When it was made. */
+            createdAt: components["schemas"]["Instant"];
+            /** @description Text for people. */
+            description: string | null;
+            /** @description When it was disabled; null unless it is. */
+            disabledAt: components["schemas"]["Instant"] | null;
+            /** @description deleted by a person, gone when the receiver answered 410, failing when it failed for five days; null unless disabled. */
+            disabledReason: components["schemas"]["WebhookDisabledReason"] | null;
+            /** @description What it tells of. */
+            eventTypes: components["schemas"]["WebhookEventType"][];
+            /** @description Until when messages are signed with the former secret too; null for none. */
+            formerSecretUntil: components["schemas"]["Instant"] | null;
+            id: components["schemas"]["Id"];
+            /** @description Only in lists with include=operations. */
+            operations?: components["schemas"]["OperationSummary"];
+            /**
+             * Format: int64
+             * @description From 1; grows with each change.
+             */
+            revision: number;
+            /** @description self for what happens in the team, managed for what happens in the teams that the partner manages. */
+            scope: components["schemas"]["WebhookScope"];
+            /** @description What messages are signed with (Standard Webhooks). Shown this once. */
+            secret: string;
+            /** @description pending until the receiver has taken a test, then active until it is disabled. */
+            status: components["schemas"]["WebhookStatus"];
+            /** @description When it was changed last. */
+            updatedAt: components["schemas"]["Instant"];
+            /** @description Where messages are sent. */
+            url: string;
+            /** @description When the receiver took a test at the present address; null when it has not. */
+            verifiedAt: components["schemas"]["Instant"] | null;
         };
         Written: {
             id: components["schemas"]["Id"];
@@ -27286,6 +27640,320 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Transaction"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    replayWebhookDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationAcknowledgement"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description Rows per page. */
+                limit?: components["parameters"]["LimitParameter"];
+                /** @description Page number from 1. */
+                page?: components["parameters"]["PageParameter"];
+                /** @description Rows to skip; it selects the rows even when page is given. */
+                offset?: components["parameters"]["OffsetParameter"];
+                sort?: components["schemas"]["WebhookListSort"];
+                /** @description Only these; an id with a leading ! is left out. */
+                ids?: components["parameters"]["IdsParameter"];
+                scope?: components["schemas"]["WebhookScope"];
+                status?: components["schemas"]["WebhookStatus"];
+                /** @description operations adds to each row its operations: counts and the latest. Needs operations:read. */
+                include?: components["parameters"]["IncludeParameter"];
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookPage"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookCreate"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    updateWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookUpdate"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                limit?: number;
+                status?: components["schemas"]["WebhookDeliveryStatus"];
+                eventType?: components["schemas"]["WebhookEventType"];
+                /** @description Only messages made from then on. */
+                from?: components["schemas"]["Instant"];
+                /** @description Only messages made before then. */
+                to?: components["schemas"]["Instant"];
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    replayWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookReplay"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationAcknowledgement"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookWithSecret"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationAcknowledgement"];
                 };
             };
             default: components["responses"]["Error"];

@@ -72,6 +72,7 @@ const (
 	Team              Entity = "team"
 	Transaction       Entity = "transaction"
 	User              Entity = "user"
+	Webhook           Entity = "webhook"
 )
 
 // Enum lists the types of records.
@@ -80,7 +81,7 @@ func (Entity) Enum() []string {
 		Account, AccountConnection, Adjustment, APIKey, BankRecord, BankRule, CalendarBlock, Category,
 		ChannelPayout, Connection, Contact, File, HistoricalImport, Journal, LineMapping, Listing,
 		OwnerLink, OwnershipPeriod, Payment, PaymentApproval, PaymentMethod, RecurringFee, RecurringPeriod, RecurringTemplate,
-		Reservation, Statement, StatementLayout, TaxRate, Team, Transaction, User,
+		Reservation, Statement, StatementLayout, TaxRate, Team, Transaction, User, Webhook,
 	)
 }
 

@@ -145,4 +145,5 @@ var readScopes = map[audit.Entity]string{
 	audit.Reservation: "reservations:read",
 	audit.Statement:   "statements:read", audit.StatementLayout: "layouts:read", audit.TaxRate: "tax-rates:read",
 	audit.Team: "team:read", audit.Transaction: "transactions:read", audit.User: "access:read",
+	audit.Webhook: "webhooks:read",
 }

@@ -79,6 +79,8 @@ const (
 		getMe
 		unblockCalendar listCalendarBlocks blockCalendar
 		listCurrencies
+		listWebhooks createWebhook getWebhook updateWebhook deleteWebhook rotateWebhookSecret listWebhookDeliveries
+		testWebhook replayWebhookDelivery replayWebhook
 		listAuditActions listAuditEvents getAuditEvent listPartnerAuditEvents exportAuditEventsCSV queueAuditEventsCSV
 		listApps listConnections createConnection finishConnectionAuthorization extractFromConnection
 		completeConnectionAuthorization startConnectionAuthorization applyCutover getCutoverMappings previewCutover

@@ -4,21 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/netip"
 	"net/url"
-	"slices"
-	"time"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
-	"stayledger/platform/outbound"
 )
-
-// lookupTime is how long a caller waits for the addresses of a name.
-const lookupTime = 3 * time.Second
-
-// Lookup returns the addresses of the name of a machine.
-type Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 
 // checkNames returns an issue for each address setting with a host name that resolves to private addresses only.
 // (checkValues refuses private IP addresses.) Settings equal to the old ones were checked before. It asks the name
@@ -27,9 +17,6 @@ func (w writer) checkNames(ctx context.Context, app AppID, given, old map[string
 	if w.Private || !w.Apps.hasApp(app) {
 		return nil
 	}
-
-	ctx, stop := context.WithTimeout(ctx, lookupTime)
-	defer stop()
 
 	var issues []apierr.Issue
 
@@ -47,17 +34,11 @@ func (w writer) checkNames(ctx context.Context, app AppID, given, old map[string
 	return issues
 }
 
-// isPublic reports whether the host of a URL has a public address, or addresses that are not known. Calls to any other
-// host are refused.
+// isPublic reports whether the host of a URL has a public address, or addresses that are not known.
 func (w writer) isPublic(ctx context.Context, text string) bool {
 	u, err := url.Parse(text)
-	if err != nil {
-		return true
-	}
 
-	found, err := w.Lookup(ctx, u.Hostname())
-
-	return err != nil || len(found) == 0 || slices.ContainsFunc(found, outbound.Public)
+	return err != nil || w.Lookup.IsPublic(ctx, u.Hostname())
 }
 
 // lookCreated looks up the addresses of a connection before it is created.

@@ -1,11 +1,9 @@
 package connection
 
 import (
-	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
-	"strings"
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/outbound"
@@ -53,21 +51,5 @@ func checkAddress(text string, private bool) apierr.IssueCode {
 		return apierr.IssueURL
 	}
 
-	machine, near := isLocal(u.Hostname())
-	allowed := u.Scheme == "https" && (!near || private) || u.Scheme == "http" && machine && private
-
-	return wrongUnless(allowed, apierr.IssueAddressNotAllowed)
-}
-
-// isLocal reports whether a host is this machine, and whether it is outside any public network.
-func isLocal(host string) (machine, near bool) {
-	ip, err := netip.ParseAddr(host)
-	if err != nil {
-		name := strings.ToLower(strings.TrimSuffix(host, "."))
-		machine = name == "localhost" || strings.HasSuffix(name, ".localhost")
-
-		return machine, machine
-	}
-
-	return ip.Unmap().IsLoopback(), !outbound.Public(ip)
+	return wrongUnless(outbound.Permits(u, private), apierr.IssueAddressNotAllowed)
 }

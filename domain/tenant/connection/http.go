@@ -27,7 +27,7 @@ type Config struct {
 	// never a team's.
 	Private bool
 	// Lookup finds the addresses of names; nil asks the name service.
-	Lookup Lookup
+	Lookup outbound.Lookup
 	// PublicURL is our own address, to which a person comes back from an app.
 	PublicURL string
 	// Apps are the apps that teams can be connected to.
@@ -39,7 +39,7 @@ type Config struct {
 // endpoints returns the routes of connections.
 func endpoints(c Config, used *parts.Usage) []api.Endpoint {
 	if c.Lookup == nil {
-		c.Lookup = outbound.Lookup
+		c.Lookup = outbound.LookUp
 	}
 
 	w := writer{c, used}

@@ -120,7 +120,7 @@ func TestPrivateAddressesNeedTheSetting(t *testing.T) {
 func names(ctx context.Context, name string) ([]netip.Addr, error) {
 	switch name {
 	case "near.example.com":
-		return outbound.Lookup(ctx, "localhost")
+		return outbound.LookUp(ctx, "localhost")
 	case "both.example.com":
 		return []netip.Addr{netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("8.8.8.8")}, nil
 	case "metadata.example.com":

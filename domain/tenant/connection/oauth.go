@@ -16,6 +16,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/outbound"
 )
 
 // OAuth lets a person give access to an account at an app without entering credentials: the app asks the person, who
@@ -153,9 +154,9 @@ func pageAddress(text string, private bool) apierr.IssueCode {
 		return apierr.IssueURL
 	}
 
-	machine, _ := isLocal(u.Hostname())
+	allowed := u.Scheme == "https" || u.Scheme == "http" && private && outbound.IsLocal(u.Hostname())
 
-	return wrongUnless(u.Scheme == "https" || u.Scheme == "http" && machine && private, apierr.IssueAddressNotAllowed)
+	return wrongUnless(allowed, apierr.IssueAddressNotAllowed)
 }
 
 type callbackInput struct {

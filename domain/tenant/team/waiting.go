@@ -46,6 +46,7 @@ var issueTexts = map[string]string{
 	"textShortened":               "Texts were longer than their fields hold",
 	"totalDeviation":              "The lines of the stay do not explain the total that its system states",
 	"unassignedAccount":           "No account takes what journals need",
+	"webhookDisabled":             "A webhook was disabled, because its receiver failed for five days or is gone",
 }
 
 // Waiting is an issue of a team that waits for a person to settle it.

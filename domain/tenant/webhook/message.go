@@ -1,0 +1,56 @@
+package webhook
+
+import (
+	"crypto/md5" //nolint:gosec // no secret: it makes the same identifier from the same name
+	"strconv"
+
+	"stayledger/domain/record/trail"
+	"stayledger/platform/api"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+)
+
+// Message is what a receiver is told, as the guide shows it. The service writes messages in SQL (fanout.go); this type is
+// for whoever makes one of what the API has said.
+type Message struct {
+	ID         id.ID       `json:"id"`
+	Type       EventType   `json:"type"`
+	APIVersion string      `json:"apiVersion"`
+	Timestamp  day.Instant `json:"timestamp"`
+	TeamID     id.ID       `json:"teamId"`
+	Data       any         `json:"data"`
+}
+
+// Changed is the data of a message of the type audit.event.changed.
+type Changed struct {
+	EventID     id.ID    `json:"eventId"`
+	Revision    int64    `json:"revision"`
+	EntityType  string   `json:"entityType"`
+	EntityID    id.ID    `json:"entityId"`
+	Action      string   `json:"action"`
+	ChangedKeys []string `json:"changedKeys"`
+}
+
+// OfEvent returns the message that tells of an event of the trail, with the id that the service gives it.
+func OfEvent(e *trail.Event) *Message {
+	keys := make([]string, len(e.Changes))
+	for i := range e.Changes {
+		keys[i] = e.Changes[i].Key
+	}
+
+	key := e.ID.String() + ":" + strconv.FormatInt(e.Revision, 10)
+
+	return &Message{
+		ID: eventID(AuditEventChanged, key), Type: AuditEventChanged, APIVersion: api.Version, Timestamp: e.RecordedAt, TeamID: e.TeamID,
+		Data: Changed{e.ID, e.Revision, string(e.Entity.Type), e.Entity.ID, string(e.Type), keys},
+	}
+}
+
+// eventID returns the identifier of a message, as the function webhook_event_id of the database does.
+func eventID(eventType EventType, key string) id.ID {
+	sum := id.ID(md5.Sum([]byte(string(eventType) + ":" + key))) //nolint:gosec // as above
+	sum[6] = sum[6]&0x0f | 0x80
+	sum[8] = sum[8]&0x0f | 0xa0
+
+	return sum
+}

@@ -1,0 +1,211 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"time"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// waits are the pauses between the attempts to send a message: about three days in all (decisions, webhooks).
+var waits = []time.Duration{
+	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+}
+
+// jitter is by which part a pause can be longer, so that messages that failed together do not come back together.
+const jitter = 0.2
+
+const (
+	// failingTime is how long a receiver fails before its webhook is disabled.
+	failingTime = 5 * 24 * time.Hour
+	// slowTime is how long an attempt takes that makes a receiver slow.
+	slowTime = 2 * time.Second
+	// leastPause and mostPause bound how long a receiver is left alone that asks for it without saying how long.
+	leastPause = 5 * time.Second
+	mostPause  = 5 * time.Minute
+)
+
+// outcome is what is saved of an attempt.
+type outcome struct {
+	delivery id.ID
+	attempt  int64
+	*answer
+	at time.Time
+}
+
+// status returns what becomes of the message, and when it is sent next; nil for never.
+func (o *outcome) status() (DeliveryStatus, *time.Time) {
+	switch {
+	case o.failure == "":
+		return DeliverySucceeded, nil
+	case o.attempt > int64(len(waits)) || o.answer.status == http.StatusGone:
+		return DeliveryExhausted, nil
+	}
+
+	pause := waits[o.attempt-1]
+	pause += time.Duration(rand.Float64() * jitter * float64(pause)) //nolint:gosec // no secret
+	next := o.at.Add(max(pause, o.wait))
+
+	return DeliveryFailed, &next
+}
+
+// failed reports whether an attempt has failed.
+func (o *outcome) failed() bool { return o.failure != "" }
+
+// health is how a receiver does.
+type health struct {
+	FailingSince *time.Time
+	Failures     int64
+	IsSlow       bool
+	PausedUntil  *time.Time
+}
+
+// note changes the health by an attempt.
+func (h *health) note(o *outcome) {
+	h.IsSlow = o.took >= slowTime
+
+	if !o.failed() {
+		h.FailingSince, h.Failures, h.PausedUntil = nil, 0, nil
+		return
+	}
+
+	h.Failures++
+
+	if h.FailingSince == nil {
+		h.FailingSince = &o.at
+	}
+
+	if o.slowDown() {
+		pause := o.wait
+		if pause == 0 {
+			pause = min(leastPause<<min(h.Failures-1, 10), mostPause)
+		}
+
+		h.PausedUntil = new(o.at.Add(pause))
+	}
+}
+
+// isSick reports whether the receiver is called by itself, with one message at a time.
+func (h *health) isSick() bool { return h.Failures > 0 || h.IsSlow }
+
+// verdict returns why the subscription of a receiver is to be disabled after some attempts, empty for not at all.
+func (h *health) verdict(outcomes []outcome, now time.Time) DisabledReason {
+	switch {
+	case slices.ContainsFunc(outcomes, func(o outcome) bool { return o.answer.status == http.StatusGone }):
+		return Gone
+	case h.FailingSince != nil && now.Sub(*h.FailingSince) >= failingTime:
+		return Failing
+	default:
+		return ""
+	}
+}
+
+// save saves what became of messages, and how their receiver does. It disables the subscription of a receiver that is
+// gone or has failed for five days.
+func (r *receiver) save(ctx context.Context, tx *db.Tx, found []outcome) error {
+	outcomes := slices.SortedFunc(slices.Values(found), func(a, b outcome) int { return a.at.Compare(b.at) })
+
+	was := r.health
+	for i := range outcomes {
+		r.note(&outcomes[i])
+	}
+
+	// A receiver that does well as before costs no write of its subscription.
+	reason := r.verdict(outcomes, tx.Now)
+	if r.health == was && reason == "" {
+		return saveOutcomes(ctx, tx, outcomes)
+	}
+
+	// Subscriptions are locked before their messages.
+	w, err := lock(ctx, tx, r.ID)
+	if err != nil {
+		return err
+	}
+
+	if err := saveOutcomes(ctx, tx, outcomes); err != nil {
+		return err
+	}
+
+	if reason != "" && w.Status == Active {
+		return r.disable(ctx, tx, w, reason)
+	}
+
+	return r.saveHealth(ctx, tx)
+}
+
+// saveOutcomes saves what became of messages. One that another sender has claimed meanwhile keeps what that one finds.
+func saveOutcomes(ctx context.Context, tx *db.Tx, outcomes []outcome) error {
+	n := len(outcomes)
+	ids, at, due := make([]id.ID, n), make([]time.Time, n), make([]*time.Time, n)
+	attempts, durations, answers := make([]int64, n), make([]int64, n), make([]*int64, n)
+	statuses, bodies, failures := make([]string, n), make([]string, n), make([]*string, n)
+
+	for i := range outcomes {
+		o := &outcomes[i]
+
+		var status DeliveryStatus
+
+		status, due[i] = o.status()
+		ids[i], attempts[i], statuses[i], at[i] = o.delivery, o.attempt, string(status), o.at
+		bodies[i], durations[i] = o.body, o.took.Milliseconds()
+
+		if o.failed() {
+			failures[i] = new(string(o.failure))
+		}
+
+		if o.answer.status != 0 {
+			answers[i] = new(int64(o.answer.status))
+		}
+	}
+
+	_, err := tx.Exec(ctx, `
+		update webhook_delivery d set status = o.status, due_at = o.due_at, response_status = o.answer, failure = o.failure,
+			response_body = case when o.answer is not null then o.body end, duration_ms = o.duration, attempted_at = o.at,
+			delivered_at = case when o.status = 'succeeded' then o.at end
+		from unnest(@ids::uuid[], @attempts::bigint[], @statuses::text[], @due::timestamptz[], @answers::bigint[], @bodies::text[], @failures::text[],
+			@durations::bigint[], @at::timestamptz[]) as o (id, attempt, status, due_at, answer, body, failure, duration, at)
+		where d.team_id = @team and d.id = o.id and d.attempts = o.attempt and d.status = 'delivering'`, db.Args{
+		"team": tx.Team, "ids": ids, "attempts": attempts, "statuses": statuses, "due": due, "answers": answers, "bodies": bodies,
+		"failures": failures, "durations": durations, "at": at,
+	})
+	if err != nil {
+		return fmt.Errorf("save what became of messages: %w", err)
+	}
+
+	return nil
+}
+
+// saveHealth saves how the receiver does.
+func (r *receiver) saveHealth(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.Exec(ctx, `
+		update webhook set failing_since = @since::timestamptz, failures = @failures, is_slow = @slow, paused_until = @paused::timestamptz
+		where team_id = @team and id = @id`, db.Args{
+		"team": tx.Team, "id": r.ID, "since": r.FailingSince, "failures": r.Failures, "slow": r.IsSlow, "paused": r.PausedUntil,
+	})
+	if err != nil {
+		return fmt.Errorf("save how a receiver does: %w", err)
+	}
+
+	return nil
+}
+
+// disable disables the locked subscription of the receiver and tells the team by mail. The issue webhookDisabled is there
+// until the webhook works again or is deleted. A receiver that comes back starts anew.
+func (r *receiver) disable(ctx context.Context, tx *db.Tx, w *stored, reason DisabledReason) error {
+	if err := w.disable(ctx, tx, reason); err != nil {
+		return err
+	}
+
+	r.health = health{}
+	if err := r.saveHealth(ctx, tx); err != nil {
+		return err
+	}
+
+	return job.Insert(ctx, tx, job.New{Kind: letterKind, Args: letterArgs{w.ID, w.Revision}})
+}
