@@ -3,6 +3,9 @@ package console_test
 
 import (
 	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -28,6 +31,15 @@ func TestConsole(t *testing.T) {
 		t.Run("statements/"+d.name, func(t *testing.T) {
 			t.Parallel()
 			testStatements(open(t, chrome, s, d), s.office(t, "Team "+hostile))
+		})
+	}
+
+	for _, d := range []device{desk, phone} {
+		t.Run("webhooks/"+d.name, func(t *testing.T) {
+			t.Parallel()
+			alone := serve(t)
+			alone.work(t)
+			testWebhooks(open(t, chrome, alone, d), alone.office(t, "Seaside Stays"))
 		})
 	}
 
@@ -374,4 +386,51 @@ func testTeams(p *tab, key string) {
 	evaluate[bool](p, `{ const e = document.getElementById("team"); e.selectedIndex = 1; e.dispatchEvent(new Event("change")); true }`)
 	p.sees("Transaction journal refresh")
 	p.checks("team")
+}
+
+// testWebhooks: a webhook is tested, what was sent is shown and sent again, and its history tells of it.
+func testWebhooks(p *tab, o *office) {
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, hostile) }))
+	p.t.Cleanup(receiver.Close)
+
+	p.signIn(o.key)
+	p.click("Webhooks")
+	p.sees("The team has no webhooks.")
+
+	made := o.call("POST", "/webhooks", object{"url": receiver.URL + "/hook", "eventTypes": array{"audit.event.changed"}, "description": hostile}, 201)
+	hook, _ := made["id"].(string)
+
+	p.click("History")
+	p.sees("Of any record")
+	p.click("Webhooks")
+	p.sees(receiver.URL + "/hook")
+	p.sees("Pending")
+	p.checks("webhooks")
+	p.click(receiver.URL + "/hook")
+	p.sees("Nothing was sent yet.")
+	p.click("Send a test")
+	p.sees("Started: operation")
+	p.wait("the test", func() bool {
+		p.click("Refresh")
+		return evaluate[bool](p, `document.body.innerText.includes("Succeeded")`)
+	})
+	p.until(`!document.querySelector("#webhooks [aria-disabled=true]")`) // what is shown stays
+	p.sees("Active")
+	p.click("webhook.test")
+	p.sees(`"webhookId": "` + hook + `"`)
+	p.sees(hostile)
+	p.checks("webhook")
+	p.click("Send again")
+	p.until(`document.querySelector("#webhooks details[open] .refusal")?.textContent.startsWith("Started: operation")`)
+	p.click("History")
+	p.sees("Of any record")
+	evaluate[bool](p, `location.hash = "#trail/webhook/`+hook+`"; true`)
+	p.sees("Updated webhook")
+	p.sees("verifiedAt")
+	p.sees("Created webhook")
+	p.checks("history")
+	p.fill("trail-type", "contact")
+	p.fill("trail-id", o.id.String())
+	p.click("Show history")
+	p.sees("The trail has nothing of this record.")
 }

@@ -209,6 +209,7 @@ func TestWhatHappensIsTold(t *testing.T) {
 	}
 
 	want := trailSince(w.client, began)
+
 	slices.Sort(events)
 	slices.Sort(want)
 

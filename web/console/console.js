@@ -10,6 +10,8 @@ const places = {
   exports: async () => (await import("./exports.js")).exportForms,
   statements: async () => (await import("./statements.js")).statements,
   statement: async () => (await import("./statements.js")).statement,
+  webhooks: async () => (await import("./webhooks.js")).webhooks,
+  trail: async () => (await import("./trail.js")).trail,
 };
 const visited = {};
 let place = null;
@@ -62,7 +64,7 @@ function signOut(reason) {
   reset();
   Object.assign(session, { key: "", team: null, teams: [] });
   forget();
-  for (const id of ["operations", "exports", "statements", "statement"]) by(id).replaceChildren();
+  for (const id of Object.keys(places)) by(id).replaceChildren();
   by("team").replaceChildren();
   by("team-name").textContent = "";
   by("account").hidden = by("places").hidden = true;
@@ -182,7 +184,8 @@ by("team").addEventListener("change", () => {
   const chosen = by("team").value;
   visited[place]?.leave?.();
   place = null;
-  if (location.hash.startsWith("#statement/")) history.replaceState(null, "", "#statements"); // it is the other team's
+  const [name, record] = location.hash.split("/");
+  if (record) history.replaceState(null, "", name === "#statement" ? "#statements" : name); // it is the other team's
   open(chosen);
   by("team").focus();
 });

@@ -1,7 +1,7 @@
 // The operations of the team, kept current: what was started, how far it is, what came of it.
 import { el, row as cells, size, table } from "./statement.js";
 import { resolve } from "./fields.js";
-import { announce, busy, description, get, over, save, session, told, words } from "./service.js";
+import { announce, busy, description, get, moment, over, save, session, told, words } from "./service.js";
 
 const page = 25;
 const quick = 2000, slow = 15000, slowest = 60000; // milliseconds between looks: while something goes on, when nothing does, when it fails
@@ -11,7 +11,6 @@ const signs = { queued: "○", running: "◐", completed: "✓", failed: "✕" }
 const names = { queued: "Queued", running: "Running", completed: "Completed", failed: "Failed" };
 const unsettled = (status) => status === "queued" || status === "running";
 
-const moment = (text) => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" }).format(new Date(text));
 const number = (n) => new Intl.NumberFormat().format(n);
 
 export function badge(status, sign, text) {

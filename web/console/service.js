@@ -134,6 +134,9 @@ export function told(failure) {
   return [el("p", {}, text), failure.code === "OFFLINE" ? null : el("p", { class: "about" }, about)].filter(Boolean);
 }
 
+// moment writes an instant for a person.
+export const moment = (text) => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" }).format(new Date(text));
+
 // words writes a name such as listingIds or csv-import for a person.
 export function words(name) {
   const parts = name.replace(/([a-z0-9])([A-Z])/g, "$1-$2").toLowerCase().replace(/^is-/, "").split("-");

@@ -121,7 +121,7 @@ function render(section, s) {
   section.replaceChildren(...[
     el("p", { class: "back" }, el("a", { href: "#statements/" + s.startAt.slice(0, 7) }, "‹ Statements")),
     el("div", { class: "head" },
-      el("div", {}, el("h1", { id: "statement-title", tabindex: "-1" }, s.listing.name), el("p", { class: "period" }, period(s) + " ", state(s)), el("p", { class: "sender" }, owners)),
+      el("div", {}, el("h1", { id: "statement-title", tabindex: "-1" }, s.listing.name), el("p", { class: "period" }, period(s) + " ", state(s)), el("p", { class: "sender" }, owners), el("a", { href: "#trail/statement/" + s.id }, "History")),
       file.buttons),
     file.outcome, issues(s), headline(s), summary(s), sections(s), payouts(s), shares(s), documents(s),
   ].flat(2).filter(Boolean));

@@ -159,6 +159,9 @@ type sendArgs struct {
 	DeliveryID id.ID `json:"deliveryId"`
 }
 
+// testPayload is the message of a test.
+var testPayload = payload{"@event::uuid", "'webhook.test'", "w.api_version", "@now::timestamptz", "w.team_id", "json_build_object('webhookId', w.id)"}
+
 // test inserts a message of the type webhook.test and starts the operation that sends it (INIT-51, WHK-15).
 func (c Config) test(ctx context.Context, tx *db.Tx, in *getInput) (*operation.Acknowledgement, error) {
 	w, err := lock(ctx, tx, in.ID)
@@ -177,8 +180,7 @@ func (c Config) test(ctx context.Context, tx *db.Tx, in *getInput) (*operation.A
 
 	_, err = tx.Exec(ctx, `
 		insert into webhook_delivery (team_id, id, webhook_id, about_team_id, event_id, event_type, payload, status, created_at)
-		select w.team_id, @delivery, w.id, w.team_id, @event, 'webhook.test', `+payloadSQL("@event::uuid", "'webhook.test'", "w.api_version",
-		"@now::timestamptz", "w.team_id", "json_build_object('webhookId', w.id)")+`, 'pending', @now
+		select w.team_id, @delivery, w.id, w.team_id, @event, 'webhook.test', `+testPayload.sql()+`, 'pending', @now
 		from webhook w where w.team_id = @team and w.id = @id`,
 		db.Args{"team": tx.Team, "id": w.ID, "delivery": delivery, "event": tx.NewID(), "now": tx.Now})
 	if err != nil {

@@ -68,10 +68,13 @@ var sources = []source{
 
 var statementData = `json_build_object('statementId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'listingId', ` + referred("listing") + `)`
 
-// payloadSQL returns the SQL of the text of a message.
-func payloadSQL(message, eventType, version, at, team, data string) string {
-	return `json_build_object('id', ` + message + `, 'type', ` + eventType + `, 'apiVersion', ` + version + `,
-		'timestamp', to_char(` + at + ` at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'teamId', ` + team + `, 'data', ` + data + `)::text`
+// payload has the SQL of the parts of a message.
+type payload struct{ id, eventType, version, at, team, data string }
+
+// sql returns the SQL of the text of the message.
+func (p payload) sql() string {
+	return `json_build_object('id', ` + p.id + `, 'type', ` + p.eventType + `, 'apiVersion', ` + p.version + `,
+		'timestamp', to_char(` + p.at + ` at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'teamId', ` + p.team + `, 'data', ` + p.data + `)::text`
 }
 
 // notesTogether is how many notes one statement turns into messages. A note tells of all events that a transaction has
@@ -101,7 +104,7 @@ var fanOutSQL = func() string {
 	made as (
 		insert into webhook_delivery (team_id, id, webhook_id, about_team_id, event_id, event_type, payload, status, due_at, created_at)
 		select team_id, gen_random_uuid(), webhook_id, about, event_id, type, ` +
-		payloadSQL("event_id", "type", "api_version", "at", "about", "data") + `, 'pending', clock_timestamp(), @now from told)
+		payload{"event_id", "type", "api_version", "at", "about", "data"}.sql() + `, 'pending', clock_timestamp(), @now from told)
 	select count(*) from taken`
 }()
 

@@ -21,12 +21,14 @@ var waits = []time.Duration{
 // jitter is by which part a pause can be longer, so that messages that failed together do not come back together.
 const jitter = 0.2
 
+// failingTime is how long a receiver fails before its webhook is disabled.
+const failingTime = 5 * 24 * time.Hour
+
+// slowTime is how long an attempt takes that makes a receiver slow.
+const slowTime = 2 * time.Second
+
+// leastPause and mostPause bound how long a receiver is left alone that asks for it without saying how long.
 const (
-	// failingTime is how long a receiver fails before its webhook is disabled.
-	failingTime = 5 * 24 * time.Hour
-	// slowTime is how long an attempt takes that makes a receiver slow.
-	slowTime = 2 * time.Second
-	// leastPause and mostPause bound how long a receiver is left alone that asks for it without saying how long.
 	leastPause = 5 * time.Second
 	mostPause  = 5 * time.Minute
 )

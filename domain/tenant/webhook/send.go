@@ -14,16 +14,18 @@ import (
 	"stayledger/platform/outbound"
 )
 
+// answerTime is how long a receiver may take to answer.
+const answerTime = 15 * time.Second
+
+// bodyTime is how long the beginning of its body is waited for, once it has answered, and bodyBytes how much of it is
+// kept.
 const (
-	// answerTime is how long a receiver may take to answer.
-	answerTime = 15 * time.Second
-	// bodyTime is how long the beginning of its body is waited for, once it has answered.
-	bodyTime = time.Second
-	// bodyBytes is how much of a body is kept.
+	bodyTime  = time.Second
 	bodyBytes = 1024
-	// mostWait is the longest time that a receiver can ask to be left alone.
-	mostWait = 24 * time.Hour
 )
+
+// mostWait is the longest time that a receiver can ask to be left alone.
+const mostWait = 24 * time.Hour
 
 // message is what a receiver is sent.
 type message struct {
@@ -60,7 +62,7 @@ func (m *message) send(ctx context.Context, client *http.Client, within time.Dur
 
 	r, err := http.NewRequestWithContext(limited, http.MethodPost, m.url, strings.NewReader(m.payload))
 	if err != nil {
-		return &answer{failure: Unreachable}, nil //nolint:nilerr // such an address was accepted by an earlier version
+		return &answer{failure: Unreachable}, nil // An earlier version took such an address.
 	}
 
 	r.Header.Set("Content-Type", "application/json")
@@ -70,7 +72,7 @@ func (m *message) send(ctx context.Context, client *http.Client, within time.Dur
 		return nil, err
 	}
 
-	began := time.Now()
+	began := time.Now() //nolint:forbidigo // how long it takes
 
 	response, err := client.Do(r)
 	if err != nil {

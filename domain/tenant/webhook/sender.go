@@ -15,19 +15,23 @@ import (
 	"stayledger/platform/seal"
 )
 
+// poll is how long what has happened can stay unseen.
+const poll = 250 * time.Millisecond
+
+// lease is how long a sender keeps the messages that it has claimed; startTime is how long it begins to send them.
 const (
-	// poll is how long what has happened can stay unseen.
-	poll = 250 * time.Millisecond
-	// lease is how long a sender keeps the messages that it has claimed; startTime is how long it begins to send them.
 	lease     = 45 * time.Second
 	startTime = lease - answerTime - 5*time.Second
-	// turn is how long a receiver is called before others have their turn.
-	turn = 5 * time.Second
-	// together is how many messages are claimed at once, and side how many are sent side by side to one receiver.
-	together, side = 64, 4
-	// places is how many receivers are called at the same time, those that do well and the sick ones each.
-	places = 40
 )
+
+// turn is how long a receiver is called before others have their turn.
+const turn = 5 * time.Second
+
+// together is how many messages are claimed at once, and side how many are sent side by side to one receiver.
+const together, side = 64, 4
+
+// places is how many receivers are called at the same time, those that do well and the sick ones each.
+const places = 40
 
 // receiver is the receiver of an active subscription with messages that are due.
 type receiver struct {
@@ -205,7 +209,8 @@ func (s *sender) call(ctx, working context.Context, r *receiver) error {
 
 	sick := r.isSick()
 
-	for began := time.Now(); ctx.Err() == nil && time.Since(began) < turn; {
+	began := time.Now() //nolint:forbidigo // how long it takes
+	for ctx.Err() == nil && time.Since(began) < turn {
 		claimed, err := s.claim(ctx, r)
 		if err != nil || len(claimed) == 0 {
 			return err
@@ -274,7 +279,7 @@ func (s *sender) sendAll(ctx context.Context, r *receiver, messages []claimed) (
 		ended bool
 	)
 
-	began := time.Now()
+	began := time.Now() //nolint:forbidigo // how long it takes
 
 	// take returns the next message to send, nil for none.
 	take := func() *claimed {

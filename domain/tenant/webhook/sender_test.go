@@ -74,6 +74,7 @@ func TestWhatCountsAsTaken(t *testing.T) {
 			w.receiver.script(c.answer)
 
 			began := time.Now()
+
 			w.send()
 
 			if took := time.Since(began); took > 10*time.Second {
@@ -83,7 +84,7 @@ func TestWhatCountsAsTaken(t *testing.T) {
 			sent := w.deliveries(hook, "eventType=audit.event.changed").WantFields("data.0", object{"failure": c.failure, "attempts": 1})
 			if c.status == nil {
 				sent.WantFields("data.0", object{"response": nil})
-			} else if got := sent.Int("data.0.response.status"); got != int64(c.status.(int)) { //nolint:errcheck,forcetypeassert // of the table
+			} else if got := sent.Int("data.0.response.status"); got != int64(c.status.(int)) { //nolint:forcetypeassert // of the table
 				t.Errorf("kept the status %d", got)
 			}
 
