@@ -134,7 +134,7 @@ func (f *follower) tell(ctx context.Context, e *trail.Event) error {
 	f.seen = e.RecordedAt.Time
 
 	if f.ForwardTo != "" {
-		status, err := f.forward(ctx, webhook.OfEvent(e))
+		status, err := f.forward(ctx, webhook.NewMessage(e))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -32,7 +32,7 @@ func (c Config) deliveryEndpoints() []api.Endpoint {
 				"receiver answers 2xx within 15 seconds: a webhook that was pending, or that the service had disabled, is " +
 				"active from then on. Fails with 409 for one that was deleted.",
 			Errors: apierr.List{errDisabled, errRateLimited}, Scopes: []string{scopeManage}, Status: http.StatusAccepted,
-		}, c.test),
+		}, c.startTest),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/webhook-deliveries/{id}/replay", ID: "replayWebhookDelivery", Tag: tag,
 			Summary: "Send a message to its webhook again",
@@ -102,6 +102,7 @@ func listDeliveries(ctx context.Context, tx *db.Tx, in *deliveriesInput) (*Deliv
 		return nil, err
 	}
 
+	// Filters that are absent add nothing to the statement.
 	args := db.Args{"team": tx.Team, "webhook": in.ID, "most": in.Limit + 1}
 	where := "d.team_id = @team and d.webhook_id = @webhook"
 	add := func(given bool, condition, name string, value any) {
@@ -160,10 +161,17 @@ type sendArgs struct {
 }
 
 // testPayload is the message of a test.
-var testPayload = payload{"@event::uuid", "'webhook.test'", "w.api_version", "@now::timestamptz", "w.team_id", "json_build_object('webhookId', w.id)"}
+var testPayload = payload{
+	id:        "@event::uuid",
+	eventType: "'webhook.test'",
+	version:   "w.api_version",
+	at:        "@now::timestamptz",
+	team:      "w.team_id",
+	data:      "json_build_object('webhookId', w.id)",
+}
 
-// test inserts a message of the type webhook.test and starts the operation that sends it (INIT-51, WHK-15).
-func (c Config) test(ctx context.Context, tx *db.Tx, in *getInput) (*operation.Acknowledgement, error) {
+// startTest inserts a message of the type webhook.test and starts the operation that sends it (INIT-51, WHK-15).
+func (c Config) startTest(ctx context.Context, tx *db.Tx, in *getInput) (*operation.Acknowledgement, error) {
 	w, err := lock(ctx, tx, in.ID)
 	switch {
 	case err != nil:
@@ -172,15 +180,16 @@ func (c Config) test(ctx context.Context, tx *db.Tx, in *getInput) (*operation.A
 		return nil, errDisabled
 	}
 
-	if err := tests(w.ID).take(ctx, tx); err != nil {
+	if err := testLimit(w.ID).take(ctx, tx); err != nil {
 		return nil, err
 	}
 
+	// The message has no due instant: the operation sends it, not the sender.
 	delivery := tx.NewID()
 
 	_, err = tx.Exec(ctx, `
 		insert into webhook_delivery (team_id, id, webhook_id, about_team_id, event_id, event_type, payload, status, created_at)
-		select w.team_id, @delivery, w.id, w.team_id, @event, 'webhook.test', `+testPayload.sql()+`, 'pending', @now
+		select w.team_id, @delivery, w.id, w.team_id, @event, 'webhook.test', `+testPayload.textSQL()+`, 'pending', @now
 		from webhook w where w.team_id = @team and w.id = @id`,
 		db.Args{"team": tx.Team, "id": w.ID, "delivery": delivery, "event": tx.NewID(), "now": tx.Now})
 	if err != nil {
@@ -207,7 +216,7 @@ func replayOne(ctx context.Context, tx *db.Tx, in *getInput) (*operation.Acknowl
 		return nil, err
 	}
 
-	if err := replays().take(ctx, tx); err != nil {
+	if err := replayLimit().take(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -251,7 +260,7 @@ func replayMany(ctx context.Context, tx *db.Tx, in *replayInput) (*operation.Ack
 		return nil, errNotActive
 	}
 
-	if err := replays().take(ctx, tx); err != nil {
+	if err := replayLimit().take(ctx, tx); err != nil {
 		return nil, err
 	}
 

@@ -19,7 +19,7 @@ func (c Config) SendDue(t testing.TB, d *db.DB) {
 		busy: map[id.ID]*receiver{},
 	}
 
-	if err := s.step(t.Context(), context.WithoutCancel(t.Context())); err != nil {
+	if err := s.runOnce(t.Context(), context.WithoutCancel(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 

@@ -9,24 +9,25 @@ import (
 	"stayledger/platform/id"
 )
 
-// source is a kind of notes and what they tell: rows of a table that a note n names.
+// source says which rows cause messages of an event type, and how the message of a row is written. A note n names the
+// rows.
 type source struct {
-	// from joins the row to the note, and names what the others use.
+	// from joins the row to the note.
 	from string
-	// condition selects the rows that tell of the type.
+	// condition selects the rows that cause a message.
 	condition string
 	types     EventType
-	// key identifies what is told, as a text; at is when it happened; data is what the message says of it.
+	// key is a text that identifies the row; at is when it happened; data is the data of the message.
 	key, at, data string
 }
 
-// referred returns the SQL of the id of the record that an audit event e refers to with a role.
-func referred(role string) string {
+// referenceSQL returns the SQL of the id of the record that an audit event e refers to with a role.
+func referenceSQL(role string) string {
 	return `(select f ->> 'id' from jsonb_array_elements(e.refs) f where f ->> 'role' = '` + role + `' limit 1)`
 }
 
-// becomes returns the SQL of the new value of a field of an audit event e, null if it has not changed.
-func becomes(key string) string {
+// newValueSQL returns the SQL of the new value of a field of an audit event e, null if it has not changed.
+func newValueSQL(key string) string {
 	return `(select c -> 'new' from jsonb_array_elements(e.changes) c where c ->> 'key' = '` + key + `')`
 }
 
@@ -39,8 +40,8 @@ const (
 		case when o.resource_type is not null then json_build_object('type', o.resource_type, 'id', o.resource_id) end)`
 )
 
-// sources say which row of the trail or of the operations causes which event, and what the message tells. Messages have
-// ids, statuses and names of fields, never amounts or personal data (decisions, webhooks).
+// sources is the table of docs/guides/webhooks.md: events of the trail and operations that cause messages. Their data
+// has ids, statuses and names of fields, never amounts or personal data (decisions, webhooks).
 var sources = []source{
 	{
 		fromEvents, "true", AuditEventChanged, eventKey, "e.recorded_at",
@@ -49,12 +50,12 @@ var sources = []source{
 	},
 	{
 		fromEvents, "e.entity_type = 'connection'", ConnectionChanged, eventKey, "e.recorded_at",
-		`json_build_object('connectionId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'action', e.type, 'status', ` + becomes("status") + `)`,
+		`json_build_object('connectionId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'action', e.type, 'status', ` + newValueSQL("status") + `)`,
 	},
 	{
 		fromEvents, "e.entity_type = 'payment'", PaymentUpdated, eventKey, "e.recorded_at",
-		`json_build_object('paymentId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'action', e.type, 'status', ` + becomes("status") + `,
-			'transactionId', ` + becomes("transactionId") + `)`,
+		`json_build_object('paymentId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'action', e.type, 'status', ` + newValueSQL("status") + `,
+			'transactionId', ` + newValueSQL("transactionId") + `)`,
 	},
 	{
 		fromEvents, "e.entity_type = 'statement' and e.type = 'published'", StatementPublished, eventKey, "e.recorded_at", statementData,
@@ -66,23 +67,23 @@ var sources = []source{
 	{fromOperations, "o.status = 'failed'", OperationFailed, "o.id::text", "o.finished_at", operationData},
 }
 
-var statementData = `json_build_object('statementId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'listingId', ` + referred("listing") + `)`
+var statementData = `json_build_object('statementId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'listingId', ` + referenceSQL("listing") + `)`
 
 // payload has the SQL of the parts of a message.
 type payload struct{ id, eventType, version, at, team, data string }
 
-// sql returns the SQL of the text of the message.
-func (p payload) sql() string {
+// textSQL returns the SQL of the text of the message.
+func (p payload) textSQL() string {
 	return `json_build_object('id', ` + p.id + `, 'type', ` + p.eventType + `, 'apiVersion', ` + p.version + `,
 		'timestamp', to_char(` + p.at + ` at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'teamId', ` + p.team + `, 'data', ` + p.data + `)::text`
 }
 
-// notesTogether is how many notes one statement turns into messages. A note tells of all events that a transaction has
-// recorded, which can be thousands.
+// notesTogether is how many notes one statement turns into messages. The events of one transaction, which can be
+// thousands, share a note.
 const notesTogether = 100
 
-// fanOutSQL takes notes, and inserts a message for each active subscription to what they tell: those of the team, and
-// those of its partner to the teams that it manages now.
+// fanOutSQL deletes notes and inserts a message for each active webhook with the event type: the webhooks of the team,
+// and the managed ones of its present partner.
 var fanOutSQL = func() string {
 	told := make([]string, len(sources))
 
@@ -104,7 +105,7 @@ var fanOutSQL = func() string {
 	made as (
 		insert into webhook_delivery (team_id, id, webhook_id, about_team_id, event_id, event_type, payload, status, due_at, created_at)
 		select team_id, gen_random_uuid(), webhook_id, about, event_id, type, ` +
-		payload{"event_id", "type", "api_version", "at", "about", "data"}.sql() + `, 'pending', clock_timestamp(), @now from told)
+		payload{"event_id", "type", "api_version", "at", "about", "data"}.textSQL() + `, 'pending', clock_timestamp(), @now from told)
 	select count(*) from taken`
 }()
 

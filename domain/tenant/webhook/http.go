@@ -24,7 +24,7 @@ const (
 	scopeManage = "webhooks:manage"
 )
 
-// endpoints returns the routes of subscriptions and their messages. A partner key without a selected team works for the
+// endpoints returns the routes of webhooks and their messages. A partner key without a selected team works for the
 // partner itself.
 func (c Config) endpoints() []api.Endpoint {
 	all := append([]api.Endpoint{
@@ -87,7 +87,7 @@ type listInput struct {
 	operation.Include
 }
 
-// listWebhooks answers with a page of subscriptions, with their operations if the caller asked for them.
+// listWebhooks answers with a page of webhooks, with their operations if the caller asked for them.
 func listWebhooks(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Webhook], error) {
 	q := listQuery(tx)
 	q.IDs("w.id = any(?)", in.IDs)
@@ -107,7 +107,7 @@ type getInput struct {
 	ID id.ID `path:"id"`
 }
 
-// Create is a subscription to be.
+// Create is a webhook to be.
 type Create struct {
 	URL         string          `json:"url" minLength:"1" maxLength:"2000" doc:"A public https address that takes POST requests; its query may carry a token."`
 	EventTypes  []EventType     `json:"eventTypes" minItems:"1" maxItems:"100" doc:"What to tell of."`
@@ -115,7 +115,7 @@ type Create struct {
 	Scope       Scope           `json:"scope,omitempty" default:"self" doc:"managed tells of all teams that the partner manages."`
 }
 
-// Update has the changes of a subscription.
+// Update has the changes of a webhook.
 type Update struct {
 	URL         *string         `json:"url,omitempty" minLength:"1" maxLength:"2000" doc:"As in POST /webhooks."`
 	EventTypes  []EventType     `json:"eventTypes,omitempty" minItems:"1" maxItems:"100" doc:"What to tell of from now on."`
@@ -130,7 +130,7 @@ type putInput struct {
 }
 
 // checkURL checks the address of a receiver without asking the name service. Its fragment would not be sent, and a name
-// and password in it would be shown to whoever reads the subscription.
+// and password in it would be shown to whoever reads the webhook.
 func (c Config) checkURL(text string) apierr.IssueCode {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.User != nil || u.Fragment != "" {
@@ -146,6 +146,7 @@ func (c Config) checkURL(text string) apierr.IssueCode {
 
 // lookUp checks the address of a receiver, and that its name has a public address.
 func (c Config) lookUp(ctx context.Context, text string) error {
+	// First the text, then the addresses behind its name.
 	code := c.checkURL(text)
 
 	if u, err := url.Parse(text); code == "" && err == nil && !c.Private && !c.Lookup.IsPublic(ctx, u.Hostname()) {
@@ -159,19 +160,19 @@ func (c Config) lookUp(ctx context.Context, text string) error {
 	return apierr.BadRequest.At(code.InBody("url"))
 }
 
-// newKeys are a new secret, and what seals secrets.
+// newKeys has the secret of a new webhook and the configuration that seals it.
 type newKeys struct {
 	Config
 
 	secret string
 }
 
-// lookCreated checks the address of a new subscription.
+// lookCreated checks the address of a new webhook.
 func (c Config) lookCreated(ctx context.Context, _ *db.DB, _ db.Scope, in *createInput) (newKeys, error) {
 	return newKeys{c, NewSecret()}, c.lookUp(ctx, in.Body.URL)
 }
 
-// lookChanged checks the new address of a subscription.
+// lookChanged checks the new address of a webhook.
 func (c Config) lookChanged(ctx context.Context, _ *db.DB, _ db.Scope, in *putInput) (*api.None, error) {
 	if in.Body.URL == nil {
 		return nil, nil //nolint:nilnil // nothing was asked, and there is no fault
@@ -180,9 +181,9 @@ func (c Config) lookChanged(ctx context.Context, _ *db.DB, _ db.Scope, in *putIn
 	return nil, c.lookUp(ctx, *in.Body.URL)
 }
 
-// createWebhook inserts a subscription, pending and with a new secret.
+// createWebhook inserts a webhook, pending and with a new secret.
 func createWebhook(ctx context.Context, tx *db.Tx, in *createInput, keys newKeys) (*WithSecret, error) {
-	if err := changes().take(ctx, tx); err != nil {
+	if err := changeLimit().take(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -205,9 +206,18 @@ func createWebhook(ctx context.Context, tx *db.Tx, in *createInput, keys newKeys
 		return nil, errTooMany
 	}
 
+	// The version of today is frozen in the webhook: its messages keep their form.
 	w := &stored{Webhook: Webhook{
-		ID: tx.NewID(), Scope: cmp.Or(in.Body.Scope, Self), URL: in.Body.URL, Description: in.Body.Description.Value, EventTypes: distinct(in.Body.EventTypes),
-		APIVersion: api.Version, Status: Pending, Revision: 1, CreatedAt: day.At(tx.Now), UpdatedAt: day.At(tx.Now),
+		ID:          tx.NewID(),
+		Scope:       cmp.Or(in.Body.Scope, Self),
+		URL:         in.Body.URL,
+		Description: in.Body.Description.Value,
+		EventTypes:  sortDistinct(in.Body.EventTypes),
+		APIVersion:  api.Version,
+		Status:      Pending,
+		Revision:    1,
+		CreatedAt:   day.At(tx.Now),
+		UpdatedAt:   day.At(tx.Now),
 	}}
 	w.Secret = keys.Box.Seal([]byte(keys.secret), label(w.ID))
 
@@ -220,22 +230,22 @@ func createWebhook(ctx context.Context, tx *db.Tx, in *createInput, keys newKeys
 	return &WithSecret{Webhook: w.Webhook, Secret: keys.secret}, nil
 }
 
-// distinct returns the types in order, each once.
-func distinct(types []EventType) []EventType {
+// sortDistinct returns the types in order, each once.
+func sortDistinct(types []EventType) []EventType {
 	sorted := slices.Clone(types)
 	slices.Sort(sorted)
 
 	return slices.Compact(sorted)
 }
 
-// updateWebhook changes a subscription. One whose receiver failed, and one with another address, is pending again.
+// updateWebhook changes a webhook. With a new address it is pending again.
 func updateWebhook(ctx context.Context, tx *db.Tx, in *putInput, _ *api.None) (*Webhook, error) {
 	w, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := changes().take(ctx, tx); err != nil {
+	if err := changeLimit().take(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -245,12 +255,13 @@ func updateWebhook(ctx context.Context, tx *db.Tx, in *putInput, _ *api.None) (*
 
 	before := w.view()
 
+	// Another receiver must be verified before it gets anything.
 	if in.Body.URL != nil && *in.Body.URL != w.URL {
 		w.URL, w.Status, w.VerifiedAt, w.DisabledAt, w.DisabledReason = *in.Body.URL, Pending, nil, nil, nil
 	}
 
 	if in.Body.EventTypes != nil {
-		w.EventTypes = distinct(in.Body.EventTypes)
+		w.EventTypes = sortDistinct(in.Body.EventTypes)
 	}
 
 	w.Description = in.Body.Description.Or(w.Description)
@@ -258,28 +269,28 @@ func updateWebhook(ctx context.Context, tx *db.Tx, in *putInput, _ *api.None) (*
 	return &w.Webhook, w.save(ctx, tx, before)
 }
 
-// deleteWebhook disables a subscription (WHK-10, WHK-13).
+// deleteWebhook disables a webhook (WHK-10, WHK-13).
 func deleteWebhook(ctx context.Context, tx *db.Tx, in *getInput) (*Webhook, error) {
 	w, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := changes().take(ctx, tx); err != nil {
+	if err := changeLimit().take(ctx, tx); err != nil {
 		return nil, err
 	}
 
 	return &w.Webhook, w.disable(ctx, tx, Deleted)
 }
 
-// rotateSecret gives a subscription a new secret; the present one becomes the former.
+// rotateSecret gives a webhook a new secret; the present one becomes the former.
 func (c Config) rotateSecret(ctx context.Context, tx *db.Tx, in *getInput) (*WithSecret, error) {
 	w, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := changes().take(ctx, tx); err != nil {
+	if err := changeLimit().take(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -287,6 +298,7 @@ func (c Config) rotateSecret(ctx context.Context, tx *db.Tx, in *getInput) (*Wit
 		return nil, errDisabled
 	}
 
+	// The present secret becomes the former one, which signs for another day.
 	before, secret := w.view(), NewSecret()
 	w.FormerSecret, w.FormerUntil = w.Secret, new(day.At(tx.Now.Add(formerTime)))
 	w.Secret = c.Box.Seal([]byte(secret), label(w.ID))

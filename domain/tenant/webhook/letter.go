@@ -13,7 +13,7 @@ import (
 	"stayledger/provider/mail"
 )
 
-// letterKind is the kind of the job that tells a team that a webhook was disabled.
+// letterKind is the kind of the job that sends a mail about a disabled webhook.
 var letterKind = job.NewKind("webhook.letter")
 
 // letterArgs name the webhook and its revision when it was disabled.
@@ -22,7 +22,7 @@ type letterArgs struct {
 	Revision  int64 `json:"revision"`
 }
 
-// letter is what a team is told.
+// letter has the data of a mail about a disabled webhook.
 type letter struct {
 	URL        string
 	Reason     DisabledReason `db:"disabled_reason"`
@@ -31,7 +31,8 @@ type letter struct {
 	Email      *string
 }
 
-// sendLetter tells the team, unless the webhook has changed since or nobody can be told. It is tried for a day.
+// sendLetter sends a mail to the team, unless the webhook has changed since or the team has no address. It is tried for
+// a day.
 func (c Config) sendLetter(ctx context.Context, d *db.DB, j job.Job) error {
 	var args letterArgs
 	if err := json.Unmarshal(j.Args, &args); err != nil {

@@ -15,14 +15,14 @@ type limit struct {
 	most int
 }
 
-// changes limits what creates, changes or disables subscriptions of a team.
-func changes() limit { return limit{"changes", 20} }
+// changeLimit limits how often a team creates, changes, rotates or disables webhooks.
+func changeLimit() limit { return limit{"changes", 20} }
 
-// tests limits the tests of a subscription.
-func tests(webhook id.ID) limit { return limit{"test " + webhook.String(), 6} }
+// testLimit limits the tests of a webhook.
+func testLimit(webhook id.ID) limit { return limit{"test " + webhook.String(), 6} }
 
-// replays limits the replays of a team.
-func replays() limit { return limit{"replays", 60} }
+// replayLimit limits the replays of a team.
+func replayLimit() limit { return limit{"replays", 60} }
 
 // take counts a use in the transaction, so a request that fails counts nothing. It fails with errRateLimited when the
 // last minute is full, which says after how long the next use is free (LIM-17).
@@ -43,6 +43,7 @@ func (l limit) take(ctx context.Context, tx *db.Tx) error {
 		return nil
 	}
 
+	// The minute is full until its oldest use leaves it.
 	delete(args, "most")
 
 	first, err := db.Get[time.Time](ctx, tx, `

@@ -14,9 +14,11 @@ import (
 // errNotTaken is the cause of an operation whose message the receiver has not taken.
 var errNotTaken = errors.New("the receiver has not taken the message")
 
-// sendOnce sends a message once for an operation: a test, or a replay. What the receiver answers is kept on the message;
-// a test that it takes verifies the subscription.
-func (c Config) sendOnce(ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args sendArgs) (db.Work, error) {
+// sendOnce sends a message once, for the operation of a test or a replay. It saves the answer, and makes a webhook
+// active if its receiver takes a test.
+func (c Config) sendOnce(
+	ctx context.Context, d *db.DB, scope db.Scope, _ operation.Run, args sendArgs,
+) (db.Work, error) {
 	var (
 		r  *receiver
 		m  *deliveryRow
@@ -36,7 +38,7 @@ func (c Config) sendOnce(ctx context.Context, d *db.DB, scope db.Scope, _ operat
 		return nil, err
 	}
 
-	if err := r.open(c.Box); err != nil {
+	if err := r.openSecrets(c.Box); err != nil {
 		return nil, err
 	}
 
@@ -51,8 +53,8 @@ func (c Config) sendOnce(ctx context.Context, d *db.DB, scope db.Scope, _ operat
 	o := outcome{m.ID, m.Attempts + 1, a, at}
 	work := func(ctx context.Context, tx *db.Tx) error { return saveOnce(ctx, tx, m, &o) }
 
-	if o.failed() {
-		// The operation fails, and what was found is kept all the same.
+	if o.hasFailed() {
+		// The operation fails, but the answer is saved all the same.
 		if err := d.Write(ctx, scope, work); err != nil {
 			return nil, err
 		}
@@ -63,7 +65,7 @@ func (c Config) sendOnce(ctx context.Context, d *db.DB, scope db.Scope, _ operat
 	return work, nil
 }
 
-// loadReceiver loads the receiver of a message, also of a subscription that is not active.
+// loadReceiver loads the receiver of a message, also of a webhook that is not active.
 func loadReceiver(ctx context.Context, tx *db.Tx, m *deliveryRow) (*receiver, error) {
 	r, err := db.One[receiver](ctx, tx, apierr.NotFound, `
 		select `+receiverColumns+` from webhook w where w.team_id = @team and w.id = @id`, db.Args{"team": tx.Team, "id": m.WebhookID})
@@ -74,15 +76,18 @@ func loadReceiver(ctx context.Context, tx *db.Tx, m *deliveryRow) (*receiver, er
 	return &r, nil
 }
 
-// saveOnce saves what became of a message that an operation has sent. Attempts of the sender that are to come stay as
-// they are unless the receiver has taken it.
+// saveOnce saves the outcome of an attempt that an operation made. Later attempts of the sender stay as they are unless
+// the receiver took the message.
 func saveOnce(ctx context.Context, tx *db.Tx, m *deliveryRow, o *outcome) error {
 	w, err := lock(ctx, tx, m.WebhookID)
 	if err != nil {
 		return err
 	}
 
-	args := db.Args{"team": tx.Team, "id": m.ID, "at": o.at, "answer": o.answer.status, "body": o.body, "duration": o.took.Milliseconds(), "failure": o.failure}
+	args := db.Args{
+		"team": tx.Team, "id": m.ID, "at": o.at, "answer": o.answer.status, "body": o.body,
+		"duration": o.took.Milliseconds(), "failure": o.failure,
+	}
 
 	_, err = tx.Exec(ctx, `
 		update webhook_delivery set attempts = attempts + 1, attempted_at = @at, failure = nullif(@failure, ''), duration_ms = @duration,
@@ -95,7 +100,8 @@ func saveOnce(ctx context.Context, tx *db.Tx, m *deliveryRow, o *outcome) error 
 		return fmt.Errorf("save what became of a message: %w", err)
 	}
 
-	if o.failed() || m.EventType != Test {
+	// Only a test verifies: a replayed message may be taken by a receiver that was never asked.
+	if o.hasFailed() || m.EventType != Test {
 		return nil
 	}
 

@@ -15,7 +15,15 @@ import (
 
 // waits are the pauses between the attempts to send a message: about three days in all (decisions, webhooks).
 var waits = []time.Duration{
-	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+	5 * time.Second,
+	5 * time.Minute,
+	30 * time.Minute,
+	2 * time.Hour,
+	5 * time.Hour,
+	10 * time.Hour,
+	14 * time.Hour,
+	20 * time.Hour,
+	24 * time.Hour,
 }
 
 // jitter is by which part a pause can be longer, so that messages that failed together do not come back together.
@@ -33,7 +41,7 @@ const (
 	mostPause  = 5 * time.Minute
 )
 
-// outcome is what is saved of an attempt.
+// outcome is an attempt with its answer.
 type outcome struct {
 	delivery id.ID
 	attempt  int64
@@ -41,7 +49,7 @@ type outcome struct {
 	at time.Time
 }
 
-// status returns what becomes of the message, and when it is sent next; nil for never.
+// status returns the new status of the message, and when it is sent next; nil for never.
 func (o *outcome) status() (DeliveryStatus, *time.Time) {
 	switch {
 	case o.failure == "":
@@ -50,6 +58,7 @@ func (o *outcome) status() (DeliveryStatus, *time.Time) {
 		return DeliveryExhausted, nil
 	}
 
+	// The receiver can ask for a longer pause.
 	pause := waits[o.attempt-1]
 	pause += time.Duration(rand.Float64() * jitter * float64(pause)) //nolint:gosec // no secret
 	next := o.at.Add(max(pause, o.wait))
@@ -57,8 +66,8 @@ func (o *outcome) status() (DeliveryStatus, *time.Time) {
 	return DeliveryFailed, &next
 }
 
-// failed reports whether an attempt has failed.
-func (o *outcome) failed() bool { return o.failure != "" }
+// hasFailed reports whether an attempt has failed.
+func (o *outcome) hasFailed() bool { return o.failure != "" }
 
 // health is how a receiver does.
 type health struct {
@@ -68,11 +77,11 @@ type health struct {
 	PausedUntil  *time.Time
 }
 
-// note changes the health by an attempt.
-func (h *health) note(o *outcome) {
+// noteAttempt changes the health by an attempt.
+func (h *health) noteAttempt(o *outcome) {
 	h.IsSlow = o.took >= slowTime
 
-	if !o.failed() {
+	if !o.hasFailed() {
 		h.FailingSince, h.Failures, h.PausedUntil = nil, 0, nil
 		return
 	}
@@ -96,8 +105,8 @@ func (h *health) note(o *outcome) {
 // isSick reports whether the receiver is called by itself, with one message at a time.
 func (h *health) isSick() bool { return h.Failures > 0 || h.IsSlow }
 
-// verdict returns why the subscription of a receiver is to be disabled after some attempts, empty for not at all.
-func (h *health) verdict(outcomes []outcome, now time.Time) DisabledReason {
+// findDisableReason returns why the webhook of a receiver is to be disabled after some attempts, empty for not at all.
+func (h *health) findDisableReason(outcomes []outcome, now time.Time) DisabledReason {
 	switch {
 	case slices.ContainsFunc(outcomes, func(o outcome) bool { return o.answer.status == http.StatusGone }):
 		return Gone
@@ -108,18 +117,18 @@ func (h *health) verdict(outcomes []outcome, now time.Time) DisabledReason {
 	}
 }
 
-// save saves what became of messages, and how their receiver does. It disables the subscription of a receiver that is
-// gone or has failed for five days.
+// save saves outcomes and the health of the receiver. It disables the webhook if the receiver is gone or has failed for
+// five days.
 func (r *receiver) save(ctx context.Context, tx *db.Tx, found []outcome) error {
 	outcomes := slices.SortedFunc(slices.Values(found), func(a, b outcome) int { return a.at.Compare(b.at) })
 
 	was := r.health
 	for i := range outcomes {
-		r.note(&outcomes[i])
+		r.noteAttempt(&outcomes[i])
 	}
 
-	// A receiver that does well as before costs no write of its subscription.
-	reason := r.verdict(outcomes, tx.Now)
+	// A receiver that does well as before costs no write of its webhook.
+	reason := r.findDisableReason(outcomes, tx.Now)
 	if r.health == was && reason == "" {
 		return saveOutcomes(ctx, tx, outcomes)
 	}
@@ -141,7 +150,7 @@ func (r *receiver) save(ctx context.Context, tx *db.Tx, found []outcome) error {
 	return r.saveHealth(ctx, tx)
 }
 
-// saveOutcomes saves what became of messages. One that another sender has claimed meanwhile keeps what that one finds.
+// saveOutcomes updates the messages with their outcomes. It skips messages that another sender has claimed meanwhile.
 func saveOutcomes(ctx context.Context, tx *db.Tx, outcomes []outcome) error {
 	n := len(outcomes)
 	ids, at, due := make([]id.ID, n), make([]time.Time, n), make([]*time.Time, n)
@@ -157,7 +166,7 @@ func saveOutcomes(ctx context.Context, tx *db.Tx, outcomes []outcome) error {
 		ids[i], attempts[i], statuses[i], at[i] = o.delivery, o.attempt, string(status), o.at
 		bodies[i], durations[i] = o.body, o.took.Milliseconds()
 
-		if o.failed() {
+		if o.hasFailed() {
 			failures[i] = new(string(o.failure))
 		}
 
@@ -197,8 +206,8 @@ func (r *receiver) saveHealth(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// disable disables the locked subscription of the receiver and tells the team by mail. The issue webhookDisabled is there
-// until the webhook works again or is deleted. A receiver that comes back starts anew.
+// disable disables the locked webhook and queues a mail to the team. The team has the issue webhookDisabled until the
+// webhook is active again or deleted. Its health is reset, so a receiver that comes back starts anew.
 func (r *receiver) disable(ctx context.Context, tx *db.Tx, w *stored, reason DisabledReason) error {
 	if err := w.disable(ctx, tx, reason); err != nil {
 		return err

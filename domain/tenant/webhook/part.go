@@ -16,24 +16,24 @@ import (
 	"stayledger/provider/mail"
 )
 
-// Config has what webhooks need from the service.
+// Config has the parts of the service that webhooks use.
 type Config struct {
 	// Box seals the secrets.
 	Box *seal.Box
-	// Private allows receivers at private addresses, and at plain http ones of this machine. It is the operator's choice
-	// and never a team's.
+	// Private allows receivers at private addresses, and at plain http ones of this machine. It is the operator's
+	// choice and never a team's.
 	Private bool
 	// Lookup finds the addresses of names; nil asks the name service.
 	Lookup outbound.Lookup
 	// Within is how long a receiver may take to answer; zero means 15 seconds.
 	Within time.Duration
-	// Only, unless empty, are the only teams that are told of and that are told: for tests that share a database.
+	// Only, unless empty, restricts the sender to some teams: for tests that share a database.
 	Only []id.ID
-	// Mail tells teams of webhooks that were disabled; nil tells nobody.
+	// Mail sends mails about disabled webhooks; nil sends none.
 	Mail mail.Sender
 }
 
-// Part returns the endpoints, jobs and tables of webhooks, and what sends them.
+// Part returns the endpoints, jobs, tables and sender of webhooks.
 func Part(c Config) parts.Part {
 	if c.Lookup == nil {
 		c.Lookup = outbound.LookUp
@@ -48,7 +48,7 @@ func Part(c Config) parts.Part {
 			replayKind: operation.Work(time.Minute, queueAgain),
 			letterKind: job.Handler{Do: c.sendLetter}.InBulk().OnOutside(),
 		},
-		Every:  []job.Every{{Name: "webhook-purge", Interval: time.Hour, Do: purge}},
+		Every:  []job.Every{{Name: "webhook-purge", Interval: time.Hour, Do: deleteOld}},
 		Loops:  []parts.Loop{c.Send},
 		Tables: parts.Owns("webhook_note", "webhook_rate", "webhook_delivery", "webhook"),
 		Waits: []parts.Wait{{
@@ -63,8 +63,8 @@ func Part(c Config) parts.Part {
 // keep is how long messages are kept that nothing follows.
 const keep = 90 * 24 * time.Hour
 
-// purge deletes old messages.
-func purge(ctx context.Context, d *db.DB) error {
+// deleteOld deletes old messages.
+func deleteOld(ctx context.Context, d *db.DB) error {
 	err := d.Repeat(ctx, 1, db.Stmt{SQL: `
 		with old as materialized (
 			select v.team_id, v.id from webhook w cross join lateral (

@@ -29,7 +29,7 @@ func NewSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(b)
 }
 
-// label returns the name under which the secrets of a subscription are sealed, the former one as well.
+// label returns the name under which the secrets of a webhook are sealed, the former one as well.
 func label(webhook id.ID) string { return "webhook:" + webhook.String() }
 
 // SealedColumns returns the columns of the secrets.

@@ -27,7 +27,7 @@ const (
 // mostWait is the longest time that a receiver can ask to be left alone.
 const mostWait = 24 * time.Hour
 
-// message is what a receiver is sent.
+// message is a request to a receiver.
 type message struct {
 	url     string
 	secrets []string
@@ -35,7 +35,7 @@ type message struct {
 	payload string
 }
 
-// answer is what became of an attempt.
+// answer is the answer of a receiver, or the failure to get one.
 type answer struct {
 	failure Failure // empty for a success
 	status  int     // 0 for no answer
@@ -55,7 +55,8 @@ func (a *answer) slowDown() bool {
 	}
 }
 
-// send makes one attempt, whose answer is waited for within a time. It fails if the context ends or a secret cannot sign: then nothing is known of the message.
+// send makes one attempt, whose answer is waited for within a time. It fails if the context ends or a secret cannot
+// sign: then nothing is known of the message.
 func (m *message) send(ctx context.Context, client *http.Client, within time.Duration, now time.Time) (*answer, error) {
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -80,11 +81,12 @@ func (m *message) send(ctx context.Context, client *http.Client, within time.Dur
 			return nil, ctx.Err() //nolint:wrapcheck // the process is being stopped
 		}
 
-		return &answer{failure: cause(err), took: time.Since(began)}, nil
+		return &answer{failure: findFailure(err), took: time.Since(began)}, nil
 	}
 	defer response.Body.Close() //nolint:errcheck // nothing was written
 
-	a := &answer{status: response.StatusCode, wait: readWait(response.Header.Get("Retry-After"), now)}
+	// The status decides.
+	a := &answer{status: response.StatusCode, wait: readRetryAfter(response.Header.Get("Retry-After"), now)}
 
 	switch {
 	case response.StatusCode >= http.StatusOK && response.StatusCode < http.StatusMultipleChoices:
@@ -100,15 +102,15 @@ func (m *message) send(ctx context.Context, client *http.Client, within time.Dur
 
 	var body bytes.Buffer
 
-	_, _ = io.Copy(&body, io.LimitReader(response.Body, bodyBytes)) // what has come is enough
+	_, _ = io.Copy(&body, io.LimitReader(response.Body, bodyBytes)) // a part of it is enough
 	a.body = strings.ReplaceAll(strings.ToValidUTF8(body.String(), "\uFFFD"), "\x00", "\uFFFD")
 	a.took = time.Since(began)
 
 	return a, nil
 }
 
-// cause returns why there was no answer.
-func cause(err error) Failure {
+// findFailure returns why there was no answer.
+func findFailure(err error) Failure {
 	switch why := outbound.Cause(err); {
 	case errors.Is(why, outbound.ErrNotPublic):
 		return AddressNotAllowed
@@ -119,8 +121,9 @@ func cause(err error) Failure {
 	}
 }
 
-// readWait reads the header Retry-After: seconds or a date. It is at most a day; what cannot be read is 0.
-func readWait(text string, now time.Time) time.Duration {
+// readRetryAfter reads the header Retry-After: seconds or a date, at most a day. It returns 0 for any other text.
+func readRetryAfter(text string, now time.Time) time.Duration {
+	// Cut seconds before they are multiplied, so that none overflows.
 	wait := time.Duration(0)
 
 	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {

@@ -15,7 +15,7 @@ import (
 	"stayledger/platform/seal"
 )
 
-// poll is how long what has happened can stay unseen.
+// poll is how often the sender looks for notes and due messages.
 const poll = 250 * time.Millisecond
 
 // lease is how long a sender keeps the messages that it has claimed; startTime is how long it begins to send them.
@@ -33,7 +33,7 @@ const together, side = 64, 4
 // places is how many receivers are called at the same time, those that do well and the sick ones each.
 const places = 40
 
-// receiver is the receiver of an active subscription with messages that are due.
+// receiver is the receiver of an active webhook with messages that are due.
 type receiver struct {
 	TeamID, ID   id.ID
 	URL          string
@@ -47,8 +47,8 @@ type receiver struct {
 const receiverColumns = `w.team_id, w.id, w.url, w.secret, case when w.former_until > clock_timestamp() then w.former_secret end as former_secret,
 	w.failing_since, w.failures::bigint, w.is_slow, w.paused_until`
 
-// open opens the secrets that messages are signed with.
-func (r *receiver) open(box *seal.Box) error {
+// openSecrets opens the secrets that messages are signed with.
+func (r *receiver) openSecrets(box *seal.Box) error {
 	for _, sealed := range [][]byte{r.Secret, r.FormerSecret} {
 		if sealed == nil {
 			continue
@@ -72,7 +72,7 @@ type sender struct {
 	db     *db.DB
 	log    *slog.Logger
 	client *http.Client
-	// freed is told when a receiver has had its turn.
+	// freed wakes the sender when a turn of a receiver ends.
 	freed chan struct{}
 	calls sync.WaitGroup
 
@@ -80,18 +80,20 @@ type sender struct {
 	busy map[id.ID]*receiver
 }
 
-// Send makes and sends messages until the context ends, then waits up to grace for the answers to those in hand. Senders
-// of any number of processes share one database.
+// Send makes and sends messages until the context ends, then waits up to grace for the answers to those in hand.
+// Senders of any number of processes share one database.
 func (c Config) Send(ctx context.Context, d *db.DB, log *slog.Logger, grace time.Duration) {
 	s := &sender{
-		Config: c, db: d, log: log, client: outbound.Client(c.Private), freed: make(chan struct{}, 1), busy: map[id.ID]*receiver{},
+		Config: c, db: d, log: log, client: outbound.Client(c.Private), freed: make(chan struct{}, 1),
+		busy: map[id.ID]*receiver{},
 	}
 
+	// Requests in hand go on for the grace after the context has ended.
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 
 	for ctx.Err() == nil {
-		if err := s.step(ctx, working); err != nil && ctx.Err() == nil {
+		if err := s.runOnce(ctx, working); err != nil && ctx.Err() == nil {
 			log.Warn("webhooks", "error", err)
 		}
 
@@ -107,9 +109,9 @@ func (c Config) Send(ctx context.Context, d *db.DB, log *slog.Logger, grace time
 	s.calls.Wait()
 }
 
-// step makes the messages of what has happened, and gives a turn to receivers with messages that are due. Their calls go
-// on in the context working.
-func (s *sender) step(ctx, working context.Context) error {
+// runOnce turns notes into messages, and starts a turn for receivers with due messages. Turns go on in the context
+// working.
+func (s *sender) runOnce(ctx, working context.Context) error {
 	if err := fanOut(ctx, s.db, s.Only); err != nil {
 		return err
 	}
@@ -120,11 +122,11 @@ func (s *sender) step(ctx, working context.Context) error {
 	}
 
 	for i := range due {
-		if r := &due[i]; s.seat(r) {
+		if r := &due[i]; s.reservePlace(r) {
 			s.calls.Go(func() {
-				defer s.leave(r)
+				defer s.releasePlace(r)
 
-				if err := s.call(ctx, working, r); err != nil && ctx.Err() == nil {
+				if err := s.callReceiver(ctx, working, r); err != nil && ctx.Err() == nil {
 					s.log.Warn("call the receiver of a webhook", "webhook", r.ID, "error", err)
 				}
 			})
@@ -161,11 +163,13 @@ func (s *sender) loadDue(ctx context.Context) (due []receiver, err error) {
 	return due, nil
 }
 
-// seat takes a place for a receiver, if there is one left for its team. Sick receivers have places of their own.
-func (s *sender) seat(r *receiver) bool {
+// reservePlace takes a place for a receiver, if there is one left for its team. Sick receivers have places of their
+// own.
+func (s *sender) reservePlace(r *receiver) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
+	// Count the places of the same kind, and those of the team among them.
 	free, held := places, 0
 
 	for _, other := range s.busy {
@@ -189,21 +193,23 @@ func (s *sender) seat(r *receiver) bool {
 	return true
 }
 
-// leave gives the place of a receiver back.
-func (s *sender) leave(r *receiver) {
+// releasePlace gives the place of a receiver back.
+func (s *sender) releasePlace(r *receiver) {
 	s.mu.Lock()
 	delete(s.busy, r.ID)
 	s.mu.Unlock()
 
+	// A full channel has woken the sender already.
 	select {
 	case s.freed <- struct{}{}:
 	default:
 	}
 }
 
-// call sends the messages of a receiver that are due until its turn is over, it has had all, or one attempt has failed.
-func (s *sender) call(ctx, working context.Context, r *receiver) error {
-	if err := r.open(s.Box); err != nil {
+// callReceiver sends the messages of a receiver that are due until its turn is over, it has had all, or one attempt has
+// failed.
+func (s *sender) callReceiver(ctx, working context.Context, r *receiver) error {
+	if err := r.openSecrets(s.Box); err != nil {
 		return err
 	}
 
@@ -211,17 +217,18 @@ func (s *sender) call(ctx, working context.Context, r *receiver) error {
 
 	began := time.Now() //nolint:forbidigo // how long it takes
 	for ctx.Err() == nil && time.Since(began) < turn {
-		claimed, err := s.claim(ctx, r)
+		claimed, err := s.claimDue(ctx, r)
 		if err != nil || len(claimed) == 0 {
 			return err
 		}
 
 		outcomes, rest := s.sendAll(working, r, claimed)
 
-		if err := s.settle(working, r, outcomes, rest); err != nil {
+		if err := s.saveResults(working, r, outcomes, rest); err != nil {
 			return err
 		}
 
+		// A sick receiver had its one message; a receiver that has just failed continues in the other places.
 		if sick || r.isSick() {
 			return nil
 		}
@@ -243,8 +250,9 @@ func (r *receiver) scope() db.Scope {
 	return db.Scope{Team: r.TeamID, Actor: db.Service, Work: sendKind.String(), Ungated: true}
 }
 
-// claim claims messages of a receiver that are due, one of a sick one.
-func (s *sender) claim(ctx context.Context, r *receiver) (out []claimed, err error) {
+// claimDue claims messages of a receiver that are due, one of a sick one.
+func (s *sender) claimDue(ctx context.Context, r *receiver) (out []claimed, err error) {
+	// A sick receiver gets one message at a time.
 	most := together
 	if r.isSick() {
 		most = 1
@@ -269,8 +277,8 @@ func (s *sender) claim(ctx context.Context, r *receiver) (out []claimed, err err
 	return out, nil
 }
 
-// sendAll sends messages, some side by side. After a failure or a slow answer it begins no more. It returns what became
-// of those that were sent, and the rest.
+// sendAll sends messages, some side by side, and returns the outcomes and the messages that were not sent. It stops
+// after a failure or a slow answer.
 func (s *sender) sendAll(ctx context.Context, r *receiver, messages []claimed) (outcomes []outcome, rest []id.ID) {
 	var (
 		mu    sync.Mutex
@@ -316,6 +324,7 @@ func (s *sender) sendAll(ctx context.Context, r *receiver, messages []claimed) (
 
 	group.Wait()
 
+	// What was never begun is given back too.
 	for i := next; i < len(messages); i++ {
 		rest = append(rest, messages[i].ID)
 	}
@@ -323,8 +332,8 @@ func (s *sender) sendAll(ctx context.Context, r *receiver, messages []claimed) (
 	return outcomes, rest
 }
 
-// settle saves what became of messages, and gives the rest back.
-func (s *sender) settle(ctx context.Context, r *receiver, outcomes []outcome, rest []id.ID) error {
+// saveResults saves outcomes, and makes the messages that were not sent due again.
+func (s *sender) saveResults(ctx context.Context, r *receiver, outcomes []outcome, rest []id.ID) error {
 	return s.db.Write(ctx, r.scope(), func(ctx context.Context, tx *db.Tx) error {
 		if err := r.save(ctx, tx, outcomes); err != nil || len(rest) == 0 {
 			return err

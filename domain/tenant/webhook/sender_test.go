@@ -398,7 +398,7 @@ func TestLimitsOfUse(t *testing.T) {
 	hook := w.active("webhook.test")
 	path := "/webhooks/" + hook.String()
 
-	// The first change was the subscription, the first test verified it.
+	// The first change was the webhook, the first test verified it.
 	for kind, c := range map[string]struct {
 		most int
 		do   func() int

@@ -13,7 +13,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// stored is a subscription with what only the service sees. The secrets are sealed.
+// stored is a webhook with its sealed secrets.
 type stored struct {
 	Webhook
 
@@ -31,7 +31,7 @@ var table = db.NewTable[stored]("webhook", `id uuid key, scope text fixed, url t
 const shownColumns = `w.id, w.scope, w.url, w.description, w.event_types, w.api_version, w.status, w.disabled_reason, w.revision,
 	w.verified_at, w.disabled_at, w.created_at, w.updated_at`
 
-// load loads a subscription of the team. It fails with apierr.NotFound.
+// load loads a webhook of the team. It fails with apierr.NotFound.
 func load(ctx context.Context, tx *db.Tx, webhook id.ID) (*Webhook, error) {
 	w, err := db.One[Webhook](ctx, tx, apierr.NotFound, `select `+shownColumns+` from webhook w where w.team_id = @team and w.id = @id`,
 		db.Args{"team": tx.Team, "id": webhook})
@@ -42,7 +42,7 @@ func load(ctx context.Context, tx *db.Tx, webhook id.ID) (*Webhook, error) {
 	return &w, nil
 }
 
-// lock loads a subscription and locks it until the transaction ends. It fails with apierr.NotFound.
+// lock loads a webhook and locks it until the transaction ends. It fails with apierr.NotFound.
 func lock(ctx context.Context, tx *db.Tx, webhook id.ID) (*stored, error) {
 	w, err := db.One[stored](ctx, tx, apierr.NotFound, `
 		select `+shownColumns+`, w.secret, w.former_secret, w.former_until from webhook w
@@ -54,7 +54,7 @@ func lock(ctx context.Context, tx *db.Tx, webhook id.ID) (*stored, error) {
 	return &w, nil
 }
 
-// view returns the subscription as events show it: of its secret they say that it changed.
+// view returns the webhook as events show it: of its secret they say that it changed.
 func (w *stored) view() audit.View {
 	return audit.See(struct {
 		Webhook
@@ -63,7 +63,7 @@ func (w *stored) view() audit.View {
 	}{w.Webhook, w.Secret})
 }
 
-// save updates a locked subscription as a new revision, and notes what has changed since before.
+// save updates a locked webhook as a new revision, and notes the changes since before.
 func (w *stored) save(ctx context.Context, tx *db.Tx, before audit.View) error {
 	w.Revision++
 	w.UpdatedAt = day.At(tx.Now)
@@ -77,13 +77,14 @@ func (w *stored) save(ctx context.Context, tx *db.Tx, before audit.View) error {
 	return nil
 }
 
-// disable disables a subscription and ends its messages that wait. It does nothing for one that is disabled for the same
+// disable disables a webhook and ends its messages that wait. It does nothing for one that is disabled for the same
 // reason.
 func (w *stored) disable(ctx context.Context, tx *db.Tx, reason DisabledReason) error {
 	if w.DisabledReason != nil && *w.DisabledReason == reason {
 		return nil
 	}
 
+	// The instant of the first reason stays.
 	before := w.view()
 	w.Status, w.DisabledReason = Disabled, &reason
 
@@ -95,6 +96,7 @@ func (w *stored) disable(ctx context.Context, tx *db.Tx, reason DisabledReason) 
 		return err
 	}
 
+	// Nothing more is sent, so messages that wait have an end.
 	_, err := tx.Exec(ctx, `
 		update webhook_delivery set status = 'exhausted', failure = @failure, due_at = null
 		where team_id = @team and webhook_id = @id and due_at is not null`,
@@ -106,7 +108,7 @@ func (w *stored) disable(ctx context.Context, tx *db.Tx, reason DisabledReason) 
 	return nil
 }
 
-// verify makes a subscription active, because its receiver has taken a test. One that a person has deleted stays
+// verify makes a webhook active, because its receiver has taken a test. One that a person has deleted stays
 // disabled.
 func (w *stored) verify(ctx context.Context, tx *db.Tx) error {
 	if w.Status == Active || w.isDeleted() {
@@ -119,10 +121,10 @@ func (w *stored) verify(ctx context.Context, tx *db.Tx) error {
 	return w.save(ctx, tx, before)
 }
 
-// isDeleted reports whether a person has deleted the subscription.
+// isDeleted reports whether a person has deleted the webhook.
 func (w *stored) isDeleted() bool { return w.DisabledReason != nil && *w.DisabledReason == Deleted }
 
-// listQuery returns the list of subscriptions.
+// listQuery returns the list of webhooks.
 func listQuery(tx *db.Tx) page.Query {
 	return page.Query{
 		Columns: shownColumns,

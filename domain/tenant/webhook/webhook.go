@@ -1,11 +1,11 @@
-// Package webhook tells receivers of teams what has happened: subscriptions, the messages for them, and the sending.
+// Package webhook sends messages about events to receivers that teams subscribe: webhooks, their messages, the sender.
 //
-// What happens is noted by triggers of the database (migration 0098) in the transaction that does it, if somebody can
-// have subscribed. A Sender makes messages of the notes, one for each subscription, and sends them at least once, signed
-// as Standard Webhooks are. A message is a row with the exact text that is signed, so each attempt sends the same.
-// Senders of all processes share the work; each message is claimed with a lease.
+// Triggers of the database (migration 0098) insert a note in the transaction of an event, if a webhook may want it. The
+// sender turns notes into messages, one for each webhook, and sends each at least once, signed as Standard Webhooks
+// are. A message is a row with the exact text that is signed, so all attempts send the same text. The senders of all
+// processes share the work: they claim messages with a lease.
 //
-// A receiver that fails or is slow is called by itself, one message at a time, and never takes the places of others.
+// Receivers that fail or are slow get one message at a time, in places of their own.
 //
 // The page docs/decisions/webhook.md says what the contract leaves open and how it is answered here.
 package webhook
@@ -20,7 +20,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Scope says of which teams a subscription tells.
+// Scope is the set of teams that a webhook covers.
 type Scope string
 
 // The scopes: the team itself, or the teams that a partner manages.
@@ -32,7 +32,7 @@ const (
 // Enum lists the scopes.
 func (Scope) Enum() []string { return api.Texts(Self, Managed) }
 
-// Status says whether a subscription gets messages.
+// Status says whether a webhook gets messages.
 type Status string
 
 // The states: pending until the receiver has taken a test, then active until it is disabled.
@@ -45,11 +45,11 @@ const (
 // Enum lists the states.
 func (Status) Enum() []string { return api.Texts(Pending, Active, Disabled) }
 
-// DisabledReason says why a subscription is disabled.
+// DisabledReason says why a webhook is disabled.
 type DisabledReason string
 
-// The reasons: a person deleted it, the receiver answered that it is gone (410), or it failed for five days. A test that
-// the receiver takes ends the last two.
+// The reasons: a person deleted it, the receiver answered that it is gone (410), or it failed for five days. A test
+// that the receiver takes ends the last two.
 const (
 	Deleted DisabledReason = "deleted"
 	Gone    DisabledReason = "gone"
@@ -62,7 +62,7 @@ func (DisabledReason) Enum() []string { return api.Texts(Deleted, Gone, Failing)
 // EventType is a kind of thing that happens.
 type EventType string
 
-// The types of events. Which of them tells what is the table of docs/guides/webhooks.md.
+// The types of events. The table of docs/guides/webhooks.md has the cause and the data of each.
 const (
 	AuditEventChanged  EventType = "audit.event.changed"
 	ConnectionChanged  EventType = "connection.changed"
@@ -80,7 +80,7 @@ func (EventType) Enum() []string {
 		StatementPublished, StatementReopened, Test)
 }
 
-// Webhook is a subscription (WHK-01 to WHK-09).
+// Webhook is a webhook (WHK-01 to WHK-09).
 type Webhook struct {
 	ID             id.ID           `json:"id"`
 	Scope          Scope           `json:"scope" doc:"self for what happens in the team, managed for what happens in the teams that the partner manages."`
@@ -99,7 +99,7 @@ type Webhook struct {
 	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 }
 
-// WithSecret is a subscription with the secret that its messages are signed with, which is shown once.
+// WithSecret is a webhook with the secret that its messages are signed with, which is shown once.
 type WithSecret struct {
 	Webhook
 
@@ -107,7 +107,7 @@ type WithSecret struct {
 	FormerSecretUntil *day.Instant `json:"formerSecretUntil" doc:"Until when messages are signed with the former secret too; null for none."`
 }
 
-// DeliveryStatus says what became of a message.
+// DeliveryStatus is the state of a message.
 type DeliveryStatus string
 
 // The states: a message is pending, delivering while it is sent, and then succeeded, or failed with another attempt to
@@ -129,7 +129,7 @@ func (DeliveryStatus) Enum() []string {
 type Failure string
 
 // The failures: an answer that is no 2xx, a redirect, no answer in time, no connection, an address that is not public,
-// and the end of the subscription.
+// and the end of the webhook.
 const (
 	Answered          Failure = "answered"
 	Redirected        Failure = "redirected"
@@ -144,7 +144,7 @@ func (Failure) Enum() []string {
 	return api.Texts(Answered, Redirected, TimedOut, Unreachable, AddressNotAllowed, Ended)
 }
 
-// Delivery is a message for a receiver, and what became of it.
+// Delivery is a message for a receiver, with its last answer.
 type Delivery struct {
 	ID            id.ID           `json:"id"`
 	WebhookID     id.ID           `json:"webhookId"`

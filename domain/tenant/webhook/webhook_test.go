@@ -72,7 +72,7 @@ func TestASubscriptionIsToldOnceAndSigned(t *testing.T) {
 
 	w.Get("/audit/events?entityType=contact&entityId=" + one.String()).Want(http.StatusOK).Into(&events)
 
-	own, err := json.Marshal(webhook.OfEvent(&events.Data[0]))
+	own, err := json.Marshal(webhook.NewMessage(&events.Data[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
