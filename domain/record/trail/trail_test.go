@@ -273,7 +273,7 @@ func TestValuesAreForThoseWhoMayReadTheRecord(t *testing.T) {
 	}
 }
 
-// Proves: AUD-09.
+// Proves: AUD-09, ERR-33.
 func TestARevisedEventIsTold(t *testing.T) {
 	t.Parallel()
 	w := world.New(t)

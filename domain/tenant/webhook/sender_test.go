@@ -343,7 +343,11 @@ func TestSendersShareMessages(t *testing.T) {
 		rows[i] = object{"type": "vendor", "name": "Vendor " + strconv.Itoa(i)}
 	}
 
+	// All messages are there before the first sender begins.
+	w.Exec(`update webhook set paused_until = now() + interval '1 hour' where team_id = @team`, nil)
 	w.Post("/contacts/batch", object{"data": rows}).Want(http.StatusOK)
+	w.send()
+	w.Exec(`update webhook set paused_until = null where team_id = @team`, nil)
 
 	var group sync.WaitGroup
 	for range 6 {

@@ -84,3 +84,28 @@ func TestASubscriptionIsToldOnceAndSigned(t *testing.T) {
 
 	w.deliveries(hook, "eventType=audit.event.changed&status=succeeded&limit=1").WantFields("data.0", object{"status": "succeeded", "attempts": 1})
 }
+
+// What happened before a receiver took a test is none of its messages, also beside another webhook that is active.
+//
+// Proves: WHK-04, OPEN-11.
+func TestAPendingWebhookMissesWhatHappens(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.active("audit.event.changed")
+
+	late := w.subscribe("audit.event.changed").ID("id")
+	w.addContact("Before")
+	w.send()
+	w.verify(late)
+	w.addContact("After")
+	w.send()
+
+	names := map[any]bool{}
+	for _, d := range data(w.deliveries(late, "eventType=audit.event.changed")) {
+		names[d["payload"].(object)["data"].(object)["entityType"]] = true //nolint:forcetypeassert // a message
+	}
+
+	if n := len(data(w.deliveries(late, "eventType=audit.event.changed"))); n != 2 || !names["contact"] || !names["webhook"] {
+		t.Errorf("%d messages about %v", n, names)
+	}
+}
