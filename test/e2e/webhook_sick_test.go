@@ -73,6 +73,7 @@ func TestSickReceiversHoldUpNoOther(t *testing.T) {
 	// latencies sends changes one after the other and returns how long each took to arrive, in order.
 	latencies := func(round string) []time.Duration {
 		from := len(healthy.messages("audit.event.changed"))
+
 		for i := range many {
 			w.post("/contacts", map[string]any{"type": "vendor", "name": fmt.Sprintf("%s %d", round, i)}).want(201)
 			time.Sleep(10 * time.Millisecond)
@@ -104,6 +105,7 @@ func TestSickReceiversHoldUpNoOther(t *testing.T) {
 
 				rw.WriteHeader(http.StatusNoContent)
 			}))
+
 			t.Cleanup(func() { receiver.CloseClientConnections(); receiver.Close() })
 
 			made := w.post("/webhooks", map[string]any{"url": receiver.URL, "eventTypes": []any{"audit.event.changed"}, "description": fmt.Sprintf("%s %d", name, i)}).want(201)
@@ -114,6 +116,7 @@ func TestSickReceiversHoldUpNoOther(t *testing.T) {
 			}
 
 			ill = true
+
 			sick = append(sick, made.text("id"))
 		}
 	}
