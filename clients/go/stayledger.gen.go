@@ -558,11 +558,14 @@ const (
 	ExportAuditColumnEntriesAdded   ExportAuditColumn = "entriesAdded"
 	ExportAuditColumnEntriesRetired ExportAuditColumn = "entriesRetired"
 	ExportAuditColumnId             ExportAuditColumn = "id"
+	ExportAuditColumnImportId       ExportAuditColumn = "importId"
+	ExportAuditColumnIsOverride     ExportAuditColumn = "isOverride"
 	ExportAuditColumnOccurredAt     ExportAuditColumn = "occurredAt"
 	ExportAuditColumnOperationId    ExportAuditColumn = "operationId"
 	ExportAuditColumnRecordedAt     ExportAuditColumn = "recordedAt"
 	ExportAuditColumnRevision       ExportAuditColumn = "revision"
 	ExportAuditColumnSourceType     ExportAuditColumn = "sourceType"
+	ExportAuditColumnSyncId         ExportAuditColumn = "syncId"
 	ExportAuditColumnType           ExportAuditColumn = "type"
 )
 
@@ -3504,6 +3507,9 @@ type AuditAction struct {
 	// ParentActionId The action of another team, such as the partner's, of which this one is a part; null for none.
 	ParentActionId *string `json:"parentActionId"`
 
+	// Reason Why the request passed the closed books; null if it did not, or gave no reason.
+	Reason *string `json:"reason"`
+
 	// RequestId Names the request in the log.
 	RequestId string `json:"requestId"`
 }
@@ -3603,6 +3609,9 @@ type AuditEvent struct {
 	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
 	Id Id `json:"id"`
 
+	// IsOverride Whether the request passed the closed books on purpose.
+	IsOverride bool `json:"isOverride"`
+
 	// Journal What it added to and took from the books; null for nothing.
 	Journal *AuditEffectOrNull `json:"journal"`
 
@@ -3649,9 +3658,15 @@ type AuditOrigin struct {
 	// ConnectionId The connection that brought it, with the type integration.
 	ConnectionId *string `json:"connectionId"`
 
+	// ImportId The import of historical books that it belongs to; null outside of one.
+	ImportId *string `json:"importId"`
+
 	// OperationId The operation that did it; null for the request itself.
-	OperationId *string     `json:"operationId"`
-	Type        AuditSource `json:"type"`
+	OperationId *string `json:"operationId"`
+
+	// SyncId The sync that brought it; null outside of a sync.
+	SyncId *string     `json:"syncId"`
+	Type   AuditSource `json:"type"`
 }
 
 // AuditPage defines model for AuditPage.
@@ -5849,6 +5864,9 @@ type ExportAuditSelection struct {
 
 	// IsDateRangeEndInclusive Whether the last day of the range counts.
 	IsDateRangeEndInclusive *bool `json:"isDateRangeEndInclusive,omitempty"`
+
+	// IsOverride Only what passed the closed books on purpose, or only what did not.
+	IsOverride *bool `json:"isOverride,omitempty"`
 
 	// RootEntityId As entityId.
 	RootEntityId *string `json:"rootEntityId,omitempty"`
@@ -16308,6 +16326,9 @@ type ListAuditEventsParams struct {
 	// ConnectionId Only what this connection brought.
 	ConnectionId *Id `form:"connectionId,omitempty" json:"connectionId,omitempty"`
 
+	// IsOverride Only what passed the closed books on purpose, or only what did not.
+	IsOverride *bool `form:"isOverride,omitempty" json:"isOverride,omitempty"`
+
 	// AppId Only what connections of this app brought, and what became of them.
 	AppId *string `form:"appId,omitempty" json:"appId,omitempty"`
 
@@ -16363,6 +16384,9 @@ type ExportAuditEventsCSVParams struct {
 
 	// ConnectionId Only what this connection brought.
 	ConnectionId *Id `form:"connectionId,omitempty" json:"connectionId,omitempty"`
+
+	// IsOverride Only what passed the closed books on purpose, or only what did not.
+	IsOverride *bool `form:"isOverride,omitempty" json:"isOverride,omitempty"`
 
 	// AppId Only what connections of this app brought, and what became of them.
 	AppId *string `form:"appId,omitempty" json:"appId,omitempty"`
@@ -16429,6 +16453,9 @@ type ListAuditActionsParams struct {
 
 	// ConnectionId Only what this connection brought.
 	ConnectionId *Id `form:"connectionId,omitempty" json:"connectionId,omitempty"`
+
+	// IsOverride Only what passed the closed books on purpose, or only what did not.
+	IsOverride *bool `form:"isOverride,omitempty" json:"isOverride,omitempty"`
 
 	// AppId Only what connections of this app brought, and what became of them.
 	AppId *string `form:"appId,omitempty" json:"appId,omitempty"`
@@ -17543,6 +17570,9 @@ type ListPartnerAuditEventsParams struct {
 
 	// ConnectionId Only what this connection brought.
 	ConnectionId *Id `form:"connectionId,omitempty" json:"connectionId,omitempty"`
+
+	// IsOverride Only what passed the closed books on purpose, or only what did not.
+	IsOverride *bool `form:"isOverride,omitempty" json:"isOverride,omitempty"`
 
 	// AppId Only what connections of this app brought, and what became of them.
 	AppId *string `form:"appId,omitempty" json:"appId,omitempty"`

@@ -133,6 +133,8 @@ type Config struct {
 	Undescribed []string
 	// Silent tests do not ask for audit events: their endpoints are not the service's.
 	Silent bool
+	// Audit is the statement that records the action of a write; nil records one without what package audit adds.
+	Audit func(tx *db.Tx, e *api.Endpoint) db.Stmt
 	// Owner makes the caller an owner who sees one contact's listings.
 	Owner *id.ID
 	// DB is another database than the package's.
@@ -235,8 +237,13 @@ func (x *Team) serve() {
 		log = slog.New(slog.DiscardHandler)
 	}
 
+	record := x.config.Audit
+	if record == nil {
+		record = audit
+	}
+
 	x.server = prepare(api.Config{
-		DB: x.DB, Log: log, Authenticate: x.authenticate, Refusals: refusals, Audit: audit,
+		DB: x.DB, Log: log, Authenticate: x.authenticate, Refusals: refusals, Audit: record,
 		CursorKey: []byte("test cursor key"),
 		PublicURL: "http://127.0.0.1", Title: "test",
 	}, x.endpoints)

@@ -49,6 +49,10 @@ type Tx struct {
 	// requests.
 	Work      string
 	Operation id.ID
+	// IsOverride says that a request passes the closed books on purpose, and OverrideReason why; "" when it gives no
+	// reason.
+	IsOverride     bool
+	OverrideReason string
 
 	conn     *pgxpool.Conn
 	mode     mode

@@ -42,6 +42,7 @@ func (s *scene) want(outcomes map[string]string) {
 	}
 }
 
+// Proves: AUD-04, AUD-05.
 func TestAFirstSyncTakesInEverything(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
@@ -60,18 +61,17 @@ func TestAFirstSyncTakesInEverything(t *testing.T) {
 		t.Errorf("the operation is %s", op.Body)
 	}
 
-	// Events name the connection (AUD-04, AUD-05).
-	s.Tx(func(ctx context.Context, tx *db.Tx) error {
-		n, err := db.Get[int64](ctx, tx, `
-			select count(distinct entity_id) from audit_event
-			where team_id = @team and entity_type = 'reservation' and source_type = 'integration' and connection_id = @connection`,
-			db.Args{"team": tx.Team, "connection": s.connection})
-		if n != 12 {
-			t.Errorf("%d reservations have events of the connection", n)
-		}
+	// Events name the connection, and the sync.
+	events := s.Get("/audit/events?entityType=reservation&sourceType=integration&connectionId=" + s.connection.String()).Want(200)
+	if events.Len("data") != 12 {
+		t.Errorf("%d reservations have events of the connection", events.Len("data"))
+	}
 
-		return err
-	})
+	for i := range events.Len("data") {
+		if by := events.String(fmt.Sprintf("data.%d.source.syncId", i)); by != got.String("id") {
+			t.Errorf("an event names the sync %s, want %s", by, got.String("id"))
+		}
+	}
 
 	// A second one asks only for what has changed, a full one finds nothing new.
 	if got = s.sync(intake.Incremental); got.Has("counts.reservation.completed") {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"stayledger/app"
+	"stayledger/domain/record/audit"
 	"stayledger/domain/tenant/access"
 	"stayledger/platform/apitest"
 	"stayledger/platform/blob"
@@ -80,7 +81,9 @@ func In(t testing.TB, d *db.DB, changes ...func(*app.External)) *World {
 		T:     t,
 		Box:   box,
 		Every: all.Every,
-		Team:  apitest.New(t, apitest.Config{Endpoints: all.Endpoints, Handlers: all.Handlers, Scopes: access.Scopes(), DB: d}),
+		Team: apitest.New(t, apitest.Config{
+			Endpoints: all.Endpoints, Handlers: all.Handlers, Scopes: access.Scopes(), Audit: audit.Record, DB: d,
+		}),
 	}
 	w.Patch("/teams/"+w.ID.String()+"/init", Object{}).Want(200)
 	w.accounts = map[string]id.ID{}

@@ -5550,6 +5550,8 @@ export interface components {
             operationId: components["schemas"]["Id"] | null;
             /** @description The action of another team, such as the partner's, of which this one is a part; null for none. */
             parentActionId: components["schemas"]["Id"] | null;
+            /** @description Why the request passed the closed books; null if it did not, or gave no reason. */
+            reason: string | null;
             /** @description Names the request in the log. */
             requestId: string;
         };
@@ -5634,6 +5636,8 @@ export interface components {
             /** @description The record that changed. */
             entity: components["schemas"]["AuditRecord"];
             id: components["schemas"]["Id"];
+            /** @description Whether the request passed the closed books on purpose. */
+            isOverride: boolean;
             /** @description What it added to and took from the books; null for nothing. */
             journal: components["schemas"]["AuditEffect"] | null;
             occurredAt: components["schemas"]["Instant"];
@@ -5661,8 +5665,12 @@ export interface components {
         AuditOrigin: {
             /** @description The connection that brought it, with the type integration. */
             connectionId: components["schemas"]["Id"] | null;
+            /** @description The import of historical books that it belongs to; null outside of one. */
+            importId: components["schemas"]["Id"] | null;
             /** @description The operation that did it; null for the request itself. */
             operationId: components["schemas"]["Id"] | null;
+            /** @description The sync that brought it; null outside of a sync. */
+            syncId: components["schemas"]["Id"] | null;
             type: components["schemas"]["AuditSource"];
         };
         AuditPage: {
@@ -7483,7 +7491,7 @@ export interface components {
             uniqueRefs?: string[];
         };
         /** @enum {string} */
-        ExportAuditColumn: "id" | "revision" | "recordedAt" | "occurredAt" | "type" | "entityType" | "entityId" | "entity" | "changedKeys" | "entriesAdded" | "entriesRetired" | "actorType" | "actorId" | "sourceType" | "connectionId" | "operationId" | "actionId";
+        ExportAuditColumn: "id" | "revision" | "recordedAt" | "occurredAt" | "type" | "entityType" | "entityId" | "entity" | "changedKeys" | "entriesAdded" | "entriesRetired" | "actorType" | "actorId" | "sourceType" | "connectionId" | "syncId" | "importId" | "operationId" | "actionId" | "isOverride";
         /**
          * @example {
          *       "dateRange": "2026-01",
@@ -7514,6 +7522,8 @@ export interface components {
              * @default true
              */
             isDateRangeEndInclusive?: boolean;
+            /** @description Only what passed the closed books on purpose, or only what did not. */
+            isOverride?: boolean;
             /** @description As entityId. */
             rootEntityId?: string;
             /** @description As entityType. */
@@ -16879,6 +16889,8 @@ export interface operations {
                 sourceType?: components["schemas"]["AuditSource"];
                 /** @description Only what this connection brought. */
                 connectionId?: components["schemas"]["Id"];
+                /** @description Only what passed the closed books on purpose, or only what did not. */
+                isOverride?: boolean;
                 /** @description Only what connections of this app brought, and what became of them. */
                 appId?: string;
                 /** @description Only events recorded then or later. */
@@ -16940,6 +16952,8 @@ export interface operations {
                 sourceType?: components["schemas"]["AuditSource"];
                 /** @description Only what this connection brought. */
                 connectionId?: components["schemas"]["Id"];
+                /** @description Only what passed the closed books on purpose, or only what did not. */
+                isOverride?: boolean;
                 /** @description Only what connections of this app brought, and what became of them. */
                 appId?: string;
                 /** @description Only events recorded then or later. */
@@ -17061,6 +17075,8 @@ export interface operations {
                 sourceType?: components["schemas"]["AuditSource"];
                 /** @description Only what this connection brought. */
                 connectionId?: components["schemas"]["Id"];
+                /** @description Only what passed the closed books on purpose, or only what did not. */
+                isOverride?: boolean;
                 /** @description Only what connections of this app brought, and what became of them. */
                 appId?: string;
                 /** @description Only events recorded then or later. */
@@ -20706,6 +20722,8 @@ export interface operations {
                 sourceType?: components["schemas"]["AuditSource"];
                 /** @description Only what this connection brought. */
                 connectionId?: components["schemas"]["Id"];
+                /** @description Only what passed the closed books on purpose, or only what did not. */
+                isOverride?: boolean;
                 /** @description Only what connections of this app brought, and what became of them. */
                 appId?: string;
                 /** @description Only events recorded then or later. */

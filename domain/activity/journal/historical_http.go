@@ -121,7 +121,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 	}
 
 	// The audit event says that the import came from a migration, and counts what it brought.
-	audit.From(tx, audit.Migration)
+	audit.FromImport(tx, a.importID)
 	audit.Note(tx, audit.Created, audit.HistoricalImport, a.importID, nil, map[string]any{
 		"txnCount":        len(b.txns),
 		"entryCount":      len(b.entries),

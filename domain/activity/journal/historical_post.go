@@ -57,7 +57,7 @@ func post(ctx context.Context, tx *db.Tx, importID id.ID) error {
 	}
 
 	// Last, write the audit event and when the import was posted.
-	audit.From(tx, audit.Migration)
+	audit.FromImport(tx, importID)
 	audit.Note(tx, audit.Posted, audit.HistoricalImport, importID, nil, map[string]any{"postedAt": day.At(tx.Now)})
 	_, err = tx.Exec(ctx, `update historical_import set posted_at = @now where team_id = @team and id = @import`,
 		db.Args{"team": tx.Team, "import": importID, "now": tx.Now})

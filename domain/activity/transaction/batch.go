@@ -38,7 +38,7 @@ func (in *batchInput) Resolve() []apierr.Issue {
 // batch adds the transactions of a batch and answers with the added and the refused ones.
 func batch(ctx context.Context, tx *db.Tx, in *batchInput) (*api.Outcome, error) {
 	return api.Land(ctx, tx, in.Atomic, func(ctx context.Context, tx *db.Tx) ([]api.Attempt, error) {
-		attempts, err := AddEach(ctx, tx, in.Body.Data, in.lenience())
+		attempts, err := AddEach(ctx, tx, in.Body.Data, in.lenience(tx))
 		out := make([]api.Attempt, len(attempts))
 
 		for i, a := range attempts {

@@ -111,15 +111,22 @@ func endpoints() []api.Endpoint {
 	}
 }
 
-// Override is the header that lets a change of a transaction pass the closed books. It is not part of the published
-// description (BKC-11).
+// Override has the headers that let a change of a transaction pass the closed books, and that say why. They are not
+// part of the published description (BKC-11).
 type Override struct {
-	IgnoreBooksClosedAt string `header:"x-ignore-books-closed-at" hidden:"true"`
+	IgnoreBooksClosedAt     string `header:"x-ignore-books-closed-at" hidden:"true"`
+	IgnoreBooksClosedReason string `header:"x-ignore-books-closed-reason" hidden:"true" maxLength:"1000"`
 }
 
-// lenience passes the closed books for the value true alone (BKC-06).
-func (o Override) lenience() ledger.Lenience {
-	return ledger.Lenience{IgnoreBooksClosed: o.IgnoreBooksClosedAt == "true"}
+// lenience passes the closed books for the value true alone (BKC-06), and notes on the transaction that it did.
+func (o Override) lenience(tx *db.Tx) ledger.Lenience {
+	if o.IgnoreBooksClosedAt != "true" {
+		return ledger.Lenience{}
+	}
+
+	tx.IsOverride, tx.OverrideReason = true, o.IgnoreBooksClosedReason
+
+	return ledger.Lenience{IgnoreBooksClosed: true}
 }
 
 type createInput struct {
@@ -130,7 +137,7 @@ type createInput struct {
 // create makes a transaction.
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Transaction, error) {
 	d := newDraft(&in.Body, tx.NewID)
-	t, err := d.loadShown(ctx, tx, save(ctx, tx, nil, []*draft{d}, in.lenience()))
+	t, err := d.loadShown(ctx, tx, save(ctx, tx, nil, []*draft{d}, in.lenience(tx)))
 
 	return warn(ctx, tx, t, err)
 }
@@ -152,7 +159,7 @@ type updateInput struct {
 
 // update changes a transaction.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Transaction, error) {
-	d, err := change(ctx, tx, in.ID, &in.Body, in.lenience())
+	d, err := change(ctx, tx, in.ID, &in.Body, in.lenience(tx))
 
 	t, err := d.loadShown(ctx, tx, err)
 	if in.Body.describes() {
@@ -170,7 +177,7 @@ type deleteInput struct {
 
 // deleteOrArchive deletes or archives a transaction.
 func deleteOrArchive(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
-	if err := Remove(ctx, tx, in.ID, in.OnLocked == "archive", in.lenience()); err != nil {
+	if err := Remove(ctx, tx, in.ID, in.OnLocked == "archive", in.lenience(tx)); err != nil {
 		return nil, err
 	}
 

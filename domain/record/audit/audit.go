@@ -13,23 +13,24 @@ import (
 
 	"stayledger/platform/api"
 	"stayledger/platform/db"
+	"stayledger/platform/id"
 )
-
-const insertAction = `insert into audit_action (team_id, id, parent_id, actor_type, actor_id, endpoint, request_id, created_at)
-	values (@team, @id, @parent::uuid, @kind, @actor, @endpoint, @request, @now)`
 
 // Record returns the statement that inserts the action of a write. It is sent with the commit (AUD-11).
 func Record(tx *db.Tx, e *api.Endpoint) db.Stmt {
-	return db.Stmt{SQL: insertAction, Args: db.Args{
-		"team":     tx.Team,
-		"id":       tx.Action,
-		"parent":   nil,
-		"kind":     actorKind(tx),
-		"actor":    tx.Actor.User,
-		"endpoint": e.ID,
-		"request":  tx.RequestID,
-		"now":      tx.Now,
-	}}
+	return insertAction(tx, tx.Team, tx.Action, nil, e.ID)
+}
+
+// insertAction returns the statement that inserts an action of the transaction in a team. The parent is the action of
+// another team of which it is a part; nil for none.
+func insertAction(tx *db.Tx, team, action id.ID, parent *id.ID, endpoint string) db.Stmt {
+	return db.Stmt{SQL: `
+		insert into audit_action (team_id, id, parent_id, actor_type, actor_id, endpoint, request_id, reason, created_at)
+		values (@team, @id, @parent::uuid, @kind, @actor, @endpoint, @request, nullif(@reason, ''), @now)`,
+		Args: db.Args{
+			"team": team, "id": action, "parent": parent, "kind": actorKind(tx), "actor": tx.Actor.User,
+			"endpoint": endpoint, "request": tx.RequestID, "reason": tx.OverrideReason, "now": tx.Now,
+		}}
 }
 
 // actorKind returns the transaction's kind of actor: without a user, the service itself.

@@ -118,14 +118,25 @@ func (Source) Enum() []string {
 	return api.Texts(ByUser, ByKey, Integration, Recurring, System, Migration)
 }
 
-// integration is the source of changes by the sync of a connection.
-type integration struct{ connection id.ID }
+// origin is a source with the record through which the changes came: a connection with its sync, or an import.
+type origin struct {
+	source                         Source
+	connectionID, syncID, importID *id.ID
+}
 
 // From sets the source of all events of the transaction.
-func From(tx *db.Tx, s Source) { tx.Gather(gathered, s) }
+func From(tx *db.Tx, s Source) { tx.Gather(gathered, origin{source: s}) }
 
-// FromConnection sets a connection as the source of all events of the transaction (AUD-04, AUD-05).
-func FromConnection(tx *db.Tx, connection id.ID) { tx.Gather(gathered, integration{connection}) }
+// FromConnection sets a connection as the source of all events of the transaction (AUD-04, AUD-05), and the sync that
+// reads it; nil outside of a sync.
+func FromConnection(tx *db.Tx, connection id.ID, sync *id.ID) {
+	tx.Gather(gathered, origin{source: Integration, connectionID: &connection, syncID: sync})
+}
+
+// FromImport sets an import of historical books as the source of all events of the transaction.
+func FromImport(tx *db.Tx, importID id.ID) {
+	tx.Gather(gathered, origin{source: Migration, importID: &importID})
+}
 
 // Reference is a record that an event concerns besides the changed record; a filter on the reference finds the event.
 type Reference struct {

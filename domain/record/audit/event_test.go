@@ -29,6 +29,7 @@ type told struct {
 	Changes    json.RawMessage
 	Journal    json.RawMessage
 	Settled    bool
+	IsOverride bool
 	Action     *string
 	Referred   []id.ID
 }
@@ -53,7 +54,7 @@ func (x trail) events() []told {
 	err := x.DB.Read(x.t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
 		out, err = db.Select[told](ctx, tx, `
 			select e.id, e.revision, e.action_id, e.actor_type, e.type, e.entity_type, e.entity_id, e.entity_name, e.source_type, e.operation_id as operation,
-				e.changes, e.journal, e.settled_at is not null as settled,
+				e.changes, e.journal, e.settled_at is not null as settled, e.is_override,
 				(select a.endpoint from audit_action a where a.team_id = e.team_id and a.id = e.action_id) as action,
 				coalesce((select array_agg(r.entity_id order by r.entity_id) from audit_reference r
 					where r.team_id = e.team_id and r.event_id = e.id and r.revision = e.revision), '{}') as referred
@@ -299,8 +300,9 @@ func TestWorkTellsUnderItsAction(t *testing.T) {
 	}
 }
 
-// A record that work changes again stays what the request made of it, with what it refers to.
-func TestARevisionKeepsTypeNameAndReferences(t *testing.T) {
+// A record that work changes again stays what the request made of it, with what it refers to and the closed books that it
+// passed.
+func TestARevisionKeepsTypeNameOverrideAndReferences(t *testing.T) {
 	t.Parallel()
 	x := newTrail(t)
 	one, parent, other := id.New(x.DB.Now()), id.New(x.DB.Now()), id.New(x.DB.Now())
@@ -310,6 +312,7 @@ func TestARevisionKeepsTypeNameAndReferences(t *testing.T) {
 	x.do(func(tx *db.Tx) {
 		action = tx.Action
 		tx.MarkQueued()
+		tx.IsOverride = true
 		audit.Note(tx, audit.Created, audit.Listing, one, nil, named{"a"}, audit.Ref(audit.RoleParent, audit.Listing, parent))
 	})
 
@@ -330,7 +333,7 @@ func TestARevisionKeepsTypeNameAndReferences(t *testing.T) {
 		slices.SortFunc(e.Referred, id.ID.Compare)
 		slices.SortFunc(want.refs, id.ID.Compare)
 
-		if e.Revision != i+1 || e.Type != audit.Created || e.EntityName == nil || *e.EntityName != want.name || !slices.Equal(e.Referred, want.refs) {
+		if e.Revision != i+1 || e.Type != audit.Created || !e.IsOverride || e.EntityName == nil || *e.EntityName != want.name || !slices.Equal(e.Referred, want.refs) {
 			t.Errorf("revision %d: %+v", i+1, e)
 		}
 	}

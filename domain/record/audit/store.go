@@ -26,28 +26,17 @@ func Spill(ctx context.Context, tx *db.Tx) error {
 
 // write returns the statements that insert a transaction's events, a statement for each team.
 func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
-	var (
-		source     Source
-		connection *id.ID
-	)
+	from := origin{source: actorSource(actorKind(tx))}
 
-	// Sources are gathered together with events; the last source applies to all events.
+	// Origins are gathered together with events; the last one applies to all events.
 	items = slices.DeleteFunc(slices.Clone(items), func(item any) bool {
-		switch s := item.(type) {
-		case Source:
-			source, connection = s, nil
-		case integration:
-			source, connection = Integration, &s.connection
-		default:
-			return false
+		o, ok := item.(origin)
+		if ok {
+			from = o
 		}
 
-		return true
+		return ok
 	})
-
-	if source == "" {
-		source = actorSource(actorKind(tx))
-	}
 
 	events, err := fold(items)
 	if err != nil {
@@ -80,16 +69,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 		action := tx.Action
 		if action.IsZero() || !tx.Team.IsZero() && team != tx.Team {
 			action = tx.NewID()
-			out = append(out, db.Stmt{SQL: insertAction, Args: db.Args{
-				"team":     team,
-				"id":       action,
-				"parent":   tx.Action.OrNil(),
-				"kind":     actorKind(tx),
-				"actor":    tx.Actor.User,
-				"endpoint": cmp.Or(tx.Work, "system"),
-				"request":  tx.RequestID,
-				"now":      tx.Now,
-			}})
+			out = append(out, insertAction(tx, team, action, tx.Action.OrNil(), cmp.Or(tx.Work, "system")))
 		}
 
 		// Queued work can revise an event from its request or from an earlier attempt.
@@ -103,8 +83,11 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 			"action":    action,
 			"kind":      actorKind(tx),
 			"actor":     tx.Actor.User,
-			"source":    source,
-			"through":   connection,
+			"source":    from.source,
+			"through":   from.connectionID,
+			"sync":      from.syncID,
+			"import":    from.importID,
+			"override":  tx.IsOverride,
 			"operation": tx.Operation,
 			"settled":   tx.Work == "" && !tx.HasQueued(),
 			"now":       tx.Now,
@@ -265,30 +248,30 @@ func (f *Effect) Count(account id.ID, cents int64) {
 }
 
 // An event of queued work can revise the event that its request, or earlier work of the same action, inserted for the
-// same record. A revision has the type, the name and the references of the event so far, joined as add joins them, so that
-// filters find the event by its latest revision. An event of a request is always the first.
+// same record. A revision has the type, the name, the override and the references of the event so far, joined as add joins
+// them, so that filters find the event by its latest revision. An event of a request is always the first.
 const (
 	insertFirst     = insertInput + `)` + insertEvents
 	insertRevisions = insertInput + `), prior as (
-		select distinct on (i.entity_type, i.entity_id) i.entity_type, i.entity_id, p.id, p.revision, p.type, p.entity_name, p.refs
+		select distinct on (i.entity_type, i.entity_id) i.entity_type, i.entity_id, p.id, p.revision, p.type, p.entity_name, p.refs, p.is_override
 		from input i join audit_event p on p.team_id = @team and p.action_id = @action and p.entity_type = i.entity_type and p.entity_id = i.entity_id
 		order by i.entity_type, i.entity_id, p.revision desc), revised as (
 		select coalesce(p.id, i.id) as id, coalesce(p.revision, 0) + 1 as revision,
 			case when p.type is null or p.type = 'updated' or i.type = 'deleted' then i.type else p.type end as type,
 			i.entity_type, i.entity_id, coalesce(i.entity_name, p.entity_name) as entity_name,
 			case when p.refs is null then i.refs else (select coalesce(jsonb_agg(distinct f), '[]') from jsonb_array_elements(p.refs || i.refs) f) end as refs,
-			i.changes, i.journal
+			i.changes, i.journal, coalesce(p.is_override, false) as is_override
 		from input i left join prior p on p.entity_type = i.entity_type and p.entity_id = i.entity_id)` + revisedEvents
 	insertInput = `
 	with input as materialized (
 		select * from jsonb_to_recordset(@events::jsonb) as e (id uuid, type text, entity_type text, entity_id uuid, entity_name text, refs jsonb,
 			changes jsonb, journal jsonb)`
-	insertEvents  = `, revised as (select i.*, 1 as revision from input i)` + revisedEvents
+	insertEvents  = `, revised as (select i.*, 1 as revision, false as is_override from input i)` + revisedEvents
 	revisedEvents = `, clock as materialized (select clock_timestamp() as now), kept as (
 		insert into audit_event (team_id, id, revision, action_id, actor_type, actor_id, type, entity_type, entity_id, entity_name, refs, source_type,
-			connection_id, operation_id, changes, journal, occurred_at, recorded_at, settled_at)
-		select @team, r.id, r.revision, @action, @kind, @actor, r.type, r.entity_type, r.entity_id, r.entity_name, r.refs, @source, @through::uuid, @operation,
-			r.changes, r.journal, @now, clock.now, case when @settled then clock.now end
+			connection_id, sync_id, import_id, operation_id, changes, journal, is_override, occurred_at, recorded_at, settled_at)
+		select @team, r.id, r.revision, @action, @kind, @actor, r.type, r.entity_type, r.entity_id, r.entity_name, r.refs, @source, @through::uuid, @sync::uuid, @import::uuid,
+			@operation, r.changes, r.journal, @override or r.is_override, @now, clock.now, case when @settled then clock.now end
 		from revised r, clock
 		returning id, revision, recorded_at, refs)
 	insert into audit_reference (team_id, entity_id, recorded_at, event_id, revision, entity_type)

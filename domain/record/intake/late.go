@@ -31,7 +31,7 @@ func TakeWaiting(ctx context.Context, tx *db.Tx, k *Kind, source id.ID, names []
 	}
 
 	if connection != nil {
-		audit.FromConnection(tx, *connection)
+		audit.FromConnection(tx, *connection, nil)
 	}
 
 	// The caller gives its own Kind, which Part has not prepared.

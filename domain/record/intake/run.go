@@ -415,7 +415,7 @@ func (r *runner) commitPage(ctx context.Context, tx *db.Tx, t *turn, f *fetched)
 	in := &intake{kinds: r.kinds, origin: s.origin(), complete: f.page.Complete}
 
 	if s.ConnectionID != nil {
-		audit.FromConnection(tx, *s.ConnectionID)
+		audit.FromConnection(tx, *s.ConnectionID, &s.ID)
 	}
 
 	changes := f.page.Changes

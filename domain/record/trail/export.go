@@ -50,8 +50,11 @@ var exportColumns = []export.SQLColumn{
 	export.FromSQL("actorId", csv.ID, "e.actor_id"),
 	export.FromSQL("sourceType", csv.Text, "e.source_type"),
 	export.FromSQL("connectionId", csv.ID, "e.connection_id"),
+	export.FromSQL("syncId", csv.ID, "e.sync_id"),
+	export.FromSQL("importId", csv.ID, "e.import_id"),
 	export.FromSQL("operationId", csv.ID, "e.operation_id"),
 	export.FromSQL("actionId", csv.ID, "e.action_id"),
+	export.FromSQL("isOverride", csv.Bool, "e.is_override"),
 }
 
 // sumSQL returns the SQL for a count in the effect on the books, over all revisions; null without an effect.

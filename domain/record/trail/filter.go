@@ -35,6 +35,7 @@ type Filter struct {
 	Types          []audit.Type `query:"types" json:"types,omitempty" doc:"Only events of one of these types."`
 	SourceType     audit.Source `query:"sourceType" json:"sourceType,omitempty" doc:"Only what came about in this way."`
 	ConnectionID   *id.ID       `query:"connectionId" json:"connectionId,omitempty" doc:"Only what this connection brought."`
+	IsOverride     *bool        `query:"isOverride" json:"isOverride,omitempty" doc:"Only what passed the closed books on purpose, or only what did not."`
 	AppID          string       `query:"appId" json:"appId,omitempty" maxLength:"100" doc:"Only what connections of this app brought, and what became of them."`
 	From           *day.Instant `query:"from" json:"from,omitempty" doc:"Only events recorded then or later."`
 	To             *day.Instant `query:"to" json:"to,omitempty" doc:"Only events recorded before."`
@@ -116,6 +117,7 @@ func (f *Filter) conditionsSQL(args db.Args) string {
 	add(types != nil, "e.type = any(@types)", "types", types)
 	add(f.SourceType != "", "e.source_type = @source", "source", string(f.SourceType))
 	add(f.ConnectionID != nil, "e.connection_id = @connection", "connection", f.ConnectionID)
+	add(f.IsOverride != nil, "e.is_override = @override", "override", f.IsOverride)
 	add(f.AppID != "", `exists (select from connection c where c.team_id = e.team_id and c.app_id = @app and c.id in (e.connection_id,
 		case when e.entity_type = 'connection' then e.entity_id end))`, "app", f.AppID)
 

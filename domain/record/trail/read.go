@@ -39,6 +39,8 @@ type row struct {
 	Revision                           int64
 	ActorType                          string
 	ActorID, ConnectionID, OperationID *id.ID
+	SyncID, ImportID                   *id.ID
+	IsOverride                         bool
 	Type                               audit.Type
 	EntityType                         audit.Entity
 	EntityName, AppID                  *string
@@ -53,7 +55,7 @@ type row struct {
 // columns select a row. An event is settled with its action's operations; its app comes from the connection, whether
 // that brought the change or is the changed record.
 const columns = `e.team_id, e.id, e.revision::bigint, e.action_id, e.actor_type, e.actor_id, e.type, e.entity_type, e.entity_id, e.entity_name, e.refs,
-	e.source_type, e.connection_id, e.operation_id, e.changes, e.journal, e.occurred_at, e.recorded_at,
+	e.source_type, e.connection_id, e.sync_id, e.import_id, e.operation_id, e.changes, e.journal, e.is_override, e.occurred_at, e.recorded_at,
 	coalesce(e.settled_at, (select case when bool_and(o.finished_at is not null) then max(o.finished_at) end
 		from operation o where o.team_id = e.team_id and o.action_id = e.action_id)) as settled_at,
 	(select c.app_id from connection c where c.team_id = e.team_id
@@ -200,8 +202,8 @@ func (r *row) toEvent(actor db.Actor) Event {
 		ID: r.ID, TeamID: r.TeamID, Revision: r.Revision, ActionID: r.ActionID, Type: r.Type,
 		Actor:  Actor{r.ActorType, r.ActorID},
 		Entity: Record{r.EntityType, r.EntityID, r.EntityName}, References: make([]Reference, 0, len(r.Refs)+1),
-		Source:  Origin{r.SourceType, r.ConnectionID, r.OperationID},
-		Changes: make([]Change, len(r.Changes)), Journal: r.Journal,
+		Source:  Origin{r.SourceType, r.ConnectionID, r.SyncID, r.ImportID, r.OperationID},
+		Changes: make([]Change, len(r.Changes)), Journal: r.Journal, IsOverride: r.IsOverride,
 		OccurredAt: day.At(r.OccurredAt), RecordedAt: day.At(r.RecordedAt),
 	}
 

@@ -20,6 +20,7 @@ type action struct {
 	ID, TeamID                                 id.ID
 	ActorType, Endpoint, RequestID             string
 	ActorID, OperationID, ParentID             *id.ID
+	Reason                                     *string
 	CreatedAt                                  time.Time
 	Queued, Running, Completed, Failed, Events int64
 }
@@ -88,7 +89,7 @@ func (in *timelineInput) loadActions(ctx context.Context, tx *db.Tx, from *place
 	maps.Copy(args, asked)
 
 	found, err := db.Select[action](ctx, tx, `
-		select a.id, a.team_id, a.actor_type, a.actor_id, a.endpoint, a.request_id, a.parent_id, a.created_at, o.operation_id,
+		select a.id, a.team_id, a.actor_type, a.actor_id, a.endpoint, a.request_id, a.reason, a.parent_id, a.created_at, o.operation_id,
 			coalesce(o.queued, 0)::bigint as queued, coalesce(o.running, 0)::bigint as running, coalesce(o.completed, 0)::bigint as completed,
 			coalesce(o.failed, 0)::bigint as failed,
 			(select count(distinct e.id) from audit_event e where e.team_id = a.team_id and e.action_id = a.id) as events
@@ -139,7 +140,7 @@ func (a *action) toEntry(events []row, actor db.Actor, includeDiff *bool) Entry 
 	e := Entry{
 		Action: Action{
 			ID: a.ID, Actor: Actor{a.ActorType, a.ActorID}, Endpoint: a.Endpoint, RequestID: a.RequestID,
-			APIVersion:  api.Version,
+			Reason: a.Reason, APIVersion: api.Version,
 			OperationID: a.OperationID, ParentActionID: a.ParentID,
 			EffectCounts: EffectCounts{a.Queued, a.Running, a.Completed, a.Failed}, CreatedAt: day.At(a.CreatedAt),
 		},

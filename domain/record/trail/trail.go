@@ -47,6 +47,8 @@ type Reference struct {
 type Origin struct {
 	Type         audit.Source `json:"type"`
 	ConnectionID *id.ID       `json:"connectionId" doc:"The connection that brought it, with the type integration."`
+	SyncID       *id.ID       `json:"syncId" doc:"The sync that brought it; null outside of a sync."`
+	ImportID     *id.ID       `json:"importId" doc:"The import of historical books that it belongs to; null outside of one."`
 	OperationID  *id.ID       `json:"operationId" doc:"The operation that did it; null for the request itself."`
 }
 
@@ -70,6 +72,7 @@ type Event struct {
 	Source     Origin        `json:"source"`
 	Changes    []Change      `json:"changes" doc:"Secrets are •••. Only the keys, if the credential may not read the record."`
 	Journal    *audit.Effect `json:"journal" doc:"What it added to and took from the books; null for nothing."`
+	IsOverride bool          `json:"isOverride" doc:"Whether the request passed the closed books on purpose."`
 	OccurredAt day.Instant   `json:"occurredAt"`
 	RecordedAt day.Instant   `json:"recordedAt" doc:"The order of the lists."`
 	SettledAt  *day.Instant  `json:"settledAt" doc:"Null while work of the action can still add to the event."`
@@ -81,6 +84,7 @@ type Action struct {
 	Actor          Actor        `json:"actor"`
 	Endpoint       string       `json:"endpoint" doc:"The operationId of the request, or the name of the work."`
 	RequestID      string       `json:"requestId" doc:"Names the request in the log."`
+	Reason         *string      `json:"reason" doc:"Why the request passed the closed books; null if it did not, or gave no reason."`
 	APIVersion     string       `json:"apiVersion" doc:"The version of the contract."`
 	OperationID    *id.ID       `json:"operationId" doc:"The operation that it started; null for none."`
 	ParentActionID *id.ID       `json:"parentActionId" doc:"The action of another team, such as the partner's, of which this one is a part; null for none."`

@@ -19,6 +19,7 @@ import (
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/test/fixture"
 	"stayledger/test/world"
 )
 
@@ -31,7 +32,8 @@ type event struct {
 	Type         string
 	Entity       struct{ Type, ID, Name string }
 	References   []struct{ Role, Type, ID string }
-	Source       struct{ Type, ConnectionID string }
+	Source       struct{ Type, ConnectionID, SyncID, ImportID string }
+	IsOverride   bool
 	Changes      []struct {
 		Key      string
 		Old, New any
@@ -216,7 +218,7 @@ func TestAppsAreKnownByTheirNames(t *testing.T) {
 
 		_, err := tx.Exec(ctx, `insert into connection (team_id, id, short_ref, app_id, name, status, settings, created_at, updated_at)
 			values (@team, @id, 'c1', 'hostaway', 'Hostaway', 'active', '{}', @now, @now)`, db.Args{"team": tx.Team, "id": connection, "now": tx.Now})
-		audit.FromConnection(tx, connection)
+		audit.FromConnection(tx, connection, nil)
 		audit.Note(tx, audit.Updated, audit.Contact, owner, map[string]string{"name": "Ada"}, map[string]string{"name": "Eve"})
 
 		return err
@@ -235,6 +237,110 @@ func TestAppsAreKnownByTheirNames(t *testing.T) {
 	}
 
 	w.Get("/audit/events?entityId=hostaway").WantError(apierr.CodeBadRequest, "").WantIssue("uuid", "entityId")
+}
+
+// What passes the closed books by the header says so, with the reason that the caller gave; nothing else does.
+//
+// Proves: BKC-01, BKC-06, AUD-01.
+func TestTheTrailShowsWhatPassedTheClosedBooks(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	owner := w.Contact("owner", "Ada")
+	cabin := w.Listing("Cabin", owner)
+	body := world.Object{
+		"type": "expense", "date": "2026-01-10", "accountId": w.Account("1000"),
+		"lines": world.Array{world.Object{"accountId": w.Account("5200"), "amount": 5_000, "listingId": cabin.ID}},
+	}
+	open := w.Post("/transactions", body).Want(201)
+
+	fixture.CloseBooks(w.Team, "2026-02-01")
+
+	const reason = "Bank statement n° 4 came late"
+
+	header := []string{"x-ignore-books-closed-at", "true", "x-ignore-books-closed-reason", reason}
+
+	w.Post("/transactions?dryRun=true", body, header...).Want(201)
+
+	passed := w.Post("/transactions", body, header...).Want(201)
+	silent := w.Put("/transactions/"+open.String("id"), world.Object{"description": "late"}, header[:2]...).Want(200)
+
+	// Without the override the reason says nothing.
+	w.Post("/contacts", world.Object{"type": "owner", "name": "Eve"}, header[2:]...).Want(201)
+	w.Post("/transactions", fixture.With(body, "date", "2026-02-10"), header[2:]...).Want(201)
+
+	reasons := map[string]string{}
+	timeline := w.Get("/audit/timeline?limit=100").Want(200)
+
+	for i := range timeline.Len("data") {
+		at := "data." + strconv.Itoa(i) + ".action."
+		if got := timeline.String(at + "reason"); got != "null" {
+			reasons[timeline.String(at+"id")] = got
+		}
+	}
+
+	if action := actionID(t, passed); len(reasons) != 1 || reasons[action] != reason {
+		t.Errorf("reasons %v, want that of %s", reasons, action)
+	}
+
+	var events []string
+	for _, e := range readAll(t, w.Team, "isOverride=true", 50) {
+		if !e.IsOverride {
+			t.Errorf("the filter finds %+v", e)
+		}
+
+		events = append(events, e.Type+" "+e.Entity.ID)
+	}
+
+	if want := []string{"updated " + silent.String("id"), "created " + passed.String("id")}; !slices.Equal(events, want) {
+		t.Errorf("passed the closed books: %q, want %q", events, want)
+	}
+
+	others := readAll(t, w.Team, "isOverride=false", 50)
+	if len(others)+len(events) != len(readAll(t, w.Team, "sort=recordedAt", 50)) || slices.ContainsFunc(others, func(e event) bool { return e.IsOverride }) {
+		t.Errorf("the other events are %+v", others)
+	}
+
+	if got := w.Get("/audit/timeline?isOverride=true").Want(200); got.Len("data") != 2 {
+		t.Errorf("%d actions passed the closed books", got.Len("data"))
+	}
+
+	w.Post("/transactions", body, "x-ignore-books-closed-at", "true", "x-ignore-books-closed-reason", strings.Repeat("x", 1001)).WantError(apierr.CodeBadRequest, "")
+}
+
+// actionID returns the action that an answer names, as lists have it.
+func actionID(t *testing.T, r *apitest.Response) string {
+	t.Helper()
+
+	action, err := id.ParseTyped("act", r.Header.Get("X-Service-Audit-Action-Id"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return action.String()
+}
+
+// Events of a historical ledger name its import, both of the request and of the work that posts it.
+func TestEventsNameTheirImport(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	w.Contact("owner", "Ada")
+
+	entry := func(account string, cents int) world.Object {
+		return world.Object{"date": "2025-12-31", "txnRef": "old-1", "accountId": w.Account(account), "centTotal": cents}
+	}
+	w.Post("/general-ledger/historical?dryRun=false", world.Object{"entries": world.Array{entry("1000", 700), entry("2000", -700)}}).Want(202)
+	w.Work()
+
+	imported := w.Get("/general-ledger/historical").Want(200).String("data.0.id")
+
+	found := readAll(t, w.Team, "sourceType=migration", 50)
+	if len(found) != 1 || found[0].Revision != 2 || found[0].Entity.ID != imported || found[0].Source.ImportID != imported || found[0].Source.SyncID != "" {
+		t.Errorf("events of the import %s: %+v", imported, found)
+	}
+
+	if got := w.Get("/audit/events?entityType=contact").Want(200); got.String("data.0.source.importId") != "null" || got.String("data.0.source.syncId") != "null" {
+		t.Errorf("a contact: %s", got.Body)
+	}
 }
 
 // Whoever may not read a record sees which of its fields changed, and no values.
@@ -481,12 +587,12 @@ func TestTheExportHasTheEventsOfTheList(t *testing.T) {
 	w.Put("/contacts/"+owner.String(), world.Object{"name": "Ada Lovelace", "email": "ada@example.com"}).Want(200)
 	w.Listing("Cabin", owner)
 
-	link := w.Get("/audit/events/csv?entityId=" + owner.String() + "&sort=recordedAt&columns=type,entityType,entity,changedKeys").Want(200).String("url")
+	link := w.Get("/audit/events/csv?entityId=" + owner.String() + "&sort=recordedAt&columns=type,entityType,entity,changedKeys,syncId,importId,isOverride").Want(200).String("url")
 	got := string(w.Get(strings.TrimPrefix(link, "http://127.0.0.1")).Want(200).Body)
-	want := []string{"type,entityType,entity,changedKeys"}
+	want := []string{"type,entityType,entity,changedKeys,syncId,importId,isOverride"}
 
 	for _, e := range readAll(t, w.Team, "sort=recordedAt&entityId="+owner.String(), 50) {
-		want = append(want, strings.Join([]string{e.Type, e.Entity.Type, e.Entity.Name, strings.Join(keys(e), " ")}, ","))
+		want = append(want, strings.Join([]string{e.Type, e.Entity.Type, e.Entity.Name, strings.Join(keys(e), " "), e.Source.SyncID, e.Source.ImportID, strconv.FormatBool(e.IsOverride)}, ","))
 	}
 
 	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(strings.TrimPrefix(got, "\ufeff"), "\r", "")), "\n")
