@@ -24,13 +24,15 @@ func Record(tx *db.Tx, e *api.Endpoint) db.Stmt {
 // insertAction returns the statement that inserts an action of the transaction in a team. The parent is the action of
 // another team of which it is a part; nil for none.
 func insertAction(tx *db.Tx, team, action id.ID, parent *id.ID, endpoint string) db.Stmt {
-	return db.Stmt{SQL: `
+	return db.Stmt{
+		SQL: `
 		insert into audit_action (team_id, id, parent_id, actor_type, actor_id, endpoint, request_id, reason, created_at)
 		values (@team, @id, @parent::uuid, @kind, @actor, @endpoint, @request, nullif(@reason, ''), @now)`,
 		Args: db.Args{
 			"team": team, "id": action, "parent": parent, "kind": actorKind(tx), "actor": tx.Actor.User,
 			"endpoint": endpoint, "request": tx.RequestID, "reason": tx.OverrideReason, "now": tx.Now,
-		}}
+		},
+	}
 }
 
 // actorKind returns the transaction's kind of actor: without a user, the service itself.

@@ -283,6 +283,7 @@ func TestTheTrailShowsWhatPassedTheClosedBooks(t *testing.T) {
 	}
 
 	var events []string
+
 	for _, e := range readAll(t, w.Team, "isOverride=true", 50) {
 		if !e.IsOverride {
 			t.Errorf("the filter finds %+v", e)
