@@ -517,9 +517,19 @@ func (x *Team) declaresDryRun(method, path string) bool {
 func (x *Team) Fingerprint() string {
 	x.t.Helper()
 
+	sums, err := Fingerprint(x.t.Context(), x.DB, x.ID)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+
+	return sums
+}
+
+// Fingerprint returns a sum of every row of a team in every table, a line for each table that has some.
+func Fingerprint(ctx context.Context, d *db.DB, team id.ID) (string, error) {
 	var out strings.Builder
 
-	err := x.DB.Read(x.t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 		// Every table that has rows of teams, so that new tables are compared too.
 		tables, err := db.Select[string](ctx, tx, `
 			select c.table_name::text from information_schema.columns c
@@ -540,16 +550,13 @@ func (x *Team) Fingerprint() string {
 			parts[i] = fmt.Sprintf(`select '%[1]s ' || count(*) || ' ' || coalesce(sum(hashtextextended(t::text, 0)), 0) from %[1]s t where team_id = @team having count(*) > 0`, table)
 		}
 
-		sums, err := db.Select[string](ctx, tx, strings.Join(parts, " union all "), db.Args{"team": x.ID})
+		sums, err := db.Select[string](ctx, tx, strings.Join(parts, " union all "), db.Args{"team": team})
 		out.WriteString(strings.Join(sums, "\n"))
 
 		return err
 	})
-	if err != nil {
-		x.t.Fatal(err)
-	}
 
-	return out.String()
+	return out.String(), err
 }
 
 // send sends a request and checks the envelope, the audit headers and the description of the answer.

@@ -36,7 +36,8 @@ type service struct {
 	base   string
 }
 
-func serve(t *testing.T) *service {
+// serve starts a service; the changes are those of its configuration.
+func serve(t *testing.T, changes ...func(*app.Config)) *service {
 	t.Helper()
 
 	hash, err := migrations.Hash()
@@ -59,6 +60,10 @@ func serve(t *testing.T) *service {
 		DatabaseURL: database, Listen: listener.Addr().String(), Regions: []string{"us"}, LocalProviders: true, DataDir: t.TempDir(), MaxConnections: 12,
 		SecretKeys: []string{base64.StdEncoding.EncodeToString([]byte("test keys of at least 32 bytes, not for use"))}, ShutdownGrace: 5 * time.Second, KeepOperations: time.Hour,
 	}}
+	for _, change := range changes {
+		change(&s.config)
+	}
+
 	s.app = s.run(t, s.config, listener)
 
 	tick := time.NewTicker(10 * time.Millisecond)
