@@ -56,7 +56,7 @@ func newSinks(t *testing.T) *sinks {
 	s := &sinks{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()
-		s.calls = append(s.calls, "called "+r.Method+" "+r.URL.Path)
+		s.calls = append(s.calls, fmt.Sprintf("call %d %s %s", len(s.calls)+1, r.Method, r.URL.Path))
 		s.mu.Unlock()
 		all.ServeHTTP(w, r)
 	}))
@@ -71,7 +71,8 @@ func newSinks(t *testing.T) *sinks {
 	return s
 }
 
-// reached returns all that has reached the sinks: calls in their order, files with their content.
+// reached returns all that has reached the sinks: calls in their order, files with their content and when
+// they were written, since one can be replaced by its like.
 func (s *sinks) reached(t *testing.T) string {
 	t.Helper()
 	s.mu.Lock()
@@ -84,8 +85,13 @@ func (s *sinks) reached(t *testing.T) string {
 			return err
 		}
 
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+
 		content, err := os.ReadFile(path)
-		out += fmt.Sprintf("\nfile %s %x", strings.TrimPrefix(path, s.folder), content)
+		out += fmt.Sprintf("\nfile %s written %s %x", strings.TrimPrefix(path, s.folder), info.ModTime(), content)
 
 		return err
 	})
@@ -122,7 +128,7 @@ func (s *sinks) connect(o *office, statement, contact string) {
 
 		o.await("reaches every sink", func() bool {
 			reached := s.reached(t)
-			for _, sink := range []string{"called POST /hook", " /pay/", " /system/", "file /mail/", "file /files/"} {
+			for _, sink := range []string{" POST /hook", " /pay/", " /system/", "file /mail/", "file /files/"} {
 				if !strings.Contains(reached, sink) {
 					return false
 				}
