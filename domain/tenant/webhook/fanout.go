@@ -84,6 +84,7 @@ const notesTogether = 100
 
 // fanOutSQL deletes notes and inserts a message for each active webhook with the event type: the webhooks of the team,
 // and the managed ones of its present partner.
+// A team that is being deleted gets none.
 var fanOutSQL = func() string {
 	told := make([]string, len(sources))
 
@@ -100,7 +101,8 @@ var fanOutSQL = func() string {
 	wanted as materialized (
 		select w.team_id, w.id, w.event_types, w.api_version, t.id as about
 		from (select distinct team_id from taken) n join team t on t.id = n.team_id
-		join webhook w on w.status = 'active' and (w.scope = 'self' and w.team_id = t.id or w.scope = 'managed' and w.team_id = t.partner_id)),
+		join webhook w on w.status = 'active' and (w.scope = 'self' and w.team_id = t.id or w.scope = 'managed' and w.team_id = t.partner_id)
+		join team o on o.id = w.team_id and o.freeze_reason is distinct from 'deletion'),
 	told as (` + strings.Join(told, " union all ") + `),
 	made as (
 		insert into webhook_delivery (team_id, id, webhook_id, about_team_id, event_id, event_type, payload, status, due_at, created_at)

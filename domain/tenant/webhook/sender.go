@@ -148,7 +148,7 @@ func (s *sender) loadDue(ctx context.Context) (due []receiver, err error) {
 
 	err = s.db.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		due, err = db.Select[receiver](ctx, tx, `
-			select `+receiverColumns+` from webhook w
+			select `+receiverColumns+` from webhook w join team t on t.id = w.team_id and t.freeze_reason is null
 			where w.status = 'active' and (w.paused_until is null or w.paused_until <= clock_timestamp()) and w.id <> all(@busy)
 				and (@only::uuid[] is null or w.team_id = any(@only))
 				and exists (select from webhook_delivery d where d.team_id = w.team_id and d.webhook_id = w.id and d.due_at <= clock_timestamp())

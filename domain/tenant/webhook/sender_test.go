@@ -526,3 +526,44 @@ func TestDeliveriesAreListedPageByPage(t *testing.T) {
 	w.deliveries(hook, "to=2020-01-01T00:00:00Z").WantFields("", object{"data": []any{}})
 	w.Get("/webhooks/"+id.New(w.DB.Now()).String()+"/deliveries").WantError(apierr.CodeNotFound, "")
 }
+
+// A team whose writes are frozen gets its messages later, and one that is being deleted none.
+func TestFrozenTeamsWait(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.active("audit.event.changed")
+	w.send()
+	w.receiver.take("")
+	w.addContact("Waits")
+
+	freeze := func(reason *string) {
+		w.System(func(ctx ctx, tx *db.Tx) error {
+			_, err := tx.Exec(ctx, `update team set freeze_reason = @reason where id = @team`, db.Args{"team": w.ID, "reason": reason})
+			return err
+		})
+	}
+
+	freeze(new("migration"))
+	w.send()
+
+	if got := w.receiver.take(""); len(got) != 0 {
+		t.Errorf("%d messages while the team is frozen", len(got))
+	}
+
+	freeze(nil)
+	w.send()
+
+	if got := w.receiver.take(""); len(got) != 1 {
+		t.Errorf("%d messages later", len(got))
+	}
+
+	w.addContact("Never told")
+	freeze(new("deletion"))
+	w.send()
+	freeze(nil)
+	w.send()
+
+	if got := w.receiver.take(""); len(got) != 0 {
+		t.Errorf("%d messages of a team that was being deleted", len(got))
+	}
+}
