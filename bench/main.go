@@ -80,6 +80,7 @@ func sections() []section {
 		{"cutover", func(s sizes) *seed { return cutoverSeed(s.synced, s.synced, 10*s.synced) }, cutovers},
 		{"waiting", func(s sizes) *seed { return waitingSeed(s.entries) }, waits},
 		{"migration", func(sizes) *seed { return migrationSeed() }, legacyMoves},
+		{"events", func(s sizes) *seed { return eventsSeed(s.events) }, events},
 	}, dailySections())
 }
 
@@ -93,6 +94,7 @@ type sizes struct {
 	taken      int   // records that are taken in from outside
 	synced     int   // reservations of a property-management system
 	moved      int   // listings of a legacy team with three years of statements
+	events     int   // of the longer trail
 	daily      []int // rows of a noun, the fewest first
 	landlords  int   // listings of the team with statements
 	// turn is how long each side of a comparison of daily requests has at a time.
@@ -103,11 +105,11 @@ type sizes struct {
 var (
 	usual = sizes{
 		operations: 100_000, entries: 300_000, stays: 20_000, periods: 2_000, papers: 2_000, taken: 5_000,
-		synced: 20_000, moved: 300, daily: []int{2_000, 20_000}, landlords: 250, turn: 200 * time.Millisecond,
+		synced: 20_000, moved: 300, events: 1_000_000, daily: []int{2_000, 20_000}, landlords: 250, turn: 200 * time.Millisecond,
 	}
 	large = sizes{
 		operations: 1_000_000, entries: 10_000_000, stays: 200_000, periods: 30_000, papers: 5_000, taken: 200_000,
-		synced: 200_000, moved: 1_000, daily: []int{10_000, 1_000_000}, landlords: 1_000, turn: 500 * time.Millisecond,
+		synced: 200_000, moved: 1_000, events: 10_000_000, daily: []int{10_000, 1_000_000}, landlords: 1_000, turn: 500 * time.Millisecond,
 	}
 )
 
