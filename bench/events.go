@@ -30,7 +30,11 @@ func events(ctx context.Context, b *bed) ([]Metric, error) {
 		return nil, err
 	}
 
-	receiver, err := b.listen(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	// The receiver and the sender run from here on, the latter as it does in each process with workers.
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+
+	receiver, err := b.listen(running, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.WriteHeader(http.StatusNoContent)
 	}))
@@ -43,12 +47,8 @@ func events(ctx context.Context, b *bed) ([]Metric, error) {
 		return nil, err
 	}
 
-	// The sender runs from here on, as it does in each process with workers.
-	sending, stop := context.WithCancel(ctx)
-	defer stop()
-
 	for _, loop := range b.parts.Loops {
-		b.closed.Go(func() { loop(sending, b.db, slog.New(slog.NewJSONHandler(b.log, nil)), time.Second) })
+		b.closed.Go(func() { loop(running, b.db, slog.New(slog.NewJSONHandler(b.log, nil)), time.Second) })
 	}
 
 	cost, err := b.subscriptionCost(ctx)

@@ -117,9 +117,13 @@ func (f *Filter) conditionsSQL(args db.Args) string {
 	add(types != nil, "e.type = any(@types)", "types", types)
 	add(f.SourceType != "", "e.source_type = @source", "source", string(f.SourceType))
 	add(f.ConnectionID != nil, "e.connection_id = @connection", "connection", f.ConnectionID)
-	add(f.IsOverride != nil, "e.is_override = @override", "override", f.IsOverride)
 	add(f.AppID != "", `exists (select from connection c where c.team_id = e.team_id and c.app_id = @app and c.id in (e.connection_id,
 		case when e.entity_type = 'connection' then e.entity_id end))`, "app", f.AppID)
+
+	// The few that are an override have an index of their own, which a parameter would hide.
+	if f.IsOverride != nil {
+		out = append(out, map[bool]string{true: "e.is_override", false: "not e.is_override"}[*f.IsOverride])
+	}
 
 	if f.From != nil {
 		add(true, "e.recorded_at >= @from", "from", f.From.Time)

@@ -68,7 +68,8 @@ func (in *timelineInput) loadActions(ctx context.Context, tx *db.Tx, from *place
 		where += " and a.id < @before"
 	}
 
-	// Without a filter no event is looked at. With a record its events and references are few: they name the actions.
+	// Without a filter no event is looked at. The events of a record with its references are few, as overrides are: they
+	// name the actions.
 	asked := db.Args{}
 	conditions := in.conditionsSQL(asked)
 
@@ -82,7 +83,9 @@ func (in *timelineInput) loadActions(ctx context.Context, tx *db.Tx, from *place
 				join audit_event e on e.team_id = r.team_id and e.id = r.event_id and e.revision = r.revision
 				where r.team_id = @team and r.entity_id = @entity and (@kinds::text[] is null or r.entity_type = any(@kinds))
 					and ` + conditions + `)`
-	case len(asked) > 0:
+	case in.IsOverride != nil && *in.IsOverride:
+		where += " and a.id in (select e.action_id from audit_event e where e.team_id = @team and " + conditions + ")"
+	case conditions != latestSQL:
 		where += " and exists (select from audit_event e where e.team_id = a.team_id and e.action_id = a.id and " + conditions + ")"
 	}
 
