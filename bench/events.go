@@ -36,6 +36,7 @@ func events(ctx context.Context, b *bed) ([]Metric, error) {
 
 	receiver, err := b.listen(running, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
+
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	if err != nil {
