@@ -22,6 +22,8 @@ create table webhook (
     failures integer not null default 0,
     is_slow boolean not null default false,
     paused_until timestamptz(3),
+    -- Until when a sender has its messages for itself.
+    leased_until timestamptz,
     created_at timestamptz(3) not null,
     updated_at timestamptz(3) not null,
     primary key (team_id, id),
@@ -32,7 +34,7 @@ create index webhook_active on webhook (team_id, id) where status = 'active';
 select stayledger_tenant('webhook');
 
 -- A message for a receiver, exactly as it is signed, with what became of it. team_id has the subscription, about_team_id is where it happened.
--- due_at is when it is sent next, and null once nothing more is sent; while it is being sent, it is when the sender loses it.
+-- due_at is when it is sent next, and null once nothing more is sent, and for one that an operation sends.
 create table webhook_delivery (
     team_id uuid not null,
     id uuid not null,
@@ -53,9 +55,9 @@ create table webhook_delivery (
     delivered_at timestamptz(3),
     primary key (team_id, id),
     foreign key (team_id, webhook_id) references webhook (team_id, id),
-    constraint webhook_delivery_open check (due_at is null or status in ('pending', 'delivering', 'failed'))
+    constraint webhook_delivery_open check (due_at is null or status in ('pending', 'failed'))
 ) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.05);
-create index webhook_delivery_due on webhook_delivery (team_id, webhook_id, due_at) where due_at is not null;
+create index webhook_delivery_due on webhook_delivery (team_id, webhook_id, due_at, id) where due_at is not null;
 create index webhook_delivery_history on webhook_delivery (team_id, webhook_id, created_at, id);
 select stayledger_tenant('webhook_delivery');
 

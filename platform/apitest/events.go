@@ -89,7 +89,7 @@ var records = map[string]record{
 	"transaction_line":       {entity: "transaction", id: "transaction_id", unshown: "id"},
 	"webhook": {
 		entity: "webhook", id: "id",
-		unshown: "secret, former_secret, former_until, failing_since, failures, is_slow, paused_until",
+		unshown: "secret, former_secret, former_until, failing_since, failures, is_slow, paused_until, leased_until",
 	}, // sealed, and how the receiver does
 	"transaction_template": {
 		entity: "recurring-transaction-template", id: "id",

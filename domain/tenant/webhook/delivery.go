@@ -189,7 +189,7 @@ func (c Config) startTest(ctx context.Context, tx *db.Tx, in *getInput) (*operat
 
 	_, err = tx.Exec(ctx, `
 		insert into webhook_delivery (team_id, id, webhook_id, about_team_id, event_id, event_type, payload, status, created_at)
-		select w.team_id, @delivery, w.id, w.team_id, @event, 'webhook.test', `+testPayload.textSQL()+`, 'pending', @now
+		select w.team_id, @delivery, w.id, w.team_id, @event, 'webhook.test', `+testPayload.textSQL()+`, 'delivering', @now
 		from webhook w where w.team_id = @team and w.id = @id`,
 		db.Args{"team": tx.Team, "id": w.ID, "delivery": delivery, "event": tx.NewID(), "now": tx.Now})
 	if err != nil {

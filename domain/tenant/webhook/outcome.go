@@ -130,7 +130,7 @@ func (r *receiver) save(ctx context.Context, tx *db.Tx, found []outcome) error {
 	// A receiver that does well as before costs no write of its webhook.
 	reason := r.findDisableReason(outcomes, tx.Now)
 	if r.health == was && reason == "" {
-		return saveOutcomes(ctx, tx, outcomes)
+		return updateMessages(ctx, tx, outcomes)
 	}
 
 	// Subscriptions are locked before their messages.
@@ -139,7 +139,7 @@ func (r *receiver) save(ctx context.Context, tx *db.Tx, found []outcome) error {
 		return err
 	}
 
-	if err := saveOutcomes(ctx, tx, outcomes); err != nil {
+	if err := updateMessages(ctx, tx, outcomes); err != nil {
 		return err
 	}
 
@@ -150,8 +150,8 @@ func (r *receiver) save(ctx context.Context, tx *db.Tx, found []outcome) error {
 	return r.saveHealth(ctx, tx)
 }
 
-// saveOutcomes updates the messages with their outcomes. It skips messages that another sender has claimed meanwhile.
-func saveOutcomes(ctx context.Context, tx *db.Tx, outcomes []outcome) error {
+// updateMessages updates the messages with their outcomes. It skips messages that another sender has sent meanwhile.
+func updateMessages(ctx context.Context, tx *db.Tx, outcomes []outcome) error {
 	n := len(outcomes)
 	ids, at, due := make([]id.ID, n), make([]time.Time, n), make([]*time.Time, n)
 	attempts, durations, answers := make([]int64, n), make([]int64, n), make([]*int64, n)
@@ -175,16 +175,17 @@ func saveOutcomes(ctx context.Context, tx *db.Tx, outcomes []outcome) error {
 		}
 	}
 
-	_, err := tx.Exec(ctx, `
-		update webhook_delivery d set status = o.status, due_at = o.due_at, response_status = o.answer, failure = o.failure,
+	// The plan for any number of rows would compare each outcome with each message.
+	err := db.Afresh(db.Send(db.Stmt{SQL: `
+		update webhook_delivery d set status = o.status, attempts = o.attempt, due_at = o.due_at, response_status = o.answer, failure = o.failure,
 			response_body = case when o.answer is not null then o.body end, duration_ms = o.duration, attempted_at = o.at,
 			delivered_at = case when o.status = 'succeeded' then o.at end
 		from unnest(@ids::uuid[], @attempts::bigint[], @statuses::text[], @due::timestamptz[], @answers::bigint[], @bodies::text[], @failures::text[],
 			@durations::bigint[], @at::timestamptz[]) as o (id, attempt, status, due_at, answer, body, failure, duration, at)
-		where d.team_id = @team and d.id = o.id and d.attempts = o.attempt and d.status = 'delivering'`, db.Args{
+		where d.team_id = @team and d.id = o.id and d.attempts = o.attempt - 1 and d.due_at is not null`, Args: db.Args{
 		"team": tx.Team, "ids": ids, "attempts": attempts, "statuses": statuses, "due": due, "answers": answers, "bodies": bodies,
 		"failures": failures, "durations": durations, "at": at,
-	})
+	}}))(ctx, tx)
 	if err != nil {
 		return fmt.Errorf("save what became of messages: %w", err)
 	}

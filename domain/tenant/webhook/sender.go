@@ -2,9 +2,11 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -18,7 +20,7 @@ import (
 // poll is how often the sender looks for notes and due messages.
 const poll = 250 * time.Millisecond
 
-// lease is how long a sender keeps the messages that it has claimed; startTime is how long it begins to send them.
+// lease is how long a sender has the messages of a receiver for itself; startTime is how long it begins to send them.
 const (
 	lease     = 45 * time.Second
 	startTime = lease - answerTime - 5*time.Second
@@ -27,8 +29,8 @@ const (
 // turn is how long a receiver is called before others have their turn.
 const turn = 5 * time.Second
 
-// together is how many messages are claimed at once, and side how many are sent side by side to one receiver.
-const together, side = 64, 4
+// together is how many messages are loaded at once, and side how many are sent side by side to one receiver.
+const together, side = 256, 4
 
 // places is how many receivers are called at the same time, those that do well and the sick ones each.
 const places = 40
@@ -150,6 +152,7 @@ func (s *sender) loadDue(ctx context.Context) (due []receiver, err error) {
 		due, err = db.Select[receiver](ctx, tx, `
 			select `+receiverColumns+` from webhook w join team t on t.id = w.team_id and t.freeze_reason is null
 			where w.status = 'active' and (w.paused_until is null or w.paused_until <= clock_timestamp()) and w.id <> all(@busy)
+				and (w.leased_until is null or w.leased_until <= clock_timestamp())
 				and (@only::uuid[] is null or w.team_id = any(@only))
 				and exists (select from webhook_delivery d where d.team_id = w.team_id and d.webhook_id = w.id and d.due_at <= clock_timestamp())
 			order by random() limit 200`, db.Args{"busy": busy, "only": s.Only})
@@ -207,42 +210,64 @@ func (s *sender) releasePlace(r *receiver) {
 }
 
 // callReceiver sends the messages of a receiver that are due until its turn is over, it has had all, or one attempt has
-// failed.
+// failed. For that time it has a lease of them.
 func (s *sender) callReceiver(ctx, working context.Context, r *receiver) error {
 	if err := r.openSecrets(s.Box); err != nil {
 		return err
 	}
 
-	sick := r.isSick()
-
-	began := time.Now() //nolint:forbidigo // how long it takes
-	for ctx.Err() == nil && time.Since(began) < turn {
-		claimed, err := s.claimDue(ctx, r)
-		if err != nil || len(claimed) == 0 {
-			return err
-		}
-
-		outcomes, rest := s.sendAll(working, r, claimed)
-
-		if err := s.saveResults(working, r, outcomes, rest); err != nil {
-			return err
-		}
-
-		// A sick receiver had its one message; a receiver that has just failed continues in the other places.
-		if sick || r.isSick() {
-			return nil
-		}
+	isLeased, err := s.takeLease(ctx, r)
+	if err != nil || !isLeased {
+		return err
 	}
 
-	return nil
+	err = s.sendDue(ctx, working, r)
+
+	return errors.Join(err, s.releaseLease(working, r))
 }
 
-// claimed is a message that this sender has claimed.
-type claimed struct {
+// sendDue sends the messages of a receiver that are due, until the turn is over. The outcomes of some messages are saved
+// while the next ones are sent.
+func (s *sender) sendDue(ctx, working context.Context, r *receiver) error {
+	// A sick receiver gets one message.
+	most := together
+	if r.isSick() {
+		most = 1
+	}
+
+	saved := make(chan error, 1)
+	saved <- nil
+
+	began := time.Now() //nolint:forbidigo // how long it takes
+	for last, isOver := new(due), false; !isOver; {
+		found, err := s.loadMessages(working, r, last, most)
+		if err != nil || len(found) == 0 {
+			return errors.Join(err, <-saved)
+		}
+
+		outcomes, isWell := s.sendAll(working, r, found)
+
+		// First the outcomes before: they belong to the same receiver.
+		if err := <-saved; err != nil {
+			return err
+		}
+
+		go func() { saved <- s.saveOutcomes(working, r, outcomes) }()
+
+		last = &found[len(found)-1]
+		isOver = !isWell || len(found) < together || ctx.Err() != nil || time.Since(began) > turn
+	}
+
+	return <-saved
+}
+
+// due is a message that is to be sent.
+type due struct {
 	ID       id.ID
 	EventID  id.ID
 	Payload  string
 	Attempts int64
+	DueAt    time.Time
 }
 
 // scope returns the scope of work on the messages of a receiver. It relies on nothing that the gate keeps.
@@ -250,36 +275,47 @@ func (r *receiver) scope() db.Scope {
 	return db.Scope{Team: r.TeamID, Actor: db.Service, Work: sendKind.String(), Ungated: true}
 }
 
-// claimDue claims messages of a receiver that are due, one of a sick one.
-func (s *sender) claimDue(ctx context.Context, r *receiver) (out []claimed, err error) {
-	// A sick receiver gets one message at a time.
-	most := together
-	if r.isSick() {
-		most = 1
-	}
-
-	err = s.db.Write(ctx, r.scope(), func(ctx context.Context, tx *db.Tx) (err error) {
-		out, err = db.Select[claimed](ctx, tx, `
-			with due as (
-				select team_id, id from webhook_delivery
-				where team_id = @team and webhook_id = @webhook and due_at <= clock_timestamp() order by due_at limit @most for update skip locked)
-			update webhook_delivery d set status = 'delivering', attempts = d.attempts + 1, due_at = clock_timestamp() + @lease::interval
-			from due where d.team_id = due.team_id and d.id = due.id
-			returning d.id, d.event_id, d.payload, d.attempts::bigint`,
-			db.Args{"team": tx.Team, "webhook": r.ID, "most": most, "lease": lease})
+// takeLease takes the lease of the messages of a receiver, and reports whether it was free. A lease does not wait for the
+// disk: if a crash loses it, two senders may send the same messages.
+func (s *sender) takeLease(ctx context.Context, r *receiver) (isLeased bool, err error) {
+	err = s.db.WriteLazily(ctx, r.scope(), func(ctx context.Context, tx *db.Tx) error {
+		n, err := tx.Exec(ctx, `
+			update webhook set leased_until = clock_timestamp() + @lease::interval
+			where team_id = @team and id = @webhook and (leased_until is null or leased_until <= clock_timestamp())`,
+			db.Args{"team": tx.Team, "webhook": r.ID, "lease": lease})
+		isLeased = n > 0
 
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("claim messages: %w", err)
+		return false, fmt.Errorf("take the lease of a webhook: %w", err)
 	}
 
-	return out, nil
+	return isLeased, nil
 }
 
-// sendAll sends messages, some side by side, and returns the outcomes and the messages that were not sent. It stops
-// after a failure or a slow answer.
-func (s *sender) sendAll(ctx context.Context, r *receiver, messages []claimed) (outcomes []outcome, rest []id.ID) {
+// loadMessages loads messages of a receiver that are due, after the last one in the order in which they are due. The
+// number is in the text of the statement: PostgreSQL takes a parameter for a tenth of the table.
+func (s *sender) loadMessages(ctx context.Context, r *receiver, last *due, most int) (found []due, err error) {
+	err = s.db.Read(ctx, r.scope(), db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = db.Select[due](ctx, tx, `
+			select d.id, d.event_id, d.payload, d.attempts::bigint, d.due_at from webhook_delivery d
+			where d.team_id = @team and d.webhook_id = @webhook and d.due_at <= clock_timestamp() and (d.due_at, d.id) > (@at, @last)
+			order by d.due_at, d.id limit `+strconv.Itoa(most),
+			db.Args{"team": tx.Team, "webhook": r.ID, "at": last.DueAt, "last": last.ID})
+
+		return err
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("load messages: %w", err)
+	}
+
+	return found, nil
+}
+
+// sendAll sends messages, some side by side, and returns the outcomes, and whether all were taken and none slowly. It
+// stops otherwise: the messages that were not sent stay due.
+func (s *sender) sendAll(ctx context.Context, r *receiver, messages []due) (outcomes []outcome, isWell bool) {
 	var (
 		mu    sync.Mutex
 		group sync.WaitGroup
@@ -290,7 +326,7 @@ func (s *sender) sendAll(ctx context.Context, r *receiver, messages []claimed) (
 	began := time.Now() //nolint:forbidigo // how long it takes
 
 	// take returns the next message to send, nil for none.
-	take := func() *claimed {
+	take := func() *due {
 		mu.Lock()
 		defer mu.Unlock()
 
@@ -305,16 +341,17 @@ func (s *sender) sendAll(ctx context.Context, r *receiver, messages []claimed) (
 
 	for range min(side, len(messages)) {
 		group.Go(func() {
-			for c := take(); c != nil; c = take() {
-				m := message{url: r.URL, secrets: r.secrets, eventID: c.EventID, payload: c.Payload}
+			for d := take(); d != nil; d = take() {
+				m := message{url: r.URL, secrets: r.secrets, eventID: d.EventID, payload: d.Payload}
 				at := s.db.Now()
 				a, err := m.send(ctx, s.client, s.Within, at)
 
+				// Without an answer nothing is known: the process is being stopped.
 				mu.Lock()
 				if err != nil {
-					rest, ended = append(rest, c.ID), true
+					ended = true
 				} else {
-					outcomes = append(outcomes, outcome{c.ID, c.Attempts, a, at})
+					outcomes = append(outcomes, outcome{d.ID, d.Attempts + 1, a, at})
 					ended = ended || a.failure != "" || a.took >= slowTime
 				}
 				mu.Unlock()
@@ -324,29 +361,39 @@ func (s *sender) sendAll(ctx context.Context, r *receiver, messages []claimed) (
 
 	group.Wait()
 
-	// What was never begun is given back too.
-	for i := next; i < len(messages); i++ {
-		rest = append(rest, messages[i].ID)
-	}
-
-	return outcomes, rest
+	return outcomes, len(outcomes) == len(messages) && !ended
 }
 
-// saveResults saves outcomes, and makes the messages that were not sent due again.
-func (s *sender) saveResults(ctx context.Context, r *receiver, outcomes []outcome, rest []id.ID) error {
-	return s.db.Write(ctx, r.scope(), func(ctx context.Context, tx *db.Tx) error {
-		if err := r.save(ctx, tx, outcomes); err != nil || len(rest) == 0 {
+// saveOutcomes saves outcomes and extends the lease. It does not wait for the disk: if a crash loses outcomes, the
+// messages are sent again.
+func (s *sender) saveOutcomes(ctx context.Context, r *receiver, outcomes []outcome) error {
+	if len(outcomes) == 0 {
+		return nil
+	}
+
+	return s.db.WriteLazily(ctx, r.scope(), func(ctx context.Context, tx *db.Tx) error {
+		if err := r.save(ctx, tx, outcomes); err != nil {
 			return err
 		}
 
-		_, err := tx.Exec(ctx, `
-			update webhook_delivery set attempts = attempts - 1, due_at = clock_timestamp(),
-				status = case when attempts = 1 then 'pending' else 'failed' end
-			where team_id = @team and id = any(@rest) and status = 'delivering'`, db.Args{"team": tx.Team, "rest": rest})
-		if err != nil {
-			return fmt.Errorf("give messages back: %w", err)
-		}
-
-		return nil
+		return setLease(ctx, tx, r.ID, new(lease))
 	})
+}
+
+// releaseLease gives the lease of a receiver back.
+func (s *sender) releaseLease(ctx context.Context, r *receiver) error {
+	return s.db.WriteLazily(ctx, r.scope(), func(ctx context.Context, tx *db.Tx) error {
+		return setLease(ctx, tx, r.ID, nil)
+	})
+}
+
+// setLease sets for how long from now the messages of a webhook are leased; nil is not at all.
+func setLease(ctx context.Context, tx *db.Tx, webhook id.ID, from *time.Duration) error {
+	_, err := tx.Exec(ctx, `update webhook set leased_until = clock_timestamp() + @lease::interval where team_id = @team and id = @webhook`,
+		db.Args{"team": tx.Team, "webhook": webhook, "lease": from})
+	if err != nil {
+		return fmt.Errorf("set the lease of a webhook: %w", err)
+	}
+
+	return nil
 }

@@ -110,8 +110,8 @@ type WithSecret struct {
 // DeliveryStatus is the state of a message.
 type DeliveryStatus string
 
-// The states: a message is pending, delivering while it is sent, and then succeeded, or failed with another attempt to
-// come, or exhausted when none follows.
+// The states: a message is pending, or delivering while an operation sends it, and then succeeded, or failed with another
+// attempt to come, or exhausted when none follows.
 const (
 	DeliveryPending    DeliveryStatus = "pending"
 	DeliveryDelivering DeliveryStatus = "delivering"
