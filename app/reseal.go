@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/exchange/pms"
 	"stayledger/domain/property/contact"
+	"stayledger/domain/record/proof"
 	"stayledger/domain/settlement/delivery"
 	"stayledger/domain/settlement/payee"
 	"stayledger/domain/tenant/connection"
@@ -20,6 +21,7 @@ import (
 func listSealedColumns() []seal.Column {
 	return append(webhook.SealedColumns(),
 		contact.SealedColumn(), connection.CredentialsColumn(), connection.CodeColumn(), pms.TokenColumn(), payee.SealedColumn(), delivery.SealedColumn(),
+		proof.SealedColumn(),
 	)
 }
 

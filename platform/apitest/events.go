@@ -103,6 +103,8 @@ var derived = map[string]string{
 	"api_idempotency":      "answers that are kept",
 	"audit_action":         "the trail itself",
 	"audit_event":          "the trail itself",
+	"audit_leaf":           "the log that proves the trail",
+	"audit_log":            "the log that proves the trail",
 	"audit_reference":      "the trail itself",
 	"bank_clearing":        "which sources a bank and the books agree on",
 	"bank_day_kept":        "sums of bank records",

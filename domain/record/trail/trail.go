@@ -73,6 +73,13 @@ type Event struct {
 	OccurredAt day.Instant   `json:"occurredAt"`
 	RecordedAt day.Instant   `json:"recordedAt" doc:"The order of the lists."`
 	SettledAt  *day.Instant  `json:"settledAt" doc:"Null while work of the action can still add to the event."`
+	Chain      *Chain        `json:"chain" doc:"Its place in the log of all events; null until it is sealed, some seconds later."`
+}
+
+// Chain is the place of a revision in the Merkle log of all events (package proof).
+type Chain struct {
+	Seq  int64  `json:"seq" doc:"From 0, over all teams of the deployment."`
+	Hash string `json:"hash" doc:"The hash of its leaf, in base64."`
 }
 
 // Action is a write request, or a step in the service's own work.
@@ -147,3 +154,6 @@ var readScopes = map[audit.Entity]string{
 	audit.Team: "team:read", audit.Transaction: "transactions:read", audit.User: "access:read",
 	audit.Webhook: "webhooks:read",
 }
+
+// ReadScope returns the scope with which a caller reads the values of a record.
+func ReadScope(entity audit.Entity) string { return readScopes[entity] }

@@ -18,6 +18,17 @@ type source struct {
 	types     EventType
 	// key identifies what is told, as a text; at is when it happened; data is what the message says of it.
 	key, at, data string
+	// tellsAll has every subscription of the note's team told, whatever its scope: it is about no team.
+	tellsAll bool
+}
+
+// conditionSQL returns the SQL of the rows that a subscription w is told of.
+func (s *source) conditionSQL() string {
+	if s.tellsAll {
+		return "w.team_id = n.team_id and " + s.condition
+	}
+
+	return "(w.scope = 'self') = (w.team_id = n.team_id) and " + s.condition
 }
 
 // referred returns the SQL of the id of the record that an audit event e refers to with a role.
@@ -33,6 +44,7 @@ func becomes(key string) string {
 const (
 	fromEvents     = `audit_event e on e.team_id = n.team_id and e.recorded_at = n.recorded_at and e.action_id = n.action_id`
 	fromOperations = `operation o on o.team_id = n.team_id and o.id = n.operation_id`
+	fromCheckpoint = `audit_checkpoint c on c.tree_size = n.checkpoint_size`
 	eventKey       = `e.id || ':' || e.revision`
 	operationData  = `json_build_object('operationId', o.id, 'operationType', o.type, 'status', o.status, 'failureCode',
 		case when o.status = 'failed' then coalesce(o.failure_code, 'operationFailed') end, 'resource',
@@ -45,25 +57,29 @@ var sources = []source{
 	{
 		fromEvents, "true", AuditEventChanged, eventKey, "e.recorded_at",
 		`json_build_object('eventId', e.id, 'revision', e.revision, 'entityType', e.entity_type, 'entityId', e.entity_id, 'action', e.type,
-			'changedKeys', (select coalesce(json_agg(c ->> 'key'), '[]') from jsonb_array_elements(e.changes) c))`,
+			'changedKeys', (select coalesce(json_agg(c ->> 'key'), '[]') from jsonb_array_elements(e.changes) c))`, false,
 	},
 	{
 		fromEvents, "e.entity_type = 'connection'", ConnectionChanged, eventKey, "e.recorded_at",
-		`json_build_object('connectionId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'action', e.type, 'status', ` + becomes("status") + `)`,
+		`json_build_object('connectionId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'action', e.type, 'status', ` + becomes("status") + `)`, false,
 	},
 	{
 		fromEvents, "e.entity_type = 'payment'", PaymentUpdated, eventKey, "e.recorded_at",
 		`json_build_object('paymentId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'action', e.type, 'status', ` + becomes("status") + `,
-			'transactionId', ` + becomes("transactionId") + `)`,
+			'transactionId', ` + becomes("transactionId") + `)`, false,
 	},
 	{
-		fromEvents, "e.entity_type = 'statement' and e.type = 'published'", StatementPublished, eventKey, "e.recorded_at", statementData,
+		fromEvents, "e.entity_type = 'statement' and e.type = 'published'", StatementPublished, eventKey, "e.recorded_at", statementData, false,
 	},
 	{
-		fromEvents, "e.entity_type = 'statement' and e.type = 'reopened'", StatementReopened, eventKey, "e.recorded_at", statementData,
+		fromEvents, "e.entity_type = 'statement' and e.type = 'reopened'", StatementReopened, eventKey, "e.recorded_at", statementData, false,
 	},
-	{fromOperations, "o.status = 'completed'", OperationCompleted, "o.id::text", "o.finished_at", operationData},
-	{fromOperations, "o.status = 'failed'", OperationFailed, "o.id::text", "o.finished_at", operationData},
+	{fromOperations, "o.status = 'completed'", OperationCompleted, "o.id::text", "o.finished_at", operationData, false},
+	{fromOperations, "o.status = 'failed'", OperationFailed, "o.id::text", "o.finished_at", operationData, false},
+	{
+		fromCheckpoint, "true", AuditCheckpoint, "c.tree_size::text", "c.created_at",
+		`json_build_object('treeSize', c.tree_size, 'rootHash', encode(c.root, 'base64'), 'checkpoint', c.note)`, true,
+	},
 }
 
 var statementData = `json_build_object('statementId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'listingId', ` + referred("listing") + `)`
@@ -83,11 +99,12 @@ const notesTogether = 100
 var fanOutSQL = func() string {
 	told := make([]string, len(sources))
 
-	for i, s := range sources {
+	for i := range sources {
+		s := &sources[i]
 		told[i] = `select w.team_id, w.id as webhook_id, n.team_id as about, webhook_event_id('` + string(s.types) + `:' || ` + s.key + `) as event_id,
 			'` + string(s.types) + `' as type, ` + s.at + ` as at, w.api_version, ` + s.data + ` as data
 			from wanted w join taken n on n.team_id = w.about join ` + s.from + `
-			where '` + string(s.types) + `' = any(w.event_types) and ` + s.condition
+			where '` + string(s.types) + `' = any(w.event_types) and ` + s.conditionSQL()
 	}
 
 	return `
@@ -96,7 +113,7 @@ var fanOutSQL = func() string {
 	wanted as materialized (
 		select w.team_id, w.id, w.event_types, w.api_version, t.id as about
 		from (select distinct team_id from taken) n join team t on t.id = n.team_id
-		join webhook w on w.status = 'active' and (w.scope = 'self' and w.team_id = t.id or w.scope = 'managed' and w.team_id = t.partner_id)),
+		join webhook w on w.status = 'active' and (w.team_id = t.id or w.scope = 'managed' and w.team_id = t.partner_id)),
 	told as (` + strings.Join(told, " union all ") + `),
 	made as (
 		insert into webhook_delivery (team_id, id, webhook_id, about_team_id, event_id, event_type, payload, status, due_at, created_at)

@@ -64,6 +64,7 @@ type EventType string
 
 // The types of events. Which of them tells what is the table of docs/guides/webhooks.md.
 const (
+	AuditCheckpoint    EventType = "audit.checkpoint"
 	AuditEventChanged  EventType = "audit.event.changed"
 	ConnectionChanged  EventType = "connection.changed"
 	OperationCompleted EventType = "operation.completed"
@@ -76,7 +77,7 @@ const (
 
 // Enum lists the types.
 func (EventType) Enum() []string {
-	return api.Texts(AuditEventChanged, ConnectionChanged, OperationCompleted, OperationFailed, PaymentUpdated,
+	return api.Texts(AuditCheckpoint, AuditEventChanged, ConnectionChanged, OperationCompleted, OperationFailed, PaymentUpdated,
 		StatementPublished, StatementReopened, Test)
 }
 

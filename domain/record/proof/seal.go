@@ -1,0 +1,263 @@
+package proof
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"time"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// sealBatch is how many events one transaction seals, and more only if one transaction has recorded more: their order
+// is by the instant, and the log goes on after an instant.
+const sealBatch = 10_000
+
+// firstSpan is the time that the first batch looks at. A span with too many events is halved, one with few doubled, so
+// that a backlog of years is never sorted as a whole for each batch.
+const firstSpan = time.Hour
+
+// head is the state of the log.
+type head struct {
+	ID            id.ID
+	Key           []byte
+	Size          int64
+	SealedThrough *time.Time
+}
+
+const loadHead = `select id, key, size, case when isfinite(sealed_through) then sealed_through end as sealed_through from audit_log`
+
+// lockHead returns the state of the log and keeps other processes from adding to it until the transaction ends. The
+// first call makes the log with its signing key.
+func (c Config) lockHead(ctx context.Context, tx *db.Tx) (*head, error) {
+	for {
+		h, err := db.Maybe[head](ctx, tx, loadHead+` for no key update`, nil)
+		if err != nil {
+			return nil, fmt.Errorf("lock the audit log: %w", err)
+		}
+
+		if h != nil {
+			return h, nil
+		}
+
+		log := tx.NewID()
+
+		key, err := newKey(log)
+		if err != nil {
+			return nil, err
+		}
+
+		if _, err := tx.Exec(ctx, `insert into audit_log (id, key) values (@id, @key) on conflict do nothing`,
+			db.Args{"id": log, "key": c.Box.Seal(key, label(log))}); err != nil {
+			return nil, fmt.Errorf("make the audit log: %w", err)
+		}
+	}
+}
+
+// sealDue appends what was committed since, and makes a checkpoint if one is due.
+func (c Config) sealDue(ctx context.Context, d *db.DB) error {
+	if err := c.seal(ctx, d); err != nil {
+		return err
+	}
+
+	return c.makeCheckpoint(ctx, d, checkpointTime)
+}
+
+// readHorizon returns the instant before which everything recorded is committed. It has a transaction of its own: what
+// ends after it is seen by the transactions that begin later.
+func readHorizon(ctx context.Context, d *db.DB) (horizon time.Time, err error) {
+	err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+		horizon, err = tx.OldestWrite(ctx, nil)
+		return err
+	})
+
+	return horizon, err
+}
+
+// seal appends all events up to the safe horizon, in the order (recorded_at, team, id, revision), batch by batch.
+func (c Config) seal(ctx context.Context, d *db.DB) error {
+	horizon, err := readHorizon(ctx, d)
+	if err != nil {
+		return err
+	}
+
+	for span, isDone := firstSpan, false; !isDone; {
+		var sealed int
+
+		err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+			h, err := c.lockHead(ctx, tx)
+			if err != nil {
+				return err
+			}
+
+			sealed, isDone, err = h.sealSpan(ctx, tx, horizon, span)
+
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("seal audit events: %w", err)
+		}
+
+		switch {
+		case sealed >= sealBatch:
+			span /= 2
+		case sealed < sealBatch/2:
+			span *= 2
+		}
+
+		span = max(span, time.Second)
+		span = min(span, 365*24*time.Hour)
+	}
+
+	return nil
+}
+
+// sealSpan appends the first events after those that are sealed, of a span of time and up to the horizon, and reports
+// how many they are and whether the horizon is reached.
+func (h *head) sealSpan(ctx context.Context, tx *db.Tx, horizon time.Time, span time.Duration) (sealed int, isDone bool, err error) {
+	// An empty log begins with the first event there is.
+	from := h.SealedThrough
+	if from == nil {
+		first, err := db.Get[*time.Time](ctx, tx, `select min(recorded_at) - interval '1 microsecond' from audit_event`, nil)
+		if err != nil || first == nil {
+			return 0, true, err
+		}
+
+		from = first
+	}
+
+	until := from.Add(span)
+	if isDone = !until.Before(horizon); isDone {
+		until = horizon
+	}
+
+	if !from.Before(until) {
+		return 0, true, nil
+	}
+
+	// Find them by the instant, then load them. The instant of the last one comes whole.
+	events, err := db.Select[event](ctx, tx, `
+		select `+eventColumns+` from audit_event e where e.recorded_at > @from and e.recorded_at < @until
+		order by e.recorded_at fetch first @most rows with ties`,
+		db.Args{"from": *from, "until": until, "most": sealBatch})
+	if err != nil {
+		return 0, false, fmt.Errorf("read events to seal: %w", err)
+	}
+
+	// A full batch ends at its last event, any other one just before the end of the span.
+	through := until.Add(-time.Microsecond)
+	if len(events) >= sealBatch {
+		through, isDone = events[len(events)-1].RecordedAt, false
+	}
+
+	if len(events) == 0 && isDone {
+		return 0, true, nil // nothing to remember: the next run looks at the same pages again
+	}
+
+	return len(events), isDone, h.append(ctx, tx, events, through)
+}
+
+// append inserts the leaves of events and the hashes of their tiles.
+func (h *head) append(ctx context.Context, tx *db.Tx, events []event, through time.Time) error {
+	t, err := newTree(h.Size, newTiles(ctx, tx))
+	if err != nil {
+		return err
+	}
+
+	sortEvents(events)
+
+	n := len(events)
+	teams, ids, revisions, salts, hashes := make([]id.ID, n), make([]id.ID, n), make([]int64, n), make([][]byte, n), make([][]byte, n)
+
+	for i := range events {
+		e := &events[i]
+		teams[i], ids[i], revisions[i], salts[i] = e.TeamID, e.ID, e.Revision, make([]byte, 32)
+		_, _ = rand.Read(salts[i]) // never fails
+
+		p, err := e.prove(salts[i])
+		if err != nil {
+			return fmt.Errorf("event %s of team %s: %w", e.ID, e.TeamID, err)
+		}
+
+		leaf, err := p.hash()
+		if err != nil {
+			return fmt.Errorf("event %s of team %s: %w", e.ID, e.TeamID, err)
+		}
+
+		hashes[i] = leaf[:]
+		if err := t.add(leaf); err != nil {
+			return err
+		}
+	}
+
+	// Tiles grow at their end.
+	var (
+		levels, places []int64
+		added          [][]byte
+	)
+
+	for at, hashes := range t.added {
+		levels, places, added = append(levels, at.level), append(places, at.n), append(added, hashes)
+	}
+
+	return tx.Pipeline(ctx,
+		db.Stmt{SQL: `insert into audit_leaf (seq, team_id, event_id, revision, salt, hash)
+			select @size + u.n - 1, u.team_id, u.event_id, u.revision, u.salt, u.hash
+			from unnest(@teams::uuid[], @ids::uuid[], @revisions::int[], @salts::bytea[], @hashes::bytea[]) with ordinality
+				as u (team_id, event_id, revision, salt, hash, n)`,
+			Args: db.Args{"size": h.Size, "teams": teams, "ids": ids, "revisions": revisions, "salts": salts, "hashes": hashes}},
+		db.Stmt{SQL: `insert into audit_tile as t (level, n, hashes)
+			select u.level, u.n, u.hashes from unnest(@levels::int[], @ns::bigint[], @hashes::bytea[]) as u (level, n, hashes)
+			on conflict (level, n) do update set hashes = t.hashes || excluded.hashes`,
+			Args: db.Args{"levels": levels, "ns": places, "hashes": added}},
+		db.Stmt{SQL: `update audit_log set size = @size, sealed_through = greatest(sealed_through, @through) where id = @id`,
+			Args: db.Args{"size": t.size, "through": through, "id": h.ID}},
+	)
+}
+
+// sortEvents puts events into the order of the log.
+func sortEvents(events []event) {
+	slices.SortFunc(events, func(a, b event) int {
+		return cmp.Or(a.RecordedAt.Compare(b.RecordedAt), a.TeamID.Compare(b.TeamID), a.ID.Compare(b.ID), cmp.Compare(a.Revision, b.Revision))
+	})
+}
+
+// unsealedSQL selects events e that are older than what the log has gone past and are not in it: the clock of the
+// database went back when they were recorded, or somebody inserted them.
+const unsealedSQL = ` from audit_event e where e.recorded_at <= (select sealed_through from audit_log)
+	and not exists (select from audit_leaf l where l.team_id = e.team_id and l.event_id = e.id and l.revision = e.revision)`
+
+// sweep seals events that slipped past. It reads the keys of all events, so it runs rarely.
+func (c Config) sweep(ctx context.Context, d *db.DB) error {
+	for {
+		var found int
+
+		err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+			h, err := c.lockHead(ctx, tx)
+			if err != nil || h.SealedThrough == nil {
+				return err
+			}
+
+			events, err := db.Select[event](ctx, tx, `select `+eventColumns+unsealedSQL+` limit @most`, db.Args{"most": sealBatch})
+			if err != nil {
+				return fmt.Errorf("read events that slipped past: %w", err)
+			}
+
+			if found = len(events); found == 0 {
+				return nil
+			}
+
+			return h.append(ctx, tx, events, *h.SealedThrough)
+		})
+		if err != nil {
+			return fmt.Errorf("sweep audit events: %w", err)
+		}
+
+		if found < sealBatch {
+			return nil
+		}
+	}
+}
