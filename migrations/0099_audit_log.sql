@@ -89,7 +89,8 @@ end
 $$;
 -- +goose StatementEnd
 create trigger audit_leaf_kept before update on audit_leaf for each row execute function audit_leaf_kept();
-create trigger audit_leaf_append_only before delete or truncate on audit_leaf execute function audit_append_only();
+create trigger audit_leaf_append_only before delete on audit_leaf for each row execute function audit_append_only();
+create trigger audit_leaf_whole before truncate on audit_leaf execute function audit_append_only();
 create trigger audit_tile_grows before update on audit_tile for each row execute function audit_tile_grows();
 create trigger audit_tile_append_only before delete or truncate on audit_tile execute function audit_append_only();
 create trigger audit_checkpoint_kept before update on audit_checkpoint for each row execute function audit_checkpoint_kept();

@@ -13,7 +13,7 @@ import (
 
 // Proof has everything that Check needs to prove, without the database, that an event is in the log.
 type Proof struct {
-	Event       ProvenEvent `json:"event"`
+	Event       ProvenEvent `json:"event" doc:"The revision as it is stored."`
 	Seq         int64       `json:"seq" doc:"The place of the event in the log, from 0."`
 	TreeSize    int64       `json:"treeSize" doc:"How many events the log of the checkpoint has."`
 	Inclusion   []string    `json:"inclusion" doc:"Hashes in base64 that lead from the leaf to the root."`

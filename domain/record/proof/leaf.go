@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -42,25 +44,25 @@ type ProvenChange struct {
 type ProvenEvent struct {
 	TeamID       id.ID           `json:"teamId"`
 	ID           id.ID           `json:"id"`
-	Revision     int64           `json:"revision"`
+	Revision     int64           `json:"revision" doc:"From 1."`
 	ActionID     id.ID           `json:"actionId"`
-	ActorType    string          `json:"actorType"`
-	ActorID      *id.ID          `json:"actorId"`
+	ActorType    string          `json:"actorType" doc:"As actor.type of the event."`
+	ActorID      *id.ID          `json:"actorId" doc:"As actor.id of the event."`
 	Type         string          `json:"type"`
-	EntityType   string          `json:"entityType"`
+	EntityType   string          `json:"entityType" doc:"As entity.type of the event."`
 	EntityID     id.ID           `json:"entityId"`
 	EntityName   *Value          `json:"entityName" doc:"Null for records without a name."`
 	References   json.RawMessage `json:"references" doc:"Other records that it concerns, in the stored order."`
-	SourceType   string          `json:"sourceType"`
+	SourceType   string          `json:"sourceType" doc:"As source.type of the event."`
 	ConnectionID *id.ID          `json:"connectionId"`
-	SyncID       *id.ID          `json:"syncId"`
+	SyncID       *id.ID          `json:"syncId" doc:"The sync that brought it; null for none."`
 	OperationID  *id.ID          `json:"operationId"`
-	ImportID     *id.ID          `json:"importId"`
+	ImportID     *id.ID          `json:"importId" doc:"The import that brought it; null for none."`
 	Changes      []ProvenChange  `json:"changes" doc:"Those of this revision alone."`
 	Journal      *Value          `json:"journal" doc:"Null for no effect on the books."`
-	IsOverride   bool            `json:"isOverride"`
+	IsOverride   bool            `json:"isOverride" doc:"Whether it was done in spite of closed books."`
 	OccurredAt   string          `json:"occurredAt" doc:"In UTC with microseconds, as all instants of a proof."`
-	RecordedAt   string          `json:"recordedAt"`
+	RecordedAt   string          `json:"recordedAt" doc:"The order of the log."`
 	SettledAt    *string         `json:"settledAt" doc:"Null when work of the action could still add to the event."`
 }
 
@@ -275,6 +277,39 @@ func (p *ProvenEvent) hash() (tlog.Hash, error) {
 	return tlog.RecordHash(leaf), errors.Join(err, failed)
 }
 
+// hashed is the hash of a leaf, or the error of an event that has none.
+type hashed struct {
+	hash tlog.Hash
+	err  error
+}
+
+// hashAll returns the hashes of the leaves of events with their salts. It uses all processors: hashing takes longer than
+// the database does.
+func hashAll(events []event, salts [][]byte) []hashed {
+	var (
+		out   = make([]hashed, len(events))
+		group sync.WaitGroup
+		many  = runtime.GOMAXPROCS(0)
+	)
+
+	for first := range many {
+		group.Go(func() {
+			for i := first; i < len(events); i += many {
+				p, err := events[i].prove(salts[i])
+				if err == nil {
+					out[i].hash, err = p.hash()
+				}
+
+				out[i].err = err
+			}
+		})
+	}
+
+	group.Wait()
+
+	return out
+}
+
 // appendNetstring appends a text with its length.
 func appendNetstring(to []byte, text string) []byte {
 	to = strconv.AppendInt(to, int64(len(text)), 10)
@@ -291,6 +326,16 @@ const maxNumber = 1000
 // denominator 1 left out, and for a text; [ and { followed by the number of items and the items, those of an object by
 // the bytes of their names, each name as a netstring before its value.
 func appendJSON(to []byte, value json.RawMessage) ([]byte, error) {
+	// Most values are texts, which need no decoder.
+	if len(value) > 0 && value[0] == '"' {
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil {
+			return nil, fmt.Errorf("%w: %w", errMalformed, err)
+		}
+
+		return appendValue(to, text)
+	}
+
 	decoder := json.NewDecoder(bytes.NewReader(value))
 	decoder.UseNumber()
 

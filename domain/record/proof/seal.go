@@ -16,9 +16,13 @@ import (
 // is by the instant, and the log goes on after an instant.
 const sealBatch = 10_000
 
-// firstSpan is the time that the first batch looks at. A span with too many events is halved, one with few doubled, so
-// that a backlog of years is never sorted as a whole for each batch.
-const firstSpan = time.Hour
+// firstSpan is the time that the first batch looks at. After a full batch the next one looks at as much time as that had
+// events of, after any other at twice as much, so that a backlog of years is never sorted as a whole for each batch.
+const (
+	firstSpan = time.Minute
+	leastSpan = time.Millisecond
+	mostSpan  = 365 * 24 * time.Hour
+)
 
 // head is the state of the log.
 type head struct {
@@ -85,7 +89,7 @@ func (c Config) seal(ctx context.Context, d *db.DB) error {
 	}
 
 	for span, isDone := firstSpan, false; !isDone; {
-		var sealed int
+		var next time.Duration
 
 		err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 			h, err := c.lockHead(ctx, tx)
@@ -93,7 +97,7 @@ func (c Config) seal(ctx context.Context, d *db.DB) error {
 				return err
 			}
 
-			sealed, isDone, err = h.sealSpan(ctx, tx, horizon, span)
+			next, isDone, err = h.sealSpan(ctx, tx, horizon, span)
 
 			return err
 		})
@@ -101,23 +105,15 @@ func (c Config) seal(ctx context.Context, d *db.DB) error {
 			return fmt.Errorf("seal audit events: %w", err)
 		}
 
-		switch {
-		case sealed >= sealBatch:
-			span /= 2
-		case sealed < sealBatch/2:
-			span *= 2
-		}
-
-		span = max(span, time.Second)
-		span = min(span, 365*24*time.Hour)
+		span = min(max(next, leastSpan), mostSpan)
 	}
 
 	return nil
 }
 
-// sealSpan appends the first events after those that are sealed, of a span of time and up to the horizon, and reports
-// how many they are and whether the horizon is reached.
-func (h *head) sealSpan(ctx context.Context, tx *db.Tx, horizon time.Time, span time.Duration) (sealed int, isDone bool, err error) {
+// sealSpan appends the first events after those that are sealed, of a span of time and up to the horizon. It returns the
+// span to look at next, and whether the horizon is reached.
+func (h *head) sealSpan(ctx context.Context, tx *db.Tx, horizon time.Time, span time.Duration) (next time.Duration, isDone bool, err error) {
 	// An empty log begins with the first event there is.
 	from := h.SealedThrough
 	if from == nil {
@@ -148,16 +144,17 @@ func (h *head) sealSpan(ctx context.Context, tx *db.Tx, horizon time.Time, span 
 	}
 
 	// A full batch ends at its last event, any other one just before the end of the span.
-	through := until.Add(-time.Microsecond)
-	if len(events) >= sealBatch {
-		through, isDone = events[len(events)-1].RecordedAt, false
+	through, next := until.Add(-time.Microsecond), 2*span
+	if n := len(events); n >= sealBatch {
+		through, isDone = events[n-1].RecordedAt, false
+		next = through.Sub(events[0].RecordedAt)
 	}
 
 	if len(events) == 0 && isDone {
 		return 0, true, nil // nothing to remember: the next run looks at the same pages again
 	}
 
-	return len(events), isDone, h.append(ctx, tx, events, through)
+	return next, isDone, h.append(ctx, tx, events, through)
 }
 
 // append inserts the leaves of events and the hashes of their tiles.
@@ -173,24 +170,20 @@ func (h *head) append(ctx context.Context, tx *db.Tx, events []event, through ti
 	teams, ids, revisions, salts, hashes := make([]id.ID, n), make([]id.ID, n), make([]int64, n), make([][]byte, n), make([][]byte, n)
 
 	for i := range events {
-		e := &events[i]
-		teams[i], ids[i], revisions[i], salts[i] = e.TeamID, e.ID, e.Revision, make([]byte, 32)
+		teams[i], ids[i], revisions[i], salts[i] = events[i].TeamID, events[i].ID, events[i].Revision, make([]byte, 32)
 		_, _ = rand.Read(salts[i]) // never fails
+	}
 
-		p, err := e.prove(salts[i])
-		if err != nil {
-			return fmt.Errorf("event %s of team %s: %w", e.ID, e.TeamID, err)
+	for i, leaf := range hashAll(events, salts) {
+		if leaf.err != nil {
+			return fmt.Errorf("event %s of team %s: %w", ids[i], teams[i], leaf.err)
 		}
 
-		leaf, err := p.hash()
-		if err != nil {
-			return fmt.Errorf("event %s of team %s: %w", e.ID, e.TeamID, err)
-		}
-
-		hashes[i] = leaf[:]
-		if err := t.add(leaf); err != nil {
+		if err := t.add(leaf.hash); err != nil {
 			return err
 		}
+
+		hashes[i] = leaf.hash[:]
 	}
 
 	// Tiles grow at their end.

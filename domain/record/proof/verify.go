@@ -97,6 +97,8 @@ type leafRow struct {
 	Salt, Hash      []byte
 }
 
+func (l *leafRow) key() key { return key{l.TeamID, l.EventID, l.Revision} }
+
 // key names a revision.
 type key struct {
 	team, event id.ID
@@ -203,10 +205,7 @@ func (v *verification) verifyLeaves(ctx context.Context, tx *db.Tx) error {
 		return fmt.Errorf("read events: %w", err)
 	}
 
-	events := make(map[key]*event, len(found))
-	for i := range found {
-		events[key{found[i].TeamID, found[i].ID, found[i].Revision}] = &found[i]
-	}
+	events := hashLeaves(rows, found)
 
 	stored := newTiles(ctx, tx)
 
@@ -228,7 +227,7 @@ func (v *verification) verifyLeaves(ctx context.Context, tx *db.Tx) error {
 
 		leaf := hashes[next]
 		if row != nil {
-			v.verifyLeaf(row, events[key{row.TeamID, row.EventID, row.Revision}])
+			v.verifyLeaf(row, events[row.key()])
 			leaf = v.compareLeaf(row, leaf, hashes)
 		}
 
@@ -242,6 +241,32 @@ func (v *verification) verifyLeaves(ctx context.Context, tx *db.Tx) error {
 	}
 
 	return v.compareTiles(stored)
+}
+
+// recomputed is an event with the leaf that it has by its row.
+type recomputed struct {
+	recordedAt time.Time
+	hashed
+}
+
+// hashLeaves recomputes leaves from their events.
+func hashLeaves(rows []leafRow, events []event) map[key]*recomputed {
+	salts := make(map[key][]byte, len(rows))
+	for i := range rows {
+		salts[rows[i].key()] = rows[i].Salt
+	}
+
+	ordered := make([][]byte, len(events))
+	for i := range events {
+		ordered[i] = salts[key{events[i].TeamID, events[i].ID, events[i].Revision}]
+	}
+
+	out := make(map[key]*recomputed, len(events))
+	for i, leaf := range hashAll(events, ordered) {
+		out[key{events[i].TeamID, events[i].ID, events[i].Revision}] = &recomputed{events[i].RecordedAt, leaf}
+	}
+
+	return out
 }
 
 // leaves returns the hashes of leaves by the tiles, zero for those that tiles lack.
@@ -270,7 +295,7 @@ func (t *tiles) leaves(from, to int64) ([]tlog.Hash, error) {
 }
 
 // verifyLeaf compares a leaf with its event.
-func (v *verification) verifyLeaf(row *leafRow, e *event) {
+func (v *verification) verifyLeaf(row *leafRow, e *recomputed) {
 	switch {
 	case e == nil && row.Salt == nil && v.deleted[row.TeamID]:
 		v.report.Gone++
@@ -283,20 +308,16 @@ func (v *verification) verifyLeaf(row *leafRow, e *event) {
 	v.report.Events++
 
 	// Only the sweep puts an event after later ones.
-	if e.RecordedAt.Before(v.latest) {
+	if e.recordedAt.Before(v.latest) {
 		if v.report.Late++; v.report.LateFirst == nil {
 			v.report.LateFirst = &Finding{Team: row.TeamID, Event: row.EventID, Revision: row.Revision}
 		}
 	} else {
-		v.latest = e.RecordedAt
+		v.latest = e.recordedAt
 	}
 
-	p, err := e.prove(row.Salt)
-	if err == nil {
-		var hash tlog.Hash
-		if hash, err = p.hash(); err == nil && bytes.Equal(hash[:], row.Hash) {
-			return
-		}
+	if e.err == nil && bytes.Equal(e.hash[:], row.Hash) {
+		return
 	}
 
 	v.find(Changed, row, "the event, or the salt or hash of leaf %d", row.Seq)
