@@ -2297,6 +2297,7 @@ const (
 
 // Defines values for WebhookEventType.
 const (
+	WebhookEventTypeAuditCheckpoint    WebhookEventType = "audit.checkpoint"
 	WebhookEventTypeAuditEventChanged  WebhookEventType = "audit.event.changed"
 	WebhookEventTypeConnectionChanged  WebhookEventType = "connection.changed"
 	WebhookEventTypeOperationCompleted WebhookEventType = "operation.completed"
@@ -3517,6 +3518,15 @@ type AuditActor struct {
 	Type string `json:"type"`
 }
 
+// AuditChainOrNull defines model for AuditChainOrNull.
+type AuditChainOrNull struct {
+	// Hash The hash of its leaf, in base64.
+	Hash string `json:"hash"`
+
+	// Seq From 0, over all teams of the deployment.
+	Seq int64 `json:"seq"`
+}
+
 // AuditChange defines model for AuditChange.
 type AuditChange struct {
 	// Key Name of the field; of a field inside another one with dots.
@@ -3593,6 +3603,9 @@ type AuditEvent struct {
 
 	// Actor Who did it.
 	Actor AuditActor `json:"actor"`
+
+	// Chain Its place in the log of all events; null until it is sealed, some seconds later.
+	Chain *AuditChainOrNull `json:"chain"`
 
 	// Changes Secrets are •••. Only the keys, if the credential may not read the record.
 	Changes []AuditChange `json:"changes"`
@@ -10247,6 +10260,118 @@ type PmsSyncRequest struct {
 	Mode *IntakeMode `json:"mode,omitempty"`
 }
 
+// Proof defines model for Proof.
+type Proof struct {
+	// Checkpoint A signed note of the log: its name, its size and its root.
+	Checkpoint string `json:"checkpoint"`
+
+	// Event The revision as it is stored.
+	Event ProofProvenEvent `json:"event"`
+
+	// Inclusion Hashes in base64 that lead from the leaf to the root.
+	Inclusion []string `json:"inclusion"`
+
+	// Seq The place of the event in the log, from 0.
+	Seq int64 `json:"seq"`
+
+	// TreeSize How many events the log of the checkpoint has.
+	TreeSize int64 `json:"treeSize"`
+
+	// VerifierKey The key that verifies the checkpoint. Compare it with the one that the operator has published.
+	VerifierKey string `json:"verifierKey"`
+}
+
+// ProofProvenChange defines model for ProofProvenChange.
+type ProofProvenChange struct {
+	// Key Name of the field; of a field inside another one with dots.
+	Key string `json:"key"`
+
+	// New Null when it has no value.
+	New *ProofValueOrNull `json:"new"`
+
+	// Old Null when it had no value.
+	Old *ProofValueOrNull `json:"old"`
+}
+
+// ProofProvenEvent defines model for ProofProvenEvent.
+type ProofProvenEvent struct {
+	// ActionId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	ActionId Id `json:"actionId"`
+
+	// ActorId As actor.id of the event.
+	ActorId *string `json:"actorId"`
+
+	// ActorType As actor.type of the event.
+	ActorType string `json:"actorType"`
+
+	// Changes Those of this revision alone.
+	Changes []ProofProvenChange `json:"changes"`
+
+	// ConnectionId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	ConnectionId *string `json:"connectionId"`
+
+	// EntityId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	EntityId Id `json:"entityId"`
+
+	// EntityName Null for records without a name.
+	EntityName *ProofValueOrNull `json:"entityName"`
+
+	// EntityType As entity.type of the event.
+	EntityType string `json:"entityType"`
+
+	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	Id Id `json:"id"`
+
+	// ImportId The import that brought it; null for none.
+	ImportId *string `json:"importId"`
+
+	// IsOverride Whether it was done in spite of closed books.
+	IsOverride bool `json:"isOverride"`
+
+	// Journal Null for no effect on the books.
+	Journal *ProofValueOrNull `json:"journal"`
+
+	// OccurredAt In UTC with microseconds, as all instants of a proof.
+	OccurredAt string `json:"occurredAt"`
+
+	// OperationId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	OperationId *string `json:"operationId"`
+
+	// RecordedAt The order of the log.
+	RecordedAt string `json:"recordedAt"`
+
+	// References Other records that it concerns, in the stored order.
+	References interface{} `json:"references"`
+
+	// Revision From 1.
+	Revision int64 `json:"revision"`
+
+	// SettledAt Null when work of the action could still add to the event.
+	SettledAt *string `json:"settledAt"`
+
+	// SourceType As source.type of the event.
+	SourceType string `json:"sourceType"`
+
+	// SyncId The sync that brought it; null for none.
+	SyncId *string `json:"syncId"`
+
+	// TeamId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	TeamId Id     `json:"teamId"`
+	Type   string `json:"type"`
+}
+
+// ProofValueOrNull defines model for ProofValueOrNull.
+type ProofValueOrNull struct {
+	// Commitment In place of a value: SHA-256 of its salt and the value, in base64.
+	Commitment *string `json:"commitment,omitempty"`
+
+	// Salt 32 bytes in base64, with a value.
+	Salt *string `json:"salt,omitempty"`
+
+	// Value Absent when it was erased, or when the credential may not read it.
+	Value interface{} `json:"value,omitzero"`
+}
+
 // Rate Share in parts per 100000: 15000 is 15 %.
 type Rate = int64
 
@@ -16392,6 +16517,12 @@ type GetAuditEventParams struct {
 	Revision *int64 `form:"revision,omitempty" json:"revision,omitempty"`
 }
 
+// ProveAuditEventParams defines parameters for ProveAuditEvent.
+type ProveAuditEventParams struct {
+	// Revision The revision to prove; the latest when absent. Each revision has the changes that it added.
+	Revision *int64 `form:"revision,omitempty" json:"revision,omitempty"`
+}
+
 // ListAuditActionsParams defines parameters for ListAuditActions.
 type ListAuditActionsParams struct {
 	// DateRange YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD.
@@ -20747,6 +20878,12 @@ func (c *Client) QueueAuditEventsCSV(ctx context.Context, params *QueueAuditEven
 // GetAuditEvent sends GET /audit/events/{id}: Read what was changed.
 func (c *Client) GetAuditEvent(ctx context.Context, id IdParameter, params *GetAuditEventParams) (answer *AuditEvent, err error) {
 	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/audit/events/%s", url.PathEscape(id)), params: params}, &answer)
+	return answer, err
+}
+
+// ProveAuditEvent sends GET /audit/events/{id}/proof: Prove what was changed.
+func (c *Client) ProveAuditEvent(ctx context.Context, id IdParameter, params *ProveAuditEventParams) (answer *Proof, err error) {
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/audit/events/%s/proof", url.PathEscape(id)), params: params}, &answer)
 	return answer, err
 }
 

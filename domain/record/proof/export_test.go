@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"stayledger/platform/db"
 )
 
@@ -22,7 +24,6 @@ func Commitment(value json.RawMessage, salt []byte, label string) (string, error
 }
 
 // Tiles reads the hashes of the tree.
-var Tiles = newTiles
-
-// OpenCheckpoint returns the tree of a checkpoint.
-var OpenCheckpoint = openCheckpoint
+func Tiles(ctx context.Context, tx *db.Tx) tlog.HashReader {
+	return tlog.HashReaderFunc(newTiles(ctx, tx).readHashes)
+}

@@ -133,7 +133,7 @@ func (c Config) include(ctx context.Context, d *db.DB, p *ProvenEvent, seq int64
 			return err
 		}
 
-		hashes, err := tlog.ProveRecord(latest.TreeSize, seq, newTiles(ctx, tx))
+		hashes, err := tlog.ProveRecord(latest.TreeSize, seq, tlog.HashReaderFunc(newTiles(ctx, tx).readHashes))
 		if err != nil {
 			return fmt.Errorf("prove a leaf: %w", err)
 		}

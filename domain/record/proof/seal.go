@@ -164,7 +164,7 @@ func (h *head) append(ctx context.Context, tx *db.Tx, events []event, through ti
 		return err
 	}
 
-	sortEvents(events)
+	events = slices.SortedFunc(slices.Values(events), compareEvents)
 
 	n := len(events)
 	teams, ids, revisions, salts, hashes := make([]id.ID, n), make([]id.ID, n), make([]int64, n), make([][]byte, n), make([][]byte, n)
@@ -211,11 +211,9 @@ func (h *head) append(ctx context.Context, tx *db.Tx, events []event, through ti
 	)
 }
 
-// sortEvents puts events into the order of the log.
-func sortEvents(events []event) {
-	slices.SortFunc(events, func(a, b event) int {
-		return cmp.Or(a.RecordedAt.Compare(b.RecordedAt), a.TeamID.Compare(b.TeamID), a.ID.Compare(b.ID), cmp.Compare(a.Revision, b.Revision))
-	})
+// compareEvents compares events by their order in the log.
+func compareEvents(a, b event) int {
+	return cmp.Or(a.RecordedAt.Compare(b.RecordedAt), a.TeamID.Compare(b.TeamID), a.ID.Compare(b.ID), cmp.Compare(a.Revision, b.Revision))
 }
 
 // unsealedSQL selects events e that are older than what the log has gone past and are not in it: the clock of the

@@ -21,7 +21,7 @@ const (
 type place struct{ level, n int64 }
 
 // tree grows by leaves. Of what it has it keeps the last complete subtree of each height, which is all that further
-// leaves and the root need (tlog.HashReader); added are the new hashes of its tiles.
+// leaves and the root need; added are the new hashes of its tiles.
 type tree struct {
 	size  int64
 	last  [64]tlog.Hash
@@ -29,7 +29,7 @@ type tree struct {
 }
 
 // newTree returns the tree of the first leaves.
-func newTree(size int64, stored tlog.HashReader) (*tree, error) {
+func newTree(size int64, stored *tiles) (*tree, error) {
 	t := &tree{size: size, added: map[place][]byte{}}
 
 	var indexes []int64
@@ -37,14 +37,14 @@ func newTree(size int64, stored tlog.HashReader) (*tree, error) {
 		indexes = append(indexes, tlog.StoredHashIndex(height, size>>height-1))
 	}
 
-	hashes, err := stored.ReadHashes(indexes)
+	hashes, err := stored.readHashes(indexes)
 	copy(t.last[:], hashes)
 
 	return t, err
 }
 
-// ReadHashes returns hashes of the last complete subtrees.
-func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+// readHashes returns hashes of the last complete subtrees.
+func (t *tree) readHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
 	for i, index := range indexes {
 		height, _ := tlog.SplitStoredHashIndex(index)
@@ -56,7 +56,7 @@ func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 
 // add appends a leaf.
 func (t *tree) add(leaf tlog.Hash) error {
-	hashes, err := tlog.StoredHashesForRecordHash(t.size, leaf, t)
+	hashes, err := tlog.StoredHashesForRecordHash(t.size, leaf, tlog.HashReaderFunc(t.readHashes))
 	if err != nil {
 		return fmt.Errorf("add a leaf: %w", err)
 	}
@@ -76,9 +76,11 @@ func (t *tree) add(leaf tlog.Hash) error {
 }
 
 // root returns the hash of the tree.
-func (t *tree) root() (tlog.Hash, error) { return tlog.TreeHash(t.size, t) }
+func (t *tree) root() (tlog.Hash, error) {
+	return tlog.TreeHash(t.size, tlog.HashReaderFunc(t.readHashes))
+}
 
-// tiles reads hashes of the tree from the tiles in the database (tlog.HashReader).
+// tiles reads hashes of the tree from the tiles in the database.
 type tiles struct {
 	ctx   context.Context //nolint:containedctx // HashReader passes none
 	tx    *db.Tx
@@ -121,8 +123,8 @@ func (t *tiles) load(places []place) error {
 // errNoTile says that a hash of the tree is not in its tile.
 var errNoTile = errors.New("the log lacks hashes of its tree")
 
-// ReadHashes returns stored hashes. It fails with errNoTile if one is missing.
-func (t *tiles) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+// readHashes returns stored hashes. It fails with errNoTile if one is missing.
+func (t *tiles) readHashes(indexes []int64) ([]tlog.Hash, error) {
 	var missing []place
 
 	for _, index := range indexes {

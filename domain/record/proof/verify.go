@@ -75,6 +75,7 @@ type verification struct {
 	latest      time.Time // of the events so far
 }
 
+// find adds a finding, about a leaf unless that is nil.
 func (v *verification) find(kind Kind, l *leafRow, format string, args ...any) {
 	f := Finding{Kind: kind, Detail: fmt.Sprintf(format, args...)}
 	if l != nil {

@@ -111,7 +111,7 @@ var fanOutSQL = func() string {
 	with taken as materialized (select * from webhook_note where @only::uuid[] is null or team_id = any(@only) limit @batch for update skip locked),
 	gone as (delete from webhook_note g using taken n where g.team_id = n.team_id and g.id = n.id),
 	wanted as materialized (
-		select w.team_id, w.id, w.event_types, w.api_version, t.id as about
+		select w.team_id, w.id, w.scope, w.event_types, w.api_version, t.id as about
 		from (select distinct team_id from taken) n join team t on t.id = n.team_id
 		join webhook w on w.status = 'active' and (w.team_id = t.id or w.scope = 'managed' and w.team_id = t.partner_id)),
 	told as (` + strings.Join(told, " union all ") + `),
