@@ -1,8 +1,8 @@
 -- +goose Up
 -- The Merkle log of audit events, one for all teams of the deployment: its signing key (sealed), how many leaves it has, and until when events
--- are in it. Rows with sealed values are named by team_id and id; this one belongs to no team.
+-- are in it. Rows with sealed values are named by team_id and id; this one belongs to no team, which the highest uuid says.
 create table audit_log (
-    team_id uuid not null default '00000000-0000-0000-0000-000000000000' check (team_id = '00000000-0000-0000-0000-000000000000'),
+    team_id uuid not null default 'ffffffff-ffff-ffff-ffff-ffffffffffff' check (team_id = 'ffffffff-ffff-ffff-ffff-ffffffffffff'),
     id uuid not null,
     key bytea not null,
     size bigint not null default 0,

@@ -44,7 +44,18 @@ func (c *auditVerify) Run(r *runContext) error {
 	}
 	defer d.Close()
 
-	report, err := app.VerifyAudit(r.ctx, d, &c.Config, newLog(c.LogLevel), c.Key, c.Seal)
+	log, err := app.AuditLog(r.ctx, &c.Config, newLog(c.LogLevel))
+	if err != nil {
+		return err
+	}
+
+	if c.Seal {
+		if err := log.SealNow(r.ctx, d); err != nil {
+			return err
+		}
+	}
+
+	report, err := log.Verify(r.ctx, d, c.Key)
 	if err != nil {
 		return err
 	}

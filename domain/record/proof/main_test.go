@@ -71,6 +71,7 @@ func (x *log) tamper(sql string, args db.Args) {
 
 		for s := range strings.SplitSeq(sql, ";") {
 			used := db.Args{}
+
 			for name, v := range args {
 				if strings.Contains(s, "@"+name) {
 					used[name] = v
@@ -111,10 +112,10 @@ func (x *log) fill(many int) {
 			select @team, gen_random_uuid(), 1, gen_random_uuid(), 'user', gen_random_uuid(), 'updated', 'contact', gen_random_uuid(), 'Ada ' || n,
 				jsonb_build_array(jsonb_build_object('role', 'owner', 'type', 'contact', 'id', gen_random_uuid()),
 					jsonb_build_object('role', 'listing', 'type', 'listing', 'id', gen_random_uuid())), 'integration',
-				gen_random_uuid(), gen_random_uuid(), jsonb_build_array(jsonb_build_object('key', 'email', 'old', 'a' || n || '@example.com', 'new', n),
+				md5('connection ' || n)::uuid, md5('operation ' || n)::uuid, jsonb_build_array(jsonb_build_object('key', 'email', 'old', 'a' || n || '@example.com', 'new', n),
 					jsonb_build_object('key', 'tags', 'new', jsonb_build_array('x', 1.50, true, null, jsonb_build_object('<b>', 'ü')))),
 				jsonb_build_object('entriesAdded', n, 'entriesRetired', 0, 'delta', jsonb_build_array()), now(), clock_timestamp(), now()
-			from generate_series(1, @many::int) n`, db.Args{"team": tx.Team, "many": many})
+			from generate_series(1, @many::int) as s (n)`, db.Args{"team": tx.Team, "many": many})
 
 		return err
 	}))

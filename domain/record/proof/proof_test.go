@@ -153,8 +153,15 @@ func TestCommitmentsAreOfValuesNotOfTexts(t *testing.T) {
 	}
 
 	for _, other := range [][2]string{
-		{`1`, `"1"`}, {`[1,2]`, `[12]`}, {`["a","b"]`, `["ab"]`}, {`[[],1]`, `[[1]]`}, {`null`, `"n"`}, {`true`, `false`}, {`{"a":1}`, `["a",1]`},
-		{`9007199254740993`, `9007199254740992`}, {`0.1`, `0.10000000000000001`},
+		{`1`, `"1"`},
+		{`[1,2]`, `[12]`},
+		{`["a","b"]`, `["ab"]`},
+		{`[[],1]`, `[[1]]`},
+		{`null`, `"n"`},
+		{`true`, `false`},
+		{`{"a":1}`, `["a",1]`},
+		{`9007199254740993`, `9007199254740992`},
+		{`0.1`, `0.10000000000000001`},
 	} {
 		if commit(other[0]) == commit(other[1]) {
 			t.Errorf("%s and %s are the same", other[0], other[1])
@@ -232,6 +239,7 @@ func TestEachRevisionIsSealedOnce(t *testing.T) {
 			err := x.DB.Write(t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 				_, err := tx.Exec(ctx, `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
 					and backend_xid is not null and query like '%audit_leaf%'`, nil)
+
 				return err
 			})
 			if err == nil {
@@ -344,7 +352,7 @@ func TestCheckpointsAreAnHourApart(t *testing.T) {
 }
 
 // TestRates measures how many leaves a second are appended and verified. AUDIT_EVENTS sets how many.
-func TestRates(t *testing.T) {
+func TestRates(t *testing.T) { //nolint:paralleltest // it measures
 	many, _ := strconv.Atoi(os.Getenv("AUDIT_EVENTS"))
 	if many == 0 {
 		t.Skip("AUDIT_EVENTS is not set")

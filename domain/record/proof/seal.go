@@ -197,17 +197,23 @@ func (h *head) append(ctx context.Context, tx *db.Tx, events []event, through ti
 	}
 
 	return tx.Pipeline(ctx,
-		db.Stmt{SQL: `insert into audit_leaf (seq, team_id, event_id, revision, salt, hash)
+		db.Stmt{
+			SQL: `insert into audit_leaf (seq, team_id, event_id, revision, salt, hash)
 			select @size + u.n - 1, u.team_id, u.event_id, u.revision, u.salt, u.hash
 			from unnest(@teams::uuid[], @ids::uuid[], @revisions::int[], @salts::bytea[], @hashes::bytea[]) with ordinality
 				as u (team_id, event_id, revision, salt, hash, n)`,
-			Args: db.Args{"size": h.Size, "teams": teams, "ids": ids, "revisions": revisions, "salts": salts, "hashes": hashes}},
-		db.Stmt{SQL: `insert into audit_tile as t (level, n, hashes)
+			Args: db.Args{"size": h.Size, "teams": teams, "ids": ids, "revisions": revisions, "salts": salts, "hashes": hashes},
+		},
+		db.Stmt{
+			SQL: `insert into audit_tile as t (level, n, hashes)
 			select u.level, u.n, u.hashes from unnest(@levels::int[], @ns::bigint[], @hashes::bytea[]) as u (level, n, hashes)
 			on conflict (level, n) do update set hashes = t.hashes || excluded.hashes`,
-			Args: db.Args{"levels": levels, "ns": places, "hashes": added}},
-		db.Stmt{SQL: `update audit_log set size = @size, sealed_through = greatest(sealed_through, @through) where id = @id`,
-			Args: db.Args{"size": t.size, "through": through, "id": h.ID}},
+			Args: db.Args{"levels": levels, "ns": places, "hashes": added},
+		},
+		db.Stmt{
+			SQL:  `update audit_log set size = @size, sealed_through = greatest(sealed_through, @through) where id = @id`,
+			Args: db.Args{"size": t.size, "through": through, "id": h.ID},
+		},
 	)
 }
 

@@ -227,6 +227,7 @@ func (v *verification) verifyLeaves(ctx context.Context, tx *db.Tx) error {
 		}
 
 		leaf := hashes[next]
+
 		if row != nil {
 			v.verifyLeaf(row, events[row.key()])
 			leaf = v.compareLeaf(row, leaf, hashes)

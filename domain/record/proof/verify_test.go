@@ -115,6 +115,7 @@ func (x *log) victim() (v victim) {
 	x.System(func(ctx context.Context, tx *db.Tx) (err error) {
 		v, err = db.Get[victim](ctx, tx, `select l.seq, e.team_id, e.id, (select size from audit_log) as size
 			from audit_leaf l join audit_event e on e.team_id = l.team_id and e.id = l.event_id and e.entity_name = 'Ada 300'`, nil)
+
 		return err
 	})
 
