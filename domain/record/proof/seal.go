@@ -36,29 +36,33 @@ const loadHead = `select id, key, size, case when isfinite(sealed_through) then 
 
 // lockHead returns the state of the log and keeps other processes from adding to it until the transaction ends. The
 // first call makes the log with its signing key.
+//
+// It is an advisory lock, taken before the transaction writes: a run with nothing to do writes nothing, and whoever
+// follows the trail of a team sees that the transaction is not about that team (db.OldestWrite).
 func (c Config) lockHead(ctx context.Context, tx *db.Tx) (*head, error) {
-	for {
-		h, err := db.Maybe[head](ctx, tx, loadHead+` for no key update`, nil)
-		if err != nil {
-			return nil, fmt.Errorf("lock the audit log: %w", err)
-		}
-
-		if h != nil {
-			return h, nil
-		}
-
-		log := tx.NewID()
-
-		key, err := newKey(log)
-		if err != nil {
-			return nil, err
-		}
-
-		if _, err := tx.Exec(ctx, `insert into audit_log (id, key) values (@id, @key) on conflict do nothing`,
-			db.Args{"id": log, "key": c.Box.Seal(key, label(log))}); err != nil {
-			return nil, fmt.Errorf("make the audit log: %w", err)
-		}
+	if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('stayledger audit log', 0))`, nil); err != nil {
+		return nil, fmt.Errorf("lock the audit log: %w", err)
 	}
+
+	h, err := db.Maybe[head](ctx, tx, loadHead, nil)
+	if err != nil || h != nil {
+		return h, err
+	}
+
+	log := tx.NewID()
+
+	key, err := newKey(log)
+	if err != nil {
+		return nil, err
+	}
+
+	h = &head{ID: log, Key: c.Box.Seal(key, label(log))}
+
+	if _, err := tx.Exec(ctx, `insert into audit_log (id, key) values (@id, @key)`, db.Args{"id": h.ID, "key": h.Key}); err != nil {
+		return nil, fmt.Errorf("make the audit log: %w", err)
+	}
+
+	return h, nil
 }
 
 // sealDue appends what was committed since, and makes a checkpoint if one is due.
