@@ -191,17 +191,21 @@ func (v *verification) begin(ctx context.Context, tx *db.Tx) (err error) {
 // verifyLeaves verifies the next leaves with the tiles above them.
 func (v *verification) verifyLeaves(ctx context.Context, tx *db.Tx) error {
 	from, to := v.tree.size, min(v.tree.size+verifyBatch, v.head.Size)
-	args := db.Args{"from": from, "to": to}
-
 	rows, err := db.Select[leafRow](ctx, tx, `select seq, team_id, event_id, revision::bigint, salt, hash from audit_leaf
-		where seq >= @from and seq < @to order by seq`, args)
+		where seq >= @from and seq < @to order by seq`, db.Args{"from": from, "to": to})
 	if err != nil {
 		return fmt.Errorf("read leaves: %w", err)
 	}
 
-	found, err := db.Select[event](ctx, tx, `select `+eventColumns+` from audit_leaf l
-		join audit_event e on e.team_id = l.team_id and e.id = l.event_id and e.revision = l.revision
-		where l.seq >= @from and l.seq < @to`, args)
+	// By their keys, so that each is found by the index, whatever the size of the tables.
+	teams, ids, revisions := make([]id.ID, len(rows)), make([]id.ID, len(rows)), make([]int64, len(rows))
+	for i := range rows {
+		teams[i], ids[i], revisions[i] = rows[i].TeamID, rows[i].EventID, rows[i].Revision
+	}
+
+	found, err := db.Select[event](ctx, tx, `select `+eventColumns+` from unnest(@teams::uuid[], @ids::uuid[], @revisions::int[]) k (team_id, id, revision)
+		join audit_event e on e.team_id = k.team_id and e.id = k.id and e.revision = k.revision`,
+		db.Args{"teams": teams, "ids": ids, "revisions": revisions})
 	if err != nil {
 		return fmt.Errorf("read events: %w", err)
 	}
