@@ -231,12 +231,23 @@ func compareEvents(a, b event) int {
 const unsealedSQL = ` from audit_event e where e.recorded_at <= (select sealed_through from audit_log)
 	and not exists (select from audit_leaf l where l.team_id = e.team_id and l.event_id = e.id and l.revision = e.revision)`
 
+// wholeTime bounds a statement that reads the keys of all events.
+const wholeTime = time.Hour
+
+// wholeScope returns the scope of work with such a statement.
+func wholeScope() db.Scope {
+	scope := db.AcrossTeams()
+	scope.Timeout = wholeTime
+
+	return scope
+}
+
 // sweep seals events that slipped past. It reads the keys of all events, so it runs rarely.
 func (c Config) sweep(ctx context.Context, d *db.DB) error {
 	for {
 		var found int
 
-		err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		err := d.Write(ctx, wholeScope(), func(ctx context.Context, tx *db.Tx) error {
 			h, err := c.lockHead(ctx, tx)
 			if err != nil || h.SealedThrough == nil {
 				return err

@@ -146,7 +146,7 @@ func (c Config) Verify(ctx context.Context, d *db.DB, verifier string) (*Report,
 		return nil, err
 	}
 
-	err = d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+	err = d.Read(ctx, wholeScope(), func(ctx context.Context, tx *db.Tx) error {
 		return v.findOutside(ctx, tx, horizon.Add(-sealDelay))
 	})
 
