@@ -267,7 +267,7 @@ func TestEachRevisionIsSealedOnce(t *testing.T) {
 	x.wantPrefixes()
 }
 
-// A batch that is broken off after its leaves leaves nothing, and the next run seals the same events.
+// A batch that is broken off halfway adds nothing, and the next run seals the same events.
 func TestABatchIsSealedWholeOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	x := newLog(t)

@@ -191,6 +191,7 @@ func (v *verification) begin(ctx context.Context, tx *db.Tx) (err error) {
 // verifyLeaves verifies the next leaves with the tiles above them.
 func (v *verification) verifyLeaves(ctx context.Context, tx *db.Tx) error {
 	from, to := v.tree.size, min(v.tree.size+verifyBatch, v.head.Size)
+
 	rows, err := db.Select[leafRow](ctx, tx, `select seq, team_id, event_id, revision::bigint, salt, hash from audit_leaf
 		where seq >= @from and seq < @to order by seq`, db.Args{"from": from, "to": to})
 	if err != nil {
