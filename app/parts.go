@@ -34,6 +34,7 @@ import (
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/record/proof"
 	"stayledger/domain/record/trail"
 	"stayledger/domain/reporting/metric"
 	"stayledger/domain/reporting/report"
@@ -109,6 +110,7 @@ func Parts(o External, c Config) parts.Part {
 	nouns := []parts.Part{
 		operation.Part(c.KeepOperations),
 		trail.Part(),
+		proof.Part(proof.Config{Box: o.Box, Store: o.Store}),
 		webhook.Part(webhook.Config{Box: o.Box, Private: c.LocalProviders, Mail: o.Mail}),
 		intake.Part(intake.Config{
 			Open: o.Sources, Refused: connection.RequireReconnect, MakeFile: o.Systems.Extracts(o.Store),

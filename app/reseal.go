@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/exchange/pms"
 	"stayledger/domain/property/contact"
+	"stayledger/domain/record/proof"
 	"stayledger/domain/settlement/delivery"
 	"stayledger/domain/settlement/payee"
 	"stayledger/domain/tenant/connection"
@@ -18,9 +19,10 @@ import (
 
 // listSealedColumns returns every column with values that the secret keys seal.
 func listSealedColumns() []seal.Column {
-	return append(webhook.SealedColumns(),
+	return append([]seal.Column{
 		contact.SealedColumn(), connection.CredentialsColumn(), connection.CodeColumn(), pms.TokenColumn(), payee.SealedColumn(), delivery.SealedColumn(),
-	)
+		proof.SealedColumn(),
+	}, webhook.SealedColumns()...)
 }
 
 // Resealed counts the values of a column.

@@ -11,10 +11,9 @@ create table webhook (
     status text not null check (status in ('pending', 'active', 'disabled')),
     disabled_reason text check (disabled_reason in ('deleted', 'gone', 'failing')),
     revision bigint not null check (revision > 0),
-    -- Sealed. The former secret signs too until former_until.
+    -- Sealed. The former secrets sign too, each for a day.
     secret bytea not null,
-    former_secret bytea,
-    former_until timestamptz(3),
+    former_secrets bytea,
     verified_at timestamptz(3),
     disabled_at timestamptz(3),
     -- How its receiver does: since when each attempt has failed, how many have in a row, whether it is slow, and until when it asks to be left alone.

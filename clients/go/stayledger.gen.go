@@ -2300,6 +2300,7 @@ const (
 
 // Defines values for WebhookEventType.
 const (
+	WebhookEventTypeAuditCheckpoint    WebhookEventType = "audit.checkpoint"
 	WebhookEventTypeAuditEventChanged  WebhookEventType = "audit.event.changed"
 	WebhookEventTypeConnectionChanged  WebhookEventType = "connection.changed"
 	WebhookEventTypeOperationCompleted WebhookEventType = "operation.completed"
@@ -3523,6 +3524,15 @@ type AuditActor struct {
 	Type string `json:"type"`
 }
 
+// AuditChainOrNull defines model for AuditChainOrNull.
+type AuditChainOrNull struct {
+	// Hash The hash of its leaf, in base64.
+	Hash string `json:"hash"`
+
+	// Seq From 0, over all teams of the deployment.
+	Seq int64 `json:"seq"`
+}
+
 // AuditChange defines model for AuditChange.
 type AuditChange struct {
 	// Key Name of the field; of a field inside another one with dots.
@@ -3600,6 +3610,9 @@ type AuditEvent struct {
 	// Actor Who did it.
 	Actor AuditActor `json:"actor"`
 
+	// Chain Its place in the log of all events; null until it is sealed, some seconds later.
+	Chain *AuditChainOrNull `json:"chain"`
+
 	// Changes Secrets are •••. Only the keys, if the credential may not read the record.
 	Changes []AuditChange `json:"changes"`
 
@@ -3642,7 +3655,7 @@ type AuditEvent struct {
 type AuditEventList struct {
 	Data []AuditEvent `json:"data"`
 
-	// Page Number of the page, from 1.
+	// Page Where the list goes on.
 	Page AuditPage `json:"page"`
 }
 
@@ -3725,7 +3738,7 @@ type AuditSummaryOrNull struct {
 type AuditTimeline struct {
 	Data []AuditEntry `json:"data"`
 
-	// Page Number of the page, from 1.
+	// Page Where the list goes on.
 	Page AuditPage `json:"page"`
 }
 
@@ -10265,6 +10278,118 @@ type PmsSyncRequest struct {
 	Mode *IntakeMode `json:"mode,omitempty"`
 }
 
+// Proof defines model for Proof.
+type Proof struct {
+	// Checkpoint A signed note of the log: its name, its size and its root.
+	Checkpoint string `json:"checkpoint"`
+
+	// Event The revision as it is stored.
+	Event ProofProvenEvent `json:"event"`
+
+	// Inclusion Hashes in base64 that lead from the leaf to the root.
+	Inclusion []string `json:"inclusion"`
+
+	// Seq The place of the event in the log, from 0.
+	Seq int64 `json:"seq"`
+
+	// TreeSize How many events the log of the checkpoint has.
+	TreeSize int64 `json:"treeSize"`
+
+	// VerifierKey The key that verifies the checkpoint. Compare it with the one that the operator has published.
+	VerifierKey string `json:"verifierKey"`
+}
+
+// ProofProvenChange defines model for ProofProvenChange.
+type ProofProvenChange struct {
+	// Key Name of the field; of a field inside another one with dots.
+	Key string `json:"key"`
+
+	// New Null when it has no value.
+	New *ProofValueOrNull `json:"new"`
+
+	// Old Null when it had no value.
+	Old *ProofValueOrNull `json:"old"`
+}
+
+// ProofProvenEvent defines model for ProofProvenEvent.
+type ProofProvenEvent struct {
+	// ActionId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	ActionId Id `json:"actionId"`
+
+	// ActorId As actor.id of the event.
+	ActorId *string `json:"actorId"`
+
+	// ActorType As actor.type of the event.
+	ActorType string `json:"actorType"`
+
+	// Changes Those of this revision alone.
+	Changes []ProofProvenChange `json:"changes"`
+
+	// ConnectionId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	ConnectionId *string `json:"connectionId"`
+
+	// EntityId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	EntityId Id `json:"entityId"`
+
+	// EntityName Null for records without a name.
+	EntityName *ProofValueOrNull `json:"entityName"`
+
+	// EntityType As entity.type of the event.
+	EntityType string `json:"entityType"`
+
+	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	Id Id `json:"id"`
+
+	// ImportId The import that brought it; null for none.
+	ImportId *string `json:"importId"`
+
+	// IsOverride Whether it was done in spite of closed books.
+	IsOverride bool `json:"isOverride"`
+
+	// Journal Null for no effect on the books.
+	Journal *ProofValueOrNull `json:"journal"`
+
+	// OccurredAt In UTC with microseconds, as all instants of a proof.
+	OccurredAt string `json:"occurredAt"`
+
+	// OperationId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	OperationId *string `json:"operationId"`
+
+	// RecordedAt The order of the log.
+	RecordedAt string `json:"recordedAt"`
+
+	// References Other records that it concerns, in the stored order.
+	References interface{} `json:"references"`
+
+	// Revision From 1.
+	Revision int64 `json:"revision"`
+
+	// SettledAt Null when work of the action could still add to the event.
+	SettledAt *string `json:"settledAt"`
+
+	// SourceType As source.type of the event.
+	SourceType string `json:"sourceType"`
+
+	// SyncId The sync that brought it; null for none.
+	SyncId *string `json:"syncId"`
+
+	// TeamId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	TeamId Id     `json:"teamId"`
+	Type   string `json:"type"`
+}
+
+// ProofValueOrNull defines model for ProofValueOrNull.
+type ProofValueOrNull struct {
+	// Commitment In place of a value: SHA-256 of its salt and the value, in base64.
+	Commitment *string `json:"commitment,omitempty"`
+
+	// Salt 32 bytes in base64, with a value.
+	Salt *string `json:"salt,omitempty"`
+
+	// Value Absent when it was erased, or when the credential may not read it.
+	Value interface{} `json:"value,omitzero"`
+}
+
 // Rate Share in parts per 100000: 15000 is 15 %.
 type Rate = int64
 
@@ -15710,6 +15835,9 @@ type Webhook struct {
 	// Operations Only in lists with include=operations.
 	Operations *OperationSummary `json:"operations,omitempty"`
 
+	// PausedUntil Until when nothing is sent, because the receiver asked for it or is overloaded; null or past for no pause.
+	PausedUntil *time.Time `json:"pausedUntil"`
+
 	// Revision From 1; grows with each change.
 	Revision int64 `json:"revision"`
 
@@ -15773,7 +15901,7 @@ type WebhookDelivery struct {
 	// NextAttemptAt When it is sent next at the earliest; null when nothing follows.
 	NextAttemptAt *time.Time `json:"nextAttemptAt"`
 
-	// Payload The message as it is signed.
+	// Payload The message. The bytes that were signed may have other white space.
 	Payload interface{} `json:"payload"`
 
 	// Response The last answer; null for none.
@@ -15793,7 +15921,7 @@ type WebhookDelivery struct {
 type WebhookDeliveryList struct {
 	Data []WebhookDelivery `json:"data"`
 
-	// Page Number of the page, from 1.
+	// Page Where the list goes on.
 	Page WebhookDeliveryPage `json:"page"`
 }
 
@@ -15905,6 +16033,9 @@ type WebhookWithSecret struct {
 
 	// Operations Only in lists with include=operations.
 	Operations *OperationSummary `json:"operations,omitempty"`
+
+	// PausedUntil Until when nothing is sent, because the receiver asked for it or is overloaded; null or past for no pause.
+	PausedUntil *time.Time `json:"pausedUntil"`
 
 	// Revision From 1; grows with each change.
 	Revision int64 `json:"revision"`
@@ -16413,6 +16544,12 @@ type QueueAuditEventsCSVParams struct {
 // GetAuditEventParams defines parameters for GetAuditEvent.
 type GetAuditEventParams struct {
 	// Revision The revision that the caller knows: 409 if there is a newer one, 404 if there is none yet.
+	Revision *int64 `form:"revision,omitempty" json:"revision,omitempty"`
+}
+
+// ProveAuditEventParams defines parameters for ProveAuditEvent.
+type ProveAuditEventParams struct {
+	// Revision The revision to prove; the latest when absent. Each revision has the changes that it added.
 	Revision *int64 `form:"revision,omitempty" json:"revision,omitempty"`
 }
 
@@ -20777,6 +20914,12 @@ func (c *Client) QueueAuditEventsCSV(ctx context.Context, params *QueueAuditEven
 // GetAuditEvent sends GET /audit/events/{id}: Read what was changed.
 func (c *Client) GetAuditEvent(ctx context.Context, id IdParameter, params *GetAuditEventParams) (answer *AuditEvent, err error) {
 	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/audit/events/%s", url.PathEscape(id)), params: params}, &answer)
+	return answer, err
+}
+
+// ProveAuditEvent sends GET /audit/events/{id}/proof: Prove what was changed.
+func (c *Client) ProveAuditEvent(ctx context.Context, id IdParameter, params *ProveAuditEventParams) (answer *Proof, err error) {
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/audit/events/%s/proof", url.PathEscape(id)), params: params}, &answer)
 	return answer, err
 }
 

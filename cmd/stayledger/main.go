@@ -29,6 +29,7 @@ type cli struct {
 	Team    teamCmd      `cmd:"" help:"Make and list teams."`
 	Listen  listenCmd    `cmd:"" help:"Print what happens in a team, and forward it to a receiver on this machine, signed as a webhook is."`
 	Key     keyCmd       `cmd:"" help:"Issue, list and revoke API keys."`
+	Audit   auditCmd     `cmd:"" help:"Verify the audit trail, and check proofs of its events."`
 	Reseal  resealCmd    `cmd:"" help:"Seal stored secrets anew with the first of the secret keys, so that the others can be dropped."`
 	User    userCmd      `cmd:"" help:"Make users, grant them teams, issue bearer tokens."`
 	PMS     pmsGroup     `cmd:"" name:"pms" help:"Check a server of our protocol for property-management systems."`

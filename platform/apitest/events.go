@@ -89,7 +89,7 @@ var records = map[string]record{
 	"transaction_line":       {entity: "transaction", id: "transaction_id", unshown: "id"},
 	"webhook": {
 		entity: "webhook", id: "id",
-		unshown: "secret, former_secret, former_until, failing_since, failures, is_slow, paused_until, leased_until",
+		unshown: "secret, former_secrets, failing_since, failures, is_slow, paused_until, leased_until",
 	}, // sealed, and how the receiver does
 	"transaction_template": {
 		entity: "recurring-transaction-template", id: "id",
@@ -103,6 +103,8 @@ var derived = map[string]string{
 	"api_idempotency":      "answers that are kept",
 	"audit_action":         "the trail itself",
 	"audit_event":          "the trail itself",
+	"audit_leaf":           "the log that proves the trail",
+	"audit_log":            "the log that proves the trail",
 	"audit_reference":      "the trail itself",
 	"bank_clearing":        "which sources a bank and the books agree on",
 	"bank_day_kept":        "sums of bank records",

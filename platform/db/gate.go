@@ -82,20 +82,26 @@ func (tx *Tx) Exclusively() error {
 }
 
 // OldestWrite returns the instant before which no running write of the teams has begun: what it commits is later. Writes
-// across teams count too, those of other teams do not. Read rows in a transaction that begins after this one.
+// across teams count too, those of other teams do not; without teams every write counts. Read rows in a transaction that
+// begins after this one.
 func (tx *Tx) OldestWrite(ctx context.Context, teams []id.ID) (time.Time, error) {
 	var names []string
+	if teams != nil {
+		names = []string{}
+	}
+
 	for _, team := range teams {
 		names = append(names, gateName+team.String(), ungatedName+team.String())
 	}
 
+	// The instant is that of this transaction, before it looks for others: a write that begins while it looks is later.
 	// A transaction without a lock belongs to all teams, one with locks of others to them. Folds of kept sums lock too,
 	// but what they commit is no row that anybody follows. All processes have one role, so that they see each other here.
 	oldest, err := Get[time.Time](ctx, tx, `
 		with held as materialized (select pid, classid::bigint << 32 | objid::bigint as key from pg_locks where locktype = 'advisory' and granted)
-		select least(clock_timestamp(), min(a.xact_start)) from pg_stat_activity a
+		select least(now(), min(a.xact_start)) from pg_stat_activity a
 		where a.datname = current_database() and a.backend_xid is not null and a.pid <> pg_backend_pid()
-			and (not exists (select from held h where h.pid = a.pid)
+			and (@names::text[] is null or not exists (select from held h where h.pid = a.pid)
 				or exists (select from held h join unnest(@names::text[]) n on h.key = hashtextextended(n, 0) where h.pid = a.pid))`,
 		Args{"names": names})
 	if err != nil {

@@ -246,7 +246,7 @@ func (k catalogued) copySQL() string {
 		return fmt.Sprintf("%[1]s || case when %[2]s = 0 then '' else %[2]s::text end", k.Name, own)
 	case k.Type == "date":
 		return fmt.Sprintf("(%s + make_interval(months => %s %% 10))::date", k.Name, own)
-	case strings.HasPrefix(k.Type, "timestamp"):
+	case strings.HasPrefix(k.Type, "timestamp") && !strings.HasSuffix(k.Type, "[]"):
 		return fmt.Sprintf("%s - %s * interval '1 minute'", k.Name, own)
 	default:
 		return k.Name

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 // folders are those of domain/ with their packages, in import order: each package may import those before it and none
 // after it (ARCHITECTURE.md).
 var folders = []struct{ name, nouns string }{
-	{"record", "audit operation file intake export paper trail"},
+	{"record", "audit operation file intake export paper trail proof"},
 	{"books", "ledger bank account tax trial"},
 	{"tenant", "team access connection webhook"},
 	{"property", "contact listing"},

@@ -425,6 +425,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/audit/events/{id}/proof": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Prove what was changed
+         * @description Everything that `stayledger audit check` needs to prove, without the service, that the event is in the log of a signed checkpoint. Values that the credential may not read are commitments. Checkpoints are made once an hour; until then the answer is 409.
+         */
+        get: operations["proveAuditEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/audit/timeline": {
         parameters: {
             query?: never;
@@ -4886,7 +4906,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message to its webhook again
-         * @description Starts an operation that sends the message once, unchanged and with the same webhook-id, also to a webhook that is disabled. It completes when the receiver takes it.
+         * @description Starts an operation that sends the message once, unchanged and with the same webhook-id, also to a webhook that is disabled. It completes when the receiver takes it. Fails with 409 for a webhook that is pending.
          */
         post: operations["replayWebhookDelivery"];
         delete?: never;
@@ -5000,7 +5020,7 @@ export interface paths {
         put?: never;
         /**
          * Change the secret of a webhook
-         * @description The answer shows the new secret this once. For 24 hours messages are signed with the former one too, so that the receiver can be changed meanwhile.
+         * @description The answer shows the new secret this once. For 24 hours messages are signed with the former one too, so that the receiver can be changed meanwhile; with all of the last 24 hours, if it is changed again.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -5561,6 +5581,15 @@ export interface components {
             /** @description A person, a key of the team, a key of its partner, or the service itself. */
             type: string;
         };
+        AuditChain: {
+            /** @description The hash of its leaf, in base64. */
+            hash: string;
+            /**
+             * Format: int64
+             * @description From 0, over all teams of the deployment.
+             */
+            seq: number;
+        };
         AuditChange: {
             /** @description Name of the field; of a field inside another one with dots. */
             key: string;
@@ -5631,6 +5660,8 @@ export interface components {
             actionId: components["schemas"]["Id"];
             /** @description Who did it. */
             actor: components["schemas"]["AuditActor"];
+            /** @description Its place in the log of all events; null until it is sealed, some seconds later. */
+            chain: components["schemas"]["AuditChain"] | null;
             /** @description Secrets are •••. Only the keys, if the credential may not read the record. */
             changes: components["schemas"]["AuditChange"][];
             /** @description The record that changed. */
@@ -5659,7 +5690,7 @@ export interface components {
         };
         AuditEventList: {
             data: components["schemas"]["AuditEvent"][];
-            /** @description Number of the page, from 1. */
+            /** @description Where the list goes on. */
             page: components["schemas"]["AuditPage"];
         };
         AuditOrigin: {
@@ -5715,7 +5746,7 @@ export interface components {
         };
         AuditTimeline: {
             data: components["schemas"]["AuditEntry"][];
-            /** @description Number of the page, from 1. */
+            /** @description Where the list goes on. */
             page: components["schemas"]["AuditPage"];
         };
         /** @enum {string} */
@@ -11297,6 +11328,84 @@ export interface components {
             /** @description incremental when absent. */
             mode?: components["schemas"]["IntakeMode"];
         };
+        Proof: {
+            /** @description A signed note of the log: its name, its size and its root. */
+            checkpoint: string;
+            /** @description The revision as it is stored. */
+            event: components["schemas"]["ProofProvenEvent"];
+            /** @description Hashes in base64 that lead from the leaf to the root. */
+            inclusion: string[];
+            /**
+             * Format: int64
+             * @description The place of the event in the log, from 0.
+             */
+            seq: number;
+            /**
+             * Format: int64
+             * @description How many events the log of the checkpoint has.
+             */
+            treeSize: number;
+            /** @description The key that verifies the checkpoint. Compare it with the one that the operator has published. */
+            verifierKey: string;
+        };
+        ProofProvenChange: {
+            /** @description Name of the field; of a field inside another one with dots. */
+            key: string;
+            /** @description Null when it has no value. */
+            new: components["schemas"]["ProofValue"] | null;
+            /** @description Null when it had no value. */
+            old: components["schemas"]["ProofValue"] | null;
+        };
+        ProofProvenEvent: {
+            actionId: components["schemas"]["Id"];
+            /** @description As actor.id of the event. */
+            actorId: components["schemas"]["Id"] | null;
+            /** @description As actor.type of the event. */
+            actorType: string;
+            /** @description Those of this revision alone. */
+            changes: components["schemas"]["ProofProvenChange"][];
+            connectionId: components["schemas"]["Id"] | null;
+            entityId: components["schemas"]["Id"];
+            /** @description Null for records without a name. */
+            entityName: components["schemas"]["ProofValue"] | null;
+            /** @description As entity.type of the event. */
+            entityType: string;
+            id: components["schemas"]["Id"];
+            /** @description The import that brought it; null for none. */
+            importId: components["schemas"]["Id"] | null;
+            /** @description Whether it was done in spite of closed books. */
+            isOverride: boolean;
+            /** @description Null for no effect on the books. */
+            journal: components["schemas"]["ProofValue"] | null;
+            /** @description In UTC with microseconds, as all instants of a proof. */
+            occurredAt: string;
+            operationId: components["schemas"]["Id"] | null;
+            /** @description The order of the log. */
+            recordedAt: string;
+            /** @description Other records that it concerns, in the stored order. */
+            references: unknown;
+            /**
+             * Format: int64
+             * @description From 1.
+             */
+            revision: number;
+            /** @description Null when work of the action could still add to the event. */
+            settledAt: string | null;
+            /** @description As source.type of the event. */
+            sourceType: string;
+            /** @description The sync that brought it; null for none. */
+            syncId: components["schemas"]["Id"] | null;
+            teamId: components["schemas"]["Id"];
+            type: string;
+        };
+        ProofValue: {
+            /** @description In place of a value: SHA-256 of its salt and the value, in base64. */
+            commitment?: string;
+            /** @description 32 bytes in base64, with a value. */
+            salt?: string;
+            /** @description Absent when it was erased, or when the credential may not read it. */
+            value?: unknown;
+        };
         /**
          * Format: int64
          * @description Share in parts per 100000: 15000 is 15 %.
@@ -15765,6 +15874,8 @@ export interface components {
             id: components["schemas"]["Id"];
             /** @description Only in lists with include=operations. */
             operations?: components["schemas"]["OperationSummary"];
+            /** @description Until when nothing is sent, because the receiver asked for it or is overloaded; null or past for no pause. */
+            pausedUntil: components["schemas"]["Instant"] | null;
             /**
              * Format: int64
              * @description From 1; grows with each change.
@@ -15825,7 +15936,7 @@ export interface components {
             id: components["schemas"]["Id"];
             /** @description When it is sent next at the earliest; null when nothing follows. */
             nextAttemptAt: components["schemas"]["Instant"] | null;
-            /** @description The message as it is signed. */
+            /** @description The message. The bytes that were signed may have other white space. */
             payload: unknown;
             /** @description The last answer; null for none. */
             response: components["schemas"]["WebhookResponse"] | null;
@@ -15837,7 +15948,7 @@ export interface components {
         };
         WebhookDeliveryList: {
             data: components["schemas"]["WebhookDelivery"][];
-            /** @description Number of the page, from 1. */
+            /** @description Where the list goes on. */
             page: components["schemas"]["WebhookDeliveryPage"];
         };
         WebhookDeliveryPage: {
@@ -15855,7 +15966,7 @@ export interface components {
         WebhookDeliveryStatus: "pending" | "delivering" | "succeeded" | "failed" | "exhausted";
         WebhookDisabledReason: string;
         /** @enum {string} */
-        WebhookEventType: "audit.event.changed" | "connection.changed" | "operation.completed" | "operation.failed" | "payment.updated" | "statement.published" | "statement.reopened" | "webhook.test";
+        WebhookEventType: "audit.checkpoint" | "audit.event.changed" | "connection.changed" | "operation.completed" | "operation.failed" | "payment.updated" | "statement.published" | "statement.reopened" | "webhook.test";
         WebhookFailure: string;
         /** @enum {string} */
         WebhookListSort: "createdAt" | "-createdAt" | "updatedAt" | "-updatedAt";
@@ -15931,6 +16042,8 @@ export interface components {
             id: components["schemas"]["Id"];
             /** @description Only in lists with include=operations. */
             operations?: components["schemas"]["OperationSummary"];
+            /** @description Until when nothing is sent, because the receiver asked for it or is overloaded; null or past for no pause. */
+            pausedUntil: components["schemas"]["Instant"] | null;
             /**
              * Format: int64
              * @description From 1; grows with each change.
@@ -17043,6 +17156,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditEvent"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    proveAuditEvent: {
+        parameters: {
+            query?: {
+                /** @description The revision to prove; the latest when absent. Each revision has the changes that it added. */
+                revision?: number;
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Proof"];
                 };
             };
             default: components["responses"]["Error"];

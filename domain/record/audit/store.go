@@ -250,6 +250,9 @@ func (f *Effect) Count(account id.ID, cents int64) {
 // An event of queued work can revise the event that its request, or earlier work of the same action, inserted for the
 // same record. A revision has the type, the name, the override and the references of the event so far, joined as add joins
 // them, so that filters find the event by its latest revision. An event of a request is always the first.
+//
+// The transaction gets its identifier before its events get their instant: whoever looks for running writes (package db,
+// OldestWrite) sees every one that can still commit earlier events.
 const (
 	insertFirst     = insertInput + `)` + insertEvents
 	insertRevisions = insertInput + `), prior as (
@@ -267,7 +270,7 @@ const (
 		select * from jsonb_to_recordset(@events::jsonb) as e (id uuid, type text, entity_type text, entity_id uuid, entity_name text, refs jsonb,
 			changes jsonb, journal jsonb)`
 	insertEvents  = `, revised as (select i.*, 1 as revision, false as is_override from input i)` + revisedEvents
-	revisedEvents = `, clock as materialized (select clock_timestamp() as now), kept as (
+	revisedEvents = `, clock as materialized (select pg_current_xact_id() as xact, clock_timestamp() as now), kept as (
 		insert into audit_event (team_id, id, revision, action_id, actor_type, actor_id, type, entity_type, entity_id, entity_name, refs, source_type,
 			connection_id, sync_id, import_id, operation_id, changes, journal, is_override, occurred_at, recorded_at, settled_at)
 		select @team, r.id, r.revision, @action, @kind, @actor, r.type, r.entity_type, r.entity_id, r.entity_name, r.refs, @source, @through::uuid, @sync::uuid, @import::uuid,

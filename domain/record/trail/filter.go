@@ -57,6 +57,24 @@ func (f *Filter) Resolve() []apierr.Issue {
 		}
 	}
 
+	// Two names of a filter with two values would find what nobody asked for.
+	for _, both := range []struct {
+		differ bool
+		path   string
+	}{
+		{f.EntityID != "" && f.RootEntityID != "" && f.EntityID != f.RootEntityID, "rootEntityId"},
+		{f.EntityType != "" && f.RootEntityType != "" && f.EntityType != f.RootEntityType, "rootEntityType"},
+		{f.Type != "" && f.Types != nil && !slices.Equal(f.Types, []audit.Type{f.Type}), "types"},
+	} {
+		if both.differ {
+			issues = append(issues, apierr.IssueContradiction.InQuery(both.path))
+		}
+	}
+
+	if f.From != nil && f.To != nil && f.To.Before(f.From.Time) {
+		issues = append(issues, apierr.IssueDateOrder.InQuery("to"))
+	}
+
 	// Both names of a filter say the same.
 	for _, name := range []struct {
 		kind entityType
@@ -104,10 +122,9 @@ func (f *Filter) conditionsSQL(args db.Args) string {
 		}
 	}
 
-	// Filters with two names add up.
 	types := f.Types
 	if f.Type != "" {
-		types = append(slices.Clone(types), f.Type)
+		types = []audit.Type{f.Type}
 	}
 
 	kinds := f.kinds()

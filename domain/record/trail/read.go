@@ -50,6 +50,7 @@ type row struct {
 	Journal                            *audit.Effect
 	OccurredAt, RecordedAt             time.Time
 	SettledAt                          *time.Time
+	Chain                              *Chain
 }
 
 // columns select a row. An event is settled with its action's operations; its app comes from the connection, whether
@@ -59,7 +60,9 @@ const columns = `e.team_id, e.id, e.revision::bigint, e.action_id, e.actor_type,
 	coalesce(e.settled_at, (select case when bool_and(o.finished_at is not null) then max(o.finished_at) end
 		from operation o where o.team_id = e.team_id and o.action_id = e.action_id)) as settled_at,
 	(select c.app_id from connection c where c.team_id = e.team_id
-		and c.id = coalesce(e.connection_id, case when e.entity_type = 'connection' then e.entity_id end)) as app_id`
+		and c.id = coalesce(e.connection_id, case when e.entity_type = 'connection' then e.entity_id end)) as app_id,
+	(select jsonb_build_object('seq', l.seq, 'hash', encode(l.hash, 'base64')) from audit_leaf l
+		where l.team_id = e.team_id and l.event_id = e.id and l.revision = e.revision) as chain`
 
 // keys identify and order events.
 const keys = "e.team_id, e.id, e.revision, e.recorded_at"
@@ -204,7 +207,7 @@ func (r *row) toEvent(actor db.Actor) Event {
 		Entity: Record{r.EntityType, r.EntityID, r.EntityName}, References: make([]Reference, 0, len(r.Refs)+1),
 		Source:  Origin{r.SourceType, r.ConnectionID, r.SyncID, r.ImportID, r.OperationID},
 		Changes: make([]Change, len(r.Changes)), Journal: r.Journal, IsOverride: r.IsOverride,
-		OccurredAt: day.At(r.OccurredAt), RecordedAt: day.At(r.RecordedAt),
+		OccurredAt: day.At(r.OccurredAt), RecordedAt: day.At(r.RecordedAt), Chain: r.Chain,
 	}
 
 	// Work can still add to an event before it is settled.

@@ -76,6 +76,13 @@ type Event struct {
 	OccurredAt day.Instant   `json:"occurredAt"`
 	RecordedAt day.Instant   `json:"recordedAt" doc:"The order of the lists."`
 	SettledAt  *day.Instant  `json:"settledAt" doc:"Null while work of the action can still add to the event."`
+	Chain      *Chain        `json:"chain" doc:"Its place in the log of all events; null until it is sealed, some seconds later."`
+}
+
+// Chain is the place of a revision in the Merkle log of all events (package proof).
+type Chain struct {
+	Seq  int64  `json:"seq" doc:"From 0, over all teams of the deployment."`
+	Hash string `json:"hash" doc:"The hash of its leaf, in base64."`
 }
 
 // Action is a write request, or a step in the service's own work.
@@ -125,13 +132,13 @@ type Page struct {
 // EventList is a page with events.
 type EventList struct {
 	Data []Event `json:"data"`
-	Page Page    `json:"page"`
+	Page Page    `json:"page" doc:"Where the list goes on."`
 }
 
 // Timeline is a page with actions.
 type Timeline struct {
 	Data []Entry `json:"data"`
-	Page Page    `json:"page"`
+	Page Page    `json:"page" doc:"Where the list goes on."`
 }
 
 // readScopes maps record types to the scope for reading values. Without it a caller sees only keys.
@@ -151,3 +158,6 @@ var readScopes = map[audit.Entity]string{
 	audit.Team: "team:read", audit.Transaction: "transactions:read", audit.User: "access:read",
 	audit.Webhook: "webhooks:read",
 }
+
+// ReadScope returns the scope with which a caller reads the values of a record.
+func ReadScope(entity audit.Entity) string { return readScopes[entity] }

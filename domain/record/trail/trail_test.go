@@ -380,6 +380,32 @@ func TestValuesAreForThoseWhoMayReadTheRecord(t *testing.T) {
 	}
 }
 
+// Proves: AUD-03, OPEN-20.
+func TestTwoNamesOfAFilterSayTheSame(t *testing.T) {
+	t.Parallel()
+	w := apitest.New(t, apitest.Config{Endpoints: trail.Part().Endpoints})
+	one, other := id.New(w.DB.Now()).String(), id.New(w.DB.Now()).String()
+
+	for query, issue := range map[string]string{
+		"entityId=" + one + "&rootEntityId=" + other:              "rootEntityId",
+		"entityType=reservation&rootEntityType=listing":           "rootEntityType",
+		"type=created&types=updated":                              "types",
+		"from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z":       "to",
+		"type=created&types=created,updated&entityType=statement": "types",
+	} {
+		for _, path := range []string{"/audit/events?", "/audit/timeline?"} {
+			code := "contradiction"
+			if issue == "to" {
+				code = "dateOrder"
+			}
+
+			w.Get(path+query).WantError(apierr.CodeBadRequest, "").WantIssue(code, issue)
+		}
+	}
+
+	w.Get("/audit/events?entityId=" + one + "&rootEntityId=" + one + "&type=created&types=created").Want(200)
+}
+
 // Proves: AUD-09, ERR-33.
 func TestARevisedEventIsTold(t *testing.T) {
 	t.Parallel()

@@ -81,7 +81,7 @@ const (
 		listCurrencies
 		listWebhooks createWebhook getWebhook updateWebhook deleteWebhook rotateWebhookSecret listWebhookDeliveries
 		testWebhook replayWebhookDelivery replayWebhook
-		listAuditActions listAuditEvents getAuditEvent listPartnerAuditEvents exportAuditEventsCSV queueAuditEventsCSV
+		listAuditActions listAuditEvents getAuditEvent proveAuditEvent listPartnerAuditEvents exportAuditEventsCSV queueAuditEventsCSV
 		listApps listConnections createConnection finishConnectionAuthorization extractFromConnection
 		completeConnectionAuthorization startConnectionAuthorization applyCutover getCutoverMappings previewCutover
 		deleteConnection getConnection updateConnection connectConnection getListingMappings setListingMappings

@@ -65,7 +65,7 @@ type Waiting struct {
 // WaitingList is a page of issues.
 type WaitingList struct {
 	Data []Waiting   `json:"data"`
-	Page WaitingPage `json:"page"`
+	Page WaitingPage `json:"page" doc:"Where the list goes on."`
 }
 
 // WaitingPage says where a list goes on.

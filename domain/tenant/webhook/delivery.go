@@ -37,8 +37,9 @@ func (c Config) deliveryEndpoints() []api.Endpoint {
 			Method: http.MethodPost, Path: "/webhook-deliveries/{id}/replay", ID: "replayWebhookDelivery", Tag: tag,
 			Summary: "Send a message to its webhook again",
 			Doc: "Starts an operation that sends the message once, unchanged and with the same webhook-id, also to a " +
-				"webhook that is disabled. It completes when the receiver takes it.",
-			Errors: apierr.List{errRateLimited}, Scopes: []string{scopeManage}, Status: http.StatusAccepted,
+				"webhook that is disabled. It completes when the receiver takes it. Fails with 409 for a webhook " +
+				"that is pending.",
+			Errors: apierr.List{errNotActive, errRateLimited}, Scopes: []string{scopeManage}, Status: http.StatusAccepted,
 		}, replayOne),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/webhooks/{id}/replay", ID: "replayWebhook", Tag: tag,
@@ -214,6 +215,15 @@ func replayOne(ctx context.Context, tx *db.Tx, in *getInput) (*operation.Acknowl
 	d, err := loadDelivery(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
+	}
+
+	// A receiver that was not verified gets nothing but a test.
+	w, err := load(ctx, tx, d.WebhookID)
+	switch {
+	case err != nil:
+		return nil, err
+	case w.Status == Pending:
+		return nil, errNotActive
 	}
 
 	if err := replayLimit().take(ctx, tx); err != nil {

@@ -2,8 +2,10 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
 	"testing"
+	"time"
 
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -24,4 +26,31 @@ func (c Config) SendDue(t testing.TB, d *db.DB) {
 	}
 
 	s.calls.Wait()
+}
+
+// AgeFormer lets time pass for the former secrets of a webhook.
+func (c Config) AgeFormer(ctx context.Context, tx *db.Tx, webhook id.ID, by time.Duration) error {
+	w, err := lock(ctx, tx, webhook)
+	if err != nil {
+		return err
+	}
+
+	former, err := c.openFormer(webhook, w.FormerSecrets, tx.Now)
+	if err != nil {
+		return err
+	}
+
+	for i := range former {
+		former[i].Until = former[i].Until.Add(-by)
+	}
+
+	text, err := json.Marshal(former)
+	if err != nil {
+		return err
+	}
+
+	_, err = tx.Exec(ctx, `update webhook set former_secrets = @former where team_id = @team and id = @id`,
+		db.Args{"team": tx.Team, "id": webhook, "former": c.Box.Seal(text, label(webhook))})
+
+	return err
 }

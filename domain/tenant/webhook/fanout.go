@@ -19,11 +19,23 @@ type source struct {
 	types     EventType
 	// key is a text that identifies the row; at is when it happened; data is the data of the message.
 	key, at, data string
+	// isOfDeployment says that the row is about no team: it has a note in each team with a webhook that wants it.
+	isOfDeployment bool
 }
 
-// referenceSQL returns the SQL of the id of the record that an audit event e refers to with a role.
-func referenceSQL(role string) string {
-	return `(select f ->> 'id' from jsonb_array_elements(e.refs) f where f ->> 'role' = '` + role + `' limit 1)`
+// conditionSQL returns the condition on the row, and on a webhook w that may get its message.
+func (s *source) conditionSQL() string {
+	if s.isOfDeployment {
+		return "w.team_id = n.team_id and " + s.condition
+	}
+
+	return "w.is_covering and " + s.condition
+}
+
+// referenceSQL returns the SQL of the id of the record that an audit event e refers to, by a field of
+// the reference such as its role.
+func referenceSQL(field, value string) string {
+	return `(select f ->> 'id' from jsonb_array_elements(e.refs) f where f ->> '` + field + `' = '` + value + `' limit 1)`
 }
 
 // newValueSQL returns the SQL of the new value of a field of an audit event e, null if it has not changed.
@@ -34,6 +46,7 @@ func newValueSQL(key string) string {
 const (
 	fromEvents     = `audit_event e on e.team_id = n.team_id and e.recorded_at = n.recorded_at and e.action_id = n.action_id`
 	fromOperations = `operation o on o.team_id = n.team_id and o.id = n.operation_id`
+	fromCheckpoint = `audit_checkpoint c on c.tree_size = n.checkpoint_size`
 	eventKey       = `e.id || ':' || e.revision`
 	operationData  = `json_build_object('operationId', o.id, 'operationType', o.type, 'status', o.status, 'failureCode',
 		case when o.status = 'failed' then coalesce(o.failure_code, 'operationFailed') end, 'resource',
@@ -44,30 +57,44 @@ const (
 // has ids, statuses and names of fields, never amounts or personal data (decisions, webhooks).
 var sources = []source{
 	{
-		fromEvents, "true", AuditEventChanged, eventKey, "e.recorded_at",
-		`json_build_object('eventId', e.id, 'revision', e.revision, 'entityType', e.entity_type, 'entityId', e.entity_id, 'action', e.type,
-			'changedKeys', (select coalesce(json_agg(c ->> 'key'), '[]') from jsonb_array_elements(e.changes) c))`,
+		from: fromEvents, condition: "true", types: AuditEventChanged, key: eventKey, at: "e.recorded_at",
+		data: `json_build_object('eventId', e.id, 'revision', e.revision, 'entityType', e.entity_type, 'entityId', e.entity_id,
+			'action', e.type, 'changedKeys', (select coalesce(json_agg(c ->> 'key'), '[]') from jsonb_array_elements(e.changes) c))`,
 	},
 	{
-		fromEvents, "e.entity_type = 'connection'", ConnectionChanged, eventKey, "e.recorded_at",
-		`json_build_object('connectionId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'action', e.type, 'status', ` + newValueSQL("status") + `)`,
+		from: fromEvents, condition: "e.entity_type = 'connection'", types: ConnectionChanged, key: eventKey, at: "e.recorded_at",
+		data: `json_build_object('connectionId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'action', e.type,
+			'status', ` + newValueSQL("status") + `)`,
 	},
 	{
-		fromEvents, "e.entity_type = 'payment'", PaymentUpdated, eventKey, "e.recorded_at",
-		`json_build_object('paymentId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'action', e.type, 'status', ` + newValueSQL("status") + `,
-			'transactionId', ` + newValueSQL("transactionId") + `)`,
+		from: fromEvents, condition: "e.entity_type = 'payment'", types: PaymentUpdated, key: eventKey, at: "e.recorded_at",
+		data: `json_build_object('paymentId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'action', e.type,
+			'status', ` + newValueSQL("status") + `, 'transactionId', ` + referenceSQL("type", "transaction") + `)`,
 	},
 	{
-		fromEvents, "e.entity_type = 'statement' and e.type = 'published'", StatementPublished, eventKey, "e.recorded_at", statementData,
+		from: fromEvents, condition: "e.entity_type = 'statement' and e.type = 'published'", types: StatementPublished,
+		key: eventKey, at: "e.recorded_at", data: statementData,
 	},
 	{
-		fromEvents, "e.entity_type = 'statement' and e.type = 'reopened'", StatementReopened, eventKey, "e.recorded_at", statementData,
+		from: fromEvents, condition: "e.entity_type = 'statement' and e.type = 'reopened'", types: StatementReopened,
+		key: eventKey, at: "e.recorded_at", data: statementData,
 	},
-	{fromOperations, "o.status = 'completed'", OperationCompleted, "o.id::text", "o.finished_at", operationData},
-	{fromOperations, "o.status = 'failed'", OperationFailed, "o.id::text", "o.finished_at", operationData},
+	{
+		from: fromOperations, condition: "o.status = 'completed'", types: OperationCompleted,
+		key: "o.id::text", at: "o.finished_at", data: operationData,
+	},
+	{
+		from: fromOperations, condition: "o.status = 'failed'", types: OperationFailed,
+		key: "o.id::text", at: "o.finished_at", data: operationData,
+	},
+	{
+		from: fromCheckpoint, condition: "true", types: AuditCheckpoint, key: "c.tree_size::text", at: "c.created_at",
+		data:           `json_build_object('treeSize', c.tree_size, 'rootHash', encode(c.root, 'base64'), 'checkpoint', c.note)`,
+		isOfDeployment: true,
+	},
 }
 
-var statementData = `json_build_object('statementId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'listingId', ` + referenceSQL("listing") + `)`
+var statementData = `json_build_object('statementId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'listingId', ` + referenceSQL("role", "listing") + `)`
 
 // payload has the SQL of the parts of a message.
 type payload struct{ id, eventType, version, at, team, data string }
@@ -88,20 +115,21 @@ const notesTogether = 100
 var fanOutSQL = func() string {
 	told := make([]string, len(sources))
 
-	for i, s := range sources {
+	for i := range sources {
+		s := &sources[i]
 		told[i] = `select w.team_id, w.id as webhook_id, n.team_id as about, webhook_event_id('` + string(s.types) + `:' || ` + s.key + `) as event_id,
 			'` + string(s.types) + `' as type, ` + s.at + ` as at, w.api_version, ` + s.data + ` as data
 			from wanted w join taken n on n.team_id = w.about join ` + s.from + `
-			where '` + string(s.types) + `' = any(w.event_types) and ` + s.condition
+			where '` + string(s.types) + `' = any(w.event_types) and ` + s.conditionSQL()
 	}
 
 	return `
 	with taken as materialized (select * from webhook_note where @only::uuid[] is null or team_id = any(@only) limit @batch for update skip locked),
 	gone as (delete from webhook_note g using taken n where g.team_id = n.team_id and g.id = n.id),
 	wanted as materialized (
-		select w.team_id, w.id, w.event_types, w.api_version, t.id as about
+		select w.team_id, w.id, w.event_types, w.api_version, t.id as about, (w.scope = 'self') = (w.team_id = t.id) as is_covering
 		from (select distinct team_id from taken) n join team t on t.id = n.team_id
-		join webhook w on w.status = 'active' and (w.scope = 'self' and w.team_id = t.id or w.scope = 'managed' and w.team_id = t.partner_id)
+		join webhook w on w.status = 'active' and w.team_id in (t.id, t.partner_id) and (w.team_id = t.id or w.scope = 'managed')
 		join team o on o.id = w.team_id and o.freeze_reason is distinct from 'deletion'),
 	told as (` + strings.Join(told, " union all ") + `),
 	made as (

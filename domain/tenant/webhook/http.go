@@ -5,7 +5,9 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
+	"strconv"
 
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
@@ -59,7 +61,7 @@ func (c Config) endpoints() []api.Endpoint {
 			Method: http.MethodPost, Path: "/webhooks/{id}/rotate-secret", ID: "rotateWebhookSecret", Tag: tag,
 			Summary: "Change the secret of a webhook",
 			Doc: "The answer shows the new secret this once. For 24 hours messages are signed with the former one too, " +
-				"so that the receiver can be changed meanwhile.",
+				"so that the receiver can be changed meanwhile; with all of the last 24 hours, if it is changed again.",
 			Errors: apierr.List{errRateLimited, errDisabled}, Scopes: []string{scopeManage}, Secret: true,
 		}, c.rotateSecret),
 	}, c.deliveryEndpoints()...)
@@ -135,6 +137,13 @@ func (c Config) checkURL(text string) apierr.IssueCode {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.User != nil || u.Fragment != "" {
 		return apierr.IssueURL
+	}
+
+	// A port that no machine has would fail at each call.
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return apierr.IssueURL
+		}
 	}
 
 	if !outbound.Permits(u, c.Private) {
@@ -253,7 +262,7 @@ func updateWebhook(ctx context.Context, tx *db.Tx, in *putInput, _ *api.None) (*
 		return nil, errDisabled
 	}
 
-	before := w.view()
+	before, was := w.view(), w.Webhook
 
 	// Another receiver must be verified before it gets anything.
 	if in.Body.URL != nil && *in.Body.URL != w.URL {
@@ -265,6 +274,11 @@ func updateWebhook(ctx context.Context, tx *db.Tx, in *putInput, _ *api.None) (*
 	}
 
 	w.Description = in.Body.Description.Or(w.Description)
+
+	// Values that the webhook has already are no change.
+	if reflect.DeepEqual(was, w.Webhook) {
+		return &w.Webhook, nil
+	}
 
 	return &w.Webhook, w.save(ctx, tx, before)
 }
@@ -298,10 +312,16 @@ func (c Config) rotateSecret(ctx context.Context, tx *db.Tx, in *getInput) (*Wit
 		return nil, errDisabled
 	}
 
-	// The present secret becomes the former one, which signs for another day.
-	before, secret := w.view(), NewSecret()
-	w.FormerSecret, w.FormerUntil = w.Secret, new(day.At(tx.Now.Add(formerTime)))
-	w.Secret = c.Box.Seal([]byte(secret), label(w.ID))
+	before := w.view()
 
-	return &WithSecret{Webhook: w.Webhook, Secret: secret, FormerSecretUntil: w.FormerUntil}, w.save(ctx, tx, before)
+	secret, err := c.rotate(w, tx.Now)
+	if err != nil {
+		return nil, err
+	}
+
+	out := &WithSecret{Secret: secret, FormerSecretUntil: new(day.At(tx.Now.Add(formerTime)))}
+	err = w.save(ctx, tx, before)
+	out.Webhook = w.Webhook
+
+	return out, err
 }

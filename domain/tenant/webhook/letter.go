@@ -77,6 +77,6 @@ func (l *letter) message(args *letterArgs) mail.Message {
 		Text: fmt.Sprintf("Hello %s,\n\nthe webhook %s, which sends to %s, was disabled on %s: %s.\n\n"+
 			"Nothing more is sent to it. When its receiver works again, send a test to the webhook, which makes it active, "+
 			"and read GET /audit/events from that day on for what it has missed.\n",
-			l.TeamName, args.WebhookID, l.URL, l.DisabledAt.UTC().Format("2 January 2006"), why),
+			l.TeamName, args.WebhookID, withoutQuery(l.URL), l.DisabledAt.UTC().Format("2 January 2006"), why),
 	}
 }

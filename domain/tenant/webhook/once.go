@@ -38,7 +38,7 @@ func (c Config) sendOnce(
 		return nil, err
 	}
 
-	if err := r.openSecrets(c.Box); err != nil {
+	if err := r.openSecrets(c, at); err != nil {
 		return nil, err
 	}
 

@@ -35,7 +35,7 @@ const failingTime = 5 * 24 * time.Hour
 // slowTime is how long an attempt takes that makes a receiver slow.
 const slowTime = 2 * time.Second
 
-// leastPause and mostPause bound how long a receiver is left alone that asks for it without saying how long.
+// leastPause and mostPause bound how long a receiver that is overloaded is left alone as a whole.
 const (
 	leastPause = 5 * time.Second
 	mostPause  = 5 * time.Minute
@@ -61,7 +61,7 @@ func (o *outcome) status() (DeliveryStatus, *time.Time) {
 	// The receiver can ask for a longer pause.
 	pause := waits[o.attempt-1]
 	pause += time.Duration(rand.Float64() * jitter * float64(pause)) //nolint:gosec // no secret
-	next := o.at.Add(max(pause, o.wait))
+	next := o.at.Add(o.took + max(pause, o.wait))
 
 	return DeliveryFailed, &next
 }
@@ -92,17 +92,14 @@ func (h *health) noteAttempt(o *outcome) {
 		h.FailingSince = &o.at
 	}
 
+	// Other messages are not held back for as long as the receiver asks for one: it may work again before.
 	if o.slowDown() {
-		pause := o.wait
-		if pause == 0 {
-			pause = min(leastPause<<min(h.Failures-1, 10), mostPause)
-		}
-
-		h.PausedUntil = new(o.at.Add(pause))
+		pause := min(max(leastPause<<min(h.Failures-1, 10), o.wait), mostPause)
+		h.PausedUntil = new(o.at.Add(o.took + pause))
 	}
 }
 
-// isSick reports whether the receiver is called by itself, with one message at a time.
+// isSick reports whether the receiver is called in the places of sick receivers.
 func (h *health) isSick() bool { return h.Failures > 0 || h.IsSlow }
 
 // findDisableReason returns why the webhook of a receiver is to be disabled after some attempts, empty for not at all.
@@ -182,7 +179,8 @@ func updateMessages(ctx context.Context, tx *db.Tx, outcomes []outcome) error {
 			delivered_at = case when o.status = 'succeeded' then o.at end
 		from unnest(@ids::uuid[], @attempts::bigint[], @statuses::text[], @due::timestamptz[], @answers::bigint[], @bodies::text[], @failures::text[],
 			@durations::bigint[], @at::timestamptz[]) as o (id, attempt, status, due_at, answer, body, failure, duration, at)
-		where d.team_id = @team and d.id = o.id and d.attempts = o.attempt - 1 and d.due_at is not null`, Args: db.Args{
+		where d.team_id = @team and d.id = o.id and d.attempts = o.attempt - 1
+			and (d.due_at is not null or o.status = 'succeeded')`, Args: db.Args{
 		"team": tx.Team, "ids": ids, "attempts": attempts, "statuses": statuses, "due": due, "answers": answers, "bodies": bodies,
 		"failures": failures, "durations": durations, "at": at,
 	}}))(ctx, tx)

@@ -86,15 +86,18 @@ func (m *message) send(ctx context.Context, client *http.Client, within time.Dur
 	defer response.Body.Close() //nolint:errcheck // nothing was written
 
 	// The status decides.
-	a := &answer{status: response.StatusCode, wait: readRetryAfter(response.Header.Get("Retry-After"), now)}
+	a := &answer{status: response.StatusCode}
 
 	switch {
-	case response.StatusCode >= http.StatusOK && response.StatusCode < http.StatusMultipleChoices:
-		a.wait = 0 // it has taken the message
-	case response.StatusCode >= http.StatusMultipleChoices && response.StatusCode < http.StatusBadRequest:
+	case a.status >= http.StatusOK && a.status < http.StatusMultipleChoices:
+	case a.status >= http.StatusMultipleChoices && a.status < http.StatusBadRequest:
 		a.failure = Redirected
 	default:
 		a.failure = Answered
+	}
+
+	if a.status == http.StatusTooManyRequests || a.status >= http.StatusInternalServerError {
+		a.wait = readRetryAfter(response.Header.Get("Retry-After"), now)
 	}
 
 	// The status is the answer. A body that comes slowly is not waited for.

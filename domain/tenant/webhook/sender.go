@@ -14,7 +14,6 @@ import (
 	"stayledger/platform/fair"
 	"stayledger/platform/id"
 	"stayledger/platform/outbound"
-	"stayledger/platform/seal"
 )
 
 // poll is how often the sender looks for notes and due messages.
@@ -29,42 +28,61 @@ const (
 // turn is how long a receiver is called before others have their turn.
 const turn = 5 * time.Second
 
-// together is how many messages are loaded at once, and side how many are sent side by side to one receiver.
-const together, side = 256, 4
+// pace is how many messages are loaded at once, and how many of them are sent side by side to one receiver.
+type pace struct{ together, side int }
+
+// The paces of receivers that do well, that are slow, and that fail. A slow receiver gets more side by side, since its
+// answers are waited for and not its work; its messages would wait for one another otherwise.
+var (
+	wellPace    = pace{256, 4}
+	slowPace    = pace{16, 16}
+	failingPace = pace{1, 1}
+)
+
+// pace returns the pace of the receiver.
+func (h *health) pace() pace {
+	switch {
+	case h.Failures > 0:
+		return failingPace
+	case h.IsSlow:
+		return slowPace
+	default:
+		return wellPace
+	}
+}
 
 // places is how many receivers are called at the same time, those that do well and the sick ones each.
 const places = 40
 
 // receiver is the receiver of an active webhook with messages that are due.
 type receiver struct {
-	TeamID, ID   id.ID
-	URL          string
-	Secret       []byte
-	FormerSecret []byte
+	TeamID, ID    id.ID
+	URL           string
+	Secret        []byte
+	FormerSecrets []byte
 	health
 
 	secrets []string
 }
 
-const receiverColumns = `w.team_id, w.id, w.url, w.secret, case when w.former_until > clock_timestamp() then w.former_secret end as former_secret,
+const receiverColumns = `w.team_id, w.id, w.url, w.secret, w.former_secrets,
 	w.failing_since, w.failures::bigint, w.is_slow, w.paused_until`
 
 // openSecrets opens the secrets that messages are signed with.
-func (r *receiver) openSecrets(box *seal.Box) error {
-	for _, sealed := range [][]byte{r.Secret, r.FormerSecret} {
-		if sealed == nil {
-			continue
-		}
-
-		secret, err := box.Open(sealed, label(r.ID))
-		if err != nil {
-			return fmt.Errorf("secret of a webhook: %w", err)
-		}
-
-		r.secrets = append(r.secrets, string(secret))
+func (r *receiver) openSecrets(c Config, now time.Time) error {
+	secret, err := c.Box.Open(r.Secret, label(r.ID))
+	if err != nil {
+		return fmt.Errorf("secret of a webhook: %w", err)
 	}
 
-	return nil
+	former, err := c.openFormer(r.ID, r.FormerSecrets, now)
+	r.secrets = append(r.secrets, string(secret))
+
+	for _, f := range former {
+		r.secrets = append(r.secrets, f.Secret)
+	}
+
+	return err
 }
 
 // sender makes and sends messages in one process.
@@ -212,7 +230,7 @@ func (s *sender) releasePlace(r *receiver) {
 // callReceiver sends the messages of a receiver that are due until its turn is over, it has had all, or one attempt has
 // failed. For that time it has a lease of them.
 func (s *sender) callReceiver(ctx, working context.Context, r *receiver) error {
-	if err := r.openSecrets(s.Box); err != nil {
+	if err := r.openSecrets(s.Config, s.db.Now()); err != nil {
 		return err
 	}
 
@@ -229,23 +247,18 @@ func (s *sender) callReceiver(ctx, working context.Context, r *receiver) error {
 // sendDue sends the messages of a receiver that are due, until the turn is over. The outcomes of some messages are saved
 // while the next ones are sent.
 func (s *sender) sendDue(ctx, working context.Context, r *receiver) error {
-	// A sick receiver gets one message.
-	most := together
-	if r.isSick() {
-		most = 1
-	}
-
+	pace := r.pace()
 	saved := make(chan error, 1)
 	saved <- nil
 
 	began := time.Now() //nolint:forbidigo // how long it takes
 	for last, isOver := new(due), false; !isOver; {
-		found, err := s.loadMessages(working, r, last, most)
+		found, err := s.loadMessages(working, r, last, pace.together)
 		if err != nil || len(found) == 0 {
 			return errors.Join(err, <-saved)
 		}
 
-		outcomes, isWell := s.sendAll(working, r, found)
+		outcomes, isWell := s.sendAll(working, r, found, pace.side)
 
 		// First the outcomes before: they belong to the same receiver.
 		if err := <-saved; err != nil {
@@ -255,7 +268,7 @@ func (s *sender) sendDue(ctx, working context.Context, r *receiver) error {
 		go func() { saved <- s.saveOutcomes(working, r, outcomes) }()
 
 		last = &found[len(found)-1]
-		isOver = !isWell || len(found) < together || ctx.Err() != nil || time.Since(began) > turn
+		isOver = !isWell || len(found) < wellPace.together || ctx.Err() != nil || time.Since(began) > turn
 	}
 
 	return <-saved
@@ -315,7 +328,7 @@ func (s *sender) loadMessages(ctx context.Context, r *receiver, last *due, most 
 
 // sendAll sends messages, some side by side, and returns the outcomes, and whether all were taken and none slowly. It
 // stops otherwise: the messages that were not sent stay due.
-func (s *sender) sendAll(ctx context.Context, r *receiver, messages []due) (outcomes []outcome, isWell bool) {
+func (s *sender) sendAll(ctx context.Context, r *receiver, messages []due, side int) (outcomes []outcome, isWell bool) {
 	var (
 		mu    sync.Mutex
 		group sync.WaitGroup

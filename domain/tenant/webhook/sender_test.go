@@ -171,37 +171,38 @@ func instant(t *testing.T, text string) time.Time {
 	return at
 }
 
-// A receiver that says when it can be called again is left alone until then, at most a day.
+// A message is sent again when the receiver asks for it, at most a day later, and the receiver as a whole is left alone
+// for five minutes at most: other messages do not wait for as long.
 //
 // Proves: OPEN-22.
-func TestAReceiverIsLeftAloneForAsLongAsItSays(t *testing.T) {
+func TestRetryAfterIsObeyed(t *testing.T) {
 	t.Parallel()
 
 	for name, c := range map[string]struct {
 		status int
 		after  string
-		least  time.Duration
-		most   time.Duration
+		next   time.Duration // until the message is sent again, at least
+		pause  time.Duration // of the receiver
 	}{
 		"429":            {429, "120", 2 * time.Minute, 2 * time.Minute},
-		"503":            {503, "3600", time.Hour, time.Hour},
+		"503":            {503, "3600", time.Hour, 5 * time.Minute},
 		"500 with":       {500, "90", 90 * time.Second, 90 * time.Second},
-		"a date":         {429, time.Now().Add(10 * time.Minute).UTC().Format(http.TimeFormat), 9 * time.Minute, 10 * time.Minute},
-		"a month":        {429, "2592000", 24 * time.Hour, 24 * time.Hour},
+		"a date":         {429, time.Now().Add(20 * time.Minute).UTC().Format(http.TimeFormat), 19 * time.Minute, 5 * time.Minute},
+		"a month":        {429, "2592000", 24 * time.Hour, 5 * time.Minute},
 		"502 without":    {502, "", 5 * time.Second, 5 * time.Second},
 		"504 nonsense":   {504, "soon", 5 * time.Second, 5 * time.Second},
 		"negative":       {503, "-5", 5 * time.Second, 5 * time.Second},
 		"beyond int64":   {503, "99999999999999999999", 5 * time.Second, 5 * time.Second},
-		"500 needs none": {500, "", 0, 0},
+		"400 with":       {400, "3600", 5 * time.Second, 0},
+		"500 needs none": {500, "", 5 * time.Second, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			hook := w.active("audit.event.changed")
-
-			for range 3 {
-				w.addContact("Told")
-			}
+			w.send()
+			w.receiver.take("")
+			w.addContact("Told")
 
 			w.receiver.script(func(answer http.ResponseWriter, _ *http.Request) {
 				if c.after != "" {
@@ -210,37 +211,72 @@ func TestAReceiverIsLeftAloneForAsLongAsItSays(t *testing.T) {
 
 				answer.WriteHeader(c.status)
 			})
-			w.Exec(`update webhook set failures = 0 where team_id = @team`, nil)
-
-			began := w.DB.Now()
-
-			w.send()
-			w.receiver.take("")
 			w.send()
 
-			again := w.receiver.take("")
+			sent := w.deliveries(hook, "status=failed")
+			if next := instant(t, sent.String("data.0.nextAttemptAt")).Sub(instant(t, sent.String("data.0.attemptedAt"))); next < c.next || next > c.next*6/5+time.Minute {
+				t.Errorf("sent again after %v, want %v", next, c.next)
+			}
 
-			var paused *time.Time
-
-			w.Tx(func(ctx ctx, tx *db.Tx) (err error) {
-				paused, err = db.Get[*time.Time](ctx, tx, `select paused_until from webhook where team_id = @team`, db.Args{"team": tx.Team})
-				return err
-			})
-
-			if c.least == 0 {
-				if paused != nil || len(again) > 1 {
-					t.Errorf("paused until %v, %d messages", paused, len(again))
-				}
-
+			about := w.Get("/webhooks/" + hook.String())
+			if c.pause == 0 {
+				about.WantFields("", object{"pausedUntil": nil})
 				return
 			}
 
-			if paused == nil || paused.Sub(began) < c.least || paused.Sub(began) > c.most*9+time.Minute || len(again) != 0 {
-				t.Errorf("paused until %v, want %v after %v; %d messages meanwhile", paused, c.least, began, len(again))
+			if pause := instant(t, about.String("pausedUntil")).Sub(instant(t, sent.String("data.0.attemptedAt"))); pause < c.pause || pause > c.pause+time.Minute {
+				t.Errorf("left alone for %v, want %v", pause, c.pause)
 			}
 
-			w.deliveries(hook, "status=failed")
+			// A test that the receiver takes ends the pause.
+			w.addContact("Waits")
+			w.receiver.take("")
+			w.send()
+
+			if got := w.receiver.take(""); len(got) != 0 {
+				t.Errorf("%d messages meanwhile", len(got))
+			}
+
+			w.receiver.script(nil)
+			w.verify(hook)
+			w.Get("/webhooks/"+hook.String()).WantFields("", object{"pausedUntil": nil})
+			w.send()
+
+			if got := w.receiver.take("audit.event.changed"); len(got) != 1 {
+				t.Errorf("%d messages after the test", len(got))
+			}
 		})
+	}
+}
+
+// Messages for a receiver that answers slowly do not wait for one another.
+//
+// Proves: OPEN-22.
+func TestASlowReceiverGetsMessagesSideBySide(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.active("audit.event.changed")
+	w.send()
+
+	for range 12 {
+		w.addContact("Told")
+	}
+
+	// It answers nobody before all have come.
+	var waiting sync.WaitGroup
+
+	waiting.Add(12)
+	w.receiver.script(func(answer http.ResponseWriter, _ *http.Request) {
+		waiting.Done()
+		waiting.Wait()
+		answer.WriteHeader(http.StatusNoContent)
+	})
+	w.Exec(`update webhook set is_slow = true where team_id = @team`, nil)
+	w.receiver.take("")
+	w.send()
+
+	if got := w.receiver.take(""); len(got) != 12 {
+		t.Errorf("%d messages", len(got))
 	}
 }
 

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"stayledger/domain/record/audit"
@@ -17,19 +18,17 @@ import (
 type stored struct {
 	Webhook
 
-	Secret       []byte
-	FormerSecret []byte
-	FormerUntil  *day.Instant
+	Secret        []byte
+	FormerSecrets []byte // a list of formerSecret as JSON
 }
 
 // table declares the columns that requests change. How the receiver does is updated by the sender alone.
 var table = db.NewTable[stored]("webhook", `id uuid key, scope text fixed, url text, description text, event_types text[],
-	api_version text fixed, status text, disabled_reason text, revision bigint, secret bytea, former_secret bytea,
-	former_until timestamptz, verified_at timestamptz, disabled_at timestamptz, created_at now fixed, updated_at now`)
+	api_version text fixed, status text, disabled_reason text, revision bigint, secret bytea, former_secrets bytea, verified_at timestamptz, disabled_at timestamptz, created_at now fixed, updated_at now`)
 
 // shownColumns are the columns of a Webhook.
 const shownColumns = `w.id, w.scope, w.url, w.description, w.event_types, w.api_version, w.status, w.disabled_reason, w.revision,
-	w.verified_at, w.disabled_at, w.created_at, w.updated_at`
+	w.verified_at, w.disabled_at, w.paused_until, w.created_at, w.updated_at`
 
 // load loads a webhook of the team. It fails with apierr.NotFound.
 func load(ctx context.Context, tx *db.Tx, webhook id.ID) (*Webhook, error) {
@@ -45,7 +44,7 @@ func load(ctx context.Context, tx *db.Tx, webhook id.ID) (*Webhook, error) {
 // lock loads a webhook and locks it until the transaction ends. It fails with apierr.NotFound.
 func lock(ctx context.Context, tx *db.Tx, webhook id.ID) (*stored, error) {
 	w, err := db.One[stored](ctx, tx, apierr.NotFound, `
-		select `+shownColumns+`, w.secret, w.former_secret, w.former_until from webhook w
+		select `+shownColumns+`, w.secret, w.former_secrets from webhook w
 		where w.team_id = @team and w.id = @id for no key update`, db.Args{"team": tx.Team, "id": webhook})
 	if err != nil {
 		return nil, fmt.Errorf("lock a webhook: %w", err)
@@ -54,13 +53,26 @@ func lock(ctx context.Context, tx *db.Tx, webhook id.ID) (*stored, error) {
 	return &w, nil
 }
 
-// view returns the webhook as events show it: of its secret they say that it changed.
+// view returns the webhook as events show it: of its secret they say that it changed, and a query may be a secret, too.
+// How its receiver does is no change of it.
 func (w *stored) view() audit.View {
 	return audit.See(struct {
 		Webhook
 
-		Secret []byte `json:"secret"`
-	}{w.Webhook, w.Secret})
+		URL         string    `json:"url"`
+		Secret      []byte    `json:"secret"`
+		PausedUntil *struct{} `json:"pausedUntil,omitempty"`
+	}{Webhook: w.Webhook, URL: withoutQuery(w.URL), Secret: w.Secret})
+}
+
+// withoutQuery returns an address with a mask in place of its query, which can have a token.
+func withoutQuery(address string) string {
+	before, _, hasQuery := strings.Cut(address, "?")
+	if !hasQuery {
+		return address
+	}
+
+	return before + "?•••"
 }
 
 // save updates a locked webhook as a new revision, and notes the changes since before.
@@ -108,11 +120,16 @@ func (w *stored) disable(ctx context.Context, tx *db.Tx, reason DisabledReason) 
 	return nil
 }
 
-// verify makes a webhook active, because its receiver has taken a test. One that a person has deleted stays
-// disabled.
+// verify makes a webhook active, because its receiver has taken a test, and ends its pause. One that a person has deleted
+// stays disabled.
 func (w *stored) verify(ctx context.Context, tx *db.Tx) error {
-	if w.Status == Active || w.isDeleted() {
+	if w.isDeleted() {
 		return nil
+	}
+
+	r := receiver{TeamID: tx.Team, ID: w.ID}
+	if err := r.saveHealth(ctx, tx); err != nil || w.Status == Active {
+		return err
 	}
 
 	before := w.view()

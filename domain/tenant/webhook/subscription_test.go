@@ -3,8 +3,10 @@ package webhook_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
@@ -81,8 +83,10 @@ func TestDeletingEndsASubscriptionAndKeepsItsHistory(t *testing.T) {
 	w.Get("/webhooks?status=active").Want(http.StatusOK).WantFields("pagination", object{"total": 0})
 }
 
+// A secret that was changed signs for another day, also when the next one is changed within it.
+//
 // Proves: OPEN-21.
-func TestTwoSecretsSignWhileOneIsChanged(t *testing.T) {
+func TestFormerSecretsSignForADay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 
@@ -90,16 +94,19 @@ func TestTwoSecretsSignWhileOneIsChanged(t *testing.T) {
 	hook := made.ID("id")
 	w.verify(hook)
 
-	former := made.String("secret")
-	rotated := w.Post("/webhooks/"+hook.String()+"/rotate-secret", nil).Want(http.StatusOK)
+	secrets := []string{made.String("secret")}
+	rotate := func() {
+		rotated := w.Post("/webhooks/"+hook.String()+"/rotate-secret", nil).Want(http.StatusOK)
 
-	next := rotated.String("secret")
-	if next == former || !strings.HasPrefix(next, "whsec_") || rotated.String("formerSecretUntil") == "" {
-		t.Fatalf("rotated: %s", rotated.Body)
+		next := rotated.String("secret")
+		if !strings.HasPrefix(next, "whsec_") || rotated.String("formerSecretUntil") == "" {
+			t.Fatalf("rotated: %s", rotated.Body)
+		}
+
+		secrets = append(secrets, next)
 	}
-
-	// A day later the former one is no more.
-	for _, both := range []bool{true, false} {
+	signing := func() (live []bool) {
+		w.send()
 		w.receiver.take("")
 		w.addContact("Told")
 		w.send()
@@ -107,23 +114,39 @@ func TestTwoSecretsSignWhileOneIsChanged(t *testing.T) {
 		got := w.receiver.take("")
 		m := got[len(got)-1]
 
-		for secret, want := range map[string]bool{former: both, next: true} {
+		for _, secret := range secrets {
 			verifier, err := standardwebhooks.NewWebhook(secret)
 			if err != nil {
 				t.Fatal(err)
 			}
 
-			if err := verifier.Verify(m.body, m.header); (err == nil) != want {
-				t.Errorf("former secret live: %t, verified: %v, want %t", both, err, want)
-			}
+			live = append(live, verifier.Verify(m.body, m.header) == nil)
 		}
 
-		w.Exec(`update webhook set former_until = former_until - interval '1 day' where team_id = @team`, nil)
+		return live
 	}
+	want := func(what string, want ...bool) {
+		if got := signing(); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	pass := func(by time.Duration) {
+		w.Tx(func(ctx ctx, tx *db.Tx) error { return w.config.AgeFormer(ctx, tx, hook, by) })
+	}
+
+	rotate()
+	want("changed once", true, true)
+	pass(20 * time.Hour)
+	rotate()
+	want("changed again within a day", true, true, true)
+	pass(5 * time.Hour)
+	want("a day after the first change", false, true, true)
+	pass(20 * time.Hour)
+	want("a day after the second", false, false, true)
 
 	// Secrets are shown once; the trail says only that they changed.
 	for _, path := range []string{"/webhooks", "/webhooks/" + hook.String()} {
-		if body := string(w.Get(path).Body); strings.Contains(body, "whsec_") || strings.Contains(body, next[6:]) {
+		if body := string(w.Get(path).Body); strings.Contains(body, "whsec_") || strings.Contains(body, secrets[2][6:]) {
 			t.Errorf("%s shows a secret: %s", path, body)
 		}
 	}
@@ -147,7 +170,7 @@ func TestAnAddressIsCheckedWhenItIsSavedAndWhenItIsCalled(t *testing.T) {
 	refuses := w.Refuses("/webhooks")
 	types := []string{"webhook.test"}
 
-	for _, url := range []string{"https://", "https://user@example.com/", "https://example.com/#top", "example.com", "https://a:b@example.com", "/hook"} {
+	for _, url := range []string{"https://", "https://user@example.com/", "https://example.com/#top", "example.com", "https://a:b@example.com", "/hook", "https://example.com:99999/x", "https://example.com:0/x"} {
 		refuses(url, object{"url": url, "eventTypes": types}, "url", "url")
 	}
 
@@ -282,7 +305,16 @@ func TestChangesOfASubscription(t *testing.T) {
 	w.Put(path, object{"description": "Ours", "eventTypes": []string{"payment.updated", "audit.event.changed", "payment.updated"}}).Want(http.StatusOK).
 		WantFields("", object{"status": "active", "revision": 3, "description": "Ours", "eventTypes": []any{"audit.event.changed", "payment.updated"}})
 	w.Put(path, object{"description": nil}).Want(http.StatusOK).WantFields("", object{"description": nil, "revision": 4})
+
+	// The same again is no change.
+	for _, body := range []object{{}, {"description": nil}, {"url": w.receiver.URL + "/hook"}, {"eventTypes": []string{"audit.event.changed", "payment.updated"}}} {
+		w.Put(path, body).Want(http.StatusOK).WantFields("", object{"revision": 4})
+	}
+
 	w.Put(path, object{"url": w.receiver.URL + "/other"}).Want(http.StatusOK).WantFields("", object{"status": "pending", "verifiedAt": nil, "revision": 5})
+
+	// A receiver that was not verified gets nothing but a test.
+	w.Post("/webhook-deliveries/"+w.deliveries(hook, "").String("data.0.id")+"/replay", nil).WantError(apierr.CodeConflict, "")
 
 	for _, at := range []string{path + "/test", path + "/rotate-secret", "/webhooks"} {
 		w.Post(at+"?dryRun=true", object{}).WantError(apierr.CodeBadRequest, "")

@@ -64,6 +64,7 @@ type EventType string
 
 // The types of events. The table of docs/guides/webhooks.md has the cause and the data of each.
 const (
+	AuditCheckpoint    EventType = "audit.checkpoint"
 	AuditEventChanged  EventType = "audit.event.changed"
 	ConnectionChanged  EventType = "connection.changed"
 	OperationCompleted EventType = "operation.completed"
@@ -76,7 +77,7 @@ const (
 
 // Enum lists the types.
 func (EventType) Enum() []string {
-	return api.Texts(AuditEventChanged, ConnectionChanged, OperationCompleted, OperationFailed, PaymentUpdated,
+	return api.Texts(AuditCheckpoint, AuditEventChanged, ConnectionChanged, OperationCompleted, OperationFailed, PaymentUpdated,
 		StatementPublished, StatementReopened, Test)
 }
 
@@ -93,6 +94,7 @@ type Webhook struct {
 	Revision       int64           `json:"revision" doc:"From 1; grows with each change."`
 	VerifiedAt     *day.Instant    `json:"verifiedAt" doc:"When the receiver took a test at the present address; null when it has not."`
 	DisabledAt     *day.Instant    `json:"disabledAt" doc:"When it was disabled; null unless it is."`
+	PausedUntil    *day.Instant    `json:"pausedUntil" doc:"Until when nothing is sent, because the receiver asked for it or is overloaded; null or past for no pause."`
 	CreatedAt      day.Instant     `json:"createdAt"`
 	UpdatedAt      day.Instant     `json:"updatedAt"`
 
@@ -153,7 +155,7 @@ type Delivery struct {
 	EventType     EventType       `json:"eventType" doc:"What it tells of."`
 	Status        DeliveryStatus  `json:"status" doc:"failed has another attempt to come, exhausted has none."`
 	Attempts      int64           `json:"attempts" doc:"How often it was sent since it was made or last replayed."`
-	Payload       json.RawMessage `json:"payload" db:"-" doc:"The message as it is signed."`
+	Payload       json.RawMessage `json:"payload" db:"-" doc:"The message. The bytes that were signed may have other white space."`
 	Response      *Response       `json:"response" db:"-" doc:"The last answer; null for none."`
 	Failure       *Failure        `json:"failure" doc:"Why the last attempt failed; null for one that did not."`
 	CreatedAt     day.Instant     `json:"createdAt"`
@@ -172,7 +174,7 @@ type Response struct {
 // DeliveryList is a page of messages, the newest first.
 type DeliveryList struct {
 	Data []Delivery   `json:"data"`
-	Page DeliveryPage `json:"page"`
+	Page DeliveryPage `json:"page" doc:"Where the list goes on."`
 }
 
 // DeliveryPage says where the list goes on.
