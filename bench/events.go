@@ -199,7 +199,7 @@ func (b *bed) subscriptionCost(ctx context.Context) (Metric, error) {
 		}
 	}
 
-	// A subscription that is told of nothing would cost nothing.
+	// A subscription without messages would cost nothing.
 	sent, err := b.count(ctx, b.teams[toldName], `select count(*) from webhook_delivery where team_id = @team and status = 'succeeded'`)
 	if err == nil && sent < batchRounds*batchOfEvents {
 		err = fmt.Errorf("%d messages were sent", sent)
@@ -233,7 +233,7 @@ func (b *bed) timeReservations(ctx context.Context, k *intakeKind, t tenant, fro
 	return time.Since(begin).Seconds(), err
 }
 
-// awaitMessages waits until all that has happened was told.
+// awaitMessages waits until all messages were sent.
 func (b *bed) awaitMessages(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, patience)
 	defer stop()

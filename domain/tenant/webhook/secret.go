@@ -75,7 +75,7 @@ func (c Config) rotate(w *stored, now time.Time) (string, error) {
 	// The newest come first, and the oldest are dropped.
 	former = append([]formerSecret{{string(present), now.Add(formerTime)}}, former...)
 
-	text, err := json.Marshal(former[:min(len(former), mostFormer)])
+	text, err := json.Marshal(former[:min(len(former), mostFormer)]) //nolint:gosec // it is sealed
 	if err != nil {
 		return "", fmt.Errorf("encode former secrets: %w", err)
 	}

@@ -248,11 +248,14 @@ func (s *sender) callReceiver(ctx, working context.Context, r *receiver) error {
 // while the next ones are sent.
 func (s *sender) sendDue(ctx, working context.Context, r *receiver) error {
 	pace := r.pace()
+
 	saved := make(chan error, 1)
 	saved <- nil
 
 	began := time.Now() //nolint:forbidigo // how long it takes
-	for last, isOver := new(due), false; !isOver; {
+	last, isOver := new(due), false
+
+	for !isOver {
 		found, err := s.loadMessages(working, r, last, pace.together)
 		if err != nil || len(found) == 0 {
 			return errors.Join(err, <-saved)
