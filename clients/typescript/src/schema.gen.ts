@@ -434,7 +434,7 @@ export interface paths {
         };
         /**
          * Prove what was changed
-         * @description Everything that `stayledger audit check` needs to prove, without the service, that the event is in the log of a signed checkpoint. Values that the credential may not read are commitments. Checkpoints are made once an hour; until then the answer is 409.
+         * @description Everything that `stayledger audit check` needs to prove, without the service, that the event is in the log of a signed checkpoint. Values that the credential may not read are commitments. Checkpoints are made every ten minutes; until then the answer is 409.
          */
         get: operations["proveAuditEvent"];
         put?: never;

@@ -20,7 +20,7 @@ import (
 )
 
 // checkpointTime is how far two checkpoints are apart at least.
-const checkpointTime = time.Hour
+const checkpointTime = 10 * time.Minute
 
 // newKey returns a new signing key and its verifier key, each on a line.
 func newKey(log id.ID) ([]byte, error) {

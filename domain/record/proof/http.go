@@ -33,7 +33,7 @@ func (c Config) endpoints() []api.Endpoint {
 			Summary: "Prove what was changed",
 			Doc: "Everything that `stayledger audit check` needs to prove, without the service, that the event is in the " +
 				"log of a signed checkpoint. Values that the credential may not read are commitments. Checkpoints are made " +
-				"once an hour; until then the answer is 409.",
+				"every ten minutes; until then the answer is 409.",
 			Errors: apierr.List{errNotSealed}, Scopes: []string{"audit:read"},
 		}, c.prove),
 	}
@@ -144,6 +144,11 @@ func (c Config) include(ctx context.Context, d *db.DB, p *ProvenEvent, seq int64
 		}
 		for i, hash := range hashes {
 			out.Inclusion[i] = hash.String()
+		}
+
+		// A hash that somebody has changed must not be served as a proof.
+		if err := out.check(); err != nil {
+			return fmt.Errorf("prove an event: %w", err)
 		}
 
 		return nil
