@@ -125,16 +125,12 @@ func (f *follower) next(ctx context.Context) (*trail.EventList, error) {
 
 // tell prints an event and forwards it. A receiver that fails is printed, and called again with the next event.
 func (f *follower) tell(ctx context.Context, e *trail.Event) error {
-	keys := make([]string, len(e.Changes))
-	for i := range e.Changes {
-		keys[i] = e.Changes[i].Key
-	}
-
-	line := fmt.Sprintf("%s %s %s %s %s", e.RecordedAt, e.Type, e.Entity.Type, e.Entity.ID, strings.Join(keys, ","))
+	m := webhook.NewMessage(e)
+	line := fmt.Sprintf("%s %s %s %s %s", e.RecordedAt, e.Type, e.Entity.Type, e.Entity.ID, strings.Join(m.Data.ChangedKeys, ","))
 	f.seen = e.RecordedAt.Time
 
 	if f.ForwardTo != "" {
-		status, err := f.forward(ctx, webhook.NewMessage(e))
+		status, err := f.forward(ctx, m)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

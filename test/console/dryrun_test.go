@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -186,27 +185,9 @@ func (o *office) dryRun(r *reference.Request) (int, string) {
 		query.Set(v.Name, v.Text)
 	}
 
-	request, err := http.NewRequestWithContext(o.t.Context(), r.Method, o.base+r.Path+"?"+query.Encode(), strings.NewReader(r.Body))
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	status, text := o.send(r.Method, r.Path+"?"+query.Encode(), []byte(r.Body))
 
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("x-api-key", o.key)
-
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-
-	defer func() { _ = answer.Body.Close() }()
-
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		o.t.Fatal(err)
-	}
-
-	return answer.StatusCode, string(text)
+	return status, string(text)
 }
 
 // withoutDryRun are routes for which the contract has no dry run, by what they do. What a refusal must not do is the

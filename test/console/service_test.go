@@ -176,14 +176,9 @@ func (s *service) keyOf(t *testing.T, offices ...*office) string {
 	return secret
 }
 
-// call asks the API with the office's key and gives the answer.
-func (o *office) call(method, path string, body any, status int) object {
+// send sends a request with the key of the office, and returns the status and the answer.
+func (o *office) send(method, path string, content []byte) (status int, text []byte) {
 	o.t.Helper()
-
-	content, err := json.Marshal(body)
-	if err != nil {
-		o.t.Fatal(err)
-	}
 
 	r, err := http.NewRequestWithContext(o.t.Context(), method, o.base+path, bytes.NewReader(content))
 	if err != nil {
@@ -200,13 +195,25 @@ func (o *office) call(method, path string, body any, status int) object {
 
 	defer func() { _ = answer.Body.Close() }()
 
-	text, err := io.ReadAll(answer.Body)
+	if text, err = io.ReadAll(answer.Body); err != nil {
+		o.t.Fatal(err)
+	}
+
+	return answer.StatusCode, text
+}
+
+// call asks the API with the office's key and gives the answer.
+func (o *office) call(method, path string, body any, status int) object {
+	o.t.Helper()
+
+	content, err := json.Marshal(body)
 	if err != nil {
 		o.t.Fatal(err)
 	}
 
-	if answer.StatusCode != status {
-		o.t.Fatalf("%s %s: %d %s", method, path, answer.StatusCode, text)
+	got, text := o.send(method, path, content)
+	if got != status {
+		o.t.Fatalf("%s %s: %d %s", method, path, got, text)
 	}
 
 	var out object

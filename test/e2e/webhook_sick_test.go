@@ -43,7 +43,7 @@ func sickAnswers(t *testing.T) map[string]http.HandlerFunc {
 				_, _ = fmt.Fprint(w, "x")
 				_ = http.NewResponseController(w).Flush()
 
-				time.Sleep(50 * time.Millisecond)
+				time.Sleep(50 * time.Millisecond) // it is slow, which is all that it shows
 			}
 		},
 		"late": func(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +76,7 @@ func TestSickReceiversHoldUpNoOther(t *testing.T) {
 
 		for i := range many {
 			w.post("/contacts", map[string]any{"type": "vendor", "name": fmt.Sprintf("%s %d", round, i)}).want(201)
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // a steady load; nothing is concluded from it
 		}
 
 		eventually(t, "all told", func() bool { return healthy.contacts(from) >= many })

@@ -263,6 +263,52 @@ func TestWhatHappensIsTold(t *testing.T) {
 	}
 }
 
+// Events are forwarded to a developer's machine as a webhook would send them, with the same ids.
+func TestListenForwardsWhatAWebhookSends(t *testing.T) {
+	t.Parallel()
+	w := newTill(t, 1)
+	w.work()
+
+	sent := newInbox(t)
+	sent.subscribe(w.client, "audit.event.changed")
+
+	forwarded := newInbox(t)
+	forwarded.secret = "whsec_" + "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+	listener := w.spawn("", "listen", "--base-url", w.base, "--api-key", w.key, "--forward-to", forwarded.URL, "--secret", forwarded.secret)
+
+	eventually(t, "listening", func() bool { return strings.Contains(listener.log.String(), "signing with") })
+
+	// It begins with what happens from then on, which the first event that it forwards shows.
+	var made []string
+
+	eventually(t, "the first event forwarded", func() bool {
+		made = append(made, w.post("/contacts", map[string]any{"type": "vendor", "name": "Vendor"}).want(201).text("id"))
+		return len(forwarded.messages("")) > 0
+	})
+
+	last := made[len(made)-1]
+	find := func(in *inbox) (ids []string) {
+		for _, m := range in.messages("audit.event.changed") {
+			if m.Data["entityId"] == last {
+				ids = append(ids, m.ID)
+			}
+		}
+
+		return ids
+	}
+
+	eventually(t, "the last event told to both", func() bool { return len(find(sent)) > 0 && len(find(forwarded)) > 0 })
+
+	if a, b := find(sent), find(forwarded); !slices.Equal(a, b) || len(a) != 1 {
+		t.Errorf("sent as %v, forwarded as %v", a, b)
+	}
+
+	if !strings.Contains(listener.log.String(), "created contact "+last) || !strings.Contains(listener.log.String(), "204 No Content") {
+		t.Errorf("printed %s", listener.log)
+	}
+}
+
 // nodeReceiver is a receiver in Node that verifies with the npm library standardwebhooks.
 type nodeReceiver struct {
 	t       *testing.T
@@ -376,14 +422,14 @@ func TestMessagesSurviveTheirSenders(t *testing.T) {
 
 	writers.Go(func() {
 		for ; ctx.Err() == nil; written++ {
-			time.Sleep(4 * time.Millisecond)
+			time.Sleep(4 * time.Millisecond) // a steady load; nothing is concluded from it
 			w.post("/contacts", map[string]any{"type": "vendor", "name": fmt.Sprintf("Vendor %d", written)}).want(201)
 		}
 	})
 
 	for range kills {
 		worker.untilReady()
-		time.Sleep(time.Duration(dice.IntN(600)) * time.Millisecond)
+		time.Sleep(time.Duration(dice.IntN(600)) * time.Millisecond) // the moment of the kill is the chance that is tried
 		worker.signal(syscall.SIGKILL)
 		<-worker.done
 

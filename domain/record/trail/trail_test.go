@@ -380,7 +380,7 @@ func TestValuesAreForThoseWhoMayReadTheRecord(t *testing.T) {
 	}
 }
 
-// Proves: AUD-03, OPEN-20.
+// A caller who names a filter twice with two values is told so, on both lists.
 func TestTwoNamesOfAFilterSayTheSame(t *testing.T) {
 	t.Parallel()
 	w := apitest.New(t, apitest.Config{Endpoints: trail.Part().Endpoints})

@@ -17,7 +17,7 @@ import (
 )
 
 // deliveryEndpoints returns the routes of messages.
-func (c Config) deliveryEndpoints() []api.Endpoint {
+func deliveryEndpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/webhooks/{id}/deliveries", ID: "listWebhookDeliveries", Tag: tag,
@@ -25,6 +25,8 @@ func (c Config) deliveryEndpoints() []api.Endpoint {
 			Doc:     "Each message with what became of it. Messages that nothing follows are kept for 90 days.",
 			Scopes:  []string{scopeRead},
 		}, listDeliveries),
+
+		// Tests and replays are operations, so that a caller sees whether the receiver took the message.
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/webhooks/{id}/test", ID: "testWebhook", Tag: tag,
 			Summary: "Send a test to a webhook",
@@ -32,7 +34,7 @@ func (c Config) deliveryEndpoints() []api.Endpoint {
 				"receiver answers 2xx within 15 seconds: a webhook that was pending, or that the service had disabled, is " +
 				"active from then on. Fails with 409 for one that was deleted.",
 			Errors: apierr.List{errDisabled, errRateLimited}, Scopes: []string{scopeManage}, Status: http.StatusAccepted,
-		}, c.startTest),
+		}, startTest),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/webhook-deliveries/{id}/replay", ID: "replayWebhookDelivery", Tag: tag,
 			Summary: "Send a message to its webhook again",
@@ -172,7 +174,7 @@ var testPayload = payload{
 }
 
 // startTest inserts a message of the type webhook.test and starts the operation that sends it (INIT-51, WHK-15).
-func (c Config) startTest(ctx context.Context, tx *db.Tx, in *getInput) (*operation.Acknowledgement, error) {
+func startTest(ctx context.Context, tx *db.Tx, in *getInput) (*operation.Acknowledgement, error) {
 	w, err := lock(ctx, tx, in.ID)
 	switch {
 	case err != nil:
@@ -197,16 +199,15 @@ func (c Config) startTest(ctx context.Context, tx *db.Tx, in *getInput) (*operat
 		return nil, fmt.Errorf("insert a test: %w", err)
 	}
 
-	return startSending(ctx, tx, w.ID, delivery)
+	return start(ctx, tx, w.ID, operation.Task{Kind: sendKind, Args: sendArgs{delivery}})
 }
 
-// startSending starts the operation that sends a message once.
-func startSending(ctx context.Context, tx *db.Tx, webhook, delivery id.ID) (*operation.Acknowledgement, error) {
+// start starts an operation with a task for a webhook.
+func start(ctx context.Context, tx *db.Tx, webhook id.ID, task operation.Task) (*operation.Acknowledgement, error) {
 	target := operation.Resource{Type: operation.Webhook, ID: webhook, Role: operation.Target}
 
 	return operation.Start(ctx, tx, operation.New{
-		Type: operation.WebhookTest, Primary: &target, Resources: []operation.Resource{target},
-		Tasks: []operation.Task{{Kind: sendKind, Args: sendArgs{delivery}}},
+		Type: operation.WebhookTest, Primary: &target, Resources: []operation.Resource{target}, Tasks: []operation.Task{task},
 	})
 }
 
@@ -230,7 +231,7 @@ func replayOne(ctx context.Context, tx *db.Tx, in *getInput) (*operation.Acknowl
 		return nil, err
 	}
 
-	return startSending(ctx, tx, d.WebhookID, d.ID)
+	return start(ctx, tx, w.ID, operation.Task{Kind: sendKind, Args: sendArgs{d.ID}})
 }
 
 // Replay selects messages to send again.
@@ -274,15 +275,10 @@ func replayMany(ctx context.Context, tx *db.Tx, in *replayInput) (*operation.Ack
 		return nil, err
 	}
 
-	target := operation.Resource{Type: operation.Webhook, ID: w.ID, Role: operation.Target}
-
-	return operation.Start(ctx, tx, operation.New{
-		Type: operation.WebhookTest, Primary: &target, Resources: []operation.Resource{target},
-		Tasks: []operation.Task{{Kind: replayKind, Args: replayArgs{w.ID, in.Body}}},
-	})
+	return start(ctx, tx, w.ID, operation.Task{Kind: replayKind, Args: replayArgs{w.ID, in.Body}})
 }
 
-// queueAgain queues messages again. Those that are just being sent stay as they are, and so do tests.
+// queueAgain queues messages again, without tests.
 func queueAgain(ctx context.Context, tx *db.Tx, _ operation.Run, args replayArgs) error {
 	w, err := lock(ctx, tx, args.WebhookID)
 	switch {
@@ -294,7 +290,7 @@ func queueAgain(ctx context.Context, tx *db.Tx, _ operation.Run, args replayArgs
 
 	_, err = tx.Exec(ctx, `
 		update webhook_delivery set status = 'pending', attempts = 0, due_at = clock_timestamp()
-		where team_id = @team and webhook_id = @id and created_at >= @from and created_at < @to and status <> 'delivering'
+		where team_id = @team and webhook_id = @id and created_at >= @from and created_at < @to
 			and (@status = '' or status = @status) and event_type <> 'webhook.test'`,
 		db.Args{"team": tx.Team, "id": w.ID, "from": args.From.Time, "to": args.To.Time, "status": string(args.Status)})
 	if err != nil {

@@ -16,7 +16,7 @@ type source struct {
 	from string
 	// condition selects the rows that cause a message.
 	condition string
-	types     EventType
+	eventType EventType
 	// key is a text that identifies the row; at is when it happened; data is the data of the message.
 	key, at, data string
 	// isOfDeployment says that the row is about no team: it has a note in each team with a webhook that wants it.
@@ -57,38 +57,38 @@ const (
 // has ids, statuses and names of fields, never amounts or personal data (decisions, webhooks).
 var sources = []source{
 	{
-		from: fromEvents, condition: "true", types: AuditEventChanged, key: eventKey, at: "e.recorded_at",
+		from: fromEvents, condition: "true", eventType: AuditEventChanged, key: eventKey, at: "e.recorded_at",
 		data: `json_build_object('eventId', e.id, 'revision', e.revision, 'entityType', e.entity_type, 'entityId', e.entity_id,
 			'action', e.type, 'changedKeys', (select coalesce(json_agg(c ->> 'key'), '[]') from jsonb_array_elements(e.changes) c))`,
 	},
 	{
-		from: fromEvents, condition: "e.entity_type = 'connection'", types: ConnectionChanged, key: eventKey, at: "e.recorded_at",
+		from: fromEvents, condition: "e.entity_type = 'connection'", eventType: ConnectionChanged, key: eventKey, at: "e.recorded_at",
 		data: `json_build_object('connectionId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'action', e.type,
 			'status', ` + newValueSQL("status") + `)`,
 	},
 	{
-		from: fromEvents, condition: "e.entity_type = 'payment'", types: PaymentUpdated, key: eventKey, at: "e.recorded_at",
+		from: fromEvents, condition: "e.entity_type = 'payment'", eventType: PaymentUpdated, key: eventKey, at: "e.recorded_at",
 		data: `json_build_object('paymentId', e.entity_id, 'eventId', e.id, 'revision', e.revision, 'action', e.type,
 			'status', ` + newValueSQL("status") + `, 'transactionId', ` + referenceSQL("type", "transaction") + `)`,
 	},
 	{
-		from: fromEvents, condition: "e.entity_type = 'statement' and e.type = 'published'", types: StatementPublished,
+		from: fromEvents, condition: "e.entity_type = 'statement' and e.type = 'published'", eventType: StatementPublished,
 		key: eventKey, at: "e.recorded_at", data: statementData,
 	},
 	{
-		from: fromEvents, condition: "e.entity_type = 'statement' and e.type = 'reopened'", types: StatementReopened,
+		from: fromEvents, condition: "e.entity_type = 'statement' and e.type = 'reopened'", eventType: StatementReopened,
 		key: eventKey, at: "e.recorded_at", data: statementData,
 	},
 	{
-		from: fromOperations, condition: "o.status = 'completed'", types: OperationCompleted,
+		from: fromOperations, condition: "o.status = 'completed'", eventType: OperationCompleted,
 		key: "o.id::text", at: "o.finished_at", data: operationData,
 	},
 	{
-		from: fromOperations, condition: "o.status = 'failed'", types: OperationFailed,
+		from: fromOperations, condition: "o.status = 'failed'", eventType: OperationFailed,
 		key: "o.id::text", at: "o.finished_at", data: operationData,
 	},
 	{
-		from: fromCheckpoint, condition: "true", types: AuditCheckpoint, key: "c.tree_size::text", at: "c.created_at",
+		from: fromCheckpoint, condition: "true", eventType: AuditCheckpoint, key: "c.tree_size::text", at: "c.created_at",
 		data:           `json_build_object('treeSize', c.tree_size, 'rootHash', encode(c.root, 'base64'), 'checkpoint', c.note)`,
 		isOfDeployment: true,
 	},
@@ -117,10 +117,10 @@ var fanOutSQL = func() string {
 
 	for i := range sources {
 		s := &sources[i]
-		told[i] = `select w.team_id, w.id as webhook_id, n.team_id as about, webhook_event_id('` + string(s.types) + `:' || ` + s.key + `) as event_id,
-			'` + string(s.types) + `' as type, ` + s.at + ` as at, w.api_version, ` + s.data + ` as data
+		told[i] = `select w.team_id, w.id as webhook_id, n.team_id as about, webhook_event_id('` + string(s.eventType) + `:' || ` + s.key + `) as event_id,
+			'` + string(s.eventType) + `' as type, ` + s.at + ` as at, w.api_version, ` + s.data + ` as data
 			from wanted w join taken n on n.team_id = w.about join ` + s.from + `
-			where '` + string(s.types) + `' = any(w.event_types) and ` + s.conditionSQL()
+			where '` + string(s.eventType) + `' = any(w.event_types) and ` + s.conditionSQL()
 	}
 
 	return `

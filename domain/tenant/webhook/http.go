@@ -64,7 +64,7 @@ func (c Config) endpoints() []api.Endpoint {
 				"so that the receiver can be changed meanwhile; with all of the last 24 hours, if it is changed again.",
 			Errors: apierr.List{errRateLimited, errDisabled}, Scopes: []string{scopeManage}, Secret: true,
 		}, c.rotateSecret),
-	}, c.deliveryEndpoints()...)
+	}, deliveryEndpoints()...)
 
 	for i := range all {
 		all[i].Selection = api.OneTeamOrPartner

@@ -10,7 +10,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Message is the body of a message, as the guide shows it. The service writes messages in SQL (fanout.go); the command
+// Message is the body of a message of the type audit.event.changed, as the guide shows it. The service writes messages in SQL (fanout.go); the command
 // listen makes them from events that it reads from the API.
 type Message struct {
 	ID         id.ID       `json:"id"`
@@ -18,7 +18,7 @@ type Message struct {
 	APIVersion string      `json:"apiVersion"`
 	Timestamp  day.Instant `json:"timestamp"`
 	TeamID     id.ID       `json:"teamId"`
-	Data       any         `json:"data"`
+	Data       Changed     `json:"data"`
 }
 
 // Changed is the data of a message of the type audit.event.changed.

@@ -130,7 +130,7 @@ func (r *receiver) save(ctx context.Context, tx *db.Tx, found []outcome) error {
 		return updateMessages(ctx, tx, outcomes)
 	}
 
-	// Subscriptions are locked before their messages.
+	// Webhooks are locked before their messages.
 	w, err := lock(ctx, tx, r.ID)
 	if err != nil {
 		return err

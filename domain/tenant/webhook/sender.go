@@ -16,16 +16,17 @@ import (
 	"stayledger/platform/outbound"
 )
 
-// poll is how often the sender looks for notes and due messages.
-const poll = 250 * time.Millisecond
-
-// lease is how long a sender has the messages of a receiver for itself; startTime is how long it begins to send them.
+// poll is how often the sender looks for notes and due messages, and errorPoll how often while the database fails.
 const (
-	lease     = 45 * time.Second
-	startTime = lease - answerTime - 5*time.Second
+	poll      = 250 * time.Millisecond
+	errorPoll = 5 * time.Second
 )
 
-// turn is how long a receiver is called before others have their turn.
+// lease is how long a sender has the messages of a receiver for itself. It is longer than a turn and the last answers.
+const lease = 45 * time.Second
+
+// turn is how long requests to a receiver are begun before others have their turn. It bounds how long a webhook that is
+// deleted meanwhile gets messages that were loaded before.
 const turn = 5 * time.Second
 
 // pace is how many messages are loaded at once, and how many of them are sent side by side to one receiver.
@@ -113,14 +114,18 @@ func (c Config) Send(ctx context.Context, d *db.DB, log *slog.Logger, grace time
 	defer stop()
 
 	for ctx.Err() == nil {
+		pause := poll
+
 		if err := s.runOnce(ctx, working); err != nil && ctx.Err() == nil {
+			pause = errorPoll
+
 			log.Warn("webhooks", "error", err)
 		}
 
 		select {
 		case <-ctx.Done():
 		case <-s.freed:
-		case <-time.After(poll):
+		case <-time.After(pause):
 		}
 	}
 
@@ -346,7 +351,7 @@ func (s *sender) sendAll(ctx context.Context, r *receiver, messages []due, side 
 		mu.Lock()
 		defer mu.Unlock()
 
-		if ended || next == len(messages) || time.Since(began) > startTime {
+		if ended || next == len(messages) || time.Since(began) > turn {
 			return nil
 		}
 

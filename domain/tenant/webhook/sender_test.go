@@ -524,7 +524,7 @@ func (p *postbox) take() []mail.Message {
 	return got
 }
 
-// Proves: PAG-15.
+// Proves: PAG-06, PAG-07, PAG-32.
 func TestDeliveriesAreListedPageByPage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -22,9 +22,10 @@ type stored struct {
 	FormerSecrets []byte // a list of formerSecret as JSON
 }
 
-// table declares the columns that requests change. How the receiver does is updated by the sender alone.
+// table declares the columns that requests change. The others are updated by saveHealth and setLease.
 var table = db.NewTable[stored]("webhook", `id uuid key, scope text fixed, url text, description text, event_types text[],
-	api_version text fixed, status text, disabled_reason text, revision bigint, secret bytea, former_secrets bytea, verified_at timestamptz, disabled_at timestamptz, created_at now fixed, updated_at now`)
+	api_version text fixed, status text, disabled_reason text, revision bigint, secret bytea, former_secrets bytea,
+	verified_at timestamptz, disabled_at timestamptz, created_at now fixed, updated_at now`)
 
 // shownColumns are the columns of a Webhook.
 const shownColumns = `w.id, w.scope, w.url, w.description, w.event_types, w.api_version, w.status, w.disabled_reason, w.revision,
@@ -175,8 +176,7 @@ func (r *deliveryRow) public() Delivery {
 	d := r.Delivery
 	d.Payload = []byte(r.Payload)
 
-	// While a message is being sent, the row says when the sender loses it.
-	if r.DueAt != nil && r.Status != DeliveryDelivering {
+	if r.DueAt != nil {
 		d.NextAttemptAt = new(day.At(*r.DueAt))
 	}
 

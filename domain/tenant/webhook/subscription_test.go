@@ -221,7 +221,7 @@ func TestAnAddressIsCheckedWhenItIsSavedAndWhenItIsCalled(t *testing.T) {
 	w.deliveries(hook, "status=failed").WantFields("data.0", object{"failure": "addressNotAllowed", "response": nil, "attempts": 1})
 }
 
-// Proves: WHK-02, OPEN-11, AUTH-44.
+// Proves: WHK-02, OPEN-11, PAG-31.
 func TestAPartnerIsToldOfTheTeamsThatItManages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
