@@ -1,0 +1,202 @@
+package table
+
+// Balances holds amounts against a balance column and so proves their order, sign and reading. The zero value is
+// ready.
+type Balances struct {
+	rows     int // All that were added, with those that were passed over.
+	balances int // Those with a balance.
+	readings [2]balanceReading
+	differs  bool // Some number is another one with a decimal point than with a comma.
+}
+
+// balanceReading is what is known of the rows with one decimal mark.
+type balanceReading struct {
+	amount, balance int64 // Of the last row.
+	count           int   // Rows with a balance.
+
+	// The index of the first row that breaks each way, plus one; 0 if none does.
+	breaks [len(ways)]int
+	// The index of the first row with more than so many places, plus one.
+	placesBreak [balancePlaces + 1]int
+}
+
+// way is one way in which amounts lead from one balance to the next.
+type way struct{ isNewestFirst, isNegated bool }
+
+var ways = [...]way{{false, false}, {true, false}, {false, true}, {true, true}}
+
+const (
+	// balancePlaces are the places with which numbers are compared: no currency has more.
+	balancePlaces = 4
+	// balanceLimit keeps sums of three numbers within an int64.
+	balanceLimit = 1 << 61
+)
+
+// Proof is what a balance column says about the amounts.
+type Proof struct {
+	Proved      bool
+	Decimal     Decimal // The reading that proves.
+	NewestFirst bool
+	Negated     bool // Amounts have the opposite sign of money that comes in: money out is positive.
+	// FirstBreak is, if nothing is proved, the index of the first row (from 0) at which the best reading breaks. It is
+	// -1 if there are less than two balances, or if nothing breaks but two readings hold.
+	FirstBreak int
+}
+
+// Add notes the cells of a row; those of absent columns are empty. Without an amount, it is the credit less the debit,
+// and a debit counts as money out with or without its own minus. A row without a balance is passed over.
+func (b *Balances) Add(amount, debit, credit, balance string) {
+	index := b.rows
+	b.rows++
+
+	if trim(balance) == "" {
+		return
+	}
+
+	b.balances++
+
+	var values [2]balanceRow
+	for i, decimal := range [...]Decimal{decimalPoint, decimalComma} {
+		values[i] = decimal.readBalanceRow(amount, debit, credit, balance)
+		b.readings[i].add(index, values[i])
+	}
+
+	b.differs = b.differs || values[0] != values[1]
+}
+
+// balanceRow is a row in one reading.
+type balanceRow struct {
+	amount, balance int64
+	isNumber        bool // All cells read as numbers.
+}
+
+// readBalanceRow reads the cells of a row. A blank cell is zero.
+func (d Decimal) readBalanceRow(amount, debit, credit, balance string) balanceRow {
+	row := balanceRow{isNumber: true}
+
+	read := func(text string) int64 {
+		if trim(text) == "" {
+			return 0
+		}
+
+		value, err := d.Parse(text, balancePlaces)
+		if err != nil || value > balanceLimit || value < -balanceLimit {
+			row.isNumber = false
+		}
+
+		return value
+	}
+
+	row.balance = read(balance)
+	if trim(amount) != "" {
+		row.amount = read(amount)
+	} else {
+		row.amount = read(credit) - max(read(debit), -read(debit))
+	}
+
+	if !row.isNumber {
+		return balanceRow{}
+	}
+
+	return row
+}
+
+// add notes a row in one reading.
+func (r *balanceReading) add(index int, row balanceRow) {
+	if !row.isNumber {
+		r.breakAll(index)
+		return
+	}
+
+	// Which places are enough for this row is only asked at the end.
+	unit := int64(1)
+	for places := balancePlaces; places >= 0; places-- {
+		if row.amount%unit != 0 || row.balance%unit != 0 {
+			setOnce(&r.placesBreak[places], index)
+		}
+
+		unit *= 10
+	}
+
+	if r.count > 0 {
+		for i, w := range ways {
+			if !w.leads(r.amount, r.balance, row) {
+				setOnce(&r.breaks[i], index)
+			}
+		}
+	}
+
+	r.amount, r.balance = row.amount, row.balance
+	r.count++
+}
+
+// leads reports whether a row follows another one in this way.
+func (w way) leads(amount, balance int64, next balanceRow) bool {
+	step, moved := next.balance-balance, next.amount
+	if w.isNewestFirst {
+		step, moved = -step, amount
+	}
+
+	if w.isNegated {
+		moved = -moved
+	}
+
+	return step == moved
+}
+
+func (r *balanceReading) breakAll(index int) {
+	for i := range r.breaks {
+		setOnce(&r.breaks[i], index)
+	}
+}
+
+// setOnce keeps the first index that a field is set to, plus one.
+func setOnce(field *int, index int) {
+	if *field == 0 {
+		*field = index + 1
+	}
+}
+
+// Decide returns what the column proves for a currency with so many places. Two readings that both hold prove nothing,
+// such as two rows with equal amounts, which read in both orders.
+func (b *Balances) Decide(places int) Proof {
+	var held []Proof
+
+	best := 0 // The latest first break, plus one.
+
+	for i, decimal := range [...]Decimal{decimalPoint, decimalComma} {
+		reading := &b.readings[i]
+		if i == 1 && !b.differs {
+			break // The same numbers again.
+		}
+
+		for k, w := range ways {
+			broken := firstBreak(reading.breaks[k], reading.placesBreak[min(max(places, 0), balancePlaces)])
+			best = max(best, broken)
+
+			if broken == 0 {
+				held = append(held, Proof{
+					Proved: true, Decimal: decimal, NewestFirst: w.isNewestFirst, Negated: w.isNegated,
+				})
+			}
+		}
+	}
+
+	switch {
+	case b.balances < 2 || len(held) > 1:
+		return Proof{FirstBreak: -1}
+	case len(held) == 1:
+		return held[0]
+	default:
+		return Proof{FirstBreak: best - 1}
+	}
+}
+
+// firstBreak returns the earlier of two breaks; 0 is none.
+func firstBreak(a, b int) int {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+
+	return a
+}
