@@ -53,6 +53,7 @@ func withDescription(c api.Config) api.Config {
 		{Name: "Reservations", Doc: "Stays, their amounts and their journals."},
 		{Name: "Reservation line mappings", Doc: "Which account a type of line is booked on."},
 		{Name: "Transactions", Doc: "Money in and out: deposits, expenses, payouts and transfers."},
+		{Name: "Transaction line mappings", Doc: "Where a type of imported money is booked."},
 		{Name: "Transaction attachments", Doc: "Files that belong to expenses."},
 		{Name: "Recurring transactions", Doc: "Templates that make transactions on days of a pattern."},
 		{Name: "Opening balances", Doc: "What the books begin with."},

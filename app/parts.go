@@ -1,11 +1,13 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
 	"stayledger/domain/activity/fee"
 	"stayledger/domain/activity/journal"
+	"stayledger/domain/activity/linemapping"
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/activity/opening"
 	"stayledger/domain/activity/recurring"
@@ -137,6 +139,7 @@ func Parts(o External, c Config) parts.Part {
 		reservation.Part(),
 		recurring.Part(),
 		transaction.Part(),
+		linemapping.Part(endOnly),
 		opening.Part(rule.OfBank),
 		trial.Part(),
 		payments.Part(),
@@ -187,6 +190,11 @@ func Parts(o External, c Config) parts.Part {
 		demo.Part(journals),
 	}, nouns...)...)
 }
+
+// endOnly ends the jobs of a kind that have nothing to do: no import leaves lines waiting for a mapping.
+var endOnly = job.Handler{Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
+}}
 
 // Describe renders the published description without a database.
 func Describe() (api.Description, error) {

@@ -87,6 +87,9 @@ var records = map[string]record{
 	"transaction":            {entity: "transaction", id: "id"},
 	"transaction_attachment": {entity: "file", id: "id", unshown: "position"},
 	"transaction_line":       {entity: "transaction", id: "transaction_id", unshown: "id"},
+	"transaction_line_mapping": {
+		entity: "line-mapping", id: "id", unshown: "line_key",
+	}, // the line type in lower case
 	"webhook": {
 		entity: "webhook", id: "id",
 		unshown: "secret, former_secrets, failing_since, failures, is_slow, paused_until, leased_until",

@@ -144,7 +144,7 @@ func (c *crowd) rowsOf(team id.ID) map[string]int64 {
 // less than to look each up.
 var directory = strings.Fields(`account account_category account_connection bank_rule connection contact fee fee_listing_period historical_import
 	layout layout_listing ledger_balance_kept ledger_month_kept ledger_owner_kept listing listing_ownership_member listing_ownership_period payee_method
-	payment_approval payment_batch reservation_line_mapping sync sync_source tax_rate team transaction_template`)
+	payment_approval payment_batch reservation_line_mapping sync sync_source tax_rate team transaction_line_mapping transaction_template`)
 
 const (
 	// Of each table, a request may read so many rows and entries of indexes for each row that it shows, or that it counts

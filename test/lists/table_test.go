@@ -111,6 +111,7 @@ var promises = []promise{
 			"includeLines include",
 		texts: "last4 uniqueRefs shortRefs",
 	},
+	{path: "/transactions/line-mappings", nullable: "accountIds", sorts: "lineType status createdAt", others: "appId lineType status search", texts: "appId lineType"},
 	{path: "/transactions/recurring-templates", ids: "ids", sorts: "date amount createdAt description", others: "status type search", few: true},
 	{path: "/webhooks", ids: "ids", sorts: "createdAt updatedAt", others: "scope status include", few: true},
 }

@@ -36,7 +36,7 @@ var folders = []struct{ name, nouns string }{
 	{"books", "ledger bank account tax trial"},
 	{"tenant", "team access connection webhook"},
 	{"property", "contact listing"},
-	{"activity", "fee mapping reservation transaction opening recurring journal"},
+	{"activity", "fee mapping linemapping reservation transaction opening recurring journal"},
 	{"banking", "match rule accountconnection channelpayout reconciliation"},
 	{"settlement", "layout chain statement historic delivery payapp payee payment payout"},
 	{"exchange", "pms calendar flow legacy merge cutover migration"},

@@ -13,6 +13,9 @@ import (
 // everyFlow lists the flows for systems with reservations and a calendar.
 var everyFlow = []connection.FlowID{connection.ResyncWindow, connection.RematchDeposits, connection.RebuildOccupancy}
 
+// everyImporter lists the kinds of files that can be imported for a connection to a system.
+var everyImporter = []string{"reservations", "listings", "transactions"}
+
 // known declares every property-management system.
 var known = []app{
 	{
@@ -21,7 +24,8 @@ var known = []app{
 			Capabilities: []connection.Capability{
 				connection.Webhooks, connection.Incremental, connection.OwnerStays, connection.CalendarBlocks,
 			},
-			Flows: everyFlow,
+			Flows:     everyFlow,
+			Importers: everyImporter,
 			Settings: []connection.Field{
 				{Name: "baseUrl", Required: true, Min: 1, Max: 500, Address: true},
 				onDifferenceSetting,
@@ -44,7 +48,8 @@ var known = []app{
 			Capabilities: []connection.Capability{
 				connection.Webhooks, connection.Incremental, connection.OwnerStays, connection.CalendarBlocks,
 			},
-			Flows: everyFlow,
+			Flows:     everyFlow,
+			Importers: everyImporter,
 			Settings: []connection.Field{
 				{Name: "baseUrl", Fallback: hostaway.PublicURL, Min: 1, Max: 500, Address: true},
 				onDifferenceSetting,
@@ -67,7 +72,8 @@ var known = []app{
 			Capabilities: []connection.Capability{
 				connection.Incremental, connection.OwnerStays, connection.CalendarBlocks,
 			},
-			Flows: everyFlow,
+			Flows:     everyFlow,
+			Importers: everyImporter,
 			Settings: []connection.Field{
 				{Name: "baseUrl", Fallback: ownerrez.PublicURL, Min: 1, Max: 500, Address: true},
 				onDifferenceSetting,

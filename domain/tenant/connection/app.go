@@ -46,10 +46,11 @@ type App struct {
 	Settings, Credentials []Field
 	// OAuth is how a person gives access without credentials; nil for an app where that is not possible.
 	OAuth *OAuth
-	// Kinds are the kinds of records that a sync brings, Extractors the files that can be exported, and Capabilities
-	// the other features of the app.
+	// Kinds are the kinds of records that a sync brings, Extractors the files that can be exported, Importers the kinds
+	// of files that can be imported for a connection, and Capabilities the other features of the app.
 	Kinds        []string
 	Extractors   []Extractor
+	Importers    []string
 	Capabilities []Capability
 	// Flows are the built-in flows that can run for a connection to the app.
 	Flows []FlowID

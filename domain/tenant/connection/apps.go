@@ -16,6 +16,7 @@ type AppView struct {
 
 	Kinds        []string     `json:"kinds" doc:"What a sync brings."`
 	Extractors   []Extractor  `json:"extractors" doc:"Files that can be made of what it has."`
+	Importers    []string     `json:"importers" doc:"Kinds of files that an import for a connection to it takes: contacts, listings, reservations, transactions, bank-records, journal-entries, opening-balances or channel-payouts."`
 	Capabilities []Capability `json:"capabilities" doc:"What it can do besides giving records."`
 }
 
@@ -70,7 +71,8 @@ func (w writer) listApps(context.Context, *db.Tx, *struct{}) (*AppList, error) {
 		out.Data[i] = AppView{
 			AppInfo: a.AppInfo, Auth: a.authKind(), Settings: viewFields(a.Settings),
 			Credentials: viewFields(a.Credentials), Kinds: append([]string{}, a.Kinds...),
-			Extractors: append([]Extractor{}, a.Extractors...), Capabilities: append([]Capability{}, a.Capabilities...),
+			Extractors: append([]Extractor{}, a.Extractors...), Importers: append([]string{}, a.Importers...),
+			Capabilities: append([]Capability{}, a.Capabilities...),
 		}
 	}
 

@@ -31,6 +31,7 @@ var issueTexts = map[string]string{
 	"incompleteRead":              "A reading lacked so many records that nothing was removed",
 	"journalFailed":               "The journal of the record could not be derived",
 	"journalHeldBack":             "A lock holds back what the books do not have of the record",
+	"lineTypeUnmapped":            "Imported lines of the type wait for a mapping",
 	"listingDeactivationHeld":     "Listings that should be inactive cannot be",
 	"ownershipPeriodMissing":      "Amounts of owners are on days without an ownership period",
 	"payoutDeviation":             "What the channel should pay out is not the lines less its fee",
