@@ -2111,6 +2111,35 @@ const (
 	TransactionAppliedInputOrNullTaxBehaviorIncluded TransactionAppliedInputOrNullTaxBehavior = "included"
 )
 
+// Defines values for TransactionCreateMappingAssignment.
+const (
+	TransactionCreateMappingAssignmentAccountsPayable      TransactionCreateMappingAssignment = "accountsPayable"
+	TransactionCreateMappingAssignmentAccountsReceivable   TransactionCreateMappingAssignment = "accountsReceivable"
+	TransactionCreateMappingAssignmentCancellationRevenue  TransactionCreateMappingAssignment = "cancellationRevenue"
+	TransactionCreateMappingAssignmentDeferredRevenue      TransactionCreateMappingAssignment = "deferredRevenue"
+	TransactionCreateMappingAssignmentDepositChannelFee    TransactionCreateMappingAssignment = "deposit_channelFee"
+	TransactionCreateMappingAssignmentDepositCoHostPayout  TransactionCreateMappingAssignment = "deposit_coHostPayout"
+	TransactionCreateMappingAssignmentDepositMerchantFee   TransactionCreateMappingAssignment = "deposit_merchantFee"
+	TransactionCreateMappingAssignmentDepositReserve       TransactionCreateMappingAssignment = "deposit_reserve"
+	TransactionCreateMappingAssignmentDepositVat           TransactionCreateMappingAssignment = "deposit_vat"
+	TransactionCreateMappingAssignmentDueToFromTrust       TransactionCreateMappingAssignment = "dueToFromTrust"
+	TransactionCreateMappingAssignmentExpenseMarkup        TransactionCreateMappingAssignment = "expense_markup"
+	TransactionCreateMappingAssignmentExpenseReimbursement TransactionCreateMappingAssignment = "expense_reimbursement"
+	TransactionCreateMappingAssignmentExpenseSalesTax      TransactionCreateMappingAssignment = "expense_salesTax"
+	TransactionCreateMappingAssignmentLessThannil          TransactionCreateMappingAssignment = "<nil>"
+	TransactionCreateMappingAssignmentOpeningBalance       TransactionCreateMappingAssignment = "openingBalance"
+	TransactionCreateMappingAssignmentPayoutBankAccount    TransactionCreateMappingAssignment = "payout_bankAccount"
+	TransactionCreateMappingAssignmentPayoutDistribution   TransactionCreateMappingAssignment = "payout_distribution"
+	TransactionCreateMappingAssignmentTransferOwnerPayout  TransactionCreateMappingAssignment = "transfer_ownerPayout"
+)
+
+// Defines values for TransactionCreateMappingParty.
+const (
+	TransactionCreateMappingPartyLessThannil TransactionCreateMappingParty = "<nil>"
+	TransactionCreateMappingPartyManager     TransactionCreateMappingParty = "manager"
+	TransactionCreateMappingPartyOwners      TransactionCreateMappingParty = "owners"
+)
+
 // Defines values for TransactionFrequency.
 const (
 	TransactionFrequencyDaily   TransactionFrequency = "daily"
@@ -2206,6 +2235,52 @@ const (
 	TransactionLineUpdatePartyOwners      TransactionLineUpdateParty = "owners"
 )
 
+// Defines values for TransactionMappingAssignment.
+const (
+	TransactionMappingAssignmentAccountsPayable      TransactionMappingAssignment = "accountsPayable"
+	TransactionMappingAssignmentAccountsReceivable   TransactionMappingAssignment = "accountsReceivable"
+	TransactionMappingAssignmentCancellationRevenue  TransactionMappingAssignment = "cancellationRevenue"
+	TransactionMappingAssignmentDeferredRevenue      TransactionMappingAssignment = "deferredRevenue"
+	TransactionMappingAssignmentDepositChannelFee    TransactionMappingAssignment = "deposit_channelFee"
+	TransactionMappingAssignmentDepositCoHostPayout  TransactionMappingAssignment = "deposit_coHostPayout"
+	TransactionMappingAssignmentDepositMerchantFee   TransactionMappingAssignment = "deposit_merchantFee"
+	TransactionMappingAssignmentDepositReserve       TransactionMappingAssignment = "deposit_reserve"
+	TransactionMappingAssignmentDepositVat           TransactionMappingAssignment = "deposit_vat"
+	TransactionMappingAssignmentDueToFromTrust       TransactionMappingAssignment = "dueToFromTrust"
+	TransactionMappingAssignmentExpenseMarkup        TransactionMappingAssignment = "expense_markup"
+	TransactionMappingAssignmentExpenseReimbursement TransactionMappingAssignment = "expense_reimbursement"
+	TransactionMappingAssignmentExpenseSalesTax      TransactionMappingAssignment = "expense_salesTax"
+	TransactionMappingAssignmentLessThannil          TransactionMappingAssignment = "<nil>"
+	TransactionMappingAssignmentOpeningBalance       TransactionMappingAssignment = "openingBalance"
+	TransactionMappingAssignmentPayoutBankAccount    TransactionMappingAssignment = "payout_bankAccount"
+	TransactionMappingAssignmentPayoutDistribution   TransactionMappingAssignment = "payout_distribution"
+	TransactionMappingAssignmentTransferOwnerPayout  TransactionMappingAssignment = "transfer_ownerPayout"
+)
+
+// Defines values for TransactionMappingParty.
+const (
+	TransactionMappingPartyLessThannil TransactionMappingParty = "<nil>"
+	TransactionMappingPartyManager     TransactionMappingParty = "manager"
+	TransactionMappingPartyOwners      TransactionMappingParty = "owners"
+)
+
+// Defines values for TransactionMappingSort.
+const (
+	TransactionMappingSortCreatedAt      TransactionMappingSort = "createdAt"
+	TransactionMappingSortLineType       TransactionMappingSort = "lineType"
+	TransactionMappingSortMinusCreatedAt TransactionMappingSort = "-createdAt"
+	TransactionMappingSortMinusLineType  TransactionMappingSort = "-lineType"
+	TransactionMappingSortMinusStatus    TransactionMappingSort = "-status"
+	TransactionMappingSortStatus         TransactionMappingSort = "status"
+)
+
+// Defines values for TransactionMappingStatus.
+const (
+	TransactionMappingStatusExcluded TransactionMappingStatus = "excluded"
+	TransactionMappingStatusMapped   TransactionMappingStatus = "mapped"
+	TransactionMappingStatusUnmapped TransactionMappingStatus = "unmapped"
+)
+
 // Defines values for TransactionMarkupInputOrNullTaxBehavior.
 const (
 	TransactionMarkupInputOrNullTaxBehaviorExcluded    TransactionMarkupInputOrNullTaxBehavior = "excluded"
@@ -2264,6 +2339,35 @@ const (
 const (
 	TransactionUpdateStatusActive   TransactionUpdateStatus = "active"
 	TransactionUpdateStatusInactive TransactionUpdateStatus = "inactive"
+)
+
+// Defines values for TransactionUpdateMappingAssignment.
+const (
+	TransactionUpdateMappingAssignmentAccountsPayable      TransactionUpdateMappingAssignment = "accountsPayable"
+	TransactionUpdateMappingAssignmentAccountsReceivable   TransactionUpdateMappingAssignment = "accountsReceivable"
+	TransactionUpdateMappingAssignmentCancellationRevenue  TransactionUpdateMappingAssignment = "cancellationRevenue"
+	TransactionUpdateMappingAssignmentDeferredRevenue      TransactionUpdateMappingAssignment = "deferredRevenue"
+	TransactionUpdateMappingAssignmentDepositChannelFee    TransactionUpdateMappingAssignment = "deposit_channelFee"
+	TransactionUpdateMappingAssignmentDepositCoHostPayout  TransactionUpdateMappingAssignment = "deposit_coHostPayout"
+	TransactionUpdateMappingAssignmentDepositMerchantFee   TransactionUpdateMappingAssignment = "deposit_merchantFee"
+	TransactionUpdateMappingAssignmentDepositReserve       TransactionUpdateMappingAssignment = "deposit_reserve"
+	TransactionUpdateMappingAssignmentDepositVat           TransactionUpdateMappingAssignment = "deposit_vat"
+	TransactionUpdateMappingAssignmentDueToFromTrust       TransactionUpdateMappingAssignment = "dueToFromTrust"
+	TransactionUpdateMappingAssignmentExpenseMarkup        TransactionUpdateMappingAssignment = "expense_markup"
+	TransactionUpdateMappingAssignmentExpenseReimbursement TransactionUpdateMappingAssignment = "expense_reimbursement"
+	TransactionUpdateMappingAssignmentExpenseSalesTax      TransactionUpdateMappingAssignment = "expense_salesTax"
+	TransactionUpdateMappingAssignmentLessThannil          TransactionUpdateMappingAssignment = "<nil>"
+	TransactionUpdateMappingAssignmentOpeningBalance       TransactionUpdateMappingAssignment = "openingBalance"
+	TransactionUpdateMappingAssignmentPayoutBankAccount    TransactionUpdateMappingAssignment = "payout_bankAccount"
+	TransactionUpdateMappingAssignmentPayoutDistribution   TransactionUpdateMappingAssignment = "payout_distribution"
+	TransactionUpdateMappingAssignmentTransferOwnerPayout  TransactionUpdateMappingAssignment = "transfer_ownerPayout"
+)
+
+// Defines values for TransactionUpdateMappingParty.
+const (
+	TransactionUpdateMappingPartyLessThannil TransactionUpdateMappingParty = "<nil>"
+	TransactionUpdateMappingPartyManager     TransactionUpdateMappingParty = "manager"
+	TransactionUpdateMappingPartyOwners      TransactionUpdateMappingParty = "owners"
 )
 
 // Defines values for TransactionUpdateTemplatePaymentStatus.
@@ -4801,7 +4905,10 @@ type ConnectionAppView struct {
 	// Extractors Files that can be made of what it has.
 	Extractors []ConnectionExtractor `json:"extractors"`
 	Id         string                `json:"id"`
-	Kind       ConnectionKind        `json:"kind"`
+
+	// Importers Kinds of files that an import for a connection to it takes: contacts, listings, reservations, transactions, bank-records, journal-entries, opening-balances or channel-payouts.
+	Importers []string       `json:"importers"`
+	Kind      ConnectionKind `json:"kind"`
 
 	// Kinds What a sync brings.
 	Kinds []string `json:"kinds"`
@@ -14822,6 +14929,34 @@ type TransactionCreate struct {
 	UniqueRef *string `json:"uniqueRef,omitempty"`
 }
 
+// TransactionCreateMapping Example: {"accountId":"0198c3a2-7b1e-7ccc-9654-54928eb6d954","lineType":"resolution","party":"owners"}
+type TransactionCreateMapping struct {
+	// AccountId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	AccountId *string `json:"accountId,omitempty"`
+	AppId     *string `json:"appId,omitempty"`
+
+	// Assignment Names the account by its assignment; instead of accountId.
+	Assignment *TransactionCreateMappingAssignment `json:"assignment,omitempty"`
+
+	// Description Text for people.
+	Description *string `json:"description,omitempty"`
+
+	// LineType Type of the imported lines, case aside.
+	LineType string `json:"lineType"`
+
+	// Party The party that owns the money.
+	Party *TransactionCreateMappingParty `json:"party,omitempty"`
+
+	// Status Absent: mapped when there is an account or assignment, else unmapped.
+	Status *TransactionMappingStatus `json:"status,omitempty"`
+}
+
+// TransactionCreateMappingAssignment Names the account by its assignment; instead of accountId.
+type TransactionCreateMappingAssignment string
+
+// TransactionCreateMappingParty The party that owns the money.
+type TransactionCreateMappingParty string
+
 // TransactionCreateOrNull defines model for TransactionCreateOrNull.
 type TransactionCreateOrNull struct {
 	// AccountId Absent: the account assigned to payout_bankAccount, for an expense to accountsPayable.
@@ -15141,6 +15276,63 @@ type TransactionLineUpdateAssignment string
 
 // TransactionLineUpdateParty Absent: by account and listing.
 type TransactionLineUpdateParty string
+
+// TransactionMapping Example: {"account":{"id":"0198c3a2-7b1e-7a23-9fd2-d2965dc429bc","name":"Rent"},"accountId":"0198c3a2-7b1e-7a23-9fd2-d2965dc429bc","appId":null,"assignment":null,"createdAt":"2026-01-15T09:30:00.000Z","description":null,"id":"0198c3a2-7b1e-781b-90d6-d6760e625f25","lineType":"resolution","party":"owners","status":"mapped","updatedAt":"2026-01-15T09:30:00.000Z"}
+type TransactionMapping struct {
+	Account *AccountNameRefOrNull `json:"account"`
+
+	// AccountId Null unless mapped, and where an assignment names the account.
+	AccountId *string `json:"accountId"`
+
+	// AppId Null means every app.
+	AppId *string `json:"appId"`
+
+	// Assignment Names the account by its assignment when a line is posted; null where the mapping has an account.
+	Assignment *TransactionMappingAssignment `json:"assignment"`
+
+	// CreatedAt When it was made.
+	CreatedAt Instant `json:"createdAt"`
+
+	// Description What people should know of the type.
+	Description *string `json:"description"`
+
+	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	Id Id `json:"id"`
+
+	// LineType Type of the imported lines, case aside.
+	LineType string `json:"lineType"`
+
+	// Party The party that earns or bears it; null means none, as for tax.
+	Party  *TransactionMappingParty `json:"party"`
+	Status TransactionMappingStatus `json:"status"`
+
+	// UpdatedAt When it was changed last.
+	UpdatedAt Instant `json:"updatedAt"`
+}
+
+// TransactionMappingAssignment Names the account by its assignment when a line is posted; null where the mapping has an account.
+type TransactionMappingAssignment string
+
+// TransactionMappingParty The party that earns or bears it; null means none, as for tax.
+type TransactionMappingParty string
+
+// TransactionMappingPage defines model for TransactionMappingPage.
+type TransactionMappingPage struct {
+	Data []TransactionMapping `json:"data"`
+
+	// Pagination Where the page is in the list.
+	Pagination Pagination `json:"pagination"`
+}
+
+func (p *TransactionMappingPage) page() ([]TransactionMapping, *int64) {
+	return p.Data, p.Pagination.NextPage
+}
+
+// TransactionMappingSort defines model for TransactionMappingSort.
+type TransactionMappingSort string
+
+// TransactionMappingStatus defines model for TransactionMappingStatus.
+type TransactionMappingStatus string
 
 // TransactionMarkupInputOrNull defines model for TransactionMarkupInputOrNull.
 type TransactionMarkupInputOrNull struct {
@@ -15753,6 +15945,34 @@ type TransactionUpdate struct {
 
 // TransactionUpdateStatus Archives the transaction, or brings it back.
 type TransactionUpdateStatus string
+
+// TransactionUpdateMapping Example: {"assignment":"deposit_coHostPayout"}
+type TransactionUpdateMapping struct {
+	// AccountId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	AccountId *string `json:"accountId,omitempty"`
+	AppId     *string `json:"appId,omitempty"`
+
+	// Assignment Names the account by its assignment; instead of accountId.
+	Assignment *TransactionUpdateMappingAssignment `json:"assignment,omitempty"`
+
+	// Description Text for people.
+	Description *string `json:"description,omitempty"`
+
+	// LineType Type of the imported lines, case aside.
+	LineType *string `json:"lineType,omitempty"`
+
+	// Party The party that owns the money.
+	Party *TransactionUpdateMappingParty `json:"party,omitempty"`
+
+	// Status Absent: mapped when there is an account or assignment, else unmapped.
+	Status *TransactionMappingStatus `json:"status,omitempty"`
+}
+
+// TransactionUpdateMappingAssignment Names the account by its assignment; instead of accountId.
+type TransactionUpdateMappingAssignment string
+
+// TransactionUpdateMappingParty The party that owns the money.
+type TransactionUpdateMappingParty string
 
 // TransactionUpdateTemplate Example: {"description":"Cleaning and linen"}
 type TransactionUpdateTemplate struct {
@@ -20152,6 +20372,33 @@ type RefreshTransactionJournalsParams struct {
 	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
 }
 
+// ListTransactionLineMappingsParams defines parameters for ListTransactionLineMappings.
+type ListTransactionLineMappingsParams struct {
+	// Limit Rows per page.
+	Limit *LimitParameter `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Page Page number from 1.
+	Page *PageParameter          `form:"page,omitempty" json:"page,omitempty"`
+	Sort *TransactionMappingSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// AppId null selects the mappings for every app. A CSV record; several parameters add up.
+	AppId []string `form:"appId,omitempty" json:"appId,omitzero"`
+
+	// LineType Case aside. A CSV record; several parameters add up.
+	LineType   []string                  `form:"lineType,omitempty" json:"lineType,omitzero"`
+	Status     *TransactionMappingStatus `form:"status,omitempty" json:"status,omitempty"`
+	AccountIds []ReferenceFilter         `form:"accountIds,omitempty" json:"accountIds,omitzero"`
+
+	// Search Part of the line type, the app, the description or the account's name.
+	Search *string `form:"search,omitempty" json:"search,omitempty"`
+}
+
+// CreateTransactionLineMappingParams defines parameters for CreateTransactionLineMapping.
+type CreateTransactionLineMappingParams struct {
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
 // ListRecurringTemplatesParams defines parameters for ListRecurringTemplates.
 type ListRecurringTemplatesParams struct {
 	// Limit Rows per page.
@@ -20722,6 +20969,12 @@ type QueueTransactionsCSVJSONRequestBody = ExportTransactionSelection
 
 // RefreshTransactionJournalsJSONRequestBody defines body for RefreshTransactionJournals for application/json ContentType.
 type RefreshTransactionJournalsJSONRequestBody = TransactionRefreshRequest
+
+// CreateTransactionLineMappingJSONRequestBody defines body for CreateTransactionLineMapping for application/json ContentType.
+type CreateTransactionLineMappingJSONRequestBody = TransactionCreateMapping
+
+// UpdateTransactionLineMappingJSONRequestBody defines body for UpdateTransactionLineMapping for application/json ContentType.
+type UpdateTransactionLineMappingJSONRequestBody = TransactionUpdateMapping
 
 // CreateRecurringTemplateJSONRequestBody defines body for CreateRecurringTemplate for application/json ContentType.
 type CreateRecurringTemplateJSONRequestBody = TransactionPutTemplate
@@ -22550,6 +22803,35 @@ func (c *Client) RefreshTransactionJournals(ctx context.Context, params *Refresh
 	return answer, queued, err
 }
 
+// ListTransactionLineMappings sends GET /transactions/line-mappings: List line mappings of imported money.
+func (c *Client) ListTransactionLineMappings(ctx context.Context, params *ListTransactionLineMappingsParams) (answer *TransactionMappingPage, err error) {
+	err = c.send(ctx, call{method: "GET", path: "/transactions/line-mappings", params: params}, &answer)
+	return answer, err
+}
+
+// CreateTransactionLineMapping sends POST /transactions/line-mappings: Map a line type of imported money.
+func (c *Client) CreateTransactionLineMapping(ctx context.Context, params *CreateTransactionLineMappingParams, body TransactionCreateMapping) (answer *TransactionMapping, err error) {
+	err = c.send(ctx, call{method: "POST", path: "/transactions/line-mappings", takesKey: true, params: params, body: body}, &answer)
+	return answer, err
+}
+
+// DeleteTransactionLineMapping sends DELETE /transactions/line-mappings/{id}: Delete a line mapping of imported money.
+func (c *Client) DeleteTransactionLineMapping(ctx context.Context, id IdParameter) error {
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/transactions/line-mappings/%s", url.PathEscape(id))})
+}
+
+// GetTransactionLineMapping sends GET /transactions/line-mappings/{id}: Read a line mapping of imported money.
+func (c *Client) GetTransactionLineMapping(ctx context.Context, id IdParameter) (answer *TransactionMapping, err error) {
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/transactions/line-mappings/%s", url.PathEscape(id))}, &answer)
+	return answer, err
+}
+
+// UpdateTransactionLineMapping sends PUT /transactions/line-mappings/{id}: Change a line mapping of imported money.
+func (c *Client) UpdateTransactionLineMapping(ctx context.Context, id IdParameter, body TransactionUpdateMapping) (answer *TransactionMapping, err error) {
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/transactions/line-mappings/%s", url.PathEscape(id)), body: body}, &answer)
+	return answer, err
+}
+
 // ListRecurringTemplates sends GET /transactions/recurring-templates: List recurring templates.
 func (c *Client) ListRecurringTemplates(ctx context.Context, params *ListRecurringTemplatesParams) (answer *TransactionTemplatePage, err error) {
 	err = c.send(ctx, call{method: "GET", path: "/transactions/recurring-templates", params: params}, &answer)
@@ -22840,6 +23122,10 @@ func (p ListTeamIssuesParams) from(cursor string) *ListTeamIssuesParams {
 	return &p
 }
 func (p ListTransactionsParams) from(page int64) *ListTransactionsParams { p.Page = &page; return &p }
+func (p ListTransactionLineMappingsParams) from(page int64) *ListTransactionLineMappingsParams {
+	p.Page = &page
+	return &p
+}
 func (p ListRecurringTemplatesParams) from(page int64) *ListRecurringTemplatesParams {
 	p.Page = &page
 	return &p

@@ -101,6 +101,7 @@ func (o *office) scene() scene {
 			"/reservations/{id}/adjustments": post("/reservations/"+changed+"/adjustments", object{"type": "financial", "amount": 500, "accountId": account("4000")}),
 			"/statement-layouts":             post("/statement-layouts", object{"name": "Narrow"}), "/statements": found("/statements?month=2026-02&listingIds="+barn, "status", "draft"),
 			"/tax-rates": post("/tax-rates", object{"name": "Sales tax", "basisPoints": 8000}), "/teams": o.id.String(), "/transactions": post("/transactions", bill),
+			"/transactions/line-mappings": post("/transactions/line-mappings", object{"lineType": "resolution", "appId": "airbnb", "accountId": account("4020")}),
 			"/transactions/recurring-templates": post("/transactions/recurring-templates", object{
 				"type": "expense", "date": "2026-01-01", "pattern": object{"frequency": "monthly"}, "lines": array{object{"accountId": account("5200"), "amount": 5000, "listingId": house}},
 			}),

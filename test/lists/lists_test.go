@@ -54,6 +54,9 @@ func booksIn(t *testing.T, d *db.DB) *books {
 		w.Post("/tax-rates", world.Object{"name": "Rate " + strconv.Itoa(i), "basisPoints": 1000 * (i + 1)}).Want(201)
 	}
 
+	w.Post("/transactions/line-mappings", world.Object{"lineType": "resolution", "accountId": w.Account("4000")}).Want(201)
+	w.Post("/transactions/line-mappings", world.Object{"lineType": "withheldTax", "appId": "airbnb", "status": "excluded"}).Want(201)
+
 	w.Post("/account-connections/batch", world.Object{"data": world.Array{
 		world.Object{"name": "Checking", "accountId": w.Account("1000")}, world.Object{"name": "Savings", "lastDigits": "1234"},
 	}}).Want(200)

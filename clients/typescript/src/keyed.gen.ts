@@ -104,6 +104,7 @@ export const keyed: ReadonlySet<string> = new Set([
   "/transactions/batch",
   "/transactions/csv",
   "/transactions/journal-entries",
+  "/transactions/line-mappings",
   "/transactions/recurring-templates",
   "/transactions/recurring-templates/{id}/run",
   "/transactions/{id}/pay",

@@ -4662,6 +4662,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/transactions/line-mappings": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List line mappings of imported money
+         * @description Line types that arrived without a mapping are listed with the status unmapped.
+         */
+        get: operations["listTransactionLineMappings"];
+        put?: never;
+        /**
+         * Map a line type of imported money
+         * @description The mapping of a line's app counts, else that of its type for every app. Fails with 400 for an unknown account, for a mapped type without an account or assignment and for one with both, with 409 when the type is mapped for the app already (reason duplicateName). Imported lines that waited for it are posted afterwards. What is posted already stays.
+         */
+        post: operations["createTransactionLineMapping"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/transactions/line-mappings/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        /** Read a line mapping of imported money */
+        get: operations["getTransactionLineMapping"];
+        /**
+         * Change a line mapping of imported money
+         * @description Fields that are absent stay, save that an account takes the place of an assignment and the other way round. Fails as creating does, and with 404. Imported lines that waited for it are posted afterwards. What is posted already stays.
+         */
+        put: operations["updateTransactionLineMapping"];
+        post?: never;
+        /**
+         * Delete a line mapping of imported money
+         * @description The mapping for every app counts from now on; without one, lines that are imported later wait. Fails with 404. Imported lines that waited for it are posted afterwards. What is posted already stays.
+         */
+        delete: operations["deleteTransactionLineMapping"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/transactions/recurring-templates": {
         parameters: {
             query?: never;
@@ -6630,6 +6687,8 @@ export interface components {
             /** @description Files that can be made of what it has. */
             extractors: components["schemas"]["ConnectionExtractor"][];
             id: string;
+            /** @description Kinds of files that an import for a connection to it takes: contacts, listings, reservations, transactions, bank-records, journal-entries, opening-balances or channel-payouts. */
+            importers: string[];
             kind: components["schemas"]["ConnectionKind"];
             /** @description What a sync brings. */
             kinds: string[];
@@ -15247,6 +15306,27 @@ export interface components {
             /** @description The caller's own reference. */
             uniqueRef?: string | null;
         };
+        /**
+         * @example {
+         *       "accountId": "0198c3a2-7b1e-7ccc-9654-54928eb6d954",
+         *       "lineType": "resolution",
+         *       "party": "owners"
+         *     }
+         */
+        TransactionCreateMapping: {
+            accountId?: components["schemas"]["Id"] | null;
+            appId?: string | null;
+            /** @description Names the account by its assignment; instead of accountId. */
+            assignment?: components["schemas"]["AccountAssignment"] | null;
+            /** @description Text for people. */
+            description?: string | null;
+            /** @description Type of the imported lines, case aside. */
+            lineType: string;
+            /** @description The party that owns the money. */
+            party?: components["schemas"]["LedgerParty"] | null;
+            /** @description Absent: mapped when there is an account or assignment, else unmapped. */
+            status?: components["schemas"]["TransactionMappingStatus"];
+        };
         /** @enum {string} */
         TransactionFrequency: "daily" | "weekly" | "monthly" | "yearly";
         /**
@@ -15415,6 +15495,54 @@ export interface components {
             /** @description The caller's own reference. */
             uniqueRef?: string | null;
         };
+        /**
+         * @example {
+         *       "account": {
+         *         "id": "0198c3a2-7b1e-7a23-9fd2-d2965dc429bc",
+         *         "name": "Rent"
+         *       },
+         *       "accountId": "0198c3a2-7b1e-7a23-9fd2-d2965dc429bc",
+         *       "appId": null,
+         *       "assignment": null,
+         *       "createdAt": "2026-01-15T09:30:00.000Z",
+         *       "description": null,
+         *       "id": "0198c3a2-7b1e-781b-90d6-d6760e625f25",
+         *       "lineType": "resolution",
+         *       "party": "owners",
+         *       "status": "mapped",
+         *       "updatedAt": "2026-01-15T09:30:00.000Z"
+         *     }
+         */
+        TransactionMapping: {
+            account: components["schemas"]["AccountNameRef"] | null;
+            /** @description Null unless mapped, and where an assignment names the account. */
+            accountId: components["schemas"]["Id"] | null;
+            /** @description Null means every app. */
+            appId: string | null;
+            /** @description Names the account by its assignment when a line is posted; null where the mapping has an account. */
+            assignment: components["schemas"]["AccountAssignment"] | null;
+            /** @description When it was made. */
+            createdAt: components["schemas"]["Instant"];
+            /** @description What people should know of the type. */
+            description: string | null;
+            id: components["schemas"]["Id"];
+            /** @description Type of the imported lines, case aside. */
+            lineType: string;
+            /** @description The party that earns or bears it; null means none, as for tax. */
+            party: components["schemas"]["LedgerParty"] | null;
+            status: components["schemas"]["TransactionMappingStatus"];
+            /** @description When it was changed last. */
+            updatedAt: components["schemas"]["Instant"];
+        };
+        TransactionMappingPage: {
+            data: components["schemas"]["TransactionMapping"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        /** @enum {string} */
+        TransactionMappingSort: "lineType" | "-lineType" | "status" | "-status" | "createdAt" | "-createdAt";
+        /** @enum {string} */
+        TransactionMappingStatus: "mapped" | "unmapped" | "excluded";
         TransactionMarkup: {
             /** @description Amount in cents. */
             amount: components["schemas"]["Cents"];
@@ -15805,6 +15933,25 @@ export interface components {
             status?: "active" | "inactive";
             /** @description The caller's own reference. */
             uniqueRef?: string | null;
+        };
+        /**
+         * @example {
+         *       "assignment": "deposit_coHostPayout"
+         *     }
+         */
+        TransactionUpdateMapping: {
+            accountId?: components["schemas"]["Id"] | null;
+            appId?: string | null;
+            /** @description Names the account by its assignment; instead of accountId. */
+            assignment?: components["schemas"]["AccountAssignment"] | null;
+            /** @description Text for people. */
+            description?: string | null;
+            /** @description Type of the imported lines, case aside. */
+            lineType?: string;
+            /** @description The party that owns the money. */
+            party?: components["schemas"]["LedgerParty"] | null;
+            /** @description Absent: mapped when there is an account or assignment, else unmapped. */
+            status?: components["schemas"]["TransactionMappingStatus"];
         };
         /**
          * @example {
@@ -27233,6 +27380,163 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["OperationAcknowledgement"];
                 };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    listTransactionLineMappings: {
+        parameters: {
+            query?: {
+                /** @description Rows per page. */
+                limit?: components["parameters"]["LimitParameter"];
+                /** @description Page number from 1. */
+                page?: components["parameters"]["PageParameter"];
+                /** @description Rows to skip; it selects the rows even when page is given. */
+                offset?: components["parameters"]["OffsetParameter"];
+                sort?: components["schemas"]["TransactionMappingSort"];
+                /** @description null selects the mappings for every app. A CSV record; several parameters add up. */
+                appId?: string[];
+                /** @description Case aside. A CSV record; several parameters add up. */
+                lineType?: string[];
+                status?: components["schemas"]["TransactionMappingStatus"];
+                accountIds?: components["schemas"]["ReferenceFilter"][];
+                /** @description Part of the line type, the app, the description or the account's name. */
+                search?: string;
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TransactionMappingPage"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    createTransactionLineMapping: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TransactionCreateMapping"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TransactionMapping"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    getTransactionLineMapping: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TransactionMapping"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    updateTransactionLineMapping: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TransactionUpdateMapping"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TransactionMapping"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteTransactionLineMapping: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Error"];
         };

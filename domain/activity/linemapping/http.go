@@ -150,13 +150,13 @@ type Terms struct {
 
 // Create is the body of a new mapping.
 type Create struct {
-	LineType string `json:"lineType" minLength:"1" maxLength:"100"`
+	LineType string `json:"lineType" minLength:"1" maxLength:"100" doc:"Type of the imported lines, case aside."`
 	Terms
 }
 
 // Update is the body of a changed mapping; absent fields stay as they are.
 type Update struct {
-	LineType *string `json:"lineType,omitempty" minLength:"1" maxLength:"100"`
+	LineType *string `json:"lineType,omitempty" minLength:"1" maxLength:"100" doc:"Type of the imported lines, case aside."`
 	Terms
 }
 

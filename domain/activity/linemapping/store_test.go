@@ -89,6 +89,7 @@ func TestImportsAtOnceNoteEachTypeOnce(t *testing.T) {
 	t.Logf("seed %d", seed)
 
 	var writers sync.WaitGroup
+
 	for n := range 8 {
 		random := rand.New(rand.NewPCG(seed, uint64(n)))
 
