@@ -25,7 +25,8 @@ var asked = map[string]table.Options{
 	"sep-in-text.csv":      {Delimiter: ','},
 }
 
-// TestFiles reads every file of testdata, each of which has one trap, and compares what was found with golden.txt.
+// TestFiles reads every file of testdata and every workbook, each with one trap, and compares what was found with
+// golden.txt.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 
@@ -49,6 +50,11 @@ func TestFiles(t *testing.T) {
 
 		fmt.Fprintf(&out, "== %s\n", base)
 		describe(&out, content, asked[base])
+	}
+
+	for _, f := range workbooks(t) {
+		fmt.Fprintf(&out, "== %s\n", f.name)
+		describe(&out, f.content, f.o)
 	}
 
 	golden.File(t, "testdata/golden.txt", out.Bytes())

@@ -287,36 +287,43 @@ func FuzzReader(f *testing.F) {
 	}
 
 	f.Fuzz(func(t *testing.T, content []byte, encoding string) {
-		reader, err := table.Open(bytes.NewReader(content), int64(len(content)), table.Options{Encoding: encoding})
+		walk(t, content, table.Options{Encoding: encoding})
+	})
+}
+
+// walk reads a file to its end and checks what must hold for each row and fault.
+func walk(t *testing.T, content []byte, o table.Options) {
+	t.Helper()
+
+	reader, err := table.Open(bytes.NewReader(content), int64(len(content)), o)
+	if err != nil {
+		checkFault(t, err)
+		return
+	}
+	defer reader.Close()
+
+	for line := 0; ; {
+		row, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+
 		if err != nil {
 			checkFault(t, err)
 			return
 		}
-		defer reader.Close()
 
-		for line := 0; ; {
-			row, err := reader.Next()
-			if errors.Is(err, io.EOF) {
-				return
-			}
+		if row.Line <= line || len(row.Cells) > table.MaxColumns || row.Plain != nil && len(row.Plain) != len(row.Cells) {
+			t.Fatalf("line %d after %d with %d cells", row.Line, line, len(row.Cells))
+		}
 
-			if err != nil {
-				checkFault(t, err)
-				return
-			}
-
-			if row.Line <= line || len(row.Cells) > table.MaxColumns || row.Plain != nil && len(row.Plain) != len(row.Cells) {
-				t.Fatalf("line %d after %d with %d cells", row.Line, line, len(row.Cells))
-			}
-
-			line = row.Line
-			for _, cell := range row.Cells {
-				if !utf8.ValidString(cell) || strings.TrimSpace(cell) != cell {
-					t.Fatalf("line %d: %q", line, cell)
-				}
+		line = row.Line
+		for _, cell := range row.Cells {
+			if !utf8.ValidString(cell) || strings.TrimSpace(cell) != cell {
+				t.Fatalf("line %d: %q", line, cell)
 			}
 		}
-	})
+	}
 }
 
 func checkFault(t *testing.T, err error) {

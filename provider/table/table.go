@@ -110,7 +110,9 @@ func Open(from io.ReaderAt, size int64, o Options) (*Reader, error) {
 	switch {
 	case isBlank(head) && size <= sniffLength:
 		return nil, &Error{Err: ErrEmpty}
-	case isZip(head) || isForeign(head):
+	case isZip(head):
+		return openWorkbook(from, size, o.Sheet)
+	case isForeign(head):
 		return nil, &Error{Err: ErrNotTable}
 	default:
 		return openCSV(from, size, head, o)

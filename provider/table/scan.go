@@ -1,0 +1,274 @@
+package table
+
+import (
+	"archive/zip"
+	"encoding/xml"
+	"errors"
+	"io"
+)
+
+// Limits of one element of a sheet and of its table of texts.
+const (
+	maxElement   = 16 << 20 // Bytes of XML of one row, or of one shared text.
+	maxStrings   = 2_000_000
+	lastSheetRow = 1 << 20
+	lastColumn   = 1 << 14
+)
+
+// sheetCell is what excelize does not say of a cell when it streams: where it is, and how its value is meant.
+type sheetCell struct {
+	column   int    // From 1.
+	kind     string // The attribute t; empty is a number.
+	style    int
+	hasValue bool
+}
+
+// sheetScan reads the cells of a sheet without their values.
+type sheetScan struct {
+	bounded *boundedReader
+	decoder *xml.Decoder
+	content io.Closer
+	row     int // The number of the last row.
+	cells   []sheetCell
+}
+
+// boundedReader ends with ErrTooLarge when one element takes more than its room.
+type boundedReader struct {
+	from io.Reader
+	room int
+}
+
+// Read implements io.Reader.
+func (b *boundedReader) Read(p []byte) (int, error) {
+	if b.room <= 0 {
+		return 0, ErrTooLarge
+	}
+
+	n, err := b.from.Read(p)
+	b.room -= n
+
+	return n, err
+}
+
+// scanSheet opens a sheet, or the table of texts.
+func scanSheet(part *zip.File) (*sheetScan, error) {
+	content, err := part.Open()
+	if err != nil {
+		return nil, &Error{Err: ErrMalformed}
+	}
+
+	bounded := &boundedReader{from: content, room: maxElement}
+
+	return &sheetScan{bounded: bounded, decoder: xml.NewDecoder(bounded), content: content}, nil
+}
+
+func (s *sheetScan) close() error { return s.content.Close() }
+
+// token returns the next token. The end of the part comes as ErrMalformed: callers stop before it.
+func (s *sheetScan) token() (xml.Token, error) {
+	token, err := s.decoder.RawToken()
+
+	switch {
+	case errors.Is(err, ErrTooLarge):
+		return nil, &Error{Line: s.row + 1, Err: ErrTooLarge}
+	case err != nil:
+		return nil, &Error{Line: s.row, Err: ErrMalformed}
+	default:
+		return token, nil
+	}
+}
+
+// next reads the cells of the next row. It returns io.EOF after the last row, and checks that rows and cells are in
+// order: in another order they are not where excelize puts them.
+func (s *sheetScan) next() error {
+	s.cells = s.cells[:0]
+
+	for {
+		token, err := s.token()
+		if err != nil {
+			return err
+		}
+
+		switch token := token.(type) {
+		case xml.StartElement:
+			switch token.Name.Local {
+			case "row":
+				if err := s.startRow(token); err != nil {
+					return err
+				}
+			case "c":
+				if err := s.readCell(token); err != nil {
+					return err
+				}
+			}
+		case xml.EndElement:
+			switch token.Name.Local {
+			case "row":
+				s.bounded.room = maxElement
+				return nil
+			case "sheetData":
+				return io.EOF
+			}
+		}
+	}
+}
+
+// startRow notes the number of a row, which is the next one if the row does not say.
+func (s *sheetScan) startRow(start xml.StartElement) error {
+	number := s.row + 1
+
+	if text := attribute(start, "r"); text != "" {
+		var digits int
+		if number, digits = leadingNumber(text); digits != len(text) {
+			number = 0
+		}
+	}
+
+	if number <= s.row || number > lastSheetRow {
+		return &Error{Line: s.row + 1, Err: ErrMalformed}
+	}
+
+	s.row = number
+
+	return nil
+}
+
+// readCell notes one cell and goes to its end.
+func (s *sheetScan) readCell(start xml.StartElement) error {
+	previous := 0
+	if len(s.cells) > 0 {
+		previous = s.cells[len(s.cells)-1].column
+	}
+
+	cell := sheetCell{column: previous + 1, kind: attribute(start, "t")}
+	cell.style, _ = leadingNumber(attribute(start, "s"))
+
+	if reference := attribute(start, "r"); reference != "" {
+		cell.column = columnNumber(reference)
+	}
+
+	if cell.column <= previous || cell.column > lastColumn {
+		return &Error{Line: s.row, Column: previous + 1, Err: ErrMalformed}
+	}
+
+	for {
+		token, err := s.token()
+		if err != nil {
+			return err
+		}
+
+		switch token := token.(type) {
+		case xml.StartElement:
+			cell.hasValue = cell.hasValue || token.Name.Local == "v" || token.Name.Local == "is"
+		case xml.EndElement:
+			if token.Name.Local != "c" {
+				continue
+			}
+
+			if cell.hasValue && cell.column > MaxColumns {
+				return &Error{Line: s.row, Column: cell.column, Err: ErrTooManyColumns}
+			}
+
+			s.cells = append(s.cells, cell)
+
+			return nil
+		}
+	}
+}
+
+func attribute(start xml.StartElement, name string) string {
+	for _, a := range start.Attr {
+		if a.Name.Local == name && a.Name.Space == "" {
+			return a.Value
+		}
+	}
+
+	return ""
+}
+
+// columnNumber returns the column of a reference such as C12, or 0.
+func columnNumber(reference string) int {
+	column := 0
+
+	for i := 0; i < len(reference); i++ {
+		c := reference[i] &^ ('a' - 'A')
+		if c < 'A' || c > 'Z' {
+			break
+		}
+
+		if column = column*26 + int(c-'A') + 1; column > lastColumn {
+			break
+		}
+	}
+
+	return column
+}
+
+// hasValues reports whether some cell of a sheet has a value.
+func hasValues(part *zip.File) (bool, error) {
+	scan, err := scanSheet(part)
+	if err != nil {
+		return false, err
+	}
+	defer scan.close() //nolint:errcheck // It was only read.
+
+	for {
+		err := scan.next()
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+
+		if err != nil {
+			return false, err
+		}
+
+		for _, cell := range scan.cells {
+			if cell.hasValue {
+				return true, nil
+			}
+		}
+	}
+}
+
+// checkStrings refuses a table of texts that would fill the memory: one that has too many texts, or one text that is
+// too long.
+func checkStrings(part *zip.File) error {
+	if part == nil {
+		return nil
+	}
+
+	scan, err := scanSheet(part)
+	if err != nil {
+		return err
+	}
+	defer scan.close() //nolint:errcheck // It was only read.
+
+	for count := 0; count <= maxStrings; {
+		token, err := scan.token()
+		if err != nil {
+			return withoutLine(err)
+		}
+
+		if end, is := token.(xml.EndElement); is {
+			switch end.Name.Local {
+			case "si":
+				scan.bounded.room = maxElement
+				count++
+			case "sst":
+				return nil
+			}
+		}
+	}
+
+	return &Error{Err: ErrTooLarge}
+}
+
+// withoutLine returns a fault of a part that is no sheet: its place says nothing to people.
+func withoutLine(err error) error {
+	var fault *Error
+	if errors.As(err, &fault) {
+		return &Error{Err: fault.Err}
+	}
+
+	return err
+}
