@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -29,6 +28,7 @@ import (
 	"stayledger/domain/exchange/merge"
 	"stayledger/domain/exchange/migration"
 	"stayledger/domain/exchange/pms"
+	"stayledger/domain/exchange/upload"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
@@ -139,7 +139,7 @@ func Parts(o External, c Config) parts.Part {
 		reservation.Part(),
 		recurring.Part(),
 		transaction.Part(),
-		linemapping.Part(endOnly),
+		linemapping.Part(upload.AfterMapping()),
 		opening.Part(rule.OfBank),
 		trial.Part(),
 		payments.Part(),
@@ -160,6 +160,15 @@ func Parts(o External, c Config) parts.Part {
 		summary.Part(),
 		metric.Part(),
 	}
+
+	// Imports of files delete what they have made by the doors of the nouns.
+	nouns = append(nouns, upload.Part(upload.Config{
+		Store: o.Store, Apps: apps, Deletions: parts.Deletions(nouns...), UndoOpening: opening.Undo(rule.OfBank),
+		Nouns: upload.Nouns{
+			Contact: contact.Intake(o.Box), Listing: upload.WithOwners(listings, contact.Intake(o.Box)), Reservation: reservation.Intake(),
+			Transaction: transaction.Intake(), BankRecord: bank.Intake(rule.OfBank), Journal: journal.Intake(), Opening: opening.Intake(rule.OfBank),
+		},
+	}))
 
 	// Exports of all nouns are served in one place, since their callers take turns.
 	exported := export.New(
@@ -190,11 +199,6 @@ func Parts(o External, c Config) parts.Part {
 		demo.Part(journals),
 	}, nouns...)...)
 }
-
-// endOnly ends the jobs of a kind that have nothing to do: no import leaves lines waiting for a mapping.
-var endOnly = job.Handler{Do: func(ctx context.Context, d *db.DB, j job.Job) error {
-	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return job.Done(ctx, tx, j) })
-}}
 
 // Describe renders the published description without a database.
 func Describe() (api.Description, error) {

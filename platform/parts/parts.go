@@ -33,6 +33,8 @@ type Part struct {
 	Copy *Copy
 	// Uses are rows of the noun that keep records of any noun from being deleted or archived.
 	Uses []Use
+	// Deletion deletes a record of the noun as its endpoint does; the zero value if nothing else deletes records of it.
+	Deletion Deletion
 	// Used finds uses of records of the noun. Join gives it the uses that all nouns declare.
 	Used []*Usage
 	// Waits are rows of the noun that wait for a person.
@@ -46,6 +48,25 @@ type Part struct {
 // Loop is work that goes on until its context ends. Then it has the grace to end what it has in hand. Loops of several
 // processes run at the same time.
 type Loop func(ctx context.Context, d *db.DB, log *slog.Logger, grace time.Duration)
+
+// Deletion deletes records of a table. It refuses those that others use, or that a lock holds.
+type Deletion struct {
+	Of string
+	Do func(ctx context.Context, tx *db.Tx, one id.ID) error
+}
+
+// Deletions returns the deletions of nouns by table.
+func Deletions(nouns ...Part) map[string]Deletion {
+	out := map[string]Deletion{}
+
+	for i := range nouns {
+		if d := nouns[i].Deletion; d.Do != nil {
+			out[d.Of] = d
+		}
+	}
+
+	return out
+}
 
 // Export declares an export. Package domain/record/export writes and serves the exports of all nouns.
 type Export interface {

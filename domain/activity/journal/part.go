@@ -26,7 +26,8 @@ func Part() parts.Part {
 
 	return parts.Part{
 		Endpoints: api.RequireBooks(endpoints()), Handlers: handlers,
-		Tables: parts.Owns("journal", "journal_line", "historical_import", "historical_txn", "historical_entry"),
+		Deletion: parts.Deletion{Of: "journal", Do: deleteJournal},
+		Tables:   parts.Owns("journal", "journal_line", "historical_import", "historical_txn", "historical_entry"),
 		Uses: []parts.Use{
 			{Of: "account", Reason: "journals", Columns: []string{"journal_line.account_id", "historical_entry.account_id"}},
 			// What is not an account is kept by the lines as it is by the entries that are derived from them.

@@ -1,7 +1,11 @@
 package reservation
 
 import (
+	"context"
+
 	"stayledger/domain/record/export"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
 	"stayledger/platform/parts"
 )
 
@@ -25,7 +29,11 @@ func Part() parts.Part {
 			{Of: "connection", Reason: "reservations", Columns: []string{"reservation.connection_id"}},
 			{Of: "fee", Reason: "reservations", Columns: []string{"reservation_adjustment.recurring_fee_id"}},
 		},
-		Used:    []*parts.Usage{used},
+		Used: []*parts.Usage{used},
+		Deletion: parts.Deletion{Of: "reservation", Do: func(ctx context.Context, tx *db.Tx, one id.ID) error {
+			_, err := handler{used}.deleteOrArchive(ctx, tx, &deleteInput{ID: one})
+			return err
+		}},
 		Closing: checkClosing, Waits: waits(),
 		Exports: []parts.Export{export.Declare(reservationsCSV())},
 	}

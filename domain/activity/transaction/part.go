@@ -29,6 +29,7 @@ func Part() parts.Part {
 				Columns: []string{"transaction_line.tax_rate_id", "transaction_line.markup_tax_rate_id"},
 			},
 		},
-		Exports: export.RequireBooks(export.Declare(transactionsCSV())),
+		Deletion: parts.Deletion{Of: "transaction", Do: Delete},
+		Exports:  export.RequireBooks(export.Declare(transactionsCSV())),
 	}
 }

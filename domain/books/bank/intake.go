@@ -12,14 +12,24 @@ import (
 	"stayledger/platform/id"
 )
 
-// Intake says how bank records from a feed are taken in. Their values are the fields of BatchItem, without accountId:
-// the account of the chart is the account to which the account at the bank is attached.
+// Intake says how bank records from a feed or a file are taken in. Their values are the fields of BatchItem, without accountId:
+// the account of the chart is the account to which the account at the bank is attached. Records of a file name it themselves.
 func Intake(rules Rules) intake.Kind {
 	door := &intake.Door[BatchItem]{
 		Form: api.NewForm[BatchItem](),
 		Name: func(item *BatchItem, of *id.ID) { item.ID = of },
+		From: func(item *BatchItem, from intake.Origin, _ string) {
+			if from.IsFile {
+				item.Source = CSV
+			}
+		},
 		Save: func(ctx context.Context, tx *db.Tx, from intake.Origin, items []BatchItem) ([]api.Attempt, error) {
-			saved, err := rules.Save(ctx, tx, &from.SourceID, items)
+			feed := &from.SourceID
+			if from.IsFile {
+				feed = nil
+			}
+
+			saved, err := rules.Save(ctx, tx, feed, items)
 
 			out := make([]api.Attempt, len(saved))
 			for i, o := range saved {

@@ -1,7 +1,11 @@
 package contact
 
 import (
+	"context"
+
 	"stayledger/domain/record/export"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
 	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 )
@@ -17,7 +21,11 @@ func Part(box *seal.Box) parts.Part {
 			{Of: "account", Reason: "payoutAccounts", Columns: []string{"contact.payout_account_id"}, Holds: true},
 			{Of: "connection", Reason: "contacts", Columns: []string{"contact.connection_id"}},
 		},
-		Used:    []*parts.Usage{used},
+		Used: []*parts.Usage{used},
+		Deletion: parts.Deletion{Of: "contact", Do: func(ctx context.Context, tx *db.Tx, one id.ID) error {
+			_, err := edge{used: used}.deleteContact(ctx, tx, &deleteInput{ID: one})
+			return err
+		}},
 		Exports: []parts.Export{export.Declare(contactsCSV())},
 	}
 }

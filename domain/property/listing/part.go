@@ -1,8 +1,12 @@
 package listing
 
 import (
+	"context"
+
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/export"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
 	"stayledger/platform/parts"
 )
 
@@ -29,7 +33,11 @@ func (h Listings) Part() parts.Part {
 			{Of: "contact", Reason: "ownershipPeriods", Columns: []string{"listing_ownership_member.contact_id"}},
 			{Of: "listing", Reason: "groupedListings", Columns: []string{"listing.parent_id"}},
 		},
-		Used:    []*parts.Usage{h.listings, h.periods},
+		Used: []*parts.Usage{h.listings, h.periods},
+		Deletion: parts.Deletion{Of: "listing", Do: func(ctx context.Context, tx *db.Tx, one id.ID) error {
+			_, err := h.deleteListing(ctx, tx, &deleteInput{ID: one})
+			return err
+		}},
 		Exports: []parts.Export{export.Declare(listingsCSV())},
 	}
 }

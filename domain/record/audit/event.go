@@ -103,11 +103,13 @@ const (
 // the service itself.
 type Source string
 
-// The sources. Those of a user, a key and the service follow from the actor, an integration from FromConnection.
+// The sources. Those of a user, a key and the service follow from the actor, an integration from FromConnection, a file
+// from FromFile.
 const (
 	ByUser      Source = "user"
 	ByKey       Source = "api"
 	Integration Source = "integration"
+	ByFile      Source = "csv"
 	Recurring   Source = "recurring"
 	System      Source = "system"
 	Migration   Source = "migration"
@@ -115,7 +117,7 @@ const (
 
 // Enum lists the sources.
 func (Source) Enum() []string {
-	return api.Texts(ByUser, ByKey, Integration, Recurring, System, Migration)
+	return api.Texts(ByUser, ByKey, Integration, ByFile, Recurring, System, Migration)
 }
 
 // origin is a source with the record through which the changes came: a connection with its sync, or an import.
@@ -136,6 +138,11 @@ func FromConnection(tx *db.Tx, connection id.ID, sync *id.ID) {
 // FromImport sets an import of historical books as the source of all events of the transaction.
 func FromImport(tx *db.Tx, importID id.ID) {
 	tx.Gather(gathered, origin{source: Migration, importID: &importID})
+}
+
+// FromFile sets a file that a person has uploaded as the source of all events of the transaction.
+func FromFile(tx *db.Tx, importID id.ID) {
+	tx.Gather(gathered, origin{source: ByFile, importID: &importID})
 }
 
 // Reference is a record that an event concerns besides the changed record; a filter on the reference finds the event.

@@ -145,8 +145,8 @@ func (s server) receive(ctx context.Context, d *db.DB, scope db.Scope, in *uploa
 		}
 
 		// A name or type in the form wins over those of the uploaded part.
-		if out.filename = cleanName(sent.Filename); values["filename"] != "" {
-			out.filename = cleanName(values["filename"])
+		if out.filename = CleanName(sent.Filename); values["filename"] != "" {
+			out.filename = CleanName(values["filename"])
 		}
 
 		out.contentType, err = label(found, out.filename, sent.ContentType, values["contentType"])
@@ -198,7 +198,7 @@ func settle(ctx context.Context, tx *db.Tx, _ *uploadInput, r received) (*Transa
 }
 
 func (s server) drop(ctx context.Context, d *db.DB, scope db.Scope, r received) {
-	discard(ctx, d, scope, s.store, r.ID)
+	Discard(ctx, d, scope, s.store, r.ID)
 }
 
 type attachmentInput struct {

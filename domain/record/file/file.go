@@ -32,10 +32,12 @@ const (
 	Attachment Kind = "attachment"
 	// Payment files are for a bank to read.
 	Payment Kind = "payment"
+	// Import files have rows to take in.
+	Import Kind = "import"
 )
 
 // Enum lists the kinds.
-func (Kind) Enum() []string { return []string{string(Export), string(Attachment), string(Payment)} }
+func (Kind) Enum() []string { return []string{string(Export), string(Attachment), string(Payment), string(Import)} }
 
 // KeepExports is how long the content of an export stays: OPEN-48.
 const KeepExports = 30 * 24 * time.Hour
@@ -104,7 +106,7 @@ func Keep(
 
 	info, err := fill(ctx, store, key, write)
 	if err != nil {
-		discard(context.WithoutCancel(ctx), d, scope, store, s.ID)
+		Discard(context.WithoutCancel(ctx), d, scope, store, s.ID)
 		return Stored{}, err
 	}
 
@@ -141,9 +143,9 @@ func fill(ctx context.Context, store blob.Store, key string, write func(io.Write
 // discardWithin bounds the cleaning up after a failure; what it does not manage is left to the sweep.
 const discardWithin = 10 * time.Second
 
-// discard forgets bytes that no file took over, those of a commit that half failed too. A draft that became a file is
+// Discard forgets bytes that no file took over, those of a commit that half failed too. A draft that became a file is
 // left alone: its row is gone.
-func discard(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, file id.ID) {
+func Discard(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, file id.ID) {
 	ctx, cancel := context.WithTimeout(ctx, discardWithin)
 	defer cancel()
 
@@ -197,3 +199,18 @@ func (r *row) open(ctx context.Context, store blob.Store, now time.Time) (blob.O
 }
 
 func (r *row) etag() string { return hex.EncodeToString(r.SHA256) }
+
+// Open opens the content of a file for a job. It fails with 410 once the content was purged.
+func Open(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, file id.ID) (blob.Object, error) {
+	var r *row
+
+	err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		r, err = find(ctx, tx, file)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	return r.open(ctx, store, d.Now())
+}

@@ -11,10 +11,10 @@ import (
 // maxName bounds the length of a file's name, in characters.
 const maxName = 200
 
-// cleanName returns a safe name for a file from the name that the sender gave: without folders and invisible
+// CleanName returns a safe name for a file from the name that the sender gave: without folders and invisible
 // characters that could make it look like another name, and not too long. It returns "" if nothing is left. Names
 // never become paths of the store.
-func cleanName(sent string) string {
+func CleanName(sent string) string {
 	sent = strings.ToValidUTF8(sent, "\uFFFD")
 	sent = sent[strings.LastIndexAny(sent, `/\`)+1:]
 	name := norm.NFC.String(strings.Map(func(r rune) rune {

@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"stayledger/domain/record/audit"
@@ -59,6 +60,8 @@ type Change struct {
 	sum []byte
 	// asks says that each changed field becomes a conflict.
 	asks bool
+	// wins says that the source wins over what is here.
+	wins bool
 }
 
 // Refusal says why a source record cannot be taken in: the reason, the field under its source name, and the fault.
@@ -86,6 +89,8 @@ type Origin struct {
 	SourceID, SyncID id.ID
 	// ConnectionID is the connection that was read, nil for a file.
 	ConnectionID *id.ID
+	// IsFile says that a person has uploaded the records.
+	IsFile bool
 	// reading marks the records seen by the present reading. A sync that begins anew is another reading.
 	reading id.ID
 }
@@ -393,4 +398,93 @@ func (d *Door[T]) Deactivate(ctx context.Context, tx *db.Tx, from Origin, ids []
 	}
 
 	return d.Write(ctx, tx, from, writes)
+}
+
+// Singles saves records of a noun without a batch that both creates and changes: new records together, changes one by
+// one.
+type Singles[C, U any] struct {
+	Create *api.Form[C]
+	Update *api.Form[U]
+	// Fixed are fields of new records that cannot change afterwards.
+	Fixed []string
+	// Add makes records, each by itself. Nil Change: records are never changed.
+	Add    func(ctx context.Context, tx *db.Tx, items []C) ([]api.Attempt, error)
+	Change func(ctx context.Context, tx *db.Tx, one id.ID, item *U) error
+}
+
+// Write saves records, each by itself, and returns an outcome for each in the given order. It is a Kind.Save.
+func (s *Singles[C, U]) Write(ctx context.Context, tx *db.Tx, _ Origin, writes []Write) ([]Saved, error) {
+	saved, items, places := make([]Saved, len(writes)), []C{}, []int{}
+
+	for i := range writes {
+		if writes[i].ID != nil {
+			refusal, err := s.change(ctx, tx, &writes[i])
+			if err != nil {
+				return nil, err
+			}
+
+			if saved[i].Refusal = refusal; refusal == nil {
+				saved[i].ID = *writes[i].ID
+			}
+
+			continue
+		}
+
+		var item C
+		if refusal := decodeFields(s.Create, tx, writes[i].Fields, &item); refusal != nil {
+			saved[i].Refusal = refusal
+			continue
+		}
+
+		items, places = append(items, item), append(places, i)
+	}
+
+	if len(items) == 0 {
+		return saved, nil
+	}
+
+	attempts, err := s.Add(ctx, tx, items)
+	if err != nil {
+		return nil, err
+	}
+
+	for i, a := range attempts {
+		saved[places[i]] = Saved{ID: a.ID, Refusal: a.Refusal}
+	}
+
+	return saved, nil
+}
+
+// change changes a record, and returns what it was refused with.
+func (s *Singles[C, U]) change(ctx context.Context, tx *db.Tx, w *Write) (*apierr.Error, error) {
+	fields := maps.Clone(w.Fields)
+	for _, fixed := range s.Fixed {
+		delete(fields, fixed)
+	}
+
+	var item U
+	if refusal := decodeFields(s.Update, tx, fields, &item); refusal != nil {
+		return refusal, nil
+	}
+
+	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return s.Change(ctx, tx, *w.ID, &item) })
+	if err != nil && apierr.IsRefusal(err) {
+		return apierr.From(err), nil
+	}
+
+	return nil, err
+}
+
+// decodeFields decodes and checks fields, and returns what is wrong with them.
+func decodeFields[T any](form *api.Form[T], tx *db.Tx, fields Values, into *T) *apierr.Error {
+	text, err := json.Marshal(fields)
+	if err == nil {
+		err = form.Decode(text, tx.Today(), into)
+	}
+
+	if err != nil {
+		return apierr.From(err)
+	}
+
+	return nil
 }

@@ -62,6 +62,11 @@ type item struct {
 	reason   Reason
 	// field is the field that a refusal names and fault its explanation; both may be empty.
 	field, fault string
+	// refusal is what the noun refused the record with, nil for none.
+	refusal *apierr.Error
+	// isNew says that the record here was made, before has the former values of the fields that were changed.
+	isNew  bool
+	before Values
 	// isSame says that the source said nothing new, so that the record was not looked at.
 	isSame bool
 }
@@ -92,7 +97,7 @@ func (in *intake) addRejection(c *Change, entity *id.ID, refusal *apierr.Error) 
 	}
 
 	in.addItem(c, entity, Rejected, why)
-	in.items[len(in.items)-1].field = firstIssuePath(refusal)
+	in.items[len(in.items)-1].field, in.items[len(in.items)-1].refusal = firstIssuePath(refusal), refusal
 }
 
 // firstIssuePath returns the path of the field in the first issue, such as lines.0.amount, or "" without issues.

@@ -32,6 +32,8 @@ type pending struct {
 	filled Values
 	// isSaved says that the external record was saved before joining.
 	isSaved bool
+	// before has the former values of the fields that are written.
+	before Values
 }
 
 // resolve sets the values: those given, the ids of referenced records, and the implied fields. It returns false if a
@@ -67,6 +69,11 @@ func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
 	taken := p.inherited
 	if p.was.wasTaken() {
 		taken = p.was.Taken
+	}
+
+	// If what is here is what was taken over last, the source wins.
+	if p.change.wins {
+		taken = here
 	}
 
 	p.conflicts = p.was.openConflicts()
@@ -113,6 +120,24 @@ func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
 	}
 
 	return nil
+}
+
+// settleForFile keeps the values of people without a conflict, and notes the former values of the fields that are
+// written.
+func (p *pending) settleForFile(here Values) {
+	p.conflicts = nil
+
+	if p.write.ID == nil {
+		return
+	}
+
+	p.before = Values{}
+
+	for field := range p.write.Fields {
+		if p.before[field] = here[field]; here[field] == nil {
+			p.before[field] = json.RawMessage(null)
+		}
+	}
 }
 
 // askAll turns each value that a merge would write into a conflict.

@@ -55,8 +55,8 @@ func loadMemory(
 		c := &changes[i]
 		kinds[i], ids[i], ordinals[i], same[c.key()] = c.Kind, c.ExternalID, c.Ordinal, true
 
-		// A removal never equals stored content.
-		if hashes[i] = c.sum; c.Gone {
+		// A removal never equals stored content, and what wins is looked at in any case.
+		if hashes[i] = c.sum; c.Gone || c.wins {
 			hashes[i] = []byte{1}
 		}
 

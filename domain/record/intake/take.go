@@ -59,6 +59,11 @@ func (in *intake) takeChanges(ctx context.Context, tx *db.Tx, changes []Change) 
 		}
 	}
 
+	// People see what became of a file with its rows.
+	if in.origin.IsFile {
+		return nil
+	}
+
 	in.saveIssues(tx)
 
 	return in.notifyFreed(ctx, tx)
@@ -402,7 +407,7 @@ func (in *intake) matchNew(ctx context.Context, tx *db.Tx, k *Kind, found []*pen
 	}
 
 	// A record here belongs to at most one record of a source: two that match it would overwrite each other.
-	bound, err := loadBound(ctx, tx, in.origin, k.Name, matches)
+	bound, err := in.loadBound(ctx, tx, k.Name, matches)
 	if err != nil {
 		return nil, err
 	}
@@ -438,6 +443,16 @@ func (in *intake) matchNew(ctx context.Context, tx *db.Tx, k *Kind, found []*pen
 	}
 
 	return out, nil
+}
+
+// loadBound returns the matched records that belong to another record of the source already. Files name a record as
+// they like, so that earlier ones bind nothing.
+func (in *intake) loadBound(ctx context.Context, tx *db.Tx, kind string, matches []Match) (map[id.ID]bool, error) {
+	if in.origin.IsFile {
+		return map[id.ID]bool{}, nil
+	}
+
+	return loadBound(ctx, tx, in.origin, kind, matches)
 }
 
 // planWrites sets the fields that each change writes, and locks the records. Changes that write nothing become items
@@ -481,8 +496,12 @@ func (in *intake) planWrites(ctx context.Context, tx *db.Tx, k *Kind, found []*p
 			continue
 		}
 
+		if in.origin.IsFile {
+			p.settleForFile(current)
+		}
+
 		// The first change of a connection is written even without new values, so that the record becomes its own.
-		if p.write.ID != nil && len(p.write.Fields) == 0 && p.was.wasTaken() {
+		if p.write.ID != nil && len(p.write.Fields) == 0 && (p.was.wasTaken() || in.origin.IsFile) {
 			in.addItem(p.change, p.write.ID, Skipped, cmp.Or(p.reason(), Unchanged))
 			in.addRecord(p, p.write.ID)
 
@@ -517,8 +536,9 @@ func (in *intake) saveWrites(ctx context.Context, tx *db.Tx, k *Kind, writes []*
 		case s.Refusal == nil:
 			p.entity = &s.ID
 			in.addItem(p.change, &s.ID, Done, p.reason())
+			in.items[len(in.items)-1].isNew, in.items[len(in.items)-1].before = p.write.ID == nil, p.before
 			in.addRecord(p, &s.ID)
-		case s.Locked:
+		case s.Locked && !in.origin.IsFile:
 			// Its values wait, and are tried again when the lock goes.
 			in.addItem(p.change, p.write.ID, Skipped, Locked)
 

@@ -25,6 +25,7 @@ const (
 	CSVMalformed          FailureCode = "csvMalformed"
 	CSVDelimiter          FailureCode = "csvDelimiter"
 	CSVTooManyColumns     FailureCode = "csvTooManyColumns"
+	FileNotStatement      FailureCode = "fileNotStatement"
 )
 
 // Message returns the fixed text of the code. A CSV source code without a text of its own says that the preview
@@ -59,6 +60,8 @@ func (c FailureCode) Message() string {
 		return "CSV delimiter was not recognized"
 	case CSVTooManyColumns:
 		return "CSV has too many columns"
+	case FileNotStatement:
+		return "File is not a bank statement"
 	}
 
 	// A code of a CSV source that has no text of its own.

@@ -205,3 +205,8 @@ func (a *App) Access(box *seal.Box, c *Connection) (Access, error) {
 
 	return Access{Settings: raw, Credentials: credentials}, nil
 }
+
+// Imports reports whether an app imports files of a kind.
+func (a Apps) Imports(app, kind string) bool {
+	return slices.ContainsFunc(a, func(one App) bool { return string(one.ID) == app && slices.Contains(one.Importers, kind) })
+}

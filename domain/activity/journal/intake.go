@@ -1,0 +1,98 @@
+package journal
+
+import (
+	"context"
+
+	"stayledger/domain/record/audit"
+	"stayledger/domain/record/intake"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Intake says how manual journals from files are taken in. Their values are the fields of Create.
+func Intake() intake.Kind {
+	door := &intake.Singles[Create, Update]{
+		Create: api.NewForm[Create](), Update: api.NewForm[Update](), Add: addEach,
+		Change: func(ctx context.Context, tx *db.Tx, one id.ID, item *Update) error {
+			_, err := updateJournal(ctx, tx, one, item)
+			return err
+		},
+	}
+
+	return intake.Kind{
+		Name: "journal", Entity: audit.Journal, Match: intake.MatchByRef("journal"),
+		Current: currentValues, Show: loadValues, Save: door.Write,
+	}
+}
+
+// addEach stores and posts journals, each by itself.
+func addEach(ctx context.Context, tx *db.Tx, items []Create) ([]api.Attempt, error) {
+	out := make([]api.Attempt, len(items))
+
+	for i := range items {
+		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+			made, err := createJournal(ctx, tx, &items[i])
+			if err == nil {
+				out[i].ID = made.ID
+			}
+
+			return err
+		})
+
+		switch {
+		case err == nil:
+		case apierr.IsRefusal(err):
+			out[i] = api.Attempt{Refusal: apierr.From(err)}
+		default:
+			return nil, err
+		}
+	}
+
+	return out, nil
+}
+
+// currentValues locks journals and returns their values.
+func currentValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Values, error) {
+	if err := lockAll(ctx, tx, ids); err != nil {
+		return nil, err
+	}
+
+	return loadValues(ctx, tx, ids)
+}
+
+// loadValues returns the values of journals, with their lines as a caller writes them.
+func loadValues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Values, error) {
+	found, err := loadAll(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+
+	out := make(map[id.ID]intake.Values, len(found))
+
+	for i := range found {
+		lines := make([]LineInput, len(found[i].Lines))
+		for n := range found[i].Lines {
+			lines[n] = found[i].Lines[n].input()
+		}
+
+		if out[found[i].ID], err = intake.Encode(struct {
+			*Journal
+			Lines []LineInput `json:"lines"`
+		}{&found[i], lines}); err != nil {
+			return nil, err
+		}
+	}
+
+	return out, nil
+}
+
+// input returns the line as a caller would write it.
+func (l *Line) input() LineInput {
+	return LineInput{
+		AccountID: l.AccountID, CentTotal: l.CentTotal, Party: api.SetIf(l.Party), ListingID: api.SetIf(l.ListingID),
+		ContactID: api.SetIf(l.ContactID), ReservationID: api.SetIf(l.ReservationID),
+		OwnershipPeriodID: api.SetIf(l.OwnershipPeriodID), Description: api.SetIf(l.Description),
+	}
+}

@@ -1,0 +1,345 @@
+package upload
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"stayledger/domain/record/intake"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/plain"
+)
+
+// verdict says what a record is: whether it can be taken in, and which record here it is.
+type verdict struct {
+	status RowStatus
+	match  *id.ID
+	// isCertain says that the match is certain..
+	isCertain bool
+}
+
+// judge finds out which records of a file are here already.
+type judge struct {
+	reader *reader
+	source id.ID
+	// remembers says that files have brought records of the kind, hasRecords that the team has any.
+	remembers, hasRecords bool
+	// taken are records here that rows of the file were matched with.
+	taken map[id.ID]bool
+}
+
+// newJudge returns a judge of the records of a file.
+func newJudge(ctx context.Context, tx *db.Tx, r *reader, source id.ID) (*judge, error) {
+	j := &judge{reader: r, source: source, taken: map[id.ID]bool{}}
+
+	var err error
+	if j.remembers, err = intake.HasNames(ctx, tx, source, r.kind.noun.Name); err != nil {
+		return nil, err
+	}
+
+	j.hasRecords, err = db.Get[bool](ctx, tx, `select exists (select from `+r.kind.table+` where team_id = @team)`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("look for records of a kind: %w", err)
+	}
+
+	return j, nil
+}
+
+// keyed is a record with its name at the source.
+type keyed struct {
+	*record
+
+	key     string
+	ordinal int
+}
+
+// judge returns a verdict for each record, in the given order.
+func (j *judge) judge(ctx context.Context, tx *db.Tx, all []keyed) ([]verdict, error) {
+	out := make([]verdict, len(all))
+
+	var open []int
+
+	for i := range all {
+		switch rec := all[i].record; {
+		case rec.ignored != "":
+			out[i].status = Ignored
+		case rec.isFaulty():
+			out[i].status = Faulty
+		case rec.asks():
+			out[i].status = Question
+			open = append(open, i)
+		default:
+			out[i].status = Valid
+			open = append(open, i)
+		}
+	}
+
+	if len(open) == 0 || !j.remembers && !j.hasRecords {
+		return out, nil
+	}
+
+	// First what an earlier file has brought under the same name.
+	open, err := j.recall(ctx, tx, all, open, out)
+	if err != nil || len(open) == 0 || !j.hasRecords {
+		return out, err
+	}
+
+	// Then what the noun knows it by, and last what has the same content.
+	if open, err = j.match(ctx, tx, all, open, out); err != nil || len(open) == 0 {
+		return out, err
+	}
+
+	return out, j.compare(ctx, tx, all, open, out)
+}
+
+// recall judges records that an earlier file has brought, and returns the places of the others.
+func (j *judge) recall(ctx context.Context, tx *db.Tx, all []keyed, open []int, out []verdict) ([]int, error) {
+	if !j.remembers {
+		return open, nil
+	}
+
+	keys := make([]string, len(open))
+	for n, i := range open {
+		keys[n] = all[i].key
+	}
+
+	found, err := intake.LoadNames(ctx, tx, j.source, j.reader.kind.noun.Name, keys)
+	if err != nil {
+		return nil, err
+	}
+
+	type name struct {
+		key     string
+		ordinal int
+	}
+
+	known := map[name]*intake.KnownName{}
+	for n := range found {
+		known[name{found[n].Name, found[n].Ordinal}] = &found[n]
+	}
+
+	rest := open[:0:0]
+
+	for _, i := range open {
+		was := known[name{all[i].key, all[i].ordinal}]
+		if was == nil {
+			rest = append(rest, i)
+			continue
+		}
+
+		out[i].match, out[i].isCertain = was.EntityID, true
+		j.taken[*was.EntityID] = true
+
+		sum, err := intake.Sum(all[i].change(j.reader.kind))
+
+		switch {
+		case err == nil && bytes.Equal(sum, was.Hash):
+			out[i].status = Duplicate
+		case j.reader.kind.name == Transactions || j.reader.kind.name == JournalEntries:
+			// What is booked is changed only if a person wants it.
+			all[i].addIssue("changedInFile", asQuestion, -1, j.reader)
+			out[i].status = Question
+		}
+	}
+
+	return rest, nil
+}
+
+// change returns the record as a change of its source.
+func (k *keyed) change(of *kind) *intake.Change {
+	return &intake.Change{Kind: of.noun.Name, ExternalID: k.key, Ordinal: k.ordinal, Values: k.values()}
+}
+
+// match judges records that the noun knows, and returns the places of the others.
+func (j *judge) match(ctx context.Context, tx *db.Tx, all []keyed, open []int, out []verdict) ([]int, error) {
+	k := j.reader.kind
+	if k.noun.Match == nil || k.name == BankRecords && !j.reader.has("uniqueRef") {
+		return open, nil
+	}
+
+	changes := make([]intake.Change, len(open))
+	for n, i := range open {
+		changes[n] = *all[i].change(k)
+	}
+
+	found, err := k.noun.Match(ctx, tx, intake.Origin{SourceID: j.source, IsFile: true}, changes)
+	if err != nil {
+		return nil, err
+	}
+
+	rest := open[:0:0]
+
+	for n, i := range open {
+		switch m := found[n]; {
+		case m.Ambiguous:
+			all[i].addIssue("ambiguousRecord", asQuestion, -1, j.reader)
+			out[i].status = Question
+		case m.ID == nil:
+			rest = append(rest, i)
+		default:
+			out[i].match, out[i].isCertain = m.ID, true
+			j.taken[*m.ID] = true
+
+			// What is booked under the reference stays as it is.
+			if k.name == Transactions || k.name == JournalEntries {
+				out[i].status = Duplicate
+			}
+		}
+	}
+
+	return rest, nil
+}
+
+// likeness is a record here with the day and the amount of a row.
+type likeness struct {
+	N           int
+	ID          id.ID
+	Date        day.Day
+	Description string
+}
+
+// The records here that a row could be: on its day, or, if they came another way, a few days away. Rows of the file
+// have an account, a day and an amount.
+const (
+	likeBankRecords = `
+		select g.n::int, d.id, d.date, d.description from unnest(@accounts::uuid[], @dates::date[], @amounts::bigint[]) with ordinality g (account, date, amount, n)
+		cross join lateral (
+			select b.id, b.date, b.description from bank_record b
+			where b.team_id = @team and b.account_id = g.account and b.amount = g.amount and b.type = 'transaction' and b.status = 'active'
+				and (b.date = g.date or b.source <> 'csv' and b.date between g.date - 3 and g.date + 3)
+			order by abs(b.date - g.date), b.id limit 20` + db.Fence + `) d`
+	likeTransactions = `
+		select g.n::int, d.id, d.date, d.description from unnest(@accounts::uuid[], @dates::date[], @amounts::bigint[]) with ordinality g (account, date, amount, n)
+		cross join lateral (
+			select t.id, t.date, coalesce(t.description, '') as description from transaction t
+			where t.team_id = @team and t.date = g.date and t.total = g.amount and t.status = 'active' order by t.id limit 20` + db.Fence + `) d`
+)
+
+// compare judges records that have the content of a record here which another file or source has brought, or a person:
+// the same text makes it certain, else a person decides. Each record here stands for one row.
+func (j *judge) compare(ctx context.Context, tx *db.Tx, all []keyed, open []int, out []verdict) error {
+	sql := map[Kind]string{BankRecords: likeBankRecords, Transactions: likeTransactions}[j.reader.kind.name]
+	if sql == "" {
+		return nil
+	}
+
+	accounts, dates, amounts := make([]*string, len(open)), make([]*string, len(open)), make([]int64, len(open))
+
+	for n, i := range open {
+		rec := all[i].record
+		if account := rec.word("account"); account != "" {
+			accounts[n] = &account
+		}
+
+		if date := rec.word("date"); date != "" {
+			dates[n] = &date
+		}
+
+		amounts[n] = int64(rec.amount)
+	}
+
+	var found []likeness
+
+	err := db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = db.Select[likeness](ctx, tx, sql, db.Args{"team": tx.Team, "accounts": accounts, "dates": dates, "amounts": amounts})
+		return err
+	})(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("find what rows of a file duplicate: %w", err)
+	}
+
+	// First those with the same text on the same day, then the nearest.
+	for _, certain := range []bool{true, false} {
+		for _, f := range found {
+			i := open[f.N-1]
+			rec := all[i].record
+			isSame := f.Date.String() == rec.word("date") && plain.Text(f.Description) == plain.Text(rec.word("description"))
+
+			if j.taken[f.ID] || out[i].match != nil || certain && !isSame {
+				continue
+			}
+
+			match := f.ID
+			out[i].match, out[i].isCertain = &match, certain
+			j.taken[f.ID] = true
+
+			if out[i].status = Duplicate; !certain {
+				out[i].status = Question
+				rec.addIssue("possibleDuplicate", asQuestion, -1, j.reader)
+			}
+		}
+	}
+
+	return nil
+}
+
+// withNames returns a kind that also knows records by their names, where one alone has the name: people who keep a list
+// name the same thing in the same way. A record with another e-mail address is another one.
+func withNames(k intake.Kind, typ valueType) intake.Kind {
+	byNoun := k.Match
+
+	k.Match = func(ctx context.Context, tx *db.Tx, from intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
+		out, err := byNoun(ctx, tx, from, unknown)
+		if err != nil {
+			return nil, err
+		}
+
+		n := newNames()
+
+		for i := range unknown {
+			if out[i].ID == nil && !out[i].Ambiguous {
+				n.ask(typ, text(unknown[i].Values["name"]))
+			}
+		}
+
+		if err := n.load(ctx, tx); err != nil {
+			return nil, err
+		}
+
+		var ids []id.ID
+
+		for i := range unknown {
+			found := n.find(typ, text(unknown[i].Values["name"]))
+			if out[i].ID == nil && !out[i].Ambiguous && found.Count == 1 {
+				out[i].ID = &found.ID
+				ids = append(ids, found.ID)
+			}
+		}
+
+		return out, dropOthers(ctx, tx, &k, unknown, out, ids)
+	}
+
+	return k
+}
+
+// dropOthers drops the matches by name of records that have another e-mail address or reference here.
+func dropOthers(
+	ctx context.Context, tx *db.Tx, k *intake.Kind, unknown []intake.Change, out []intake.Match, ids []id.ID,
+) error {
+	if len(ids) == 0 {
+		return nil
+	}
+
+	here, err := k.Show(ctx, tx, ids)
+	if err != nil {
+		return err
+	}
+
+	for i := range out {
+		if out[i].ID == nil || here[*out[i].ID] == nil {
+			continue
+		}
+
+		for _, field := range []string{"email", "uniqueRef"} {
+			said, is := text(unknown[i].Values[field]), text(here[*out[i].ID][field])
+			if said != "" && is != "" && fold(said) != fold(is) {
+				out[i].ID = nil
+				break
+			}
+		}
+	}
+
+	return nil
+}

@@ -1,0 +1,295 @@
+package upload
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"stayledger/domain/record/intake"
+	"stayledger/platform/money"
+)
+
+// Nouns say how the records of each kind are taken in.
+type Nouns struct {
+	Contact, Listing, Reservation, Transaction, BankRecord, Journal, Opening intake.Kind
+}
+
+// newKinds returns the kinds of files.
+func newKinds(n *Nouns) map[Kind]*kind {
+	all := []*kind{
+		{
+			name: Contacts, noun: n.Contact, table: "contact", fields: contactFields,
+			needs: [][]string{{"name", "lastName", "firstName"}}, keys: [][]string{{"uniqueRef"}, {"email"}, {"name"}},
+			finish: finishContact, scope: "contacts:import",
+		},
+		{
+			name: Listings, noun: n.Listing, table: "listing", fields: listingFields,
+			needs: [][]string{{"name"}}, keys: [][]string{{"uniqueRef"}, {"name"}}, groups: []string{"uniqueRef", "name"}, lines: ownersField,
+			finish: finishListing, scope: "listings:write", owns: true,
+		},
+		{
+			name: Reservations, noun: n.Reservation, table: "reservation", fields: reservationFields,
+			needs:  [][]string{{"listing"}, {"checkIn"}, {"checkOut", "nights"}},
+			keys:   [][]string{{"uniqueRef"}, {"sourceId"}, {"confirmationCode", "listing"}, {"listing", "checkIn", "checkOut", "guestName"}},
+			groups: []string{"uniqueRef", "sourceId", "confirmationCode"}, lines: "lines", finish: finishReservation, scope: "reservations:import",
+		},
+		{
+			name: Transactions, noun: n.Transaction, table: "transaction", fields: transactionFields,
+			needs: [][]string{{"date"}, {"amount"}}, keys: [][]string{{"uniqueRef"}}, groups: []string{"uniqueRef", "reference"}, lines: "lines",
+			finish: finishTransaction, scope: "transactions:import", needsBooks: true,
+		},
+		{
+			name: BankRecords, noun: n.BankRecord, table: "bank_record", fields: bankFields,
+			needs: [][]string{{"date", "valueDate"}, {"amount", "debit", "credit"}}, keys: [][]string{{"uniqueRef"}}, finish: finishBankRecord,
+			scope: "bank:write", needsBooks: true,
+		},
+		{
+			name: JournalEntries, noun: n.Journal, table: "journal", fields: journalFields,
+			needs: [][]string{{"date"}, {"account"}, {"amount", "debit", "credit"}}, keys: [][]string{{"uniqueRef"}}, groups: []string{"uniqueRef", "journal"},
+			lines: "lines", finish: finishJournal, scope: "journals:post", needsBooks: true,
+		},
+		{
+			name: OpeningBalances, noun: n.Opening, table: "transaction", fields: openingFields,
+			needs: [][]string{{"listing", "account"}, {"amount"}}, keys: [][]string{{"listing", "currency"}, {"listing"}, {"account"}}, finish: finishOpening,
+			scope: "listings:write",
+		},
+	}
+
+	out := map[Kind]*kind{}
+	for _, k := range all {
+		out[k.name] = k
+	}
+
+	return out
+}
+
+// finishContact makes the full name of its parts, and an owner of a contact without a type.
+func finishContact(_ *reader, rec *record) {
+	first, last, name := rec.word("firstName"), rec.word("lastName"), rec.word("name")
+
+	switch {
+	case name == "":
+		name = strings.TrimSpace(first + " " + last)
+	case first != "" && last == "" && !strings.Contains(fold(name), fold(first)):
+		name = first + " " + name
+	}
+
+	if rec.set("name", quote(name)); name == "" {
+		rec.set("name", nil)
+	}
+
+	if rec.get("type") == nil {
+		rec.set("type", quote("owner"))
+	}
+
+	// A masked number is none.
+	if strings.Contains(rec.word("taxIdentifier"), "*") {
+		rec.set("taxIdentifier", nil)
+	}
+}
+
+// finishBankRecord sets the amount, the account and the state of a movement.
+func finishBankRecord(r *reader, rec *record) {
+	if rec.get("date") == nil {
+		rec.set("date", rec.get("valueDate"))
+	}
+
+	if rec.get("account") == nil && r.account != nil {
+		rec.set("account", quote(r.account.String()))
+	}
+
+	amount, has := rec.cents("amount"), rec.get("amount") != nil
+	if rec.get("debit") != nil || rec.get("credit") != nil {
+		amount, has = abs(rec.cents("credit"))-abs(rec.cents("debit")), true
+	}
+
+	switch rec.word("direction") {
+	case "debit":
+		amount = -abs(amount)
+	case "credit":
+		amount = abs(amount)
+	default:
+		if r.negated {
+			amount = -amount
+		}
+	}
+
+	rec.amount = money.Cents(amount)
+	rec.set("amount", strconv.AppendInt(nil, amount, 10))
+
+	switch {
+	case rec.word("state") == "pending":
+		rec.ignored = "pending"
+	case rec.word("recordType") == "balance":
+		rec.set("amount", nil)
+		rec.more = intake.Values{"balance": rec.get("balance")}
+	case !has && !rec.isFaulty() && rec.get("balance") != nil:
+		rec.ignored = "noAmount"
+	case !has && !rec.isFaulty():
+		r.addFault(rec, "required", asError, "amount")
+	}
+
+	if rec.word("state") == "inactive" {
+		rec.setMore("status", quote("inactive"))
+	}
+
+	if rec.get("account") == nil && rec.text[rec.kind.find("account")] == "" && rec.ignored == "" {
+		r.addFault(rec, "required", asError, "account")
+	}
+}
+
+// abs returns a number without its sign.
+func abs(n int64) int64 { return max(n, -n) }
+
+// finishReservation sets the days, and holds the lines against the total.
+func finishReservation(r *reader, rec *record) {
+	in, nights := rec.date[rec.kind.find("checkIn")], rec.cents("nights")
+	if rec.get("checkOut") == nil && rec.get("checkIn") != nil && nights > 0 && nights < longestStay {
+		rec.set("checkOut", quote(in.AddDays(int(nights)).String()))
+	}
+
+	if rec.word("status") == "inquiry" {
+		rec.ignored = "inquiry"
+	}
+
+	var lines []map[string]json.RawMessage
+
+	for _, line := range rec.lines {
+		cents, _ := strconv.ParseInt(string(line["amount"]), 10, 64)
+		rec.amount += money.Cents(cents)
+
+		if line["type"] == nil {
+			line["type"] = quote("other")
+		}
+
+		if line["amount"] != nil {
+			lines = append(lines, line)
+		}
+	}
+
+	rec.lines = lines
+
+	// What the lines do not explain stands in a line of its own, and a person looks at it.
+	total := money.Cents(rec.cents("total"))
+	if rec.get("total") == nil || total == rec.amount {
+		return
+	}
+
+	r.addFault(rec, "totalDeviation", asQuestion, "total")
+	rec.issues[len(rec.issues)-1].Context = map[string]any{"centTotal": total, "centLines": rec.amount}
+
+	rec.lines = append(rec.lines, map[string]json.RawMessage{
+		"type": quote("difference"), "description": quote("Difference to the stated total"),
+		"amount": strconv.AppendInt(nil, int64(total-rec.amount), 10),
+	})
+	rec.amount = total
+}
+
+// longestStay bounds the nights of a stay that a row can state, so that a year is not taken for nights.
+const longestStay = 1000
+
+// finishTransaction sets the type, and what lines without an account stand for.
+func finishTransaction(r *reader, rec *record) {
+	for _, line := range rec.lines {
+		cents, _ := strconv.ParseInt(string(line["amount"]), 10, 64)
+		rec.amount += money.Cents(cents)
+	}
+
+	// Without a type the sign says it, and all amounts of an expense are above zero.
+	if rec.get("type") == nil && rec.text[rec.kind.find("type")] == "" {
+		kind := "deposit"
+		if rec.amount < 0 {
+			kind = "expense"
+			rec.amount = -rec.amount
+
+			for _, line := range rec.lines {
+				cents, _ := strconv.ParseInt(string(line["amount"]), 10, 64)
+				line["amount"] = strconv.AppendInt(nil, -cents, 10)
+			}
+		}
+
+		rec.set("type", quote(kind))
+	}
+
+	rows := append([]*record{rec}, rec.parts...)
+	for i, line := range rec.lines {
+		r.settleLine(rec, line)
+
+		// A stay that is not here yet is waited for by its code.
+		if i < len(rows) && line["reservationId"] == nil {
+			if code := rows[i].text[rec.kind.find("reservation")]; code != "" {
+				line["matchReservationConfirmationCode"] = quote(code)
+			}
+		}
+	}
+
+	if stated := rec.get("transactionTotal"); stated != nil && money.Cents(rec.cents("transactionTotal")) != rec.amount {
+		r.addFault(rec, "totalDeviation", asQuestion, "transactionTotal")
+	}
+
+	if rec.word("isOpeningBalance") == "" && string(rec.get("isOpeningBalance")) == "false" {
+		rec.set("isOpeningBalance", nil)
+	}
+}
+
+// settleLine sets the account of a line by its type if it has none.
+func (r *reader) settleLine(rec *record, line map[string]json.RawMessage) {
+	var lineType string
+	if line["accountId"] != nil || json.Unmarshal(line["matchLineTypeClassification"], &lineType) != nil || r.lineTypes == nil {
+		return
+	}
+
+	fields, known, left := r.lineTypes.account(lineType)
+
+	switch {
+	case !known:
+		r.addFault(rec, "lineTypeUnmapped", asError, "lineType")
+		rec.issues[len(rec.issues)-1].Context = map[string]any{"lineType": lineType}
+	case left:
+		rec.ignored = "lineTypeExcluded"
+	default:
+		for name, value := range fields {
+			if line[name] == nil {
+				line[name] = value
+			}
+		}
+	}
+}
+
+// finishJournal makes an amount of debit and credit, and holds the two against each other.
+func finishJournal(r *reader, rec *record) {
+	rows := append([]*record{rec}, rec.parts...)
+
+	var sum int64
+
+	for i, line := range rec.lines {
+		row := rows[min(i, len(rows)-1)]
+		if line["centTotal"] == nil {
+			line["centTotal"] = strconv.AppendInt(nil, row.cents("debit")-row.cents("credit"), 10)
+		}
+
+		cents, _ := strconv.ParseInt(string(line["centTotal"]), 10, 64)
+		if sum += cents; cents > 0 {
+			rec.amount += money.Cents(cents)
+		}
+	}
+
+	if sum != 0 && !rec.isFaulty() {
+		r.addFault(rec, "unbalanced", asError, "amount")
+		rec.issues[len(rec.issues)-1].Context = map[string]any{"centDifference": sum}
+	}
+}
+
+// finishOpening sets the amount, and refuses a balance of both a house and an account.
+func finishOpening(r *reader, rec *record) {
+	if rec.amount = money.Cents(rec.cents("amount")); rec.get("listing") != nil && rec.get("account") != nil {
+		r.addFault(rec, "contradiction", asError, "account")
+	}
+
+	// The day is that of a bank account; houses begin with the team's statements.
+	if rec.get("account") == nil {
+		rec.set("date", nil)
+	} else {
+		rec.set("currency", nil)
+	}
+}

@@ -1,0 +1,591 @@
+package upload
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stayledger/domain/record/intake"
+	"stayledger/platform/day"
+	"stayledger/platform/id"
+	"stayledger/platform/money"
+	"stayledger/provider/table"
+)
+
+// column says how the cells of a column are read.
+type column struct {
+	header string
+	// field is the place of the field among those of the kind, -1 for a column that is not read.
+	field int
+	// lineType is the type of the line that an amount makes, empty for none.
+	lineType string
+	order    table.Order
+	decimal  table.Decimal
+	// unclear says that the column reads both ways.
+	unclear bool
+}
+
+// reader reads the rows of a file as records of a kind. It changes nothing and asks nobody: names are looked up before.
+type reader struct {
+	kind    *kind
+	columns []column
+	// places are the columns by field.
+	places [][]int
+	// currency is that of amounts without one of their own, account the bank account of all rows.
+	currency string
+	account  *id.ID
+	negated  bool
+	names    *names
+	// lineTypes are accounts of line types, nil for kinds without.
+	lineTypes lineTypes
+}
+
+// lineTypes finds the account of a line by its type.
+type lineTypes interface {
+	// account returns the fields of a line that its type stands for; known is false for an unmapped type, and left is
+	// true for one that is left out.
+	account(lineType string) (fields map[string]json.RawMessage, known, left bool)
+}
+
+// cells is a row as the file has it.
+type cells struct {
+	position, line int
+	texts          []string
+	plain          []bool
+}
+
+// record is what rows of a file say of one record.
+type record struct {
+	cells
+
+	kind *kind
+	// texts, numbers and values are those of the head row, by field. A text is that of the cell, a value the JSON that
+	// is saved.
+	text   []string
+	number []int64
+	date   []day.Day
+	value  []json.RawMessage
+	lines  []map[string]json.RawMessage
+	// more are fields of the record without a column of their own.
+	more   intake.Values
+	issues []Issue
+	// ignored says why the row is no record, empty if it is one.
+	ignored string
+
+	currency string
+	amount   money.Cents
+	// parts are the rows after the head that belong to it.
+	parts []*record
+}
+
+// newReader returns a reader of rows with columns.
+func newReader(k *kind, columns []column) *reader {
+	r := &reader{kind: k, columns: columns, places: make([][]int, len(k.fields)), names: newNames()}
+
+	for i, c := range columns {
+		if c.field >= 0 {
+			r.places[c.field] = append(r.places[c.field], i)
+		}
+	}
+
+	return r
+}
+
+// has reports whether a field has a column.
+func (r *reader) has(name string) bool {
+	at := r.kind.find(name)
+	return at >= 0 && len(r.places[at]) > 0
+}
+
+// ask adds the names in a row to those that are looked up.
+func (r *reader) ask(c *cells) {
+	for i, col := range r.columns {
+		if col.field >= 0 && i < len(c.texts) && c.texts[i] != "" && r.kind.fields[col.field].typ.isName() {
+			r.names.ask(r.kind.fields[col.field].typ, c.texts[i])
+		}
+	}
+}
+
+// read returns what a row says.
+func (r *reader) read(c *cells) *record {
+	n := len(r.kind.fields)
+	rec := &record{
+		cells: *c, kind: r.kind, currency: r.currency,
+		text: make([]string, n), number: make([]int64, n), date: make([]day.Day, n), value: make([]json.RawMessage, n),
+	}
+
+	// The currency decides how many places amounts have, so it comes first.
+	if at := r.kind.find("currency"); at >= 0 {
+		for _, i := range r.places[at] {
+			r.readCell(rec, i)
+		}
+	}
+
+	for i := range r.columns {
+		if f := r.columns[i].field; f >= 0 && r.kind.fields[f].name != "currency" {
+			r.readCell(rec, i)
+		}
+	}
+
+	return rec
+}
+
+// readCell reads one cell of a row.
+func (r *reader) readCell(rec *record, i int) {
+	if i >= len(rec.texts) || rec.texts[i] == "" {
+		return
+	}
+
+	col, text := &r.columns[i], rec.texts[i]
+	f := &r.kind.fields[col.field]
+	isPlain := i < len(rec.plain) && rec.plain[i]
+
+	var (
+		raw  json.RawMessage
+		code string
+	)
+
+	switch f.typ {
+	case typeText:
+		if f.several && rec.text[col.field] != "" {
+			text = rec.text[col.field] + " " + text
+		}
+
+		raw = quote(text)
+	case typeAmount:
+		raw, code = r.readAmount(rec, col, text, isPlain)
+	case typeDate:
+		raw, code = readDate(rec, col, text, isPlain)
+	case typeInteger, typeShare:
+		raw, code = readNumber(rec, col, text, isPlain)
+	case typeEnum:
+		raw, code = readEnum(f, text)
+	case typeCurrency:
+		raw, code = readCurrency(rec, text)
+	default:
+		raw, code = r.readName(f, text)
+	}
+
+	// Of several columns for one name, the first that names a record counts.
+	if f.typ.isName() && rec.value[col.field] != nil {
+		return
+	}
+
+	rec.text[col.field] = text
+
+	if code != "" {
+		rec.addIssue(code, asError, i, r)
+		return
+	}
+
+	rec.value[col.field] = raw
+
+	if f.lineType != "" || col.lineType != "" {
+		rec.addTypedLine(col.lineType, f, raw)
+	}
+}
+
+// addTypedLine adds the line that the amount of a column makes, unless it is zero.
+func (rec *record) addTypedLine(lineType string, f *field, raw json.RawMessage) {
+	if lineType == "" {
+		lineType = f.lineType
+	}
+
+	if string(raw) != "0" {
+		rec.lines = append(rec.lines, map[string]json.RawMessage{"type": quote(lineType), "amount": raw})
+	}
+}
+
+// readAmount reads an amount in the currency of the row.
+func (r *reader) readAmount(rec *record, col *column, text string, isPlain bool) (json.RawMessage, string) {
+	places := money.Currency(rec.currency).MinorDigits()
+
+	var (
+		cents int64
+		err   error
+	)
+
+	switch {
+	case isPlain:
+		cents, err = table.ParsePlain(text, places)
+	case col.unclear:
+		return nil, "numberUnclear"
+	default:
+		cents, err = col.decimal.Parse(text, places)
+	}
+
+	if err != nil {
+		return nil, "number"
+	}
+
+	rec.number[col.field] = cents
+
+	return strconv.AppendInt(nil, cents, 10), ""
+}
+
+// readDate reads a date.
+func readDate(rec *record, col *column, text string, isPlain bool) (json.RawMessage, string) {
+	order := col.order
+
+	switch {
+	case isPlain:
+		order = "ymd"
+	case col.unclear:
+		return nil, "dateUnclear"
+	}
+
+	d, err := order.Parse(text)
+	if err != nil {
+		return nil, "date"
+	}
+
+	rec.date[col.field] = d
+
+	return quote(d.String()), ""
+}
+
+// readNumber reads a whole number, or a share in thousandths of a percent.
+func readNumber(rec *record, col *column, text string, isPlain bool) (json.RawMessage, string) {
+	places := 0
+
+	if rec.kind.fields[col.field].typ == typeShare {
+		places = sharePlaces
+		text = strings.TrimSuffix(strings.TrimSpace(text), "%")
+	}
+
+	decimal := col.decimal
+	if isPlain || decimal == 0 {
+		decimal = '.'
+	}
+
+	n, err := decimal.Parse(text, places)
+	if err != nil || n < 0 {
+		return nil, "number"
+	}
+
+	rec.number[col.field] = n
+
+	return strconv.AppendInt(nil, n, 10), ""
+}
+
+// sharePlaces are the places of a share in percent: shares are parts of 100000.
+const sharePlaces = 3
+
+// readEnum reads a word for a value.
+func readEnum(f *field, text string) (json.RawMessage, string) {
+	folded := table.Fold(text)
+
+	for value, words := range f.values {
+		if folded == table.Fold(value) || slices.Contains(words, folded) {
+			if value == "true" || value == "false" {
+				return json.RawMessage(value), ""
+			}
+
+			return quote(value), ""
+		}
+	}
+
+	if f.lenient {
+		return nil, ""
+	}
+
+	return nil, "enum"
+}
+
+// signs are the signs of currencies that stand for one code.
+var signs = map[string]string{"€": "eur", "£": "gbp", "us$": "usd", "r$": "brl", "chf": "chf", "zł": "pln"}
+
+// readCurrency reads a currency and makes it that of the row.
+func readCurrency(rec *record, text string) (json.RawMessage, string) {
+	code := strings.ToLower(text)
+	if known := signs[code]; known != "" {
+		code = known
+	}
+
+	c, err := money.ParseCurrency(code)
+	if err != nil {
+		return nil, "currency"
+	}
+
+	rec.currency = string(c)
+
+	return quote(string(c)), ""
+}
+
+// readName reads the name of a record that is here. A stay that is not here yet is waited for by its code.
+func (r *reader) readName(f *field, text string) (json.RawMessage, string) {
+	found := r.names.find(f.typ, text)
+
+	switch {
+	case found.Count == 1:
+		return quote(found.ID.String()), ""
+	case found.Count > 1:
+		return nil, "ambiguous"
+	case f.typ == typeReservation:
+		return nil, ""
+	}
+
+	return nil, "notFound"
+}
+
+// quote returns a text as JSON.
+func quote(text string) json.RawMessage {
+	out, err := json.Marshal(text)
+	if err != nil {
+		panic("upload: encode a text: " + err.Error())
+	}
+
+	return out
+}
+
+// shownText bounds the text of a cell in an issue, in bytes.
+const shownText = 100
+
+// addIssue adds an issue about a cell, or with a column below zero about the row.
+func (rec *record) addIssue(code, severity string, at int, r *reader) {
+	issue := Issue{Code: code, Severity: severity, Line: rec.line}
+
+	if at >= 0 && at < len(r.columns) {
+		issue.Column, issue.Header = at+1, r.columns[at].header
+		if f := r.columns[at].field; f >= 0 {
+			issue.Field = rec.kind.fields[f].name
+		}
+
+		if at < len(rec.texts) {
+			issue.Text = shorten(rec.texts[at])
+		}
+	}
+
+	rec.issues = append(rec.issues, issue)
+}
+
+// shorten cuts a text for people to recognize.
+func shorten(text string) string {
+	if len(text) > shownText {
+		text = strings.ToValidUTF8(text[:shownText], "")
+	}
+
+	return text
+}
+
+// addFault adds an issue about a field of the record, at its first column if it has one.
+func (r *reader) addFault(rec *record, code, severity, name string) {
+	place := -1
+	if at := r.kind.find(name); at >= 0 && len(r.places[at]) > 0 {
+		place = r.places[at][0]
+	}
+
+	rec.addIssue(code, severity, place, r)
+	rec.issues[len(rec.issues)-1].Field = name
+}
+
+// get returns the value of a field, nil for none.
+func (rec *record) get(name string) json.RawMessage { return rec.value[rec.kind.find(name)] }
+
+// set sets the value of a field.
+func (rec *record) set(name string, raw json.RawMessage) { rec.value[rec.kind.find(name)] = raw }
+
+// word returns the value of an enum or text, empty for none.
+func (rec *record) word(name string) (s string) {
+	_ = json.Unmarshal(rec.get(name), &s)
+	return s
+}
+
+// setMore sets a field without a column.
+func (rec *record) setMore(name string, raw json.RawMessage) {
+	if rec.more == nil {
+		rec.more = intake.Values{}
+	}
+
+	rec.more[name] = raw
+}
+
+// cents returns the amount of a field, 0 for none.
+func (rec *record) cents(name string) int64 { return rec.number[rec.kind.find(name)] }
+
+// finish completes a record after its rows are read: what its fields say together, and its lines.
+func (r *reader) finish(rec *record) {
+	for _, row := range append([]*record{rec}, rec.parts...) {
+		if line := row.lineOf(r); line != nil {
+			rec.lines = append(rec.lines, line)
+		}
+
+		if row != rec {
+			rec.lines = append(rec.lines, row.lines...)
+			rec.issues = append(rec.issues, row.issues...)
+		}
+	}
+
+	for _, group := range r.kind.needs {
+		has := slices.ContainsFunc(group, func(name string) bool { return rec.get(name) != nil || rec.text[rec.kind.find(name)] != "" })
+		isLine := rec.kind.fields[rec.kind.find(group[0])].isLine
+
+		if !has && !isLine && rec.ignored == "" {
+			r.addFault(rec, "required", asError, group[0])
+		}
+	}
+
+	r.kind.finish(r, rec)
+}
+
+// lineOf returns the line that a row says of its record, nil for none.
+func (rec *record) lineOf(r *reader) map[string]json.RawMessage {
+	var line map[string]json.RawMessage
+
+	for i := range rec.kind.fields {
+		f := &rec.kind.fields[i]
+		if !f.isLine || f.into == "" || rec.value[i] == nil {
+			continue
+		}
+
+		if line == nil {
+			line = map[string]json.RawMessage{}
+		}
+
+		line[f.into] = rec.value[i]
+	}
+
+	return line
+}
+
+// values returns the fields of the record as its noun takes them.
+func (rec *record) values() intake.Values {
+	out := intake.Values{}
+	objects := map[string]map[string]json.RawMessage{}
+
+	for i := range rec.kind.fields {
+		f := &rec.kind.fields[i]
+		if f.isLine || f.into == "" || rec.value[i] == nil {
+			continue
+		}
+
+		outer, inner, nested := strings.Cut(f.into, ".")
+		if !nested {
+			out[outer] = rec.value[i]
+			continue
+		}
+
+		if objects[outer] == nil {
+			objects[outer] = map[string]json.RawMessage{}
+		}
+
+		objects[outer][inner] = rec.value[i]
+	}
+
+	for name, object := range objects {
+		out[name] = mustEncode(object)
+	}
+
+	maps.Copy(out, rec.more)
+
+	if rec.kind.lines != "" && len(rec.lines) > 0 {
+		out[rec.kind.lines] = mustEncode(rec.lines)
+	}
+
+	return out
+}
+
+// mustEncode returns a value that can always be encoded as JSON.
+func mustEncode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic("upload: encode a value: " + err.Error())
+	}
+
+	return raw
+}
+
+// isFaulty reports whether the record cannot be taken in as it is.
+func (rec *record) isFaulty() bool {
+	return slices.ContainsFunc(rec.issues, func(i Issue) bool { return i.Severity == asError })
+}
+
+// asks reports whether the record has something that a person decides.
+func (rec *record) asks() bool {
+	return slices.ContainsFunc(rec.issues, func(i Issue) bool { return i.Severity == asQuestion })
+}
+
+// key returns the name of the record at its source: the fields of the first group of keys that it has all of, else a
+// hash of everything it says. Texts differ in letters only.
+func (rec *record) key(r *reader) string {
+	for _, group := range rec.kind.keys {
+		parts := make([]string, 0, len(group))
+
+		for _, name := range group {
+			if text := fold(rec.keyText(name)); text != "" {
+				parts = append(parts, text)
+			}
+		}
+
+		if len(parts) == len(group) {
+			return shortKey(group[0] + ":" + strings.Join(parts, "|"))
+		}
+	}
+
+	return rec.contentKey()
+}
+
+// keyText returns what a key takes of a field: its value if it has one, so that 1.10. and 01.10. are the same day.
+func (rec *record) keyText(name string) string {
+	at := rec.kind.find(name)
+	if v := rec.value[at]; v != nil {
+		return strings.Trim(string(v), `"`)
+	}
+
+	return rec.text[at]
+}
+
+// contentKey returns a hash of the values.
+func (rec *record) contentKey() string {
+	sum := sha256.New()
+
+	for i := range rec.value {
+		f := &rec.kind.fields[i]
+		if rec.value[i] != nil && (f.into != "" || f.isLine || f.name == "reference") {
+			sum.Write([]byte(f.name + "="))
+			sum.Write(rec.value[i])
+			sum.Write([]byte{0})
+		}
+	}
+
+	for _, p := range rec.parts {
+		sum.Write([]byte(p.contentKey()))
+	}
+
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// longestKey bounds a name that is kept as it is, in bytes.
+const longestKey = 200
+
+// shortKey returns a name, or its hash if it is long.
+func shortKey(name string) string {
+	if len(name) <= longestKey {
+		return name
+	}
+
+	sum := sha256.Sum256([]byte(name))
+
+	return hex.EncodeToString(sum[:16])
+}
+
+// group returns what binds the row to others, empty for nothing.
+func (rec *record) group() string {
+	for _, name := range rec.kind.groups {
+		if text := fold(rec.text[rec.kind.find(name)]); text != "" {
+			return name + ":" + text
+		}
+	}
+
+	return ""
+}
+
+// text returns a JSON text, empty for anything else.
+func text(raw json.RawMessage) (s string) {
+	_ = json.Unmarshal(raw, &s)
+	return s
+}

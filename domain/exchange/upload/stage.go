@@ -1,0 +1,587 @@
+package upload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"stayledger/domain/activity/linemapping"
+	"stayledger/domain/record/file"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+	"stayledger/provider/table"
+)
+
+// stageKind names the jobs that read a file into its preview.
+var stageKind = job.NewKind("upload.stage")
+
+// importArgs are the arguments of the jobs of an import.
+type importArgs struct {
+	ImportID id.ID `json:"importId"`
+}
+
+const (
+	// headRows are the rows among which the headers are looked for.
+	headRows = 40
+	// stageRows are the rows that are saved together.
+	stageRows = 2000
+	// shownExamples are the texts that a column shows.
+	shownExamples = 3
+)
+
+// failures are the causes that a preview can fail for, with their codes.
+var failures = []struct {
+	cause error
+	code  operation.FailureCode
+}{
+	{table.ErrEncoding, operation.CSVEncoding},
+	{table.ErrMalformed, operation.CSVMalformed},
+	{table.ErrDelimiter, operation.CSVDelimiter},
+	{table.ErrTooManyColumns, operation.CSVTooManyColumns},
+	{table.ErrTooLarge, operation.CSVTooLarge},
+	{table.ErrEmpty, operation.CSVEmpty},
+	{table.ErrNotTable, operation.FileNotStatement},
+	{errBlankHeader, operation.CSVBlankHeader},
+	{errDuplicateHeader, operation.CSVDuplicateHeader},
+	{errMissingColumn, operation.CSVMissingColumn},
+}
+
+// What is wrong with the headers of a file.
+var (
+	errBlankHeader     = errors.New("upload: a column with texts has no header")
+	errDuplicateHeader = errors.New("upload: two columns have the same header")
+	errMissingColumn   = errors.New("upload: a column is missing")
+)
+
+// failureOf returns the failure of a preview for a cause, and its issue. It returns false for what is no fault of the
+// file.
+func failureOf(cause error) (operation.FailureCode, Issue, bool) {
+	for _, f := range failures {
+		if !errors.Is(cause, f.cause) {
+			continue
+		}
+
+		issue := Issue{Code: string(f.code), Severity: asError}
+
+		if at, ok := errors.AsType[*table.Error](cause); ok {
+			issue.Line, issue.Column = at.Line, at.Column
+		}
+
+		if at, ok := errors.AsType[*headerError](cause); ok {
+			issue.Line, issue.Column, issue.Header, issue.Field = at.line, at.column, at.header, at.field
+		}
+
+		return f.code, issue, true
+	}
+
+	return "", Issue{}, false
+}
+
+// stager reads a file into its preview.
+type stager struct {
+	*service
+
+	job  job.Job
+	it   *stored
+	kind *kind
+	// sheet has what the first reading of the file has found.
+	sheet *sheet
+}
+
+// stage reads a file into its preview. A worker that dies is followed by one that begins anew.
+func (s *service) stage(ctx context.Context, d *db.DB, j job.Job) error {
+	args, err := decodeArgs(j)
+	if err != nil {
+		return err
+	}
+
+	st := &stager{service: s, job: j}
+	if st.it, err = s.begin(ctx, d, j, args.ImportID, Reading); err != nil || st.it == nil {
+		return err
+	}
+
+	st.kind = s.kinds[st.it.Kind]
+
+	err = st.run(ctx, d)
+	if code, issue, isFault := failureOf(err); isFault {
+		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+			return s.fail(ctx, tx, j, args.ImportID, code, issue, err)
+		})
+	}
+
+	return err
+}
+
+// begin marks an import as being worked on by this attempt, and returns it; nil if there is nothing to do any more.
+func (s *service) begin(ctx context.Context, d *db.DB, j job.Job, one id.ID, status Status) (it *stored, err error) {
+	err = d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
+		if it, err = lock(ctx, tx, one); err != nil {
+			return err
+		}
+
+		if it.Status != status {
+			it = nil
+			return job.Done(ctx, tx, j)
+		}
+
+		if it.Attempt = int(j.Attempt); status == Reading {
+			it.Step = 0
+		}
+
+		return update(ctx, tx, it)
+	})
+
+	return it, err
+}
+
+// fail ends the preview of a file that cannot be read.
+func (s *service) fail(
+	ctx context.Context, tx *db.Tx, j job.Job, one id.ID, code operation.FailureCode, issue Issue, cause error,
+) error {
+	it, err := lock(ctx, tx, one)
+	if err != nil || it.Status != Reading {
+		return errors.Join(err, job.Done(ctx, tx, j))
+	}
+
+	if err := deleteRows(ctx, tx, one); err != nil {
+		return err
+	}
+
+	it.Status, it.Issues, it.Counts = Failed, []Issue{issue}, Counts{}
+	if err := update(ctx, tx, it); err != nil {
+		return err
+	}
+
+	if err := operation.GiveUp(ctx, tx, j, operation.FailAs(code, cause)); err != nil {
+		return err
+	}
+
+	return job.Done(ctx, tx, j)
+}
+
+// open opens the file of an import.
+func (s *service) open(ctx context.Context, d *db.DB, scope db.Scope, it *stored) (*table.Reader, func(), error) {
+	object, err := file.Open(ctx, d, scope, s.store, it.FileID)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	o := table.Options{}
+	if it.Encoding != nil {
+		o.Encoding = *it.Encoding
+	}
+
+	if it.Mapping != nil {
+		o.Sheet = it.Mapping.Sheet
+	}
+
+	r, err := table.Open(&readerAt{object}, object.Size(), o)
+	if err != nil {
+		_ = object.Close()
+		return nil, nil, err
+	}
+
+	return r, func() { _ = r.Close(); _ = object.Close() }, nil
+}
+
+// readerAt reads at places of what can seek. It is used by one goroutine.
+type readerAt struct{ io.ReadSeeker }
+
+// ReadAt reads as io.ReaderAt says.
+func (r *readerAt) ReadAt(p []byte, off int64) (int, error) {
+	if _, err := r.Seek(off, io.SeekStart); err != nil {
+		return 0, err
+	}
+
+	n, err := io.ReadFull(r, p)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
+	}
+
+	return n, err
+}
+
+// run reads the file twice: first what its columns hold, then its rows.
+func (st *stager) run(ctx context.Context, d *db.DB) error {
+	scope := st.job.Scope()
+
+	r, closeFile, err := st.open(ctx, d, scope, st.it)
+	if err != nil {
+		return err
+	}
+
+	st.sheet, err = readSheet(ctx, r, st.kind, st.it.Mapping)
+	closeFile()
+
+	if err != nil {
+		return err
+	}
+
+	// Show the columns before the rows come.
+	if err := st.saveColumns(ctx, d); err != nil {
+		return err
+	}
+
+	if r, closeFile, err = st.open(ctx, d, scope, st.it); err != nil {
+		return err
+	}
+	defer closeFile()
+
+	return st.saveRows(ctx, d, r)
+}
+
+// saveColumns saves what the columns hold.
+func (st *stager) saveColumns(ctx context.Context, d *db.DB) error {
+	return st.write(ctx, d, func(ctx context.Context, tx *db.Tx) error {
+		if err := deleteRows(ctx, tx, st.it.ID); err != nil {
+			return err
+		}
+
+		st.it.Form, st.it.Columns, st.it.Issues = st.sheet.form, st.sheet.shown, st.sheet.issues
+		st.it.IssueCounts, st.it.Counts = map[string]int64{}, Counts{}
+
+		prior, err := findPrior(ctx, tx, st.it)
+		st.it.PriorID = prior
+
+		return err
+	})
+}
+
+// errTaken ends the work of an attempt whose import another attempt goes on with, or that was canceled.
+var errTaken = errors.New("upload: another attempt reads the file, or it was canceled")
+
+// write runs part of the reading in a transaction that saves the import. It fails with errTaken if the import is not
+// this attempt's any more.
+func (st *stager) write(ctx context.Context, d *db.DB, do db.Work) error {
+	return d.Write(ctx, st.job.Scope(), func(ctx context.Context, tx *db.Tx) error {
+		now, err := lock(ctx, tx, st.it.ID)
+		if err != nil {
+			return err
+		}
+
+		if now.Status != Reading || now.Attempt != st.it.Attempt || now.Step != st.it.Step {
+			return job.Permanent(errTaken)
+		}
+
+		if err := do(ctx, tx); err != nil {
+			return err
+		}
+
+		return update(ctx, tx, st.it)
+	})
+}
+
+// staging has the state of reading the rows of a file.
+type staging struct {
+	reader *reader
+	judge  *judge
+	// heads are the first rows of records by what binds rows together, ordinals how often a name has come.
+	heads    map[string]int
+	ordinals map[string]int
+	// sum is the sum of the lines of the journal that is read, for files that do not number journals; head is its first
+	// row.
+	sum  int64
+	head int
+	at   int
+}
+
+// saveRows reads the rows and saves them page by page.
+func (st *stager) saveRows(ctx context.Context, d *db.DB, r *table.Reader) error {
+	s := &staging{heads: map[string]int{}, ordinals: map[string]int{}}
+	isLast := false
+
+	for !isLast {
+		rows, err := st.readPage(r, s)
+		if isLast = errors.Is(err, io.EOF); err != nil && !isLast {
+			return err
+		}
+
+		err = st.write(ctx, d, func(ctx context.Context, tx *db.Tx) error {
+			if s.reader == nil {
+				if err := st.prepare(ctx, tx, s); err != nil {
+					return err
+				}
+			}
+
+			if err := st.savePage(ctx, tx, s, rows); err != nil || !isLast {
+				return err
+			}
+
+			if err := noteUnmapped(ctx, tx, s.reader); err != nil {
+				return err
+			}
+
+			return st.finish(ctx, tx)
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// readPage reads the next rows. It returns io.EOF with the last ones.
+func (st *stager) readPage(r *table.Reader, s *staging) ([]*cells, error) {
+	var rows []*cells
+
+	for len(rows) < stageRows {
+		row, err := r.Next()
+		if err != nil {
+			return rows, err
+		}
+
+		if s.at++; s.at <= st.sheet.skip {
+			continue
+		}
+
+		c := &cells{position: s.at - st.sheet.skip, line: row.Line, texts: slices.Clone(row.Cells), plain: slices.Clone(row.Plain)}
+		rows = append(rows, c)
+	}
+
+	return rows, nil
+}
+
+// prepare makes the reader and the judge of the rows.
+func (st *stager) prepare(ctx context.Context, tx *db.Tx, s *staging) (err error) {
+	if s.reader, err = st.reader(ctx, tx, st.it); err != nil {
+		return err
+	}
+
+	s.judge, err = newJudge(ctx, tx, s.reader, st.it.SourceID)
+
+	return err
+}
+
+// reader returns the reader of the rows of an import.
+func (s *service) reader(ctx context.Context, tx *db.Tx, it *stored) (*reader, error) {
+	r := newReader(s.kinds[it.Kind], columnsOf(s.kinds[it.Kind], it.Columns))
+	r.account, r.negated = it.BankAccountID, it.Form.Negated
+
+	type defaults struct{ Currency string }
+
+	found, err := db.Get[defaults](ctx, tx, `
+		select coalesce((select a.banking_currency from account a where a.team_id = @team and a.id = @account), t.default_currency) as currency
+		from team t where t.id = @team`, db.Args{"team": tx.Team, "account": it.BankAccountID})
+	if err != nil {
+		return nil, fmt.Errorf("read the currency of a file: %w", err)
+	}
+
+	r.currency = found.Currency
+	if it.Form.Currency != "" {
+		r.currency = it.Form.Currency
+	}
+
+	if it.Mapping != nil && it.Mapping.Currency != "" {
+		r.currency = strings.ToLower(it.Mapping.Currency)
+	}
+
+	var app *string
+	if it.ConnectionID != nil {
+		if app, err = loadApp(ctx, tx, *it.ConnectionID); err != nil {
+			return nil, err
+		}
+	}
+
+	if r.has("lineType") && it.Kind == Transactions {
+		mappings, err := linemapping.Load(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+
+		r.lineTypes = &mapped{set: mappings, appID: app}
+	}
+
+	return r, nil
+}
+
+// savePage reads rows as records, judges them and saves them.
+func (st *stager) savePage(ctx context.Context, tx *db.Tx, s *staging, page []*cells) error {
+	for _, c := range page {
+		s.reader.ask(c)
+	}
+
+	if err := s.reader.names.load(ctx, tx); err != nil {
+		return err
+	}
+
+	rows, records := s.gather(page)
+
+	verdicts, err := s.judge.judge(ctx, tx, records)
+	if err != nil {
+		return err
+	}
+
+	for i := range records {
+		at := records[i].position - page[0].position
+		rows[at].settle(&records[i], &verdicts[i])
+	}
+
+	st.count(rows)
+
+	if n := len(rows); n > 0 {
+		st.it.Step = int64(rows[n-1].Position)
+	}
+
+	return insertRows(ctx, tx, st.own(rows))
+}
+
+// own sets the import of rows.
+func (st *stager) own(rows []*storedRow) []*storedRow {
+	for _, row := range rows {
+		row.ImportID = st.it.ID
+	}
+
+	return rows
+}
+
+// gather returns the rows of a page and the records among them. Rows that belong to a record of an earlier page are
+// parts of it, which is judged again when it is taken in.
+func (s *staging) gather(page []*cells) (rows []*storedRow, records []keyed) {
+	at := map[int]*record{}
+
+	var heads []*record
+
+	for _, c := range page {
+		rec := s.reader.read(c)
+		row := &storedRow{Row: Row{Position: c.position, Line: c.line, Cells: c.texts, Status: PartRow}, Plain: c.plain}
+		rows = append(rows, row)
+
+		if isFooter(rec, c) {
+			rec.ignored = "total"
+		}
+
+		if head := s.headOf(rec); head > 0 {
+			if row.Head = &head; at[head] != nil {
+				at[head].parts = append(at[head].parts, rec)
+			}
+
+			continue
+		}
+
+		at[c.position] = rec
+		heads = append(heads, rec)
+	}
+
+	for _, rec := range heads {
+		if rec.ignored == "" {
+			s.reader.finish(rec)
+		}
+
+		k := keyed{record: rec, key: rec.key(s.reader)}
+		k.ordinal = s.ordinals[k.key]
+		s.ordinals[k.key]++
+
+		records = append(records, k)
+	}
+
+	return rows, records
+}
+
+// isFooter reports whether a row is a sum below the others and no record.
+func isFooter(rec *record, c *cells) bool {
+	hasDate := false
+
+	for i := range rec.kind.fields {
+		hasDate = hasDate || rec.kind.fields[i].typ == typeDate && rec.value[i] != nil
+	}
+
+	return !hasDate && table.IsTotal(&table.Row{Line: c.line, Cells: c.texts})
+}
+
+// headOf returns the first row of the record that a row belongs to, 0 if the row is the first.
+func (s *staging) headOf(rec *record) int {
+	k := rec.kind
+	if k.lines == "" || rec.ignored != "" {
+		return 0
+	}
+
+	if group := rec.group(); group != "" {
+		if head := s.heads[group]; head > 0 {
+			return head
+		}
+
+		s.heads[group] = rec.position
+
+		return 0
+	}
+
+	// A journal without a number ends where debits and credits are equal.
+	if k.name != JournalEntries {
+		return 0
+	}
+
+	if s.sum == 0 {
+		s.head = rec.position
+	}
+
+	s.sum += rec.cents("amount") + rec.cents("debit") - rec.cents("credit")
+
+	if s.head == rec.position {
+		return 0
+	}
+
+	return s.head
+}
+
+// settle sets what a row is from the record that begins with it.
+func (w *storedRow) settle(k *keyed, v *verdict) {
+	w.Status, w.Key, w.Ordinal, w.MatchID, w.IsCertain = v.status, &k.key, k.ordinal, v.match, v.isCertain
+	w.Issues, w.Reason = k.issues, nil
+
+	if k.ignored != "" {
+		w.Reason = &k.ignored
+	}
+
+	amount, currency := int64(k.amount), k.currency
+	w.Amount, w.Currency = &amount, &currency
+}
+
+// mostIssues is how many rows keep their issues at least; issues of all rows are counted.
+const mostIssues = 1000
+
+// count counts rows and their issues.
+func (st *stager) count(rows []*storedRow) {
+	for _, row := range rows {
+		st.it.Counts.add(row.Status, 1)
+
+		for _, issue := range row.Issues {
+			st.it.IssueCounts[issue.Code]++
+		}
+
+		// Beyond the bound issues are found again when the row is read.
+		if st.it.IssueCounts[""] += int64(len(row.Issues)); st.it.IssueCounts[""] > mostIssues && row.Status != Question {
+			row.Issues = nil
+		}
+	}
+}
+
+// finish ends the reading.
+func (st *stager) finish(ctx context.Context, tx *db.Tx) error {
+	delete(st.it.IssueCounts, "")
+
+	if st.it.Status = Ready; st.it.Counts.Rows == 0 {
+		return &table.Error{Err: table.ErrEmpty}
+	}
+
+	// The rows of a connection's file are imported without being asked for.
+	if st.it.IsAutomatic {
+		st.it.Status, st.it.Step = Importing, 0
+
+		next := job.New{Kind: st.kind.job(), Args: importArgs{st.it.ID}, OperationID: st.it.ID, Priority: 1}
+		if err := job.Insert(ctx, tx, next); err != nil {
+			return err
+		}
+
+		return job.Done(ctx, tx, st.job)
+	}
+
+	operation.Settle(tx, st.job)
+
+	return operation.Advance(ctx, tx, st.it.ID, st.it.Counts.Rows, st.it.Counts.Rows)
+}

@@ -1,0 +1,573 @@
+package upload
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"stayledger/domain/record/audit"
+	"stayledger/domain/record/intake"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/job"
+)
+
+// The jobs that take in the rows of a file: those of kinds that change owners run alone in their team.
+var (
+	takeKind      = job.NewKind("upload.take")
+	takeAloneKind = job.NewKind("upload.take-alone")
+)
+
+const (
+	// takeRows are the records that are taken in by one transaction.
+	takeRows = 500
+	// turnTime is how long a job goes on before other teams have their turn.
+	turnTime = 10 * time.Second
+	// mostAtOnce bounds the rows of an import that is taken in all or none.
+	mostAtOnce = 10_000
+)
+
+// taking takes in the rows of a file.
+type taking struct {
+	*service
+
+	it     *stored
+	reader *reader
+	// refused are rows that were refused by an import of all or none.
+	refused []*storedRow
+}
+
+// take takes in the rows of a file, page by page. The outcome of a row is saved with its record, so that a worker that
+// dies is followed by one that goes on.
+func (s *service) take(ctx context.Context, d *db.DB, j job.Job) error {
+	args, err := decodeArgs(j)
+	if err != nil {
+		return err
+	}
+
+	t := &taking{service: s}
+	over := time.Now().Add(turnTime) //nolint:forbidigo // how long the job goes on, outside of any transaction
+
+	for isOver := false; !isOver; {
+		err := d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+			it, err := lock(ctx, tx, args.ImportID)
+			if err != nil {
+				return err
+			}
+
+			// It has ended, or another attempt has taken it on.
+			if it.Status != Importing {
+				isOver = true
+				return job.Done(ctx, tx, j)
+			}
+
+			if t.it == nil {
+				it.Attempt = int(j.Attempt)
+			}
+
+			if it.Attempt != int(j.Attempt) {
+				return job.Permanent(errTaken)
+			}
+
+			t.it = it
+			isOver, err = t.next(ctx, tx, j, time.Now().After(over)) //nolint:forbidigo // as above
+
+			return err
+		})
+		if errors.Is(err, errNotAll) {
+			return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return t.takeBack(ctx, tx, j) })
+		}
+
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// next takes in the next page, or all pages of an import of all or none. It reports whether the job has ended.
+func (t *taking) next(ctx context.Context, tx *db.Tx, j job.Job, isLate bool) (bool, error) {
+	audit.FromFile(tx, t.it.ID)
+
+	for {
+		rows, err := loadHeads(ctx, tx, t.it.ID, t.it.Step, takeRows)
+		if err != nil {
+			return false, err
+		}
+
+		if len(rows) == 0 {
+			return true, t.finish(ctx, tx, j)
+		}
+
+		if err := t.takePage(ctx, tx, rows); err != nil {
+			return false, err
+		}
+
+		if t.it.AllOrNone {
+			continue
+		}
+
+		if err := update(ctx, tx, t.it); err != nil || !isLate {
+			return false, err
+		}
+
+		again := job.New{Kind: t.kinds[t.it.Kind].job(), Args: importArgs{t.it.ID}, OperationID: *t.it.ImportOpID, Priority: 1}
+		if err := job.Insert(ctx, tx, again); err != nil {
+			return false, err
+		}
+
+		return true, job.Done(ctx, tx, j)
+	}
+}
+
+// job returns the kind of the jobs that take in files of the kind.
+func (k *kind) job() job.Kind {
+	if k.owns {
+		return takeAloneKind
+	}
+
+	return takeKind
+}
+
+// records reads rows as records. Rows that follow a head and belong to it are its parts.
+func (r *reader) records(ctx context.Context, tx *db.Tx, rows []*storedRow) ([]*storedRow, []keyed, error) {
+	for _, row := range rows {
+		r.ask(row.cells())
+	}
+
+	if err := r.names.load(ctx, tx); err != nil {
+		return nil, nil, err
+	}
+
+	var (
+		heads []*storedRow
+		out   []keyed
+	)
+
+	at := map[int]*record{}
+
+	for _, row := range rows {
+		rec := r.read(row.cells())
+
+		if row.Head != nil {
+			if head := at[*row.Head]; head != nil {
+				head.parts = append(head.parts, rec)
+			}
+
+			continue
+		}
+
+		at[row.Position] = rec
+		heads = append(heads, row)
+
+		if isFooter(rec, row.cells()) {
+			rec.ignored = "total"
+		}
+	}
+
+	for _, row := range heads {
+		rec := at[row.Position]
+		if rec.ignored == "" {
+			r.finish(rec)
+		}
+
+		k := keyed{record: rec, key: rec.key(r), ordinal: row.Ordinal}
+		out = append(out, k)
+	}
+
+	return heads, out, nil
+}
+
+// cells returns the cells of a row.
+func (w *storedRow) cells() *cells {
+	return &cells{position: w.Position, line: w.Line, texts: w.Cells, plain: w.Plain}
+}
+
+// ways of taking a row in.
+type wayIn int
+
+const (
+	leave   wayIn = iota
+	plainly       // as a sync would
+	winning       // over what is here
+	anew          // beside what is here
+)
+
+// takePage takes in the records that begin with rows.
+func (t *taking) takePage(ctx context.Context, tx *db.Tx, rows []*storedRow) (err error) {
+	if t.reader == nil {
+		if t.reader, err = t.service.reader(ctx, tx, t.it); err != nil {
+			return err
+		}
+
+		if err := intake.OpenSource(ctx, tx, t.it.SourceID, t.it.ConnectionID); err != nil {
+			return err
+		}
+	}
+
+	heads, records, err := t.reader.records(ctx, tx, rows)
+	if err != nil {
+		return err
+	}
+
+	// Judge again: what was here at the preview may have changed.
+	judge, err := newJudge(ctx, tx, t.reader, t.it.SourceID)
+	if err != nil {
+		return err
+	}
+
+	verdicts, err := judge.judge(ctx, tx, records)
+	if err != nil {
+		return err
+	}
+
+	ways := map[wayIn][]int{}
+
+	for i, row := range heads {
+		row.settle(&records[i], &verdicts[i])
+
+		way, why := t.decide(row)
+		if ways[way] = append(ways[way], i); way == leave {
+			row.skip(why)
+		}
+
+		// Nobody has accepted that rows of a connection's file are left out.
+		if t.it.IsAutomatic && way == leave && why == leftFaulty {
+			refused := Refused
+			row.Outcome = &refused
+		}
+	}
+
+	for _, way := range []wayIn{plainly, winning, anew} {
+		if err := t.save(ctx, tx, way, pick(heads, ways[way]), pick(records, ways[way])); err != nil {
+			return err
+		}
+	}
+
+	return t.saveOutcomes(ctx, tx, heads)
+}
+
+// pick returns the elements at places.
+func pick[T any](all []T, places []int) []T {
+	out := make([]T, len(places))
+	for n, i := range places {
+		out[n] = all[i]
+	}
+
+	return out
+}
+
+// decide returns how a row is taken in, or why it is left out: by what a person has decided about the row, else about
+// all rows.
+func (t *taking) decide(row *storedRow) (wayIn, string) {
+	wants := row.Decision != nil && *row.Decision == TakeRow
+	over := SkipKnown
+
+	if t.it.Override != nil {
+		over = *t.it.Override
+	}
+
+	isKnown := row.Status == Duplicate || row.MatchID != nil && t.it.Override != nil
+
+	switch {
+	case row.Decision != nil && *row.Decision == LeaveRow:
+		return leave, "skipped"
+	case row.Status == Ignored:
+		return leave, *row.Reason
+	case row.Status == Faulty:
+		return leave, leftFaulty
+	case row.Status == Question && !wants:
+		return leave, "undecided"
+	case row.Status == Question && hasIssue(row.Issues, "changedInFile"), isKnown && over == ReplaceKnown:
+		return winning, ""
+	case row.Status == Duplicate && wants, isKnown && over == KeepBoth:
+		return anew, ""
+	case isKnown:
+		return leave, "duplicate"
+	}
+
+	return plainly, ""
+}
+
+// leftFaulty is the reason of rows that are left out because they are faulty.
+const leftFaulty = "faulty"
+
+// hasIssue reports whether there is an issue with a code.
+func hasIssue(all []Issue, code string) bool {
+	return slices.ContainsFunc(all, func(i Issue) bool { return i.Code == code })
+}
+
+// skip sets the outcome of a row that is left out.
+func (w *storedRow) skip(why string) {
+	skipped := Skipped
+	w.Outcome, w.Reason, w.EntityID = &skipped, &why, nil
+
+	if w.Status == Duplicate {
+		w.EntityID = w.MatchID
+	}
+}
+
+// save saves records by the door of their noun, and sets the outcomes of their rows.
+func (t *taking) save(ctx context.Context, tx *db.Tx, way wayIn, heads []*storedRow, records []keyed) error {
+	if len(records) == 0 {
+		return nil
+	}
+
+	noun := t.reader.kind.noun
+
+	if way == anew {
+		noun.Match = nil
+
+		if err := t.renumber(ctx, tx, heads, records); err != nil {
+			return err
+		}
+	}
+
+	changes := make([]intake.Change, len(records))
+	for i := range records {
+		changes[i] = *records[i].change(t.reader.kind)
+	}
+
+	from := intake.Origin{SourceID: t.it.SourceID, ConnectionID: t.it.ConnectionID}
+
+	taken, err := intake.TakeFile(ctx, tx, &noun, from, way == winning, changes)
+	if err != nil {
+		return err
+	}
+
+	for i, row := range heads {
+		row.take(&taken[i])
+	}
+
+	return nil
+}
+
+// renumber gives records that are taken in beside others of their name the next numbers.
+func (t *taking) renumber(ctx context.Context, tx *db.Tx, heads []*storedRow, records []keyed) error {
+	keys := make([]string, len(records))
+	for i := range records {
+		keys[i] = records[i].key
+	}
+
+	known, err := intake.LoadNames(ctx, tx, t.it.SourceID, t.reader.kind.noun.Name, keys)
+	if err != nil {
+		return err
+	}
+
+	next := map[string]int{}
+	for _, k := range known {
+		next[k.Name] = max(next[k.Name], k.Ordinal+1)
+	}
+
+	for i := range records {
+		n := next[records[i].key]
+		next[records[i].key]++
+		records[i].ordinal, heads[i].Ordinal = n, n
+	}
+
+	return nil
+}
+
+// take sets what became of the row.
+func (w *storedRow) take(taken *intake.Taken) {
+	outcome := Unchanged
+
+	switch {
+	case taken.Outcome == intake.Rejected:
+		outcome = Refused
+	case taken.Created:
+		outcome = Created
+	case taken.Outcome == intake.Done:
+		outcome = Updated
+	}
+
+	w.Outcome, w.EntityID, w.Before, w.Reason = &outcome, taken.Entity, nil, nil
+
+	if taken.Reason != "" {
+		why := string(taken.Reason)
+		w.Reason = &why
+	}
+
+	if outcome == Updated {
+		w.Before = taken.Before
+	}
+
+	if taken.Refusal != nil {
+		w.Issues = append(w.Issues, refusalIssues(w.Line, taken.Refusal)...)
+	}
+}
+
+// refusalIssues returns what a noun refused a row with, as issues.
+func refusalIssues(line int, refusal *apierr.Error) []Issue {
+	var out []Issue
+
+	for _, i := range refusal.Issues() {
+		field := ""
+		for _, part := range i.Path {
+			if name, is := part.(string); is && name != "body" {
+				field = name
+			}
+		}
+
+		out = append(out, Issue{Code: string(i.Code), Severity: asError, Line: line, Field: field, Context: map[string]any{"message": refusal.Message()}})
+	}
+
+	if len(out) > 0 {
+		return out
+	}
+
+	code := string(refusal.Reason())
+	if code == "" {
+		code = string(refusal.Code())
+	}
+
+	return []Issue{{Code: code, Severity: asError, Line: line, Context: map[string]any{"message": refusal.Message(), "context": refusal.Context()}}}
+}
+
+// errNotAll takes back an import of all or none of which some rows were refused.
+var errNotAll = errors.New("upload: rows were refused")
+
+// saveOutcomes saves the outcomes of rows. Of an import of all or none, the refused rows are kept apart.
+func (t *taking) saveOutcomes(ctx context.Context, tx *db.Tx, heads []*storedRow) error {
+	for _, row := range heads {
+		t.it.Outcomes.add(*row.Outcome, 1)
+		t.it.Step = int64(row.Position)
+
+		isLeft := *row.Outcome == Skipped && row.Status == Faulty
+		if t.it.AllOrNone && (*row.Outcome == Refused || isLeft) {
+			row.Status, row.Outcome = Faulty, nil
+			t.refused = append(t.refused, row)
+		}
+	}
+
+	return updateRows(ctx, tx, heads)
+}
+
+// finish ends an import when all rows have an outcome.
+func (t *taking) finish(ctx context.Context, tx *db.Tx, j job.Job) error {
+	if len(t.refused) > 0 {
+		return errNotAll
+	}
+
+	it := t.it
+	if err := countRows(ctx, tx, it); err != nil {
+		return err
+	}
+
+	if t.reader != nil {
+		if err := noteUnmapped(ctx, tx, t.reader); err != nil {
+			return err
+		}
+	}
+
+	now := day.At(tx.Now)
+	it.Status, it.ImportedAt, it.PurgeAt = Imported, &now, day.At(tx.Now.Add(keepImported))
+
+	if err := update(ctx, tx, it); err != nil {
+		return err
+	}
+
+	if err := operation.Advance(ctx, tx, *it.ImportOpID, it.Counts.Rows, it.Counts.Rows); err != nil {
+		return err
+	}
+
+	if it.Outcomes.Failed == 0 {
+		operation.Settle(tx, j)
+		return nil
+	}
+
+	failed := operation.FailAs(operation.CSVImportRecordFailed, errors.New("records of a file were refused"))
+	if err := operation.GiveUp(ctx, tx, j, failed); err != nil {
+		return err
+	}
+
+	return job.Done(ctx, tx, j)
+}
+
+// takeBack ends an import of all or none that was undone because rows were refused: the preview shows them.
+func (t *taking) takeBack(ctx context.Context, tx *db.Tx, j job.Job) error {
+	it, err := lock(ctx, tx, t.it.ID)
+	if err != nil {
+		return err
+	}
+
+	for _, row := range t.refused {
+		row.EntityID, row.Before = nil, nil
+	}
+
+	if err := updateRows(ctx, tx, t.refused); err != nil {
+		return err
+	}
+
+	if it.Status, it.Step = Ready, 0; it.ImportedAt != nil {
+		it.Status = Imported
+	}
+
+	if err := countRows(ctx, tx, it); err != nil {
+		return err
+	}
+
+	if err := update(ctx, tx, it); err != nil {
+		return err
+	}
+
+	if err := operation.GiveUp(ctx, tx, j, operation.FailAs(operation.CSVImportFailed, errNotAll)); err != nil {
+		return err
+	}
+
+	return job.Done(ctx, tx, j)
+}
+
+// giveUp ends an import or a preview whose work has failed for good: the fault is ours.
+func (s *service) giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+	args, err := decodeArgs(j)
+	if err != nil {
+		return err
+	}
+
+	it, err := lock(ctx, tx, args.ImportID)
+	if errors.Is(err, apierr.NotFound) {
+		return operation.GiveUp(ctx, tx, j, cause)
+	}
+
+	if err != nil {
+		return err
+	}
+
+	code := operation.CSVImportFailed
+
+	switch it.Status {
+	case Reading:
+		it.Status, code = Failed, operation.CSVPreviewFailed
+		it.Issues = append(it.Issues, Issue{Code: "internal", Severity: asError})
+	case Importing, Undoing:
+		// What was taken in stays, and the rest can be confirmed again.
+		if it.Status = Ready; it.ImportedAt != nil || it.Step > 0 {
+			it.Status = Imported
+		}
+	default:
+		return operation.GiveUp(ctx, tx, j, cause)
+	}
+
+	if err := errors.Join(countRows(ctx, tx, it), update(ctx, tx, it)); err != nil {
+		return err
+	}
+
+	return operation.GiveUp(ctx, tx, j, operation.FailAs(code, cause))
+}
+
+// restored reports whether what a record has now is what the import has given it.
+func restored(now, said intake.Values, before intake.Values) string {
+	for _, field := range slices.Sorted(maps.Keys(before)) {
+		if said[field] != nil && field != "lines" && !sameJSON(now[field], said[field]) {
+			return field
+		}
+	}
+
+	return ""
+}

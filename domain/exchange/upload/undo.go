@@ -1,0 +1,227 @@
+package upload
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"stayledger/domain/record/audit"
+	"stayledger/domain/record/intake"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/apierr"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// undoKind names the jobs that take imports back.
+var undoKind = job.NewKind("upload.undo")
+
+const (
+	// undoTime bounds taking back an import, which is one transaction.
+	undoTime = 30 * time.Minute
+	// mostDependents bounds the list of what keeps an import from being taken back.
+	mostDependents = 1000
+)
+
+// errDependents ends the undoing of an import that something depends on.
+var errDependents = errors.New("upload: something depends on the import")
+
+// undoing takes back what an import has made and changed, all or nothing.
+type undoing struct {
+	*service
+
+	it         *stored
+	reader     *reader
+	dependents []Dependent
+}
+
+// undo takes back an import. If something depends on it, nothing is taken back and the import shows what.
+func (s *service) undo(ctx context.Context, d *db.DB, j job.Job) error {
+	args, err := decodeArgs(j)
+	if err != nil {
+		return err
+	}
+
+	u := &undoing{service: s}
+
+	err = d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
+		if u.it, err = lock(ctx, tx, args.ImportID); err != nil {
+			return err
+		}
+
+		if u.it.Status != Undoing {
+			return job.Done(ctx, tx, j)
+		}
+
+		return u.run(ctx, tx, j)
+	})
+	if !errors.Is(err, errDependents) {
+		return err
+	}
+
+	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+		it, err := lock(ctx, tx, args.ImportID)
+		if err != nil {
+			return err
+		}
+
+		it.Status, it.Dependents = Imported, u.dependents
+		if err := update(ctx, tx, it); err != nil {
+			return err
+		}
+
+		if err := operation.GiveUp(ctx, tx, j, operation.FailAs(operation.CSVImportFailed, errDependents)); err != nil {
+			return err
+		}
+
+		return job.Done(ctx, tx, j)
+	})
+}
+
+// run takes back all rows, the last first.
+func (u *undoing) run(ctx context.Context, tx *db.Tx, j job.Job) (err error) {
+	audit.FromFile(tx, u.it.ID)
+
+	if u.reader, err = u.service.reader(ctx, tx, u.it); err != nil {
+		return err
+	}
+
+	for before := int64(u.it.Counts.Rows) + 1; ; {
+		rows, err := selectRows(ctx, tx, `
+			select `+rowColumns+` from csv_import_row w where w.team_id = @team and w.import_id = @id and w.position < @before
+				and w.outcome in ('created', 'updated') order by w.position desc limit 500`,
+			db.Args{"team": tx.Team, "id": u.it.ID, "before": before})
+		if err != nil {
+			return err
+		}
+
+		if len(rows) == 0 {
+			break
+		}
+
+		before = int64(rows[len(rows)-1].Position)
+
+		if err := u.undoRows(ctx, tx, rows); err != nil {
+			return err
+		}
+	}
+
+	if len(u.dependents) > 0 {
+		return errDependents
+	}
+
+	now := day.At(tx.Now)
+	u.it.Status, u.it.UndoneAt, u.it.Dependents = Undone, &now, nil
+
+	if err := countRows(ctx, tx, u.it); err != nil {
+		return err
+	}
+
+	operation.Settle(tx, j)
+
+	return update(ctx, tx, u.it)
+}
+
+// undoRows takes back rows, each by itself.
+func (u *undoing) undoRows(ctx context.Context, tx *db.Tx, rows []*storedRow) error {
+	var gone []id.ID
+
+	for _, row := range rows {
+		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return u.undoRow(ctx, tx, row) })
+
+		switch {
+		case err == nil, errors.Is(err, apierr.NotFound):
+			undone := Reverted
+			gone, row.Outcome = append(gone, *row.EntityID), &undone
+		case apierr.IsRefusal(err):
+			u.add(row, err)
+		default:
+			return err
+		}
+	}
+
+	if err := intake.Forget(ctx, tx, u.it.SourceID, u.reader.kind.noun.Name, gone); err != nil {
+		return err
+	}
+
+	return updateRows(ctx, tx, rows)
+}
+
+// errChangedSince refuses to take back a change of a record that was changed since.
+var errChangedSince = apierr.New(apierr.CodeConflict, "", "The record was changed since")
+
+// undoRow deletes the record that a row has made, or gives the record that it has changed its former values.
+func (u *undoing) undoRow(ctx context.Context, tx *db.Tx, row *storedRow) error {
+	k := u.reader.kind
+
+	if *row.Outcome == Created {
+		return k.undo(ctx, tx, *row.EntityID)
+	}
+
+	now, err := k.noun.Current(ctx, tx, []id.ID{*row.EntityID})
+	if err != nil {
+		return err
+	}
+
+	rows, err := loadRecord(ctx, tx, u.it.ID, row.Position)
+	if err != nil {
+		return err
+	}
+
+	_, records, err := u.reader.records(ctx, tx, rows)
+	if err != nil {
+		return err
+	}
+
+	if field := restored(now[*row.EntityID], records[0].values(), row.Before); field != "" {
+		return errChangedSince.With(map[string]any{"field": field})
+	}
+
+	saved, err := k.noun.Save(ctx, tx, intake.Origin{SourceID: u.it.SourceID, IsFile: true},
+		[]intake.Write{{ID: row.EntityID, Fields: row.Before}})
+	if err == nil && saved[0].Refusal != nil {
+		err = saved[0].Refusal
+	}
+
+	return err
+}
+
+// add notes what keeps a row from being taken back.
+func (u *undoing) add(row *storedRow, refusal error) {
+	if len(u.dependents) == mostDependents {
+		return
+	}
+
+	e := apierr.From(refusal)
+	why := string(e.Reason())
+
+	if why == "" {
+		why = string(e.Code())
+	}
+
+	if errors.Is(refusal, errChangedSince) {
+		why = "changedSince"
+	}
+
+	u.dependents = append(u.dependents, Dependent{
+		Row: row.Position, Line: row.Line, EntityID: *row.EntityID, Reason: why, Context: e.Context(), Outcome: *row.Outcome,
+	})
+}
+
+// sameJSON reports whether two values are the same, whatever their white space; null and nothing are the same.
+func sameJSON(a, b json.RawMessage) bool {
+	compact := func(raw json.RawMessage) string {
+		var out bytes.Buffer
+		if len(raw) == 0 || json.Compact(&out, raw) != nil {
+			return "null"
+		}
+
+		return out.String()
+	}
+
+	return compact(a) == compact(b)
+}

@@ -1,0 +1,115 @@
+package intake
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// Taken says what became of a record of a file.
+type Taken struct {
+	Outcome Outcome
+	// Reason says why the record was skipped or failed, and InConflict if an edit of a person was kept.
+	Reason Reason
+	// Entity is the record here, nil if there is none. Created says that it is new.
+	Entity  *id.ID
+	Created bool
+	// Refusal says why the record failed, nil if it did not, or if it matches several records here.
+	Refusal *apierr.Error
+	// Before has the former values of the fields that were changed.
+	Before Values
+}
+
+// TakeFile takes in records of one kind from a file that a person has uploaded, and returns what became of each, in the
+// given order. A file is taken in as a sync is, with three differences. Nothing waits: what a lock holds is refused. A
+// field that a person has changed here keeps their value, and no conflict is opened. Several files of one source are
+// one memory: a record that an earlier file named otherwise is matched again.
+//
+// With replace the file wins over what is here, also where it says nothing new.
+func TakeFile(
+	ctx context.Context, tx *db.Tx, k *Kind, from Origin, replace bool, changes []Change,
+) ([]Taken, error) {
+	from.IsFile, from.reading = true, from.SourceID
+	in := &intake{kinds: map[string]*Kind{k.Name: k}, origin: from}
+	places := make(map[key]int, len(changes))
+
+	for i := range changes {
+		changes[i].Kind, changes[i].wins = k.Name, replace
+		places[changes[i].key()] = i
+	}
+
+	if err := in.takeChanges(ctx, tx, changes); err != nil {
+		return nil, err
+	}
+
+	out := make([]Taken, len(changes))
+
+	for i := range in.items {
+		it := &in.items[i]
+		out[places[it.change.key()]] = Taken{
+			Outcome: it.outcome, Reason: it.reason, Entity: it.entityID, Created: it.isNew, Refusal: it.refusal, Before: it.before,
+		}
+	}
+
+	return out, nil
+}
+
+// KnownName is a record of a source: which record here it is, and the hash of what was taken in last.
+type KnownName struct {
+	Name     string
+	Ordinal  int
+	EntityID *id.ID
+	Hash     []byte
+}
+
+// LoadNames returns those of the named records that a source has brought before and that are here.
+func LoadNames(ctx context.Context, tx *db.Tx, source id.ID, kind string, names []string) ([]KnownName, error) {
+	found, err := db.Select[KnownName](ctx, tx, `
+		select r.* from (select distinct name from unnest(@names::text[]) n (name)) g cross join lateral (
+			select e.external_id as name, e.ordinal, e.entity_id, e.hash from external_record e
+			where e.team_id = @team and e.source_id = @source and e.kind = @kind and e.external_id = g.name and e.state = 'active'
+				and e.entity_id is not null`+db.Fence+`) r`,
+		db.Args{"team": tx.Team, "source": source, "kind": kind, "names": names})
+	if err != nil {
+		return nil, fmt.Errorf("read which records of a file are here: %w", err)
+	}
+
+	return found, nil
+}
+
+// HasNames reports whether a source has brought any record of a kind.
+func HasNames(ctx context.Context, tx *db.Tx, source id.ID, kind string) (bool, error) {
+	return db.Get[bool](ctx, tx, `select exists (select from external_record where team_id = @team and source_id = @source and kind = @kind)`,
+		db.Args{"team": tx.Team, "source": source, "kind": kind})
+}
+
+// OpenSource inserts the source of files, or of the files of a connection, unless it is there.
+func OpenSource(ctx context.Context, tx *db.Tx, source id.ID, connection *id.ID) error {
+	_, err := tx.Exec(ctx, `insert into sync_source (team_id, id, connection_id) values (@team, @source, @connection) on conflict do nothing`,
+		db.Args{"team": tx.Team, "source": source, "connection": connection})
+	if err != nil {
+		return fmt.Errorf("make the source of a file: %w", err)
+	}
+
+	return nil
+}
+
+// Forget removes what is remembered of records here that an import has made and that are deleted.
+func Forget(ctx context.Context, tx *db.Tx, source id.ID, kind string, entities []id.ID) error {
+	_, err := tx.Exec(ctx, `delete from external_record where team_id = @team and source_id = @source and kind = @kind and entity_id = any(@ids)`,
+		db.Args{"team": tx.Team, "source": source, "kind": kind, "ids": entities})
+	if err != nil {
+		return fmt.Errorf("forget records of a file: %w", err)
+	}
+
+	return nil
+}
+
+// Sum returns the hash of the content of a change. It fails for texts that cannot be stored.
+func Sum(c *Change) ([]byte, error) {
+	var h hasher
+	return h.sum(c)
+}
