@@ -14,7 +14,7 @@ type amount struct {
 	isNegative bool
 }
 
-// affixes are what comes before and after the digits of a number.
+// affixes count what comes before and after the digits of a number.
 type affixes struct {
 	signs      int
 	isNegative bool
@@ -25,6 +25,7 @@ type affixes struct {
 
 // splitAmount takes a number apart. It fails if there are no digits, two signs, or words that are no currency.
 func splitAmount(text string) (amount, bool) {
+	// First find the digits: all that a number can have around them is known.
 	first, last := findDigits(text)
 	if first == last {
 		return amount{}, false
@@ -36,6 +37,7 @@ func splitAmount(text string) (amount, bool) {
 		return amount{digits: text[first:last], isNegative: prefix == "-"}, true
 	}
 
+	// Then each side is read on its own, and both together may have one sign and one currency.
 	var around affixes
 	if !around.read(prefix, false) || !around.read(suffix, true) {
 		return amount{}, false
@@ -52,6 +54,7 @@ func splitAmount(text string) (amount, bool) {
 
 // findDigits returns where the digits of a number begin and end, with the decimal mark of ".50" and "50.".
 func findDigits(text string) (first, last int) {
+	// From the first digit to the last one.
 	for first < len(text) && !isDigit(text[first]) {
 		first++
 	}
@@ -93,6 +96,7 @@ func (a *affixes) read(part string, isAfter bool) bool {
 			a.sign(true)
 		case r == '+':
 			a.sign(false)
+		// Parentheses are a sign, so a minus within them is one too many.
 		case r == '(' && !isAfter:
 			a.opened++
 			a.sign(true)
@@ -127,6 +131,7 @@ func wordLength(part string) int {
 		return len(part)
 	}
 
+	// As in US$ and kr.
 	if part[end] == '$' || part[end] == '.' {
 		end++
 	}
@@ -149,6 +154,7 @@ func (a *affixes) word(word string, isAfter bool) bool {
 	case strings.EqualFold(word, "cr"), word == "H" && isAfter:
 		a.sign(false)
 	default:
+		// Letters that are no currency make the text something else, such as a name.
 		_, err := money.ParseCurrency(word)
 		if err != nil && !currencyWords[strings.ToLower(word)] {
 			return false

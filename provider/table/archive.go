@@ -49,6 +49,7 @@ func openArchive(from io.ReaderAt, size int64) (archive, error) {
 		parts[partName(part.Name)] = part
 	}
 
+	// Small workbooks pack well without being bombs.
 	if unpacked > maxUnpacked || unpacked > ratioStart && unpacked > maxRatio*uint64(max(size, 0)) {
 		return nil, &Error{Err: ErrTooLarge}
 	}
@@ -122,6 +123,7 @@ func (a archive) relationships(of string) ([]relationship, error) {
 		List []relationship `xml:"Relationship"`
 	}
 
+	// Targets are relative to the folder of the part.
 	folder, base := path.Split(of)
 	if err := a.decode(partName(folder+"_rels/"+base+".rels"), &content); err != nil {
 		return nil, err

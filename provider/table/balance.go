@@ -9,7 +9,7 @@ type Balances struct {
 	differs  bool // Some number is another one with a decimal point than with a comma.
 }
 
-// balanceReading is what is known of the rows with one decimal mark.
+// balanceReading keeps how far the rows hold with one decimal mark.
 type balanceReading struct {
 	amount, balance int64 // Of the last row.
 	count           int   // Rows with a balance.
@@ -26,10 +26,8 @@ type way struct{ isNewestFirst, isNegated bool }
 var ways = [...]way{{false, false}, {true, false}, {false, true}, {true, true}}
 
 const (
-	// balancePlaces are the places with which numbers are compared: no currency has more.
-	balancePlaces = 4
-	// balanceLimit keeps sums of three numbers within an int64.
-	balanceLimit = 1 << 61
+	balancePlaces = 4       // Numbers are compared with so many: no currency has more.
+	balanceLimit  = 1 << 61 // Sums of three numbers stay within an int64.
 )
 
 // Proof is what a balance column says about the amounts.
@@ -55,6 +53,7 @@ func (b *Balances) Add(amount, debit, credit, balance string) {
 
 	b.balances++
 
+	// Both marks are tried on every row: no row is kept to be tried again.
 	var values [2]balanceRow
 	for i, decimal := range [...]Decimal{decimalPoint, decimalComma} {
 		values[i] = decimal.readBalanceRow(amount, debit, credit, balance)
@@ -91,9 +90,11 @@ func (d Decimal) readBalanceRow(amount, debit, credit, balance string) balanceRo
 	if trim(amount) != "" {
 		row.amount = read(amount)
 	} else {
+		// Some banks write a minus in the column of debits, others do not.
 		row.amount = read(credit) - max(read(debit), -read(debit))
 	}
 
+	// Half a row must not make two readings differ.
 	if !row.isNumber {
 		return balanceRow{}
 	}
@@ -118,6 +119,7 @@ func (r *balanceReading) add(index int, row balanceRow) {
 		unit *= 10
 	}
 
+	// Then try each way from the row before.
 	if r.count > 0 {
 		for i, w := range ways {
 			if !w.leads(r.amount, r.balance, row) {
@@ -132,6 +134,7 @@ func (r *balanceReading) add(index int, row balanceRow) {
 
 // leads reports whether a row follows another one in this way.
 func (w way) leads(amount, balance int64, next balanceRow) bool {
+	// With the newest first, the upper amount leads from the lower balance to the upper one.
 	step, moved := next.balance-balance, next.amount
 	if w.isNewestFirst {
 		step, moved = -step, amount
@@ -162,6 +165,7 @@ func setOnce(field *int, index int) {
 func (b *Balances) Decide(places int) Proof {
 	var held []Proof
 
+	// A way holds if no row broke it and no number has more places than the currency.
 	best := 0 // The latest first break, plus one.
 
 	for i, decimal := range [...]Decimal{decimalPoint, decimalComma} {
@@ -182,6 +186,7 @@ func (b *Balances) Decide(places int) Proof {
 		}
 	}
 
+	// More than one way, or nothing to compare, proves nothing.
 	switch {
 	case b.balances < 2 || len(held) > 1:
 		return Proof{FirstBreak: -1}

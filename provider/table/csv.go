@@ -31,6 +31,7 @@ func openCSV(from io.ReaderAt, size int64, head []byte, o Options) (*Reader, err
 		return nil, err
 	}
 
+	// A person is asked only if the text itself does not say how its cells are divided.
 	delimiter := o.Delimiter
 	if delimiter == 0 {
 		if delimiter, err = recognizeDelimiter(found); err != nil {
@@ -43,6 +44,7 @@ func openCSV(from io.ReaderAt, size int64, head []byte, o Options) (*Reader, err
 		return nil, &Error{Err: ErrDelimiter}
 	}
 
+	// Records may have any number of cells: what is before the header is often shorter.
 	in := newSource(found)
 	lines := csv.NewReader(bufio.NewReaderSize(in, bufferLength))
 	lines.Comma = delimiter
@@ -76,6 +78,7 @@ func (c *csvRows) next() (*Row, error) {
 
 // read reads one record into c.row and checks its cells.
 func (c *csvRows) read() error {
+	// A record without an end fails here, before it fills the memory.
 	c.source.room = MaxRecord + bufferLength
 
 	cells, err := c.reader.Read()
@@ -93,6 +96,7 @@ func (c *csvRows) read() error {
 		return &Error{Line: c.row.Line, Err: ErrTooLarge}
 	}
 
+	// A cell may have line ends within its quotes.
 	last, _ := c.reader.FieldPos(len(cells) - 1)
 	c.following = last + 1 + strings.Count(cells[len(cells)-1], "\n")
 
@@ -103,6 +107,7 @@ func (c *csvRows) read() error {
 func (c *csvRows) check(cells []string) error {
 	c.row.Cells = cells[:min(len(cells), MaxColumns)]
 
+	// Cells after the last column may be blank: Excel writes such.
 	for i, cell := range cells {
 		fault := c.fault(cell)
 
@@ -140,6 +145,7 @@ func (c *csvRows) locate(err error, cells int) error {
 
 	switch {
 	case errors.As(err, &parse) && errors.Is(parse.Err, csv.ErrBareQuote):
+		// The cell began without a quote, so this line is the right one.
 		return &Error{Line: parse.Line, Column: cells + 1, Err: ErrMalformed}
 	case errors.As(err, &parse):
 		// A quote that is never closed is noticed lines later: say where its cell begins.
@@ -158,11 +164,13 @@ func (c *csvRows) locate(err error, cells int) error {
 
 // isSeparatorLine reports whether a record is the line "sep=;" by which Excel knows the delimiter.
 func isSeparatorLine(cells []string) bool {
-	rest, is := cutSeparator(cells[0])
+	rest, is := parseSeparator(cells[0])
 	return is && utf8.RuneCountInString(rest) <= 1 && !hasText(cells[1:])
 }
 
-func cutSeparator(line string) (string, bool) {
+// parseSeparator returns the text after "sep=".
+func parseSeparator(line string) (string, bool) {
+	// Programs write it in any letters.
 	const start = "sep="
 	if len(line) < len(start) || !strings.EqualFold(line[:len(start)], start) {
 		return "", false

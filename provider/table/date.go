@@ -36,6 +36,7 @@ type Dates struct {
 
 // Add notes one cell of the column. A blank cell and a text that is no date change nothing.
 func (d *Dates) Add(text string) {
+	// Most columns have ISO dates, which decide nothing.
 	if _, ok := splitISO(text); ok {
 		return
 	}
@@ -45,6 +46,7 @@ func (d *Dates) Add(text string) {
 		return
 	}
 
+	// A number above 12 is a day, so only one order fits.
 	isDay, isMonth := parts.fits(dayFirst), parts.fits(monthFirst)
 
 	d.hasDigits = d.hasDigits || isDay || isMonth
@@ -74,6 +76,7 @@ func (d *Dates) Decide() (Order, bool) {
 // Parse returns a date in this order. Times after the date are left out: it is the civil date as written. It fails
 // with ErrNotDate.
 func (o Order) Parse(text string) (day.Day, error) {
+	// The usual form first, which is quicker to read.
 	parts, ok := splitISO(text)
 	if !ok {
 		parts, ok = splitDate(text)
@@ -120,6 +123,7 @@ func (p dateParts) fits(o Order) bool {
 func (p dateParts) day(o Order) day.Day {
 	month, dayOfMonth := p.in(o)
 
+	// Package time carries the 31st of a short month over to the next one.
 	found := time.Date(p.year, time.Month(month), dayOfMonth, 0, 0, 0, 0, time.UTC)
 	if found.Day() != dayOfMonth {
 		return day.Day{}

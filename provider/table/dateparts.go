@@ -20,9 +20,11 @@ func splitDate(text string) (dateParts, bool) {
 		return dateParts{}, false
 	}
 
+	// Day, month and year in some order. Eight digits are all of them.
 	var parts [3]datePart
 
 	rest := text
+
 	for i := range parts {
 		var ok bool
 		if parts[i], rest, ok = nextPart(rest); !ok {
@@ -34,6 +36,7 @@ func splitDate(text string) (dateParts, bool) {
 		}
 	}
 
+	// Anything else after the year makes it no date, such as a fourth number.
 	if !isTime(rest) {
 		return dateParts{}, false
 	}
@@ -59,7 +62,7 @@ func nextPart(text string) (part datePart, rest string, ok bool) {
 		switch {
 		case isDigit(text[0]):
 			part.number, part.digits = leadingNumber(text)
-			rest = cutOrdinal(text[part.digits:])
+			rest = trimOrdinal(text[part.digits:])
 
 			return part, rest, part.digits <= 4 || part.digits == len("YYYYMMDD")
 		case unicode.IsLetter(r):
@@ -71,6 +74,7 @@ func nextPart(text string) (part datePart, rest string, ok bool) {
 			word := text[:end]
 			text = text[end:]
 
+			// The words between the parts divide them as a space does.
 			if isBetween(word) {
 				continue
 			}
@@ -79,6 +83,7 @@ func nextPart(text string) (part datePart, rest string, ok bool) {
 
 			return part, strings.TrimPrefix(text, "."), part.number > 0
 		case strings.ContainsRune("-/.,'’", r):
+			// Two marks in a row are no date.
 			if part.divider != 0 && part.divider != ' ' {
 				return part, text, false
 			}
@@ -108,8 +113,8 @@ func leadingNumber(text string) (number, digits int) {
 	return number, digits
 }
 
-// cutOrdinal cuts the ending of an ordinal number, as in 1st, 1er and 1º.
-func cutOrdinal(text string) string {
+// trimOrdinal trims the ending of an ordinal number, as in 1st, 1er and 1º.
+func trimOrdinal(text string) string {
 	for _, ending := range []string{"st", "nd", "rd", "th", "er", "º"} {
 		rest, is := strings.CutPrefix(text, ending)
 		if next, _ := utf8.DecodeRuneInString(rest); is && !unicode.IsLetter(next) {
@@ -127,12 +132,14 @@ func isBetween(word string) bool {
 
 // arrange decides which of three parts are day, month and year, as far as their form says so.
 func arrange(parts [3]datePart) (dateParts, bool) {
+	// A mark before the first part would be a sign.
 	a, b, c := parts[0], parts[1], parts[2]
 	if a.divider != 0 {
 		return dateParts{}, false
 	}
 
 	switch {
+	// The year comes first or last, never between the others.
 	case a.digits == 4:
 		isName := b.digits == 0
 		ok := c.digits >= 1 && c.digits <= 2 && b.digits <= 2 && (isName || b.divider == c.divider && b.divider != ' ')
@@ -145,6 +152,7 @@ func arrange(parts [3]datePart) (dateParts, bool) {
 	case a.digits == 0:
 		return dateParts{year: c.year(), first: a.number, second: b.number, isFixed: true}, b.isShort()
 	default:
+		// Only digits: the order of day and month is that of the column.
 		isDivided := strings.ContainsRune("-/.", b.divider) &&
 			(c.divider == b.divider || c.divider == '\'' || c.divider == '’')
 
@@ -178,6 +186,7 @@ func isTime(rest string) bool {
 		return false
 	}
 
+	// A zone, a point in the seconds, and AM or PM in two ways of writing belong to it.
 	rest = strings.TrimLeftFunc(rest[size:], isSpace)
 	isClock := strings.IndexByte(rest, ':') > 0 && isDigit(rest[0])
 
@@ -193,10 +202,11 @@ func monthNamed(word string) int {
 // Italian. A name that two languages share means the same month in both.
 var months = loadMonths()
 
+// loadMonths numbers the names of each month.
 func loadMonths() map[string]int {
 	names := [12]string{
 		"january jan januar jaenner janner janvier janv enero ene janeiro gennaio gen",
-		"february feb februar februar fevrier fev fevr febrero fevereiro febbraio febbr",
+		"february feb februar fevrier fev fevr febrero fevereiro febbraio febbr",
 		"march mar marz maerz mrz mars marzo marco",
 		"april apr avril avr abril abr aprile",
 		"may mai mayo maio maggio mag magg",
@@ -206,7 +216,7 @@ func loadMonths() map[string]int {
 		"september sep sept septembre septiembre setembro set settembre sett setiembre",
 		"october oct oktober okt octobre octubre outubro out ottobre ott",
 		"november nov novembre noviembre novembro",
-		"december dec dezember dez decembre diciembre dic dezembro dicembre",
+		"december dec dezember dez decembre diciembre dic dezembro dicembre", //nolint:misspell // French.
 	}
 
 	all := map[string]int{}

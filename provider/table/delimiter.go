@@ -36,12 +36,12 @@ func recognizeDelimiter(from text) (rune, error) {
 
 	// Excel's own line leaves nothing to recognize.
 	first, _, _ := strings.Cut(string(head[:min(len(head), 16)]), "\n")
-	if rest, is := cutSeparator(strings.Trim(first, "\"\r")); is && utf8.RuneCountInString(rest) == 1 {
+	if rest, is := parseSeparator(strings.Trim(first, "\"\r")); is && utf8.RuneCountInString(rest) == 1 {
 		separator, _ := utf8.DecodeRuneInString(rest)
 		return separator, nil
 	}
 
-	// A comma between digits is likely that of a decimal. It counts only where nothing else divides the records.
+	// A text that is cut at the end of the head has half a record there.
 	tallies := countDelimiters(head, int64(len(head)) < sniffLength)
 	best, isTie := compareScores(tallies)
 
@@ -54,6 +54,7 @@ func recognizeDelimiter(from text) (rune, error) {
 
 // compareScores returns the delimiter with the highest score, and whether another one has the same.
 func compareScores(tallies [len(delimiters)]tally) (best rune, isTie bool) {
+	// A text of one column has no delimiter at all. The comma does no harm then.
 	best = ','
 	highest := 0
 
@@ -78,6 +79,7 @@ func countDelimiters(head []byte, isWhole bool) (tallies [len(delimiters)]tally)
 		tallies[i] = tally{}
 	}
 
+	// The delimiters in the record so far.
 	var found [len(delimiters)]int
 
 	count := func() {
@@ -94,11 +96,13 @@ func countDelimiters(head []byte, isWhole bool) (tallies [len(delimiters)]tally)
 
 	for i, c := range head {
 		switch {
+		// Two quotes within quotes change nothing.
 		case c == '"':
 			isQuoted = !isQuoted
 		case isQuoted:
 		case c == '\n':
 			count()
+		// A comma between digits is likely a decimal comma.
 		case c == ',' && i > 0 && i+1 < len(head) && isDigit(head[i-1]) && isDigit(head[i+1]):
 		default:
 			if at := strings.IndexByte(delimiters, c); at >= 0 {

@@ -17,12 +17,15 @@ import (
 
 // asked are the options of the files that need some.
 var asked = map[string]table.Options{
-	"windows-1252.csv":     {Encoding: "windows-1252"},
-	"iso-8859-2.csv":       {Encoding: "iso-8859-2"},
-	"cp850.csv":            {Encoding: "cp850"},
-	"cp852.csv":            {Encoding: "cp852"},
-	"unknown-encoding.csv": {Encoding: "klingon"},
-	"sep-in-text.csv":      {Delimiter: ','},
+	"windows-1252.csv":          {Encoding: "windows-1252"},
+	"iso-8859-2.csv":            {Encoding: "iso-8859-2"},
+	"cp850.csv":                 {Encoding: "cp850"},
+	"cp852.csv":                 {Encoding: "cp852"},
+	"unknown-encoding.csv":      {Encoding: "klingon"},
+	"sep-in-text.csv":           {Delimiter: ','},
+	"sep-line-overruled.csv":    {Delimiter: ';'},
+	"utf16-without-mark.csv":    {Encoding: "utf-16"},
+	"mark-overrules-person.csv": {Encoding: "windows-1252"},
 }
 
 // TestFiles reads every file of testdata and every workbook, each with one trap, and compares what was found with
@@ -90,6 +93,7 @@ func describe(out io.Writer, content []byte, o table.Options) {
 	header := table.FindHeader(rows, isHeader)
 	for i, row := range rows {
 		note := ""
+
 		switch {
 		case i == header:
 			note = " (header)"
@@ -173,6 +177,7 @@ func isPlain(row table.Row, at int) bool { return at < len(row.Plain) && row.Pla
 
 func decideDates(out io.Writer, name string, rows []table.Row, at int) {
 	var dates table.Dates
+
 	for _, row := range rows {
 		if !isPlain(row, at) {
 			dates.Add(cell(row, at))
@@ -192,6 +197,7 @@ func decideDates(out io.Writer, name string, rows []table.Row, at int) {
 
 func decideNumbers(out io.Writer, name string, rows []table.Row, at int) {
 	var numbers table.Numbers
+
 	for _, row := range rows {
 		if !isPlain(row, at) {
 			numbers.Add(cell(row, at))

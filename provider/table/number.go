@@ -45,6 +45,7 @@ func (n *Numbers) Add(text string) {
 		return
 	}
 
+	// Only a number that reads in one way decides.
 	isPoint, isComma := decimalPoint.reads(amount.digits), decimalComma.reads(amount.digits)
 	switch {
 	case isPoint && isComma:
@@ -107,8 +108,9 @@ const maxPlaces = 18
 
 // readDigits reads digits with their thousands marks and decimal mark.
 func (d Decimal) readDigits(digits string, places int) (int64, error) {
+	// A second decimal mark is found in the fraction, where it is no digit.
 	whole, fraction := digits, ""
-	if at := strings.IndexByte(digits, byte(d)); at >= 0 {
+	if at := strings.IndexRune(digits, rune(d)); at >= 0 {
 		whole, fraction = digits[:at], digits[at+1:]
 	}
 
@@ -133,6 +135,7 @@ func (d Decimal) readDigits(digits string, places int) (int64, error) {
 		}
 	}
 
+	// What is left out is zero: 1.5 is 150 cents.
 	for range places - len(fraction) {
 		value = shift(value, '0')
 	}
@@ -191,6 +194,7 @@ func (d Decimal) readWhole(whole string) (int64, error) {
 		i += size
 	}
 
+	// The last group is never shorter.
 	if mark != 0 && group != 3 {
 		return 0, ErrNotNumber
 	}
@@ -219,6 +223,7 @@ const (
 // ParsePlain returns a number cell of a workbook in the smallest unit of a currency with so many places. Noise of
 // binary fractions such as 0.30000000000000004 is rounded to 10 places first. It fails as Parse does.
 func ParsePlain(text string, places int) (int64, error) {
+	// ParseFloat takes words and hexadecimal digits too.
 	if strings.Trim(text, "0123456789.+-eE") != "" {
 		return 0, ErrNotNumber
 	}

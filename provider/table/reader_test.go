@@ -193,7 +193,7 @@ func TestFold(t *testing.T) {
 		"Zu-/Abgang (EUR)":          "zu abgang eur",
 		"Débito":                    "debito",
 		"De\u0301bito":              "debito",
-		"STRASSE straße":            "strasse strasse",
+		"Hauptstraße":               "hauptstrasse",
 		"ﬁnal ½ №":                  "final 1 2 no",
 		"Ｄａｔｅ":                      "date",
 		"(#)":                       "",

@@ -104,6 +104,7 @@ func (s *sheetScan) next() error {
 		case xml.EndElement:
 			switch token.Name.Local {
 			case "row":
+				// What was read ahead belongs to the next row.
 				s.bounded.room = maxElement
 				return nil
 			case "sheetData":
@@ -135,6 +136,7 @@ func (s *sheetScan) startRow(start xml.StartElement) error {
 
 // readCell notes one cell and goes to its end.
 func (s *sheetScan) readCell(start xml.StartElement) error {
+	// A cell that does not say where it is comes after the one before.
 	previous := 0
 	if len(s.cells) > 0 {
 		previous = s.cells[len(s.cells)-1].column
@@ -151,6 +153,7 @@ func (s *sheetScan) readCell(start xml.StartElement) error {
 		return &Error{Line: s.row, Column: previous + 1, Err: ErrMalformed}
 	}
 
+	// The value itself is read by excelize.
 	for {
 		token, err := s.token()
 		if err != nil {
@@ -176,6 +179,7 @@ func (s *sheetScan) readCell(start xml.StartElement) error {
 	}
 }
 
+// attribute returns an attribute without a prefix, or "".
 func attribute(start xml.StartElement, name string) string {
 	for _, a := range start.Attr {
 		if a.Name.Local == name && a.Name.Space == "" {
@@ -265,8 +269,7 @@ func checkStrings(part *zip.File) error {
 
 // withoutLine returns a fault of a part that is no sheet: its place says nothing to people.
 func withoutLine(err error) error {
-	var fault *Error
-	if errors.As(err, &fault) {
+	if fault, is := errors.AsType[*Error](err); is {
 		return &Error{Err: fault.Err}
 	}
 

@@ -43,6 +43,7 @@ func (r *sheetRows) close() error {
 	return errors.Join(err, os.RemoveAll(r.folder))
 }
 
+// next returns the next row, which may be blank. After a fault it returns the same again.
 func (r *sheetRows) next() (*Row, error) {
 	if r.err == nil {
 		r.err = r.read()
@@ -73,6 +74,7 @@ func (r *sheetRows) read() error {
 		r.at++
 	}
 
+	// Cells without a value keep their place.
 	values, err := r.values.Columns()
 	if err != nil {
 		return &Error{Line: r.row.Line, Err: ErrMalformed}
@@ -133,6 +135,7 @@ func (r *sheetRows) renderNumber(cell sheetCell, value string) (string, bool) {
 		}
 	}
 
+	// Excel stores very small and very large numbers with an exponent.
 	if strings.ContainsAny(value, "eE") {
 		value = strconv.FormatFloat(number, 'f', -1, 64)
 	}
@@ -144,12 +147,12 @@ func (r *sheetRows) renderNumber(cell sheetCell, value string) (string, bool) {
 const (
 	firstDay = 1
 	lastDay  = 2958465
-	// instant is about a tenth of a second: midnight may be stored as a bit less.
-	instant = 1e-6
+	instant  = 1e-6 // About a tenth of a second: midnight may be stored as a bit less.
 )
 
 // renderDay returns the day of a number of days. The time of day is left out.
 func (r *sheetRows) renderDay(days float64) (string, bool) {
+	// Negative days and times of day are no dates.
 	days = math.Floor(days + instant)
 	if days < firstDay && (!r.is1904 || days < 0) || days > lastDay {
 		return "", false
@@ -162,6 +165,7 @@ func (r *sheetRows) renderDay(days float64) (string, bool) {
 
 // renderISO returns the day of a date that is stored as text.
 func renderISO(value string) (string, bool) {
+	// A time may follow, in several forms.
 	if len(value) >= len(time.DateOnly) {
 		if _, err := time.Parse(time.DateOnly, value[:len(time.DateOnly)]); err == nil {
 			return value[:len(time.DateOnly)], true
@@ -173,6 +177,7 @@ func renderISO(value string) (string, bool) {
 
 // isDate reports whether a style shows days.
 func (r *sheetRows) isDate(style int) bool {
+	// A sheet has few styles and many cells.
 	is, known := r.dates[style]
 	if !known {
 		if r.dates == nil {

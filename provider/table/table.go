@@ -93,7 +93,7 @@ type Reader struct {
 	count int
 }
 
-// rows is what reads one type of file. Its next returns io.EOF at the end and may return blank rows.
+// rows reads one type of file. Its next returns io.EOF at the end and may return blank rows.
 type rows interface {
 	next() (*Row, error)
 	close() error
@@ -107,6 +107,7 @@ func Open(from io.ReaderAt, size int64, o Options) (*Reader, error) {
 		return nil, err
 	}
 
+	// The first bytes say what a file is. Names of files and types that browsers send are often wrong.
 	switch {
 	case isBlank(head) && size <= sniffLength:
 		return nil, &Error{Err: ErrEmpty}
@@ -132,6 +133,7 @@ func (r *Reader) Next() (*Row, error) {
 			return nil, err
 		}
 
+		// Blank records are no rows, and do not count as such.
 		if !hasText(row.Cells) {
 			continue
 		}
@@ -151,6 +153,7 @@ func (r *Reader) Form() Form { return r.form }
 // Close removes temporary files. It does not close the file that was given to Open.
 func (r *Reader) Close() error { return r.rows.close() }
 
+// hasText reports whether a cell of a row is not blank.
 func hasText(cells []string) bool {
 	for _, cell := range cells {
 		if cell != "" {

@@ -15,7 +15,7 @@ var totals = []string{
 	"somme", "sous total", "total general", "report a nouveau", "solde final", "solde initial", "nouveau solde",
 	"ancien solde", "a reporter", "fin du rapport", "fin du releve",
 	"suma", "saldo final", "saldo inicial", "suma y sigue", "fin del informe", "fin del reporte", "saldo anterior",
-	"soma", "fim do relatorio", "saldo a transportar", "total geral",
+	"soma", "fim do relatorio", "saldo a transportar", "total geral", //nolint:misspell // Portuguese.
 	"totale", "totali", "somma", "saldo finale", "saldo iniziale", "riporto", "a riportare", "fine del rapporto",
 	"totale generale", "saldo contabile",
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// workbook is what a workbook says of itself.
+// workbook lists the parts of a workbook that matter.
 type workbook struct {
 	parts   archive
 	sheets  []sheet
@@ -30,6 +30,7 @@ type sheet struct {
 
 // openWorkbook checks a workbook and opens one of its sheets.
 func openWorkbook(from io.ReaderAt, size int64, wanted string) (*Reader, error) {
+	// First all checks, none of which unpacks more than it looks at.
 	parts, err := openArchive(from, size)
 	if err != nil {
 		return nil, err
@@ -49,6 +50,7 @@ func openWorkbook(from io.ReaderAt, size int64, wanted string) (*Reader, error) 
 		return nil, err
 	}
 
+	// Then the sheet with its temporary files.
 	rows, err := book.open(chosen)
 	if err != nil {
 		return nil, err
@@ -65,6 +67,7 @@ func openWorkbook(from io.ReaderAt, size int64, wanted string) (*Reader, error) 
 // readWorkbook finds the sheets of a workbook. It fails with ErrNotTable if the archive is something else, such as a
 // text document.
 func readWorkbook(parts archive) (*workbook, error) {
+	// Programs choose the names of parts: only the relationships say which is which.
 	roots, err := parts.relationships("")
 	if err != nil {
 		return nil, err
@@ -108,6 +111,7 @@ func readWorkbook(parts archive) (*workbook, error) {
 		}
 	}
 
+	// Texts and styles are shared by all sheets.
 	for _, link := range links {
 		switch link.kind() {
 		case "styles":
@@ -139,6 +143,7 @@ func (w *workbook) choose(wanted string) (sheet, error) {
 			continue
 		}
 
+		// People who upload a workbook mean what they see.
 		if s.isHidden {
 			continue
 		}
@@ -180,6 +185,7 @@ func (w *workbook) open(s sheet) (*sheetRows, error) {
 	return rows, nil
 }
 
+// open writes the workbook with one sheet and opens it for its values and for the scan of its cells.
 func (r *sheetRows) open(w *workbook, s sheet) error {
 	name := filepath.Join(r.folder, "sheet.xlsx")
 	if err := w.writeAlone(name, s); err != nil {
@@ -242,6 +248,7 @@ func (w *workbook) writeAlone(name string, s sheet) (err error) {
 		}
 	}
 
+	// Styles and texts may be missing.
 	copies := map[string]*zip.File{
 		"xl/worksheets/sheet1.xml": s.part, "xl/styles.xml": w.styles, "xl/sharedStrings.xml": w.strings,
 	}

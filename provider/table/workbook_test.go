@@ -86,21 +86,21 @@ func shared(texts string) part {
 
 // styles returns a styles part with a format for each code, from style 1 on.
 func styles(codes ...string) part {
-	formats, cells := "", `<xf numFmtId="0"/>`
+	var formats, cells strings.Builder
 
 	for i, code := range codes {
 		if _, err := strconv.Atoi(code); err == nil {
-			cells += `<xf numFmtId="` + code + `"/>`
+			cells.WriteString(`<xf numFmtId="` + code + `"/>`)
 			continue
 		}
 
 		id := strconv.Itoa(200 + i)
-		formats += `<numFmt numFmtId="` + id + `" formatCode="` + strings.ReplaceAll(code, `"`, "&quot;") + `"/>`
-		cells += `<xf numFmtId="` + id + `"/>`
+		formats.WriteString(`<numFmt numFmtId="` + id + `" formatCode="` + strings.ReplaceAll(code, `"`, "&quot;") + `"/>`)
+		cells.WriteString(`<xf numFmtId="` + id + `"/>`)
 	}
 
-	return part{"xl/styles.xml", `<styleSheet ` + mainSpace + `><numFmts>` + formats + `</numFmts><cellXfs>` + cells +
-		`</cellXfs></styleSheet>`}
+	return part{"xl/styles.xml", `<styleSheet ` + mainSpace + `><numFmts>` + formats.String() +
+		`</numFmts><cellXfs><xf numFmtId="0"/>` + cells.String() + `</cellXfs></styleSheet>`}
 }
 
 // text returns an inline text cell.
@@ -281,13 +281,14 @@ func TestWorkbookThatLiesAboutItsSize(t *testing.T) {
 	}
 }
 
-func TestLargeSheetStreams(t *testing.T) { //nolint:paralleltest // It measures memory and looks at temporary files.
+func TestLargeSheetStreams(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
 
 	const rows = 100_000
 
 	var sheet, texts strings.Builder
+
 	for i := range rows {
 		n := strconv.Itoa(i)
 		sheet.WriteString(`<row><c s="1"><v>46354</v></c><c t="s"><v>` + n + `</v></c><c><v>` + n + `.25</v></c></row>`)
@@ -310,6 +311,7 @@ func TestLargeSheetStreams(t *testing.T) { //nolint:paralleltest // It measures 
 		}
 
 		n := strconv.Itoa(i)
+
 		want := []string{"2026-11-28", "text " + n + " " + strings.Repeat("x", 100), n + ".25"}
 		if row.Line != i+1 || !slices.Equal(row.Cells, want) || !slices.Equal(row.Plain, []bool{true, false, true}) {
 			t.Fatalf("%+v, want %q", row, want)
@@ -340,7 +342,7 @@ func TestLargeSheetStreams(t *testing.T) { //nolint:paralleltest // It measures 
 	wantNoFiles(t, folder)
 }
 
-func TestRefusedWorkbookLeavesNoFiles(t *testing.T) { //nolint:paralleltest // It looks at temporary files.
+func TestRefusedWorkbookLeavesNoFiles(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
 
