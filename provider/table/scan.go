@@ -2,6 +2,7 @@ package table
 
 import (
 	"archive/zip"
+	"bytes"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -20,6 +21,7 @@ type sheetCell struct {
 	column   int    // From 1.
 	kind     string // The attribute t; empty is a number.
 	style    int
+	shared   int // The index of a shared text, from 0.
 	hasValue bool
 }
 
@@ -163,6 +165,10 @@ func (s *sheetScan) readCell(start xml.StartElement) error {
 		switch token := token.(type) {
 		case xml.StartElement:
 			cell.hasValue = cell.hasValue || token.Name.Local == "v" || token.Name.Local == "is"
+		case xml.CharData:
+			if cell.kind == sharedText && cell.hasValue {
+				cell.shared = textIndex(token)
+			}
 		case xml.EndElement:
 			if token.Name.Local != "c" {
 				continue
@@ -177,6 +183,21 @@ func (s *sheetScan) readCell(start xml.StartElement) error {
 			return nil
 		}
 	}
+}
+
+// sharedText is the kind of cells with the index of a text that is kept once for all cells.
+const sharedText = "s"
+
+// textIndex returns the index of a shared text, or one that no text has if it is no number.
+func textIndex(text []byte) int {
+	trimmed := string(bytes.TrimSpace(text))
+
+	index, digits := leadingNumber(trimmed)
+	if digits == 0 || digits != len(trimmed) {
+		return maxStrings
+	}
+
+	return index
 }
 
 // attribute returns an attribute without a prefix, or "".
@@ -234,23 +255,23 @@ func hasValues(part *zip.File) (bool, error) {
 	}
 }
 
-// checkStrings refuses a table of texts that would fill the memory: one that has too many texts, or one text that is
-// too long.
-func checkStrings(part *zip.File) error {
+// countStrings counts the texts that cells share. It refuses a table of texts that would fill the memory: one that has
+// too many texts, or one text that is too long.
+func countStrings(part *zip.File) (int, error) {
 	if part == nil {
-		return nil
+		return 0, nil
 	}
 
 	scan, err := scanSheet(part)
 	if err != nil {
-		return err
+		return 0, withoutLine(err)
 	}
 	defer scan.close() //nolint:errcheck // It was only read.
 
 	for count := 0; count <= maxStrings; {
 		token, err := scan.token()
 		if err != nil {
-			return withoutLine(err)
+			return 0, withoutLine(err)
 		}
 
 		if end, is := token.(xml.EndElement); is {
@@ -259,12 +280,12 @@ func checkStrings(part *zip.File) error {
 				scan.bounded.room = maxElement
 				count++
 			case "sst":
-				return nil
+				return count, nil
 			}
 		}
 	}
 
-	return &Error{Err: ErrTooLarge}
+	return 0, &Error{Err: ErrTooLarge}
 }
 
 // withoutLine returns a fault of a part that is no sheet: its place says nothing to people.

@@ -19,6 +19,7 @@ type sheetRows struct {
 	values *excelize.Rows
 	cells  *sheetScan
 	at     int // The row that values has reached.
+	texts  int // How many texts cells can share.
 	is1904 bool
 	dates  map[int]bool // Whether a style shows dates.
 	row    Row
@@ -83,6 +84,11 @@ func (r *sheetRows) read() error {
 	length := 0
 
 	for _, cell := range r.cells.cells {
+		// Excelize gives a blank for a text that is not there, which would be a loss without a word.
+		if cell.hasValue && cell.kind == sharedText && cell.shared >= r.texts {
+			return &Error{Line: r.row.Line, Column: cell.column, Err: ErrMalformed}
+		}
+
 		if !cell.hasValue || cell.column > len(values) {
 			continue
 		}

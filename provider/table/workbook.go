@@ -19,6 +19,7 @@ type workbook struct {
 	is1904  bool      // Days are counted from 1904, as on old Macs.
 	styles  *zip.File // Nil if there are none.
 	strings *zip.File // The texts that cells share; nil if there are none.
+	texts   int       // How many these are.
 }
 
 // sheet is one worksheet of a workbook.
@@ -46,7 +47,7 @@ func openWorkbook(from io.ReaderAt, size int64, wanted string) (*Reader, error) 
 		return nil, err
 	}
 
-	if err := checkStrings(book.strings); err != nil {
+	if book.texts, err = countStrings(book.strings); err != nil {
 		return nil, err
 	}
 
@@ -176,7 +177,7 @@ func (w *workbook) open(s sheet) (*sheetRows, error) {
 		return nil, err
 	}
 
-	rows := &sheetRows{folder: folder, is1904: w.is1904}
+	rows := &sheetRows{folder: folder, is1904: w.is1904, texts: w.texts}
 
 	if err := rows.open(w, s); err != nil {
 		return nil, errors.Join(err, rows.close())

@@ -184,6 +184,9 @@ func workbooks(t *testing.T) []file {
 		{name: "blank-sheet-by-name.xlsx", content: pack(t, three...), o: table.Options{Sheet: "Blank"}},
 		{name: "sheet-that-is-not-there.xlsx", content: pack(t, three...), o: table.Options{Sheet: "Chart"}},
 		{name: "no-rows.xlsx", content: pack(t, book("")...)},
+		{name: "shared-text-that-is-not-there.xlsx", content: number(`<row r="2"><c r="A2" t="s"><v>0</v></c><c r="B2" t="s"><v>1</v></c></row>`,
+			shared(`<si><t>zero</t></si>`))},
+		{name: "with-password.xlsx", content: encrypted(t)},
 		{name: "rows-out-of-order.xlsx", content: number(`<row r="3"><c r="A3"><v>3</v></c></row><row r="2"><c r="A2"><v>2</v></c></row>`)},
 		{name: "cells-out-of-order.xlsx", content: number(`<row r="2"><c r="B2"><v>3</v></c><c r="A2"><v>2</v></c></row>`)},
 		{name: "cell-after-the-last-column.xlsx", content: number(`<row r="2"><c r="SF2"/><c r="SG2"><v>2</v></c></row>`)},
@@ -195,6 +198,18 @@ func workbooks(t *testing.T) []file {
 		{name: "open-document.ods", content: pack(t, part{"mimetype", "application/vnd.oasis.opendocument.spreadsheet"}, part{"content.xml", "<x/>"})},
 		{name: "any-zip.xlsx", content: pack(t, part{"statement.csv", "Date,Amount\n"})},
 	}
+}
+
+// encrypted makes a workbook with a password.
+func encrypted(t *testing.T) []byte {
+	t.Helper()
+
+	var content bytes.Buffer
+	if err := excelize.NewFile().Write(&content, excelize.Options{Password: "secret"}); err != nil {
+		t.Fatal(err)
+	}
+
+	return content.Bytes()
 }
 
 // A workbook as excelize writes it reads like one of Excel.
