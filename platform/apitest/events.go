@@ -134,6 +134,8 @@ var derived = map[string]string{
 	"ledger_held_line":         "what locks hold back, derived with the journal",
 	"list_count_kept":          "counts of rows",
 	"list_delta":               "counts of rows",
+	"csv_import":               "a preview, with its own reads; what it makes has events of the records",
+	"csv_import_row":           "rows of a file, with what became of each",
 	"operation":                "the record of work, with its own reads",
 	"operation_count":          "sums of operations",
 	"operation_progress":       "how far work is",
