@@ -103,6 +103,13 @@ type ErrorContext struct {
 	Difference        *money.Cents `json:"difference,omitempty"        with:"UNPROCESSABLE_CONTENT" doc:"By how much debits exceed credits; negative when credits do."`
 	TxnRefs           *[]string    `json:"txnRefs,omitempty"           with:"CONFLICT" doc:"The references that are there already."`
 
+	// Imports of files.
+	FaultyRows    *int64  `json:"faultyRows,omitempty"    with:"CONFLICT" doc:"Rows that are faulty."`
+	UndecidedRows *int64  `json:"undecidedRows,omitempty" with:"CONFLICT" doc:"Rows that a person has to decide about."`
+	Column        *int64  `json:"column,omitempty"        with:"CONFLICT" doc:"The column of the file that reads both ways, from 1."`
+	Header        *string `json:"header,omitempty"        with:"CONFLICT" doc:"Its header."`
+	MaxRows       *int64  `json:"maxRows,omitempty"       with:"CONFLICT" doc:"How many rows can be imported all or none."`
+
 	// Bounds and forms.
 	RecommendedMethod *string `json:"recommendedMethod,omitempty" with:"EXPORT_REQUIRES_POST" doc:"The method with which the selection can be exported."`
 	Revision          *int64  `json:"revision,omitempty"       with:"AUDIT_EVENT_REVISED" doc:"The latest revision."`

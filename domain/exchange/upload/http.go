@@ -677,11 +677,11 @@ func (it *stored) checkConfirm(c *Confirmation) error {
 	}
 
 	if open := it.Counts.Faulty + it.Counts.Questions; open > 0 && !c.AcceptIssues {
-		return errFaulty.With(map[string]any{"faulty": it.Counts.Faulty, "questions": it.Counts.Questions})
+		return errFaulty.With(map[string]any{"faultyRows": it.Counts.Faulty, "undecidedRows": it.Counts.Questions})
 	}
 
 	if c.AllOrNothing && it.Counts.Rows > mostAtOnce {
-		return errTooMany.With(map[string]any{"limit": mostAtOnce})
+		return errTooMany.With(map[string]any{"maxRows": mostAtOnce})
 	}
 
 	return nil

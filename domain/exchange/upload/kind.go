@@ -93,6 +93,8 @@ type kind struct {
 	// groups are fields that bind rows together into one record, the first one with a value; empty for a kind whose
 	// records have one row each.
 	groups []string
+	// together are fields that bind rows of lines together where none of groups has a value.
+	together []string
 	// lines is the list of lines in a record.
 	lines string
 	// finish sets what the rows of a record say together.

@@ -31,7 +31,8 @@ func newKinds(n *Nouns) map[Kind]*kind {
 			name: Reservations, noun: n.Reservation, table: "reservation", fields: reservationFields,
 			needs:  [][]string{{"listing"}, {"checkIn"}, {"checkOut", "nights"}},
 			keys:   [][]string{{"uniqueRef"}, {"sourceId"}, {"confirmationCode", "listing"}, {"listing", "checkIn", "checkOut", "guestName"}},
-			groups: []string{"uniqueRef", "sourceId", "confirmationCode"}, lines: "lines", finish: finishReservation, scope: "reservations:import",
+			groups: []string{"uniqueRef", "sourceId", "confirmationCode"}, together: []string{"listing", "checkIn", "checkOut", "guestName"},
+			lines: "lines", finish: finishReservation, scope: "reservations:import",
 		},
 		{
 			name: Transactions, noun: n.Transaction, table: "transaction", fields: transactionFields,
@@ -100,7 +101,7 @@ func finishBankRecord(r *reader, rec *record) {
 
 	amount, has := rec.cents("amount"), rec.get("amount") != nil
 	if rec.get("debit") != nil || rec.get("credit") != nil {
-		amount, has = abs(rec.cents("credit"))-abs(rec.cents("debit")), true
+		amount, has = rec.cents("credit")-abs(rec.cents("debit")), true
 	}
 
 	switch rec.word("direction") {

@@ -581,7 +581,19 @@ func (rec *record) group() string {
 		}
 	}
 
-	return ""
+	// Rows of one line each are the same record if all else is the same.
+	if rec.kind.together == nil || !slices.ContainsFunc(rec.kind.fields, func(f field) bool {
+		return f.name == "lineType" && rec.text[rec.kind.find(f.name)] != ""
+	}) {
+		return ""
+	}
+
+	parts := make([]string, len(rec.kind.together))
+	for i, name := range rec.kind.together {
+		parts[i] = fold(rec.text[rec.kind.find(name)])
+	}
+
+	return strings.Join(parts, "|")
 }
 
 // text returns a JSON text, empty for anything else.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -288,11 +289,13 @@ type staging struct {
 	sum  int64
 	head int
 	at   int
+	// late are the first rows of records that go on in a later page.
+	late map[int]bool
 }
 
 // saveRows reads the rows and saves them page by page.
 func (st *stager) saveRows(ctx context.Context, d *db.DB, r *table.Reader) error {
-	s := &staging{heads: map[string]int{}, ordinals: map[string]int{}}
+	s := &staging{heads: map[string]int{}, ordinals: map[string]int{}, late: map[int]bool{}}
 	isLast := false
 
 	for !isLast {
@@ -309,6 +312,10 @@ func (st *stager) saveRows(ctx context.Context, d *db.DB, r *table.Reader) error
 			}
 
 			if err := st.savePage(ctx, tx, s, rows); err != nil || !isLast {
+				return err
+			}
+
+			if err := st.judgeLate(ctx, tx, s); err != nil {
 				return err
 			}
 
@@ -440,6 +447,62 @@ func (st *stager) own(rows []*storedRow) []*storedRow {
 	return rows
 }
 
+// judgeLate judges the records anew whose rows came in several pages.
+func (st *stager) judgeLate(ctx context.Context, tx *db.Tx, s *staging) error {
+	if len(s.late) == 0 {
+		return nil
+	}
+
+	for positions := range slices.Chunk(slices.Sorted(maps.Keys(s.late)), takeRows) {
+		rows, err := loadRecords(ctx, tx, st.it.ID, positions)
+		if err != nil {
+			return err
+		}
+
+		heads, records, err := s.reader.records(ctx, tx, rows)
+		if err != nil {
+			return err
+		}
+
+		// A name that has changed with the late rows has another number. What was found before is found anew.
+		for i, head := range heads {
+			for _, issue := range head.Issues {
+				st.it.IssueCounts[issue.Code]--
+			}
+
+			if head.MatchID != nil {
+				delete(s.judge.taken, *head.MatchID)
+			}
+
+			if *head.Key != records[i].key {
+				records[i].ordinal = s.ordinals[records[i].key]
+				s.ordinals[records[i].key]++
+			}
+		}
+
+		verdicts, err := s.judge.judge(ctx, tx, records)
+		if err != nil {
+			return err
+		}
+
+		for i, head := range heads {
+			head.settle(&records[i], &verdicts[i])
+		}
+
+		for _, head := range heads {
+			for _, issue := range head.Issues {
+				st.it.IssueCounts[issue.Code]++
+			}
+		}
+
+		if err := updateRows(ctx, tx, heads); err != nil {
+			return err
+		}
+	}
+
+	return countRows(ctx, tx, st.it)
+}
+
 // gather returns the rows of a page and the records among them. Rows that belong to a record of an earlier page are
 // parts of it, which is judged again when it is taken in.
 func (s *staging) gather(page []*cells) (rows []*storedRow, records []keyed) {
@@ -459,6 +522,8 @@ func (s *staging) gather(page []*cells) (rows []*storedRow, records []keyed) {
 		if head := s.headOf(rec); head > 0 {
 			if row.Head = &head; at[head] != nil {
 				at[head].parts = append(at[head].parts, rec)
+			} else {
+				s.late[head] = true
 			}
 
 			continue

@@ -197,6 +197,14 @@ func loadHeads(ctx context.Context, tx *db.Tx, one id.ID, after int64, most int)
 		order by position`, db.Args{"team": tx.Team, "id": one, "after": after, "most": most})
 }
 
+// loadRecords loads the rows at positions, with their parts.
+func loadRecords(ctx context.Context, tx *db.Tx, one id.ID, positions []int) ([]*storedRow, error) {
+	return selectRows(ctx, tx, `select `+rowColumns+` from csv_import_row w where w.team_id = @team and w.import_id = @id and w.position = any(@positions)
+		union all
+		select `+rowColumns+` from csv_import_row w where w.team_id = @team and w.import_id = @id and w.head = any(@positions)
+		order by position`, db.Args{"team": tx.Team, "id": one, "positions": positions})
+}
+
 // loadRecord loads the row at a position with its parts. It fails with apierr.NotFound.
 func loadRecord(ctx context.Context, tx *db.Tx, one id.ID, position int) ([]*storedRow, error) {
 	rows, err := selectRows(ctx, tx, `select `+rowColumns+` from csv_import_row w where w.team_id = @team and w.import_id = @id
@@ -226,8 +234,11 @@ func countRows(ctx context.Context, tx *db.Tx, s *stored) error {
 		Rows    int64
 	}
 
+	// A row that a person has decided about is counted by the decision.
 	found, err := db.Select[row](ctx, tx, `
-		select status, outcome, count(*) as rows from csv_import_row where team_id = @team and import_id = @id group by status, outcome`,
+		select case when status = 'part' then status when decision = 'skip' then 'ignored'
+			when decision = 'import' and status in ('question', 'duplicate') then 'valid' else status end as status, outcome, count(*) as rows
+		from csv_import_row where team_id = @team and import_id = @id group by 1, 2`,
 		db.Args{"team": tx.Team, "id": s.ID})
 	if err != nil {
 		return fmt.Errorf("count the rows of an import: %w", err)

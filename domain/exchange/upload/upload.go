@@ -57,7 +57,9 @@ const (
 )
 
 // Enum lists the statuses.
-func (RowStatus) Enum() []string { return api.Texts(Valid, Faulty, Duplicate, Question, Ignored, PartRow) }
+func (RowStatus) Enum() []string {
+	return api.Texts(Valid, Faulty, Duplicate, Question, Ignored, PartRow)
+}
 
 // Decision says what a person wants done with a row.
 type Decision string
@@ -168,7 +170,8 @@ const (
 	asWarning  = "warning"
 )
 
-// Counts are the rows of a preview by status.
+// Counts are the rows of a preview by status. Rows that a person has decided about are counted by the decision: those to
+// import as valid, the others as ignored.
 type Counts struct {
 	Rows       int64 `json:"rows" doc:"All rows after the headers."`
 	Valid      int64 `json:"valid"`

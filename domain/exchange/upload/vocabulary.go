@@ -114,7 +114,7 @@ var reservationFields = []field{
 		words: []string{"listing name", "property", "property name", "unit", "unit name", "house", "home", "objekt", "unterkunft", "ferienwohnung", "logement",
 			"propriete", "propiedad", "alojamiento", "imovel", "propriedade", "alloggio", "immobile", "rental", "listing id", "listing nickname", "accommodation"}},
 	{name: "confirmationCode", typ: typeText, into: "confirmationCode", doc: "Code of the booking at its channel.", example: "HMABCD1234",
-		words: []string{"confirmation code", "confirmation", "booking code", "reservation code", "booking number", "booking id", "reservation", "reservation id",
+		words: []string{"confirmation code", "confirmation", "booking", "code", "booking code", "reservation code", "booking number", "booking id", "reservation", "reservation id",
 			"reservation number", "buchungsnummer", "buchungscode", "reservierungsnummer", "code de confirmation", "numero de reservation", "codigo de confirmacion",
 			"numero de reserva", "codigo de confirmacao", "codice di conferma", "numero prenotazione", "book number", "res", "res id"}},
 	{name: "checkIn", typ: typeDate, into: "checkIn", doc: "First night.", example: "2026-10-03",
