@@ -1,6 +1,7 @@
 package upload_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -34,6 +35,8 @@ Dune House;Ann Miller;ann@example.com;;13.02.2026
 
 		got = append(got, text)
 	}
+
+	slices.Sort(got)
 
 	if want := "2026-02-01 60000 40000|2026-02-13 100000|null 33333 66667"; strings.Join(got, "|") != want {
 		t.Errorf("periods %v", got)
