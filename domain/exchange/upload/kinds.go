@@ -228,6 +228,12 @@ func finishTransaction(r *reader, rec *record) {
 		r.addFault(rec, "totalDeviation", asQuestion, "transactionTotal")
 	}
 
+	// What a system has brought says so.
+	if source := rec.word("sourceId"); r.connection != nil && source != "" {
+		rec.setMore("connectionId", quote(r.connection.String()))
+		rec.setMore("sourceId", quote(source))
+	}
+
 	if rec.word("isOpeningBalance") == "" && string(rec.get("isOpeningBalance")) == "false" {
 		rec.set("isOpeningBalance", nil)
 	}

@@ -39,7 +39,9 @@ type reader struct {
 	currency string
 	account  *id.ID
 	negated  bool
-	names    *names
+	// connection is the connection whose system the file is from, nil for none.
+	connection *id.ID
+	names      *names
 	// lineTypes are accounts of line types, nil for kinds without.
 	lineTypes lineTypes
 }
@@ -510,8 +512,12 @@ func (rec *record) asks() bool {
 }
 
 // key returns the name of the record at its source: the fields of the first group of keys that it has all of, else a
-// hash of everything it says. Texts differ in letters only.
+// hash of everything it says. Texts differ in letters only. A system's own id is the name that its syncs use.
 func (rec *record) key(r *reader) string {
+	if at := rec.kind.find("sourceId"); r.connection != nil && at >= 0 && rec.text[at] != "" {
+		return shortKey(rec.text[at])
+	}
+
 	for _, group := range rec.kind.keys {
 		parts := make([]string, 0, len(group))
 

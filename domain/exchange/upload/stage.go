@@ -368,7 +368,7 @@ func (st *stager) prepare(ctx context.Context, tx *db.Tx, s *staging) (err error
 // reader returns the reader of the rows of an import.
 func (s *service) reader(ctx context.Context, tx *db.Tx, it *stored) (*reader, error) {
 	r := newReader(s.kinds[it.Kind], columnsOf(s.kinds[it.Kind], it.Columns))
-	r.account, r.negated = it.BankAccountID, it.Form.Negated
+	r.account, r.negated, r.connection = it.BankAccountID, it.Form.Negated, it.ConnectionID
 
 	type defaults struct{ Currency string }
 
