@@ -73,6 +73,9 @@ func (d *Dates) Decide() (Order, bool) {
 	}
 }
 
+// IsProved reports whether some date of the column fits one order only.
+func (d *Dates) IsProved() bool { return d.isDay != d.isMonth }
+
 // Parse returns a date in this order. Times after the date are left out: it is the civil date as written. It fails
 // with ErrNotDate.
 func (o Order) Parse(text string) (day.Day, error) {

@@ -446,22 +446,39 @@ func (s *service) show(ctx context.Context, tx *db.Tx, it *stored, rows []stored
 		return err
 	}
 
+	// A record is shown with the lines of all its rows, a part as it is.
+	heads := []int{}
+
 	for i := range rows {
 		r.ask(rows[i].cells())
+
+		if rows[i].Head == nil {
+			heads = append(heads, rows[i].Position)
+		}
 	}
 
-	if err := r.names.load(ctx, tx); err != nil {
+	all, err := loadRecords(ctx, tx, it.ID, heads)
+	if err != nil {
 		return err
 	}
 
-	for i := range rows {
-		rec := r.read(rows[i].cells())
+	_, records, err := r.records(ctx, tx, all)
+	if err != nil {
+		return err
+	}
 
-		// Parts are shown as they are; of a head the lines of its other rows are not among these.
-		if rows[i].Head == nil && rows[i].Status != Ignored && r.kind.lines == "" {
-			r.finish(rec)
-		} else if line := rec.lineOf(r); line != nil {
-			rec.lines = append(rec.lines, line)
+	whole := map[int]*record{}
+	for i := range records {
+		whole[records[i].position] = records[i].record
+	}
+
+	for i := range rows {
+		rec := whole[rows[i].Position]
+		if rec == nil {
+			rec = r.read(rows[i].cells())
+			if line := rec.lineOf(r); line != nil {
+				rec.lines = append(rec.lines, line)
+			}
 		}
 
 		out[i] = rows[i].Row

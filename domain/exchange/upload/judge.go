@@ -53,6 +53,8 @@ type keyed struct {
 
 	key     string
 	ordinal int
+	// isNamed says that the record has a key of its own. isRepeated says that the file has the same record before.
+	isNamed, isRepeated bool
 }
 
 // judge returns a verdict for each record, in the given order.
@@ -67,6 +69,11 @@ func (j *judge) judge(ctx context.Context, tx *db.Tx, all []keyed) ([]verdict, e
 			out[i].status = Ignored
 		case rec.isFaulty():
 			out[i].status = Faulty
+		case all[i].isRepeated:
+			out[i].status, out[i].isCertain = Duplicate, true
+		case all[i].isNamed && all[i].ordinal > 0 && rec.kind.isOnce:
+			rec.addIssue("repeatedKey", asQuestion, -1, j.reader)
+			out[i].status = Question
 		case rec.asks():
 			out[i].status = Question
 			open = append(open, i)

@@ -87,6 +87,8 @@ type kind struct {
 	fields []field
 	// needs lists groups of fields: of each group a column is needed.
 	needs [][]string
+	// must lists groups of fields: of each group a record needs a value.
+	must [][]string
 	// keys lists groups of fields: the first group with values in all of its fields names the record at its source. A
 	// record without such a group is named by all of its values, and equal rows are counted.
 	keys [][]string
@@ -105,6 +107,8 @@ type kind struct {
 	needsBooks bool
 	// undo takes back a record that an import has made.
 	undo func(ctx context.Context, tx *db.Tx, one id.ID) error
+	// isOnce says that a key names one record, so that a file with the key twice has the record twice.
+	isOnce bool
 	// owns says that its records change who owns listings, which is done alone in a team.
 	owns bool
 }
@@ -125,7 +129,9 @@ func (k *kind) recognize(folded string) int {
 
 	for i := range k.fields {
 		f := &k.fields[i]
-		if bare == strings.ToLower(strings.ReplaceAll(f.name, ".", "")) || slices.Contains(f.words, folded) {
+		if bare == strings.ToLower(f.name) || slices.ContainsFunc(f.words, func(word string) bool {
+			return strings.ReplaceAll(word, " ", "") == bare
+		}) {
 			return i
 		}
 	}
@@ -134,7 +140,7 @@ func (k *kind) recognize(folded string) int {
 	at, longest := -1, 0
 
 	for i := range k.fields {
-		for _, word := range k.fields[i].words {
+		for _, word := range append([]string{strings.ToLower(k.fields[i].name)}, k.fields[i].words...) {
 			rest, begins := strings.CutPrefix(folded, word+" ")
 			if begins && len(word) > longest && isAddition(rest) {
 				at, longest = i, len(word)

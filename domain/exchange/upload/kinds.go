@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stayledger/domain/record/intake"
+	"stayledger/platform/day"
 	"stayledger/platform/money"
 )
 
@@ -19,39 +20,43 @@ func newKinds(n *Nouns) map[Kind]*kind {
 	all := []*kind{
 		{
 			name: Contacts, noun: n.Contact, table: "contact", fields: contactFields,
-			needs: [][]string{{"name", "lastName", "firstName"}}, keys: [][]string{{"uniqueRef"}, {"email"}, {"name"}},
+			needs: [][]string{{"name", "lastName", "firstName"}}, must: [][]string{{"name"}}, isOnce: true, keys: [][]string{{"uniqueRef"}, {"email"}, {"name"}},
 			finish: finishContact, scope: "contacts:import",
 		},
 		{
 			name: Listings, noun: n.Listing, table: "listing", fields: listingFields,
-			needs: [][]string{{"name"}}, keys: [][]string{{"uniqueRef"}, {"name"}}, groups: []string{"uniqueRef", "name"}, lines: ownersField,
+			needs: [][]string{{"name"}}, must: [][]string{{"name"}}, keys: [][]string{{"uniqueRef"}, {"name"}}, groups: []string{"uniqueRef", "name"}, lines: ownersField,
 			finish: finishListing, scope: "listings:write", owns: true,
 		},
 		{
 			name: Reservations, noun: n.Reservation, table: "reservation", fields: reservationFields,
 			needs:  [][]string{{"listing"}, {"checkIn"}, {"checkOut", "nights"}},
+			must:   [][]string{{"listing"}, {"checkIn"}, {"checkOut"}}, isOnce: true,
 			keys:   [][]string{{"uniqueRef"}, {"sourceId"}, {"confirmationCode", "listing"}, {"listing", "checkIn", "checkOut", "guestName"}},
 			groups: []string{"uniqueRef", "sourceId", "confirmationCode"}, together: []string{"listing", "checkIn", "checkOut", "guestName"},
 			lines: "lines", finish: finishReservation, scope: "reservations:import",
 		},
 		{
 			name: Transactions, noun: n.Transaction, table: "transaction", fields: transactionFields,
-			needs: [][]string{{"date"}, {"amount"}}, keys: [][]string{{"uniqueRef"}}, groups: []string{"uniqueRef", "reference"}, lines: "lines",
+			needs: [][]string{{"date"}, {"amount"}}, must: [][]string{{"date"}}, keys: [][]string{{"uniqueRef"}}, groups: []string{"uniqueRef", "reference"}, lines: "lines",
 			finish: finishTransaction, scope: "transactions:import", needsBooks: true,
 		},
 		{
 			name: BankRecords, noun: n.BankRecord, table: "bank_record", fields: bankFields,
-			needs: [][]string{{"date", "valueDate"}, {"amount", "debit", "credit"}}, keys: [][]string{{"uniqueRef"}}, finish: finishBankRecord,
+			needs: [][]string{{"date", "valueDate"}, {"amount", "debit", "credit"}},
+			must: [][]string{{"date"}, {"account"}}, keys: [][]string{{"uniqueRef"}}, finish: finishBankRecord,
 			scope: "bank:write", needsBooks: true,
 		},
 		{
 			name: JournalEntries, noun: n.Journal, table: "journal", fields: journalFields,
-			needs: [][]string{{"date"}, {"account"}, {"amount", "debit", "credit"}}, keys: [][]string{{"uniqueRef"}}, groups: []string{"uniqueRef", "journal"},
+			needs: [][]string{{"date"}, {"account"}, {"amount", "debit", "credit"}}, must: [][]string{{"date"}},
+			keys: [][]string{{"uniqueRef"}}, groups: []string{"uniqueRef", "journal"},
 			lines: "lines", finish: finishJournal, scope: "journals:post", needsBooks: true,
 		},
 		{
 			name: OpeningBalances, noun: n.Opening, table: "transaction", fields: openingFields,
-			needs: [][]string{{"listing", "account"}, {"amount"}}, keys: [][]string{{"listing", "currency"}, {"listing"}, {"account"}}, finish: finishOpening,
+			needs: [][]string{{"listing", "account"}, {"amount"}}, must: [][]string{{"listing", "account"}, {"amount"}}, isOnce: true,
+			keys: [][]string{{"listing", "currency"}, {"listing"}, {"account"}}, finish: finishOpening,
 			scope: "listings:write",
 		},
 	}
@@ -73,6 +78,13 @@ func finishContact(_ *reader, rec *record) {
 		name = strings.TrimSpace(first + " " + last)
 	case first != "" && last == "" && !strings.Contains(fold(name), fold(first)):
 		name = first + " " + name
+	case last != "" && !strings.Contains(fold(name), fold(last)):
+		// Such as Nombre and Apellidos.
+		if first == "" {
+			rec.set("firstName", quote(name))
+		}
+
+		name = name + " " + last
 	}
 
 	if rec.set("name", quote(name)); name == "" {
@@ -116,7 +128,9 @@ func finishBankRecord(r *reader, rec *record) {
 	}
 
 	rec.amount = money.Cents(amount)
-	rec.set("amount", strconv.AppendInt(nil, amount, 10))
+	if has {
+		rec.set("amount", strconv.AppendInt(nil, amount, 10))
+	}
 
 	switch {
 	case rec.word("state") == "pending":
@@ -134,8 +148,8 @@ func finishBankRecord(r *reader, rec *record) {
 		rec.setMore("status", quote("inactive"))
 	}
 
-	if rec.get("account") == nil && rec.text[rec.kind.find("account")] == "" && rec.ignored == "" {
-		r.addFault(rec, "required", asError, "account")
+	if r.account != nil && rec.currency != r.currency && rec.ignored == "" {
+		r.addFault(rec, "currencyMismatch", asError, "currency")
 	}
 }
 
@@ -147,6 +161,10 @@ func finishReservation(r *reader, rec *record) {
 	in, nights := rec.date[rec.kind.find("checkIn")], rec.cents("nights")
 	if rec.get("checkOut") == nil && rec.get("checkIn") != nil && nights > 0 && nights < longestStay {
 		rec.set("checkOut", quote(in.AddDays(int(nights)).String()))
+	}
+
+	if out := rec.date[rec.kind.find("checkOut")]; rec.get("checkIn") != nil && rec.date[rec.kind.find("checkOut")] != (day.Day{}) && !in.Before(out) {
+		r.addFault(rec, "daysOutOfOrder", asError, "checkOut")
 	}
 
 	if rec.word("status") == "inquiry" {
@@ -169,6 +187,11 @@ func finishReservation(r *reader, rec *record) {
 	}
 
 	rec.lines = lines
+
+	// A stay that brings nothing is perhaps a file without its amounts.
+	if len(lines) == 0 && rec.get("total") == nil && rec.word("type") != "ownerStay" && rec.word("status") != "canceled" {
+		r.addFault(rec, "noLines", asQuestion, "rent")
+	}
 
 	// What the lines do not explain stands in a line of its own, and a person looks at it.
 	total := money.Cents(rec.cents("total"))

@@ -151,6 +151,11 @@ func (r *reader) readCell(rec *record, i int) {
 		code string
 	)
 
+	// Exports mark texts that a spreadsheet would run as a formula.
+	if rest, marked := strings.CutPrefix(text, "'"); marked && rest != "" && strings.ContainsRune("=+-@", rune(rest[0])) {
+		text = rest
+	}
+
 	switch f.typ {
 	case typeText:
 		if f.several && rec.text[col.field] != "" {
@@ -422,16 +427,19 @@ func (r *reader) finish(rec *record) {
 		}
 	}
 
-	for _, group := range r.kind.needs {
-		has := slices.ContainsFunc(group, func(name string) bool { return rec.get(name) != nil || rec.text[rec.kind.find(name)] != "" })
-		isLine := rec.kind.fields[rec.kind.find(group[0])].isLine
+	r.kind.finish(r, rec)
 
-		if !has && !isLine && rec.ignored == "" {
+	// A row that is no record has no faults.
+	if rec.ignored != "" {
+		rec.issues = nil
+		return
+	}
+
+	for _, group := range r.kind.must {
+		if !slices.ContainsFunc(group, func(name string) bool { return rec.get(name) != nil || rec.text[rec.kind.find(name)] != "" }) {
 			r.addFault(rec, "required", asError, group[0])
 		}
 	}
-
-	r.kind.finish(r, rec)
 }
 
 // lineOf returns the line that a row says of its record, nil for none.
@@ -513,9 +521,9 @@ func (rec *record) asks() bool {
 
 // key returns the name of the record at its source: the fields of the first group of keys that it has all of, else a
 // hash of everything it says. Texts differ in letters only. A system's own id is the name that its syncs use.
-func (rec *record) key(r *reader) string {
+func (rec *record) key(r *reader) (key string, isNamed bool) {
 	if at := rec.kind.find("sourceId"); r.connection != nil && at >= 0 && rec.text[at] != "" {
-		return shortKey(rec.text[at])
+		return shortKey(rec.text[at]), true
 	}
 
 	for _, group := range rec.kind.keys {
@@ -528,11 +536,11 @@ func (rec *record) key(r *reader) string {
 		}
 
 		if len(parts) == len(group) {
-			return shortKey(group[0] + ":" + strings.Join(parts, "|"))
+			return shortKey(group[0] + ":" + strings.Join(parts, "|")), true
 		}
 	}
 
-	return rec.contentKey()
+	return rec.contentKey(), false
 }
 
 // keyText returns what a key takes of a field: its value if it has one, so that 1.10. and 01.10. are the same day.
@@ -579,20 +587,23 @@ func shortKey(name string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// group returns what binds the row to others, empty for nothing.
-func (rec *record) group() string {
+// group returns what binds a row to others, empty for nothing. Stays have several rows only where each has one line.
+func (r *reader) group(rec *record) string {
+	if rec.kind.together != nil && !r.has("lineType") && !r.has("lineAmount") {
+		return ""
+	}
+
 	for _, name := range rec.kind.groups {
 		if text := fold(rec.text[rec.kind.find(name)]); text != "" {
 			return name + ":" + text
 		}
 	}
 
-	// Rows of one line each are the same record if all else is the same.
-	if rec.kind.together == nil || !slices.ContainsFunc(rec.kind.fields, func(f field) bool {
-		return f.name == "lineType" && rec.text[rec.kind.find(f.name)] != ""
-	}) {
+	if rec.kind.together == nil {
 		return ""
 	}
+
+	// Rows of one line each are the same record if all else is the same.
 
 	parts := make([]string, len(rec.kind.together))
 	for i, name := range rec.kind.together {

@@ -305,7 +305,7 @@ func (s *sheet) see(row *table.Row, balances *table.Balances, lines *[]int) {
 	}
 }
 
-// see notes a text of a column.
+// see notes a text of a column; of texts, only whether they are words for debit and credit.
 func (c *columnStats) see(typ valueType, text string) {
 	switch typ {
 	case typeAmount:
@@ -315,7 +315,7 @@ func (c *columnStats) see(typ valueType, text string) {
 		c.numbers.Add(strings.TrimSuffix(text, "%"))
 	case typeDate:
 		c.dates.Add(text)
-	case typeEnum:
+	case typeEnum, typeText:
 		if _, code := readEnum(&directionField, text); !c.notWords && code != "" {
 			c.notWords = true
 		}
@@ -373,6 +373,8 @@ func (s *sheet) decide(balances *table.Balances, lines []int) {
 		s.issues = append(s.issues, issue)
 	}
 
+	common := s.commonOrder()
+
 	for i, c := range s.heads {
 		col := Column{Index: i + 1, Header: c.header, Examples: append([]string{}, c.examples...)}
 
@@ -397,7 +399,7 @@ func (s *sheet) decide(balances *table.Balances, lines []int) {
 		case typeAmount, typeShare, typeInteger:
 			s.decideNumbers(c, &col, &proof)
 		case typeDate:
-			s.decideDates(c, &col)
+			s.decideDates(c, &col, common)
 		}
 
 		if col.IsUnclear {
@@ -413,8 +415,14 @@ func (s *sheet) decide(balances *table.Balances, lines []int) {
 
 // settleType takes a column of types for debits and credits, if it has only words for these and no amount has a sign.
 func (s *sheet) settleType(c *columnStats) {
-	if s.kind.name != BankRecords || s.kind.fields[c.field].name != "recordType" || c.notWords {
+	name := s.kind.fields[c.field].name
+	if s.kind.name != BankRecords || c.notWords || c.by != nil || name != "recordType" && name != "description" {
 		return
+	}
+
+	// Words for debit and credit describe nothing.
+	if name == "description" {
+		c.field = s.kind.find("recordType")
 	}
 
 	for _, o := range s.heads {
@@ -446,8 +454,31 @@ func (s *sheet) decideNumbers(c *columnStats, col *Column, proof *table.Proof) {
 	col.Decimal, col.IsUnclear = string(rune(decimal)), !clear
 }
 
-// decideDates sets the order of the dates of a column.
-func (s *sheet) decideDates(c *columnStats, col *Column) {
+// commonOrder returns the order of day and month that other columns of dates in the file have, empty if none has shown
+// one, or several have.
+func (s *sheet) commonOrder() (common table.Order) {
+	for _, c := range s.heads {
+		if c.field < 0 || s.kind.fields[c.field].typ != typeDate {
+			continue
+		}
+
+		order, _ := c.dates.Decide()
+
+		switch {
+		case !c.dates.IsProved():
+		case common != "" && common != order:
+			return ""
+		default:
+			common = order
+		}
+	}
+
+	return common
+}
+
+// decideDates sets the order of the dates of a column. What other columns of the file show counts for a column that
+// reads both ways.
+func (s *sheet) decideDates(c *columnStats, col *Column, common table.Order) {
 	order, clear := c.dates.Decide()
 
 	switch {
@@ -455,6 +486,11 @@ func (s *sheet) decideDates(c *columnStats, col *Column) {
 		order, clear = table.Order(c.by.DateOrder), true
 	case s.mapping.DateOrder != "":
 		order, clear = table.Order(s.mapping.DateOrder), true
+	case !clear && common != "":
+		order, clear = common, true
+		s.issues = append(s.issues, Issue{
+			Code: "dateOrderOfOtherColumn", Severity: asWarning, Column: col.Index, Header: c.header, Context: map[string]any{"dateOrder": order},
+		})
 	}
 
 	if order == "" {

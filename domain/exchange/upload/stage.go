@@ -289,13 +289,15 @@ type staging struct {
 	sum  int64
 	head int
 	at   int
+	// contents are hashes of the records of kinds that have each one once, by name.
+	contents map[string]string
 	// late are the first rows of records that go on in a later page.
 	late map[int]bool
 }
 
 // saveRows reads the rows and saves them page by page.
 func (st *stager) saveRows(ctx context.Context, d *db.DB, r *table.Reader) error {
-	s := &staging{heads: map[string]int{}, ordinals: map[string]int{}, late: map[int]bool{}}
+	s := &staging{heads: map[string]int{}, ordinals: map[string]int{}, late: map[int]bool{}, contents: map[string]string{}}
 	isLast := false
 
 	for !isLast {
@@ -516,7 +518,7 @@ func (s *staging) gather(page []*cells) (rows []*storedRow, records []keyed) {
 		rows = append(rows, row)
 
 		if isFooter(rec, c) {
-			rec.ignored = "total"
+			rec.ignored, rec.issues = "total", nil
 		}
 
 		if head := s.headOf(rec); head > 0 {
@@ -538,9 +540,20 @@ func (s *staging) gather(page []*cells) (rows []*storedRow, records []keyed) {
 			s.reader.finish(rec)
 		}
 
-		k := keyed{record: rec, key: rec.key(s.reader)}
+		k := keyed{record: rec}
+		k.key, k.isNamed = rec.key(s.reader)
 		k.ordinal = s.ordinals[k.key]
 		s.ordinals[k.key]++
+
+		// A record that is in the file twice is a duplicate of itself if it says the same.
+		if k.isNamed && rec.kind.isOnce {
+			content := rec.contentKey()
+			k.isRepeated = k.ordinal > 0 && s.contents[k.key] == content
+
+			if k.ordinal == 0 {
+				s.contents[k.key] = content
+			}
+		}
 
 		records = append(records, k)
 	}
@@ -566,7 +579,7 @@ func (s *staging) headOf(rec *record) int {
 		return 0
 	}
 
-	if group := rec.group(); group != "" {
+	if group := s.reader.group(rec); group != "" {
 		if head := s.heads[group]; head > 0 {
 			return head
 		}

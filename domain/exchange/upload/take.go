@@ -166,7 +166,7 @@ func (r *reader) records(ctx context.Context, tx *db.Tx, rows []*storedRow) ([]*
 		heads = append(heads, row)
 
 		if isFooter(rec, row.cells()) {
-			rec.ignored = "total"
+			rec.ignored, rec.issues = "total", nil
 		}
 	}
 
@@ -176,7 +176,8 @@ func (r *reader) records(ctx context.Context, tx *db.Tx, rows []*storedRow) ([]*
 			r.finish(rec)
 		}
 
-		k := keyed{record: rec, key: rec.key(r), ordinal: row.Ordinal}
+		k := keyed{record: rec, ordinal: row.Ordinal, isRepeated: row.Status == Duplicate && row.MatchID == nil}
+		k.key, k.isNamed = rec.key(r)
 		out = append(out, k)
 	}
 

@@ -7,7 +7,7 @@ package upload
 // Values that several kinds share.
 var (
 	partyValues = map[string][]string{
-		"owners":  {"owner", "owners", "eigentumer", "proprietaire", "propietario", "proprietario"},
+		"owners":  {"owner", "owners", "eigentumer", "eigentuemer", "proprietaire", "propietario", "proprietario"},
 		"manager": {"manager", "verwalter", "gestionnaire", "gestor", "gestore", "pm"},
 	}
 	activeValues = map[string][]string{
@@ -18,7 +18,7 @@ var (
 
 var currencyField = field{
 	name: "currency", typ: typeCurrency, into: "currency", example: "USD",
-	words: []string{"currency", "ccy", "curr", "wahrung", "whg", "devise", "monnaie", "moneda", "divisa", "moeda", "valuta", "currency code"},
+	words: []string{"currency", "ccy", "curr", "wahrung", "waehrung", "whg", "devise", "monnaie", "moneda", "divisa", "moeda", "valuta", "currency code"},
 	doc:   "ISO 4217 code. Without the column: the currency of the account, of the listing, or the team's.",
 }
 
@@ -52,7 +52,7 @@ func addressFields() []field {
 var contactFields = append([]field{
 	{name: "name", typ: typeText, into: "name", doc: "Full name of the person or company.", example: "Ann Miller",
 		words: []string{"full name", "contact", "contact name", "owner", "owner name", "vendor", "vendor name", "company", "company name", "nom",
-			"nombre", "nome", "eigentumer", "proprietaire", "propietario", "proprietario", "firma", "lieferant", "fournisseur", "proveedor", "fornecedor",
+			"nombre", "nome", "eigentumer", "eigentuemer", "proprietaire", "propietario", "proprietario", "firma", "lieferant", "fournisseur", "proveedor", "fornecedor",
 			"fornitore", "display name"}},
 	{name: "firstName", typ: typeText, into: "firstName", doc: "Given name.", example: "Ann",
 		words: []string{"first name", "given name", "vorname", "prenom", "nombre de pila", "primeiro nome"}},
@@ -125,7 +125,7 @@ var reservationFields = []field{
 		words: []string{"check out", "checkout", "check out date", "departure", "departure date", "depart", "end date", "abreise", "abreisedatum", "depart date",
 			"date de depart", "salida", "fecha de salida", "saida", "data de saida", "partenza", "data partenza", "until"}},
 	{name: "nights", typ: typeInteger, doc: "Number of nights, where there is no check-out.", example: "4",
-		words: []string{"nights", "number of nights", "los", "nachte", "nuits", "noches", "noites", "notti"}},
+		words: []string{"nights", "number of nights", "of nights", "los", "nachte", "naechte", "nuits", "noches", "noites", "notti"}},
 	{name: "status", typ: typeEnum, into: "status", doc: "booked, canceled or inactive. Inquiries are left out.", example: "booked",
 		words: []string{"reservation status", "booking status", "statut", "estado", "stato", "buchungsstatus"},
 		values: map[string][]string{
@@ -239,8 +239,8 @@ var bankFields = []field{
 	{name: "valueDate", typ: typeDate, doc: "Value date, where there is no booking date.", example: "",
 		words: []string{"value date", "valuta", "valutadatum", "wertstellung", "date valeur", "date de valeur", "fecha valor", "data valor", "data valuta"}},
 	{name: "description", typ: typeText, into: "description", several: true, doc: "What the bank writes; the texts of several columns are joined.", example: "AIRBNB PAYMENTS",
-		words: []string{"details", "memo", "payee", "name", "narrative", "particulars", "verwendungszweck", "buchungstext", "auftraggeber empfanger", "beguenstigter zahlungspflichtiger",
-			"begunstigter zahlungspflichtiger", "empfanger", "libelle", "libelle operation", "concepto", "descripcion", "detalle", "descricao", "historico", "descrizione",
+		words: []string{"details", "memo", "text", "payee", "name", "narrative", "particulars", "verwendungszweck", "buchungstext", "auftraggeber empfanger", "beguenstigter zahlungspflichtiger",
+			"begunstigter zahlungspflichtiger", "zahlungsempfanger", "zahlungspflichtige r", "empfanger", "libelle", "libelle operation", "concepto", "descripcion", "detalle", "descricao", "historico", "descrizione",
 			"descrizione operazione", "causale", "merchant", "counterparty", "original description", "transaction description", "additional details"}},
 	{name: "amount", typ: typeAmount, into: "amount", doc: "Positive into the account, negative out of it.", example: "1204.50",
 		words: []string{"betrag", "umsatz", "montant", "importe", "monto", "valor", "importo", "net amount", "transaction amount", "amount in account currency"}},
