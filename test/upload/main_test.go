@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"mime/multipart"
+	"os"
 	"testing"
 
 	"stayledger/app"
@@ -13,7 +14,14 @@ import (
 	"stayledger/test/world"
 )
 
-func TestMain(m *testing.M) { apitest.Main(m) }
+func TestMain(m *testing.M) {
+	// The kill test runs this program as a worker.
+	if url := os.Getenv(workerDatabase); url != "" {
+		work(url)
+	}
+
+	apitest.Main(m)
+}
 
 type (
 	object = world.Object
