@@ -49,13 +49,13 @@ type Part struct {
 // processes run at the same time.
 type Loop func(ctx context.Context, d *db.DB, log *slog.Logger, grace time.Duration)
 
-// Deletion deletes records of a table. It refuses those that others use, or that a lock holds.
+// Deletion deletes records of a type, by its name in events. It refuses those that others use, or that a lock holds.
 type Deletion struct {
 	Of string
 	Do func(ctx context.Context, tx *db.Tx, one id.ID) error
 }
 
-// Deletions returns the deletions of nouns by table.
+// Deletions returns the deletions of nouns by type.
 func Deletions(nouns ...Part) map[string]Deletion {
 	out := map[string]Deletion{}
 

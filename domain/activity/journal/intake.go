@@ -23,7 +23,7 @@ func Intake() intake.Kind {
 
 	return intake.Kind{
 		Name: "journal", Entity: audit.Journal, Match: intake.MatchByRef("journal"),
-		Current: currentValues, Show: loadValues, Save: door.Write,
+		Current: currentValues, Show: loadValues, Save: door.Write, Any: intake.AnyIn("journal"),
 	}
 }
 

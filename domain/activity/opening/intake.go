@@ -75,6 +75,7 @@ func Intake(rules bank.Rules) intake.Kind {
 
 	return intake.Kind{
 		Name: "openingBalance", Entity: audit.Transaction, Current: loadItems, Show: loadItems, Save: door.Write,
+		Any: intake.AnyIn("transaction"),
 	}
 }
 

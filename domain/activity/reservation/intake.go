@@ -59,6 +59,7 @@ func intakeKind(l ledger.Lenience) intake.Kind {
 		Together: [][]string{{"checkIn", "checkOut"}}, Fills: []string{"currency"},
 		Filled:  intake.LoadFilledFrom("reservation", "currency", "currency"),
 		Lengths: door.Form.Lengths(),
+		Any:     intake.AnyIn(kindName),
 		Match:   recognize, Current: currentValues, Show: loadValues, Save: door.Write,
 		Remove: door.Deactivate, Successors: loadSuccessors, Withhold: holdFormer,
 		Freed: func(ctx context.Context, tx *db.Tx, from intake.Origin, names []string) error {

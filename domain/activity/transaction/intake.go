@@ -35,7 +35,9 @@ func Intake() intake.Kind {
 
 	return intake.Kind{
 		Name: "transaction", Entity: audit.Transaction, Match: intake.MatchByRef("transaction"),
-		Current: currentValues, Show: loadValues, Save: door.Write,
+		Current: currentValues, Show: loadValues, Save: door.Write, Any: intake.AnyIn("transaction"),
+		Alike: intake.SelectAlike("d.id, d.date, coalesce(d.description, '') as description", "transaction",
+			"d.date = g.date and d.total = g.amount and d.status = 'active'", "d.id"),
 	}
 }
 

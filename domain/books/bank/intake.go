@@ -47,6 +47,10 @@ func Intake(rules Rules) intake.Kind {
 		// What the bank takes back counts no more, and stays readable.
 		Present: intake.Values{"status": json.RawMessage(`"active"`)}, Remove: door.Deactivate,
 		Lengths: door.Form.Lengths("uniqueRef"),
+		// What came another way than by a file can have another day.
+		Any: intake.AnyIn("bank_record"),
+		Alike: intake.SelectAlike("d.id, d.date, d.description", "bank_record", `d.account_id = g.account and d.amount = g.amount and d.type = 'transaction'
+			and d.status = 'active' and (d.date = g.date or d.source <> 'csv' and d.date between g.date - 3 and g.date + 3)`, "abs(d.date - g.date), d.id"),
 	}
 }
 

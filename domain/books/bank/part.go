@@ -26,7 +26,7 @@ func Part(rules Rules) parts.Part {
 			{Of: "connection", Reason: "bankRecords", Columns: []string{"bank_record.connection_id"}},
 			{Of: "bank_rule", Reason: "bankRecords", Columns: []string{"bank_record.matched_by_bank_rule"}},
 		},
-		Deletion: parts.Deletion{Of: "bank_record", Do: deleteRecord},
+		Deletion: parts.Deletion{Of: "bank-record", Do: deleteRecord},
 		Exports:  export.RequireBooks(export.Declare(bankRecordsCSV())),
 	}
 }

@@ -3,10 +3,8 @@ package upload
 import (
 	"bytes"
 	"context"
-	"fmt"
 
 	"stayledger/domain/record/intake"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/plain"
@@ -39,12 +37,9 @@ func newJudge(ctx context.Context, tx *db.Tx, r *reader, source id.ID) (*judge, 
 		return nil, err
 	}
 
-	j.hasRecords, err = db.Get[bool](ctx, tx, `select exists (select from `+r.kind.table+` where team_id = @team)`, db.Args{"team": tx.Team})
-	if err != nil {
-		return nil, fmt.Errorf("look for records of a kind: %w", err)
-	}
+	j.hasRecords, err = r.kind.noun.Any(ctx, tx)
 
-	return j, nil
+	return j, err
 }
 
 // keyed is a record with its name at the source.
@@ -199,68 +194,37 @@ func (j *judge) match(ctx context.Context, tx *db.Tx, all []keyed, open []int, o
 	return rest, nil
 }
 
-// likeness is a record here with the day and the amount of a row.
-type likeness struct {
-	N           int
-	ID          id.ID
-	Date        day.Day
-	Description string
-}
-
-// The records here that a row could be: on its day, or, if they came another way, a few days away. Rows of the file
-// have an account, a day and an amount.
-const (
-	likeBankRecords = `
-		select g.n::int, d.id, d.date, d.description from unnest(@accounts::uuid[], @dates::date[], @amounts::bigint[]) with ordinality g (account, date, amount, n)
-		cross join lateral (
-			select b.id, b.date, b.description from bank_record b
-			where b.team_id = @team and b.account_id = g.account and b.amount = g.amount and b.type = 'transaction' and b.status = 'active'
-				and (b.date = g.date or b.source <> 'csv' and b.date between g.date - 3 and g.date + 3)
-			order by abs(b.date - g.date), b.id limit 20` + db.Fence + `) d`
-	likeTransactions = `
-		select g.n::int, d.id, d.date, d.description from unnest(@accounts::uuid[], @dates::date[], @amounts::bigint[]) with ordinality g (account, date, amount, n)
-		cross join lateral (
-			select t.id, t.date, coalesce(t.description, '') as description from transaction t
-			where t.team_id = @team and t.date = g.date and t.total = g.amount and t.status = 'active' order by t.id limit 20` + db.Fence + `) d`
-)
-
 // compare judges records that have the content of a record here which another file or source has brought, or a person:
 // the same text makes it certain, else a person decides. Each record here stands for one row.
 func (j *judge) compare(ctx context.Context, tx *db.Tx, all []keyed, open []int, out []verdict) error {
-	sql := map[Kind]string{BankRecords: likeBankRecords, Transactions: likeTransactions}[j.reader.kind.name]
-	if sql == "" {
+	if j.reader.kind.noun.Alike == nil {
 		return nil
 	}
 
-	accounts, dates, amounts := make([]*string, len(open)), make([]*string, len(open)), make([]int64, len(open))
+	movements := make([]intake.Movement, len(open))
 
 	for n, i := range open {
 		rec := all[i].record
-		if account := rec.word("account"); account != "" {
-			accounts[n] = &account
+		movements[n].Amount = rec.amount
+
+		if account, err := id.Parse(rec.word("account")); err == nil {
+			movements[n].AccountID = &account
 		}
 
-		if date := rec.word("date"); date != "" {
-			dates[n] = &date
+		if rec.get("date") != nil {
+			movements[n].Date = &rec.date[rec.kind.find("date")]
 		}
-
-		amounts[n] = int64(rec.amount)
 	}
 
-	var found []likeness
-
-	err := db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
-		found, err = db.Select[likeness](ctx, tx, sql, db.Args{"team": tx.Team, "accounts": accounts, "dates": dates, "amounts": amounts})
-		return err
-	})(ctx, tx)
+	found, err := j.reader.kind.noun.Alike(ctx, tx, movements)
 	if err != nil {
-		return fmt.Errorf("find what rows of a file duplicate: %w", err)
+		return err
 	}
 
 	// First those with the same text on the same day, then the nearest.
 	for _, certain := range []bool{true, false} {
 		for _, f := range found {
-			i := open[f.N-1]
+			i := open[f.N]
 			rec := all[i].record
 			isSame := f.Date.String() == rec.word("date") && plain.Text(f.Description) == plain.Text(rec.word("description"))
 

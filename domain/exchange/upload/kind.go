@@ -80,10 +80,8 @@ type field struct {
 
 // kind says how the rows of a kind of file are read and saved.
 type kind struct {
-	name Kind
-	noun intake.Kind
-	// table is the table of its records.
-	table  string
+	name   Kind
+	noun   intake.Kind
 	fields []field
 	// needs lists groups of fields: of each group a column is needed.
 	needs [][]string

@@ -19,42 +19,42 @@ type Nouns struct {
 func newKinds(n *Nouns) map[Kind]*kind {
 	all := []*kind{
 		{
-			name: Contacts, noun: n.Contact, table: "contact", fields: contactFields,
+			name: Contacts, noun: n.Contact, fields: contactFields,
 			needs: [][]string{{"name", "lastName", "firstName"}}, must: [][]string{{"name"}}, isOnce: true, keys: [][]string{{"uniqueRef"}, {"email"}, {"name"}},
 			finish: finishContact, scope: "contacts:import",
 		},
 		{
-			name: Listings, noun: n.Listing, table: "listing", fields: listingFields,
+			name: Listings, noun: n.Listing, fields: listingFields,
 			needs: [][]string{{"name"}}, must: [][]string{{"name"}}, keys: [][]string{{"uniqueRef"}, {"name"}}, groups: []string{"uniqueRef", "name"}, lines: ownersField,
 			finish: finishListing, scope: "listings:write", owns: true,
 		},
 		{
-			name: Reservations, noun: n.Reservation, table: "reservation", fields: reservationFields,
-			needs:  [][]string{{"listing"}, {"checkIn"}, {"checkOut", "nights"}},
-			must:   [][]string{{"listing"}, {"checkIn"}, {"checkOut"}}, isOnce: true,
+			name: Reservations, noun: n.Reservation, fields: reservationFields,
+			needs: [][]string{{"listing"}, {"checkIn"}, {"checkOut", "nights"}},
+			must:  [][]string{{"listing"}, {"checkIn"}, {"checkOut"}}, isOnce: true,
 			keys:   [][]string{{"uniqueRef"}, {"sourceId"}, {"confirmationCode", "listing"}, {"listing", "checkIn", "checkOut", "guestName"}},
 			groups: []string{"uniqueRef", "sourceId", "confirmationCode"}, together: []string{"listing", "checkIn", "checkOut", "guestName"},
 			lines: "lines", finish: finishReservation, scope: "reservations:import",
 		},
 		{
-			name: Transactions, noun: n.Transaction, table: "transaction", fields: transactionFields,
+			name: Transactions, noun: n.Transaction, fields: transactionFields,
 			needs: [][]string{{"date"}, {"amount"}}, must: [][]string{{"date"}}, keys: [][]string{{"uniqueRef"}}, groups: []string{"uniqueRef", "reference"}, lines: "lines",
 			finish: finishTransaction, scope: "transactions:import", needsBooks: true,
 		},
 		{
-			name: BankRecords, noun: n.BankRecord, table: "bank_record", fields: bankFields,
+			name: BankRecords, noun: n.BankRecord, fields: bankFields,
 			needs: [][]string{{"date", "valueDate"}, {"amount", "debit", "credit"}},
-			must: [][]string{{"date"}, {"account"}}, keys: [][]string{{"uniqueRef"}}, finish: finishBankRecord,
+			must:  [][]string{{"date"}, {"account"}}, keys: [][]string{{"uniqueRef"}}, finish: finishBankRecord,
 			scope: "bank:write", needsBooks: true,
 		},
 		{
-			name: JournalEntries, noun: n.Journal, table: "journal", fields: journalFields,
+			name: JournalEntries, noun: n.Journal, fields: journalFields,
 			needs: [][]string{{"date"}, {"account"}, {"amount", "debit", "credit"}}, must: [][]string{{"date"}},
 			keys: [][]string{{"uniqueRef"}}, groups: []string{"uniqueRef", "journal"},
 			lines: "lines", finish: finishJournal, scope: "journals:post", needsBooks: true,
 		},
 		{
-			name: OpeningBalances, noun: n.Opening, table: "transaction", fields: openingFields,
+			name: OpeningBalances, noun: n.Opening, fields: openingFields,
 			needs: [][]string{{"listing", "account"}, {"amount"}}, must: [][]string{{"listing", "account"}, {"amount"}}, isOnce: true,
 			keys: [][]string{{"listing", "currency"}, {"listing"}, {"account"}}, finish: finishOpening,
 			scope: "listings:write",
@@ -105,6 +105,7 @@ func finishContact(_ *reader, rec *record) {
 func finishBankRecord(r *reader, rec *record) {
 	if rec.get("date") == nil {
 		rec.set("date", rec.get("valueDate"))
+		rec.date[rec.kind.find("date")] = rec.date[rec.kind.find("valueDate")]
 	}
 
 	if rec.get("account") == nil && r.account != nil {

@@ -20,7 +20,7 @@ import (
 type Config struct {
 	Store blob.Store
 	Nouns Nouns
-	// Deletions take back what an import has made, by table; UndoOpening takes back an opening balance.
+	// Deletions take back what an import has made; UndoOpening takes back an opening balance.
 	Deletions   map[string]parts.Deletion
 	UndoOpening func(ctx context.Context, tx *db.Tx, one id.ID) error
 	Apps        connection.Apps
@@ -45,7 +45,7 @@ func newService(c *Config) *service {
 	s := &service{store: c.Store, kinds: newKinds(&c.Nouns), apps: c.Apps, mappings: api.NewForm[Mapping]()}
 
 	for _, k := range s.kinds {
-		if k.undo = c.Deletions[k.table].Do; k.name == OpeningBalances {
+		if k.undo = c.Deletions[string(k.noun.Entity)].Do; k.name == OpeningBalances {
 			k.undo = c.UndoOpening
 		}
 	}

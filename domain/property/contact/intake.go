@@ -27,7 +27,7 @@ func Intake(box *seal.Box) intake.Kind {
 
 	return intake.Kind{
 		Name: "contact", Entity: audit.Contact, Match: matchIntake, Current: currentValues, Show: loadValues,
-		Save: door.Write,
+		Save: door.Write, Any: intake.AnyIn("contact"),
 		// A part of a name is one, and a part of an address for mail or of a key is another one's.
 		Secret:  []string{"taxIdentifier"},
 		Lengths: door.Form.Lengths("email", "taxIdentifier", "uniqueRef", "sourceId"),

@@ -31,6 +31,7 @@ func (h Listings) Intake() intake.Kind {
 		Filled: intake.LoadFilledFrom("listing", "default_currency", "defaultCurrency"),
 		Keeps:  []string{"defaultCurrency"},
 		Match:  intake.MatchByRef("listing"), Current: currentValues, Show: loadValues, Save: door.Write,
+		Any: intake.AnyIn("listing"),
 	}
 }
 

@@ -37,7 +37,9 @@ const (
 )
 
 // Enum lists the kinds.
-func (Kind) Enum() []string { return []string{string(Export), string(Attachment), string(Payment), string(Import)} }
+func (Kind) Enum() []string {
+	return []string{string(Export), string(Attachment), string(Payment), string(Import)}
+}
 
 // KeepExports is how long the content of an export stays: OPEN-48.
 const KeepExports = 30 * 24 * time.Hour

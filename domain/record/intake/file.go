@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
 )
 
 // Taken says what became of a record of a file.
@@ -55,6 +57,53 @@ func TakeFile(
 	}
 
 	return out, nil
+}
+
+// Movement is the money that a record of a file is about. AccountID and Date are nil where the record has none.
+type Movement struct {
+	AccountID *id.ID
+	Date      *day.Day
+	Amount    money.Cents
+}
+
+// Likeness is a record here that a movement could be: the one at place N of the list, from 0.
+type Likeness struct {
+	N           int
+	ID          id.ID
+	Date        day.Day
+	Description string
+}
+
+// AnyIn returns a Kind.Any for the records of a table.
+func AnyIn(table string) func(ctx context.Context, tx *db.Tx) (bool, error) {
+	return func(ctx context.Context, tx *db.Tx) (bool, error) {
+		return db.Get[bool](ctx, tx, `select exists (select from `+table+` where team_id = @team)`, db.Args{"team": tx.Team})
+	}
+}
+
+// SelectAlike returns a Kind.Alike. The condition is that of a record d, in the order of likeness that follows, for a
+// movement g with account, date and amount; the columns are those of Likeness.
+func SelectAlike(columns, table, condition, order string) func(ctx context.Context, tx *db.Tx, all []Movement) ([]Likeness, error) {
+	sql := `select g.n::int - 1 as n, d.* from unnest(@accounts::uuid[], @dates::date[], @amounts::bigint[]) with ordinality g (account, date, amount, n)
+		cross join lateral (select ` + columns + ` from ` + table + ` d where d.team_id = @team and ` + condition + ` order by ` + order + ` limit 20` + db.Fence + `) d`
+
+	return func(ctx context.Context, tx *db.Tx, all []Movement) (found []Likeness, err error) {
+		accounts, dates, amounts := make([]*id.ID, len(all)), make([]*day.Day, len(all)), make([]int64, len(all))
+		for i := range all {
+			accounts[i], dates[i], amounts[i] = all[i].AccountID, all[i].Date, int64(all[i].Amount)
+		}
+
+		// A cached plan could date from an empty table.
+		err = db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
+			found, err = db.Select[Likeness](ctx, tx, sql, db.Args{"team": tx.Team, "accounts": accounts, "dates": dates, "amounts": amounts})
+			return err
+		})(ctx, tx)
+		if err != nil {
+			return nil, fmt.Errorf("find what rows of a file duplicate: %w", err)
+		}
+
+		return found, nil
+	}
 }
 
 // KnownName is a record of a source: which record here it is, and the hash of what was taken in last.

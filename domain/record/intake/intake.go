@@ -149,6 +149,10 @@ type Kind struct {
 	Join *Join
 	// Freed gets external ids and ids here of records that were looked at and are not locked. Nil: nothing is done.
 	Freed func(ctx context.Context, tx *db.Tx, from Origin, names []string) error
+	// Any reports whether the team has any record, and Alike finds records here that have the day and the amount of
+	// movements of a file, each with the place of the movement. Nil: a file is never compared with what is here.
+	Any   func(ctx context.Context, tx *db.Tx) (bool, error)
+	Alike func(ctx context.Context, tx *db.Tx, all []Movement) ([]Likeness, error)
 	// Remove makes records inactive that the source no longer has. Nil: they stay as they are.
 	Remove func(ctx context.Context, tx *db.Tx, from Origin, ids []id.ID) ([]Saved, error)
 }
