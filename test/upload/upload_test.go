@@ -49,3 +49,31 @@ func TestContactsAreImportedOnce(t *testing.T) {
 		t.Errorf("%s contacts", got)
 	}
 }
+
+// A page lets people choose what a column holds from what the import lists.
+func TestImportsListWhatTheirColumnsCanHold(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	path := o.preview("reservations", "Property,Arrival,Departure\nShore House,2026-01-05,2026-01-09\n")
+
+	var read struct {
+		Fields []struct {
+			Name       string
+			IsRequired bool
+		}
+	}
+
+	o.Get(path).Want(200).Into(&read)
+
+	required := map[string]bool{}
+	for _, f := range read.Fields {
+		required[f.Name] = f.IsRequired
+	}
+
+	// A stay ends by its nights or its check-out, so that neither is required.
+	for name, want := range map[string]bool{"listing": true, "checkIn": true, "checkOut": false, "nights": false, "guestName": false} {
+		if got, is := required[name]; !is || got != want {
+			t.Errorf("%s: listed %v, required %v", name, is, got)
+		}
+	}
+}

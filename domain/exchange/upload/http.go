@@ -53,7 +53,7 @@ func (s *service) endpoints() []api.Endpoint {
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: onePath, ID: "getImport", Tag: tag, Summary: "Read an import and its preview",
 			Scopes: reading, OneTrip: true,
-		}, getImport),
+		}, s.getImport),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: onePath, ID: "mapImport", Tag: tag, Summary: "Say what the columns of a file hold",
 			Doc: "The file is read again by the mapping, by a new operation of type csv-import-preview, whose id is that " +
@@ -83,7 +83,7 @@ func (s *service) endpoints() []api.Endpoint {
 			Method: http.MethodPost, Path: onePath + "/cancel", ID: "cancelImport", Tag: tag, Summary: "Cancel an import",
 			Doc:    "A file that is read is read no further. What was taken in stays; it can be undone.",
 			Errors: apierr.List{errNotReady}, Scopes: importing,
-		}, cancel),
+		}, s.cancel),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: onePath + "/undo", ID: "undoImport", Tag: tag, Summary: "Take an import back",
 			Doc: "Starts an operation of type csv-import that deletes what the import has made and gives back what it has " +
@@ -355,7 +355,8 @@ type oneInput struct {
 	ID id.ID `path:"id"`
 }
 
-func getImport(ctx context.Context, tx *db.Tx, in *oneInput) (*Import, error) {
+// getImport returns an import with the sums of its rows and what its columns can hold.
+func (s *service) getImport(ctx context.Context, tx *db.Tx, in *oneInput) (*Import, error) {
 	var (
 		it     *stored
 		totals []Total
@@ -366,7 +367,7 @@ func getImport(ctx context.Context, tx *db.Tx, in *oneInput) (*Import, error) {
 		return nil, err
 	}
 
-	it.Totals = totals
+	it.Totals, it.Fields = totals, s.kinds[it.Kind].renderFields()
 
 	return &it.Import, nil
 }
@@ -719,7 +720,7 @@ func (s *service) startTake(ctx context.Context, tx *db.Tx, it *stored) (*operat
 }
 
 // cancel ends the reading or the import of a file. What was taken in stays.
-func cancel(ctx context.Context, tx *db.Tx, in *oneInput) (*Import, error) {
+func (s *service) cancel(ctx context.Context, tx *db.Tx, in *oneInput) (*Import, error) {
 	it, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -756,7 +757,7 @@ func cancel(ctx context.Context, tx *db.Tx, in *oneInput) (*Import, error) {
 		return nil, err
 	}
 
-	return getImport(ctx, tx, in)
+	return s.getImport(ctx, tx, in)
 }
 
 // startUndo starts the operation that takes an import back.

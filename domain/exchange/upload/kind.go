@@ -116,6 +116,21 @@ func (k *kind) find(name string) int {
 	return slices.IndexFunc(k.fields, func(f field) bool { return f.name == name })
 }
 
+// renderFields returns what the columns of a file of the kind can hold.
+func (k *kind) renderFields() []ColumnField {
+	out := make([]ColumnField, len(k.fields))
+
+	for i := range k.fields {
+		f := &k.fields[i]
+		out[i] = ColumnField{
+			Name: f.name, Type: string(f.typ), Doc: f.doc,
+			IsRequired: slices.ContainsFunc(k.needs, func(group []string) bool { return len(group) == 1 && group[0] == f.name }),
+		}
+	}
+
+	return out
+}
+
 // recognize returns the place of the field that a header means, -1 for none. A header means a field by its name or by
 // one of its words; the longest word counts if a header only begins with words.
 func (k *kind) recognize(folded string) int {

@@ -130,6 +130,14 @@ type Column struct {
 	Examples  []string `json:"examples" doc:"The first texts."`
 }
 
+// ColumnField is something that a column of a kind of file can hold.
+type ColumnField struct {
+	Name       string `json:"name" doc:"As mappings name it."`
+	Type       string `json:"type" enum:"text,amount,date,integer,share,enum,currency,account,listing,contact,reservation" doc:"How its cells are read. The last four name records that are here already."`
+	Doc        string `json:"doc" doc:"What the cells say."`
+	IsRequired bool   `json:"isRequired" doc:"A file needs a column with it. Where one of several fields is enough, none of them is required."`
+}
+
 // Mapping says what the columns of a file hold, as far as a person has said it. What is absent is found.
 type Mapping struct {
 	HasHeader *bool           `json:"hasHeader,omitempty" doc:"Whether the file has a line of headers."`
@@ -203,18 +211,19 @@ type Total struct {
 
 // Import is an uploaded file with its preview and what became of it.
 type Import struct {
-	ID            id.ID    `json:"id" doc:"The id of the operation that reads the file."`
-	Kind          Kind     `json:"kind"`
-	Status        Status   `json:"status"`
-	Filename      string   `json:"filename"`
-	ByteSize      int64    `json:"byteSize"`
-	ConnectionID  *id.ID   `json:"connectionId" doc:"The connection whose importer has the file; null for none."`
-	BankAccountID *id.ID   `json:"bankAccountId" doc:"Bank account of all rows; null for none."`
-	Form          *Form    `json:"form" doc:"How the file is written; null before it is read."`
-	Columns       []Column `json:"columns"`
-	Mapping       *Mapping `json:"mapping" doc:"What a person has said about the columns; null for nothing."`
-	Counts        Counts   `json:"counts"`
-	Outcomes      Outcomes `json:"outcomes"`
+	ID            id.ID         `json:"id" doc:"The id of the operation that reads the file."`
+	Kind          Kind          `json:"kind"`
+	Status        Status        `json:"status"`
+	Filename      string        `json:"filename"`
+	ByteSize      int64         `json:"byteSize"`
+	ConnectionID  *id.ID        `json:"connectionId" doc:"The connection whose importer has the file; null for none."`
+	BankAccountID *id.ID        `json:"bankAccountId" doc:"Bank account of all rows; null for none."`
+	Form          *Form         `json:"form" doc:"How the file is written; null before it is read."`
+	Columns       []Column      `json:"columns"`
+	Fields        []ColumnField `json:"fields,omitempty" db:"-" doc:"What columns of the kind can hold; in the single read only."`
+	Mapping       *Mapping      `json:"mapping" doc:"What a person has said about the columns; null for nothing."`
+	Counts        Counts        `json:"counts"`
+	Outcomes      Outcomes      `json:"outcomes"`
 	// Issues are about the whole file, those of rows are with the rows.
 	Issues      []Issue          `json:"issues" doc:"About the whole file; those of rows are with the rows."`
 	IssueCounts map[string]int64 `json:"issueCounts" doc:"Rows by code of an issue."`
