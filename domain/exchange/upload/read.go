@@ -257,16 +257,15 @@ func readDate(rec *record, col *column, text string, isPlain bool) (json.RawMess
 
 // readNumber reads a whole number, or a share in thousandths of a percent.
 func readNumber(rec *record, col *column, text string, isPlain bool) (json.RawMessage, string) {
-	places := 0
-
-	if rec.kind.fields[col.field].typ == typeShare {
-		places = sharePlaces
-		text = strings.TrimSuffix(strings.TrimSpace(text), "%")
-	}
-
-	decimal := col.decimal
+	places, decimal := 0, col.decimal
 	if isPlain || decimal == 0 {
 		decimal = '.'
+	}
+
+	// A share is at most 100, so that a comma in it is never a thousands mark: 66,667 is two thirds.
+	if rec.kind.fields[col.field].typ == typeShare {
+		places, decimal = sharePlaces, '.'
+		text = strings.ReplaceAll(strings.TrimSuffix(strings.TrimSpace(text), "%"), ",", ".")
 	}
 
 	n, err := decimal.Parse(text, places)

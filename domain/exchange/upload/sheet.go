@@ -311,8 +311,8 @@ func (c *columnStats) see(typ valueType, text string) {
 	case typeAmount:
 		c.numbers.Add(text)
 		c.isSigned = c.isSigned || strings.ContainsAny(text, "-−(")
-	case typeShare, typeInteger:
-		c.numbers.Add(strings.TrimSuffix(text, "%"))
+	case typeInteger:
+		c.numbers.Add(text)
 	case typeDate:
 		c.dates.Add(text)
 	case typeEnum, typeText:
@@ -396,7 +396,7 @@ func (s *sheet) decide(balances *table.Balances, lines []int) {
 		}
 
 		switch f.typ {
-		case typeAmount, typeShare, typeInteger:
+		case typeAmount, typeInteger:
 			s.decideNumbers(c, &col, &proof)
 		case typeDate:
 			s.decideDates(c, &col, common)
