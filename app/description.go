@@ -60,6 +60,7 @@ func withDescription(c api.Config) api.Config {
 		{Name: "General ledger", Doc: "Journals by hand and the history of earlier systems."},
 		{Name: "Statements", Doc: "Owner statements: computed, saved, published and imported."},
 		{Name: "Statement layouts", Doc: "What statements show, and in which columns."},
+		{Name: "Imports of files", Doc: "Spreadsheets and downloads, previewed row by row and booked once."},
 		{Name: "Owner access", Doc: "Links with which owners read their statements."},
 		{Name: "Payouts", Doc: "What owners and the manager are paid."},
 		{Name: "Payments", Doc: "Payments through providers, their approval and their limits."},

@@ -113,6 +113,7 @@ var promises = []promise{
 	},
 	{path: "/transactions/line-mappings", nullable: "accountIds", sorts: "lineType status createdAt", others: "appId lineType status search", texts: "appId lineType"},
 	{path: "/transactions/recurring-templates", ids: "ids", sorts: "date amount createdAt description", others: "status type search", few: true},
+	{path: "/csv-imports/previews", ids: "ids", sorts: "createdAt", others: "kind status", few: true},
 	{path: "/webhooks", ids: "ids", sorts: "createdAt updatedAt", others: "scope status include", few: true},
 }
 
@@ -124,7 +125,7 @@ var apart = []string{
 	"/reports/manager-statements", "/reports/owner-statement-summaries-per-layout", "/reports/owner-statement-summaries-per-layout/details/{contactId}",
 	"/reports/sales-tax-liability", "/reports/trust-reconciliation/by-listing", "/statements/batch/{id}", "/statements/{id}/emails",
 	"/statements/{id}/owner-links", "/syncs/{id}/items", "/team/books-closings", "/teams", "/teams/issues",
-	"/webhooks/{id}/deliveries",
+	"/webhooks/{id}/deliveries", "/csv-imports/previews/{id}/rows",
 }
 
 // shapes are parameters that change what is shown of a row and not which rows there are.

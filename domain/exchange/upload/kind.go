@@ -66,10 +66,10 @@ type field struct {
 	isLine bool
 	// lineType, for the amount of a line, is the type of the line that the column makes.
 	lineType string
-	// words are headers of such columns, as table.Fold writes them.
-	words []string
-	// values are the words of an enum, as table.Fold writes them, by value.
-	values map[string][]string
+	// headers are the headers of such columns, as table.Fold writes them.
+	headers []string
+	// values are the values of an enum by the words for them, as table.Fold writes these.
+	values map[string]string
 	// lenient says that other words mean nothing.
 	lenient bool
 	// several says that the texts of several columns are joined.
@@ -142,7 +142,7 @@ func (k *kind) recognize(folded string) int {
 
 	for i := range k.fields {
 		f := &k.fields[i]
-		if bare == strings.ToLower(f.name) || slices.ContainsFunc(f.words, func(word string) bool {
+		if bare == strings.ToLower(f.name) || slices.ContainsFunc(f.headers, func(word string) bool {
 			return strings.ReplaceAll(word, " ", "") == bare
 		}) {
 			return i
@@ -153,7 +153,7 @@ func (k *kind) recognize(folded string) int {
 	at, longest := -1, 0
 
 	for i := range k.fields {
-		for _, word := range append([]string{strings.ToLower(k.fields[i].name)}, k.fields[i].words...) {
+		for _, word := range append([]string{strings.ToLower(k.fields[i].name)}, k.fields[i].headers...) {
 			rest, begins := strings.CutPrefix(folded, word+" ")
 			if begins && len(word) > longest && isAddition(rest) {
 				at, longest = i, len(word)

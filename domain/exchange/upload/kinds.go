@@ -2,6 +2,7 @@ package upload
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,7 +65,10 @@ func newKinds(n *Nouns) map[Kind]*kind {
 	out := map[Kind]*kind{}
 	for _, k := range all {
 		out[k.name] = k
+		k.fields = slices.Clone(k.fields)
 	}
+
+	describe(out)
 
 	return out
 }

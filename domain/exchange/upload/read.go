@@ -283,23 +283,18 @@ const sharePlaces = 3
 
 // readEnum reads a word for a value.
 func readEnum(f *field, text string) (json.RawMessage, string) {
-	folded := table.Fold(text)
+	value, isKnown := f.values[table.Fold(text)]
 
-	for value, words := range f.values {
-		if folded == table.Fold(value) || slices.Contains(words, folded) {
-			if value == "true" || value == "false" {
-				return json.RawMessage(value), ""
-			}
-
-			return quote(value), ""
-		}
-	}
-
-	if f.lenient {
+	switch {
+	case !isKnown && f.lenient:
 		return nil, ""
+	case !isKnown:
+		return nil, "enum"
+	case value == "true" || value == "false":
+		return json.RawMessage(value), ""
 	}
 
-	return nil, "enum"
+	return quote(value), ""
 }
 
 // signs are the signs of currencies that stand for one code.

@@ -296,7 +296,7 @@ func (s *sheet) see(row *table.Row, balances *table.Balances, lines *[]int) {
 		}
 
 		if c.field >= 0 && (i >= len(row.Plain) || !row.Plain[i]) {
-			c.see(s.kind.fields[c.field].typ, text)
+			s.seeText(c, s.kind.fields[c.field].typ, text)
 		}
 	}
 
@@ -305,8 +305,8 @@ func (s *sheet) see(row *table.Row, balances *table.Balances, lines *[]int) {
 	}
 }
 
-// see notes a text of a column; of texts, only whether they are words for debit and credit.
-func (c *columnStats) see(typ valueType, text string) {
+// seeText notes a text of a column; of texts, only whether they are words for debit and credit.
+func (s *sheet) seeText(c *columnStats, typ valueType, text string) {
 	switch typ {
 	case typeAmount:
 		c.numbers.Add(text)
@@ -316,19 +316,11 @@ func (c *columnStats) see(typ valueType, text string) {
 	case typeDate:
 		c.dates.Add(text)
 	case typeEnum, typeText:
-		if _, code := readEnum(&directionField, text); !c.notWords && code != "" {
-			c.notWords = true
+		if !c.notWords && s.kind.name == BankRecords {
+			c.notWords = s.kind.fields[s.kind.find("direction")].values[table.Fold(text)] == ""
 		}
 	}
 }
-
-// directionField has the words for debit and credit.
-var directionField = func() field {
-	f := bankFields[slices.IndexFunc(bankFields, func(f field) bool { return f.name == "direction" })]
-	f.lenient = false
-
-	return f
-}()
 
 // seeBalance holds the amount of a row against its balance.
 func (s *sheet) seeBalance(row *table.Row, balances *table.Balances, lines *[]int) {

@@ -83,6 +83,8 @@ const (
 		listCurrencies
 		listWebhooks createWebhook getWebhook updateWebhook deleteWebhook rotateWebhookSecret listWebhookDeliveries
 		testWebhook replayWebhookDelivery replayWebhook
+		createImportPreview listImports getImport mapImport listImportRows updateImportRow confirmImport cancelImport undoImport
+		getImportTemplate importConnectionFile exportImportRowsCSV queueImportRowsCSV
 		listAuditActions listAuditEvents getAuditEvent proveAuditEvent listPartnerAuditEvents exportAuditEventsCSV queueAuditEventsCSV
 		listApps listConnections createConnection finishConnectionAuthorization extractFromConnection
 		completeConnectionAuthorization startConnectionAuthorization applyCutover getCutoverMappings previewCutover

@@ -1,0 +1,244 @@
+package upload
+
+import (
+	"context"
+	"strings"
+
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/page"
+)
+
+type rowsInput struct {
+	ID id.ID `path:"id"`
+	page.Params
+	Status  RowStatus `query:"status" doc:"Without it all rows that are no parts of another."`
+	Outcome Outcome   `query:"outcome"`
+}
+
+// listRows returns a page of the rows of an import with what they say.
+func (s *service) listRows(ctx context.Context, tx *db.Tx, in *rowsInput) (*page.Page[Row], error) {
+	it, err := load(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	q := page.Query{
+		Columns: rowColumns, From: "csv_import_row w", Where: []string{"w.team_id = @team and w.import_id = @import"},
+		Args:  db.Args{"team": tx.Team, "import": in.ID},
+		Sorts: page.Sorts{{Name: "position", Expr: "w.position"}}, Default: "position", ID: "w.position",
+	}
+
+	q.Narrow("w.status = ?", in.Status)
+	q.Narrow("w.outcome = ?", in.Outcome)
+
+	found, err := page.List[storedRow](ctx, tx, q, in.Params, "")
+	if err != nil {
+		return nil, err
+	}
+
+	out := &page.Page[Row]{Pagination: found.Pagination, Data: make([]Row, len(found.Data))}
+	if it.Form == nil {
+		return out, nil
+	}
+
+	return out, s.show(ctx, tx, it, found.Data, out.Data)
+}
+
+// show sets what rows say.
+func (s *service) show(ctx context.Context, tx *db.Tx, it *stored, rows []storedRow, out []Row) error {
+	r, err := s.reader(ctx, tx, it)
+	if err != nil {
+		return err
+	}
+
+	// A record is shown with the lines of all its rows, a part as it is.
+	heads := []int{}
+
+	for i := range rows {
+		r.ask(rows[i].cells())
+
+		if rows[i].Head == nil {
+			heads = append(heads, rows[i].Position)
+		}
+	}
+
+	all, err := loadRecords(ctx, tx, it.ID, heads)
+	if err != nil {
+		return err
+	}
+
+	_, records, err := r.records(ctx, tx, all)
+	if err != nil {
+		return err
+	}
+
+	whole := map[int]*record{}
+	for i := range records {
+		whole[records[i].position] = records[i].record
+	}
+
+	for i := range rows {
+		rec := whole[rows[i].Position]
+		if rec == nil {
+			rec = r.read(rows[i].cells())
+			if line := rec.lineOf(r); line != nil {
+				rec.lines = append(rec.lines, line)
+			}
+		}
+
+		out[i] = rows[i].Row
+		out[i].Values = map[string]any{}
+
+		for name, value := range rec.values() {
+			out[i].Values[name] = value
+		}
+
+		if out[i].Issues == nil {
+			out[i].Issues = append([]Issue{}, rec.issues...)
+		}
+	}
+
+	return nil
+}
+
+// RowChange says what becomes of a row.
+type RowChange struct {
+	Cells    []CellChange      `json:"cells,omitempty" maxItems:"500"`
+	Decision api.Opt[Decision] `json:"decision,omitzero" doc:"import takes the row in although it is perhaps here already, or is one to be looked at; skip leaves it out; null is no decision."`
+}
+
+// CellChange is another text of a cell.
+type CellChange struct {
+	Column int    `json:"column" minimum:"1" maximum:"500" doc:"Place of the column, from 1."`
+	Text   string `json:"text" maxLength:"10000"`
+}
+
+type rowInput struct {
+	ID       id.ID `path:"id"`
+	Position int   `path:"position" minimum:"1" maximum:"1000000"`
+	Body     RowChange
+}
+
+var errRowTaken = apierr.New(apierr.CodeConflict, "", "The row was imported")
+
+// updateRow corrects a row and judges its record anew.
+func (s *service) updateRow(ctx context.Context, tx *db.Tx, in *rowInput) (*Row, error) {
+	it, err := lock(ctx, tx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	rows, err := loadRecord(ctx, tx, in.ID, in.Position)
+	if err != nil {
+		return nil, err
+	}
+
+	if it.Status != Ready && it.Status != Imported {
+		return nil, errNotReady
+	}
+
+	row := rows[0]
+	head := row
+
+	// A part is judged with its record.
+	if row.Head != nil {
+		if rows, err = loadRecord(ctx, tx, in.ID, *row.Head); err != nil {
+			return nil, err
+		}
+
+		head = rows[0]
+
+		for _, part := range rows {
+			if part.Position == in.Position {
+				row = part
+			}
+		}
+	}
+
+	if head.Outcome != nil && *head.Outcome != Refused && *head.Outcome != Skipped && *head.Outcome != Reverted {
+		return nil, errRowTaken
+	}
+
+	for _, c := range in.Body.Cells {
+		if c.Column > len(it.Columns) {
+			return nil, apierr.BadRequest.At(apierr.IssueRange.InBody("cells"))
+		}
+
+		for len(row.Cells) < c.Column {
+			row.Cells = append(row.Cells, "")
+		}
+
+		row.Cells[c.Column-1] = strings.TrimSpace(c.Text)
+
+		if c.Column <= len(row.Plain) {
+			row.Plain[c.Column-1] = false
+		}
+	}
+
+	if in.Body.Decision.Present {
+		head.Decision = in.Body.Decision.Value
+	}
+
+	if err := s.judgeAgain(ctx, tx, it, rows); err != nil {
+		return nil, err
+	}
+
+	out := make([]Row, 1)
+	if err := s.show(ctx, tx, it, []storedRow{*row}, out); err != nil {
+		return nil, err
+	}
+
+	return &out[0], nil
+}
+
+// judgeAgain judges the record of rows anew and saves it.
+func (s *service) judgeAgain(ctx context.Context, tx *db.Tx, it *stored, rows []*storedRow) error {
+	r, err := s.reader(ctx, tx, it)
+	if err != nil {
+		return err
+	}
+
+	heads, records, err := r.records(ctx, tx, rows)
+	if err != nil {
+		return err
+	}
+
+	// Another name of the record has another number.
+	for i, head := range heads {
+		if head.Key != nil && *head.Key == records[i].key {
+			continue
+		}
+
+		if records[i].ordinal, err = countKey(ctx, tx, it.ID, records[i].key, head.Position); err != nil {
+			return err
+		}
+	}
+
+	j, err := newJudge(ctx, tx, r, it.SourceID)
+	if err != nil {
+		return err
+	}
+
+	verdicts, err := j.judge(ctx, tx, records)
+	if err != nil {
+		return err
+	}
+
+	for i, head := range heads {
+		head.settle(&records[i], &verdicts[i])
+		head.Outcome = nil
+	}
+
+	if err := updateRows(ctx, tx, rows); err != nil {
+		return err
+	}
+
+	if err := countRows(ctx, tx, it); err != nil {
+		return err
+	}
+
+	return update(ctx, tx, it)
+}
