@@ -81,6 +81,7 @@ func sections() []section {
 		{"waiting", func(s sizes) *seed { return waitingSeed(s.entries) }, waits},
 		{"migration", func(sizes) *seed { return migrationSeed() }, legacyMoves},
 		{"events", func(s sizes) *seed { return eventsSeed(s.events) }, events},
+		{"imports", func(sizes) *seed { return intakeSeed() }, imports},
 	}, dailySections())
 }
 

@@ -24,6 +24,7 @@ create table csv_import (
     outcomes jsonb not null default '{}',
     issues jsonb not null default '[]',
     issue_counts jsonb not null default '{}',
+    totals jsonb not null default '[]',
     dependents jsonb not null default '[]',
     -- Which attempt reads the file, and the last row that is read or taken in.
     attempt integer not null default 0,
@@ -46,7 +47,7 @@ create index csv_import_due on csv_import (purge_at);
 select stayledger_tenant('csv_import');
 
 -- A row of a file. Its cells are kept as the file has them; what they mean follows from the columns of the import. head is the row whose record
--- the row belongs to. amount is that of the record, in currency.
+-- the row belongs to. amount is that of the record, in currency. Rows go before their import: no key is asked for each of very many rows.
 create table csv_import_row (
     team_id uuid not null,
     import_id uuid not null,
@@ -68,12 +69,10 @@ create table csv_import_row (
     reason text,
     entity_id uuid,
     before jsonb,
-    primary key (team_id, import_id, position),
-    foreign key (team_id, import_id) references csv_import (team_id, id) on delete cascade
+    primary key (team_id, import_id, position)
 );
 create index csv_import_row_part on csv_import_row (team_id, import_id, head) where head is not null;
 create index csv_import_row_odd on csv_import_row (team_id, import_id, status, position) where status <> 'valid';
-create index csv_import_row_entity on csv_import_row (team_id, entity_id) where entity_id is not null;
 select stayledger_tenant('csv_import_row');
 
 -- +goose Down

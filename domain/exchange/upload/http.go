@@ -134,19 +134,14 @@ type oneInput struct {
 	ID id.ID `path:"id"`
 }
 
-// getImport returns an import with the sums of its rows and what its columns can hold.
+// getImport returns an import with what its columns can hold.
 func (s *service) getImport(ctx context.Context, tx *db.Tx, in *oneInput) (*Import, error) {
-	var (
-		it     *stored
-		totals []Total
-	)
-
-	err := tx.Together(ctx, db.LoadBy(&it, load, in.ID), db.LoadBy(&totals, loadTotals, in.ID))
+	it, err := load(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	it.Totals, it.Fields = totals, s.kinds[it.Kind].renderFields()
+	it.Fields = s.kinds[it.Kind].renderFields()
 
 	return &it.Import, nil
 }

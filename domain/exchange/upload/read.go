@@ -1,6 +1,7 @@
 package upload
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -335,6 +336,11 @@ func (r *reader) readName(f *field, text string) (json.RawMessage, string) {
 
 // quote returns a text as JSON.
 func quote(text string) json.RawMessage {
+	// Most texts need no escapes.
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r) }) {
+		return json.RawMessage(`"` + text + `"`)
+	}
+
 	out, err := json.Marshal(text)
 	if err != nil {
 		panic("upload: encode a text: " + err.Error())
@@ -391,10 +397,7 @@ func (rec *record) get(name string) json.RawMessage { return rec.value[rec.kind.
 func (rec *record) set(name string, raw json.RawMessage) { rec.value[rec.kind.find(name)] = raw }
 
 // word returns the value of an enum or text, empty for none.
-func (rec *record) word(name string) (s string) {
-	_ = json.Unmarshal(rec.get(name), &s)
-	return s
-}
+func (rec *record) word(name string) string { return text(rec.get(name)) }
 
 // setMore sets a field without a column.
 func (rec *record) setMore(name string, raw json.RawMessage) {
@@ -609,6 +612,12 @@ func (r *reader) group(rec *record) string {
 
 // text returns a JSON text, empty for anything else.
 func text(raw json.RawMessage) (s string) {
+	// Most texts have no escapes.
+	if n := len(raw); n >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : n-1])
+	}
+
 	_ = json.Unmarshal(raw, &s)
+
 	return s
 }

@@ -350,6 +350,12 @@ func (st *stager) readPage(r *table.Reader, s *staging) ([]*cells, error) {
 		}
 
 		c := &cells{position: s.at - st.sheet.skip, line: row.Line, texts: slices.Clone(row.Cells), plain: slices.Clone(row.Plain)}
+		for i, text := range c.texts {
+			if strings.Contains(text, cellEnd) {
+				c.texts[i] = strings.ReplaceAll(text, cellEnd, " ")
+			}
+		}
+
 		rows = append(rows, c)
 	}
 
@@ -437,16 +443,7 @@ func (st *stager) savePage(ctx context.Context, tx *db.Tx, s *staging, page []*c
 		st.it.Step = int64(rows[n-1].Position)
 	}
 
-	return insertRows(ctx, tx, st.own(rows))
-}
-
-// own sets the import of rows.
-func (st *stager) own(rows []*storedRow) []*storedRow {
-	for _, row := range rows {
-		row.ImportID = st.it.ID
-	}
-
-	return rows
+	return insertRows(ctx, tx, st.it.ID, rows)
 }
 
 // judgeLate judges the records anew whose rows came in several pages.
@@ -642,6 +639,13 @@ func (st *stager) count(rows []*storedRow) {
 // finish ends the reading.
 func (st *stager) finish(ctx context.Context, tx *db.Tx) error {
 	delete(st.it.IssueCounts, "")
+
+	totals, err := loadTotals(ctx, tx, st.it.ID)
+	if err != nil {
+		return err
+	}
+
+	st.it.Totals = totals
 
 	if st.it.Status = Ready; st.it.Counts.Rows == 0 {
 		return &table.Error{Err: table.ErrEmpty}

@@ -3,6 +3,8 @@ package upload
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"stayledger/domain/record/intake"
@@ -30,9 +32,14 @@ type stored struct {
 var importTable = db.NewTable[stored]("csv_import", `
 	id uuid key, kind text fixed, status text, file_id uuid fixed, filename text fixed, byte_size bigint fixed, sha256 bytea fixed,
 	source_id uuid fixed, connection_id uuid fixed, bank_account_id uuid fixed, encoding text fixed, mapping jsonb, form jsonb, columns jsonb,
-	counts jsonb, outcomes jsonb, issues jsonb, issue_counts jsonb, dependents jsonb, attempt integer, step bigint, prior_id uuid,
+	counts jsonb, outcomes jsonb, issues jsonb, issue_counts jsonb, totals jsonb, dependents jsonb, attempt integer, step bigint, prior_id uuid,
 	import_operation_id uuid, undo_operation_id uuid, override text, all_or_none boolean, is_automatic boolean fixed, created_at now fixed, imported_at timestamptz,
 	undone_at timestamptz, purge_at timestamptz`)
+
+// outcomeTable has the columns of a row that taking it in changes.
+var outcomeTable = db.NewTable[storedRow]("csv_import_row", `
+	import_id uuid key, position integer key, ordinal integer, status text, issues jsonb, match_id uuid, is_certain boolean, outcome text, reason text,
+	entity_id uuid, before jsonb`)
 
 // rowTable has the columns of a row.
 var rowTable = db.NewTable[storedRow]("csv_import_row", `
@@ -54,7 +61,7 @@ type storedRow struct {
 }
 
 const importColumns = `i.id, i.kind, i.status, i.filename, i.byte_size, i.connection_id, i.bank_account_id, i.form, i.columns, i.mapping, i.counts,
-	i.outcomes, i.issues, i.issue_counts, i.prior_id, i.import_operation_id, i.undo_operation_id, i.override, i.all_or_none, i.dependents,
+	i.outcomes, i.issues, i.issue_counts, i.totals, i.prior_id, i.import_operation_id, i.undo_operation_id, i.override, i.all_or_none, i.dependents,
 	i.created_at, i.imported_at, i.undone_at, i.is_automatic`
 
 const storedColumns = importColumns + `, i.file_id, i.sha256, i.source_id, i.encoding, i.attempt, i.step, i.purge_at`
@@ -126,6 +133,10 @@ func (s *stored) initLists() {
 		s.Dependents = []Dependent{}
 	}
 
+	if s.Totals == nil {
+		s.Totals = []Total{}
+	}
+
 	if s.IssueCounts == nil {
 		s.IssueCounts = map[string]int64{}
 	}
@@ -155,17 +166,70 @@ func deleteRows(ctx context.Context, tx *db.Tx, one id.ID) error {
 	return nil
 }
 
-// insertRows inserts rows.
-func insertRows(ctx context.Context, tx *db.Tx, rows []*storedRow) error {
+// cellEnd separates cells on their way into the database, which is quicker than an array of arrays.
+const cellEnd = "\x1f"
+
+// insertRows inserts rows that were read, with the columns that such rows have.
+func insertRows(ctx context.Context, tx *db.Tx, one id.ID, rows []*storedRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
 
-	if err := tx.Pipeline(ctx, rowTable.Insert(tx, rows...)); err != nil {
+	n := len(rows)
+	positions, lines, cells, plain, heads := make([]int, n), make([]int, n), make([]string, n), make([]*string, n), make([]*int, n)
+	keys, ordinals, statuses, amounts := make([]*string, n), make([]int, n), make([]string, n), make([]*int64, n)
+	currencies, issues, reasons, matches, certain := make([]*string, n), make([]*string, n), make([]*string, n), make([]*id.ID, n), make([]bool, n)
+
+	for i, r := range rows {
+		positions[i], lines[i], heads[i], keys[i], ordinals[i], statuses[i] = r.Position, r.Line, r.Head, r.Key, r.Ordinal, string(r.Status)
+		amounts[i], currencies[i], reasons[i], matches[i], certain[i] = r.Amount, r.Currency, r.Reason, r.MatchID, r.IsCertain
+		cells[i], plain[i] = strings.Join(r.Cells, cellEnd), plainText(r.Plain)
+
+		if len(r.Issues) > 0 {
+			text := string(mustEncode(r.Issues))
+			issues[i] = &text
+		}
+	}
+
+	_, err := tx.Exec(ctx, `
+		insert into csv_import_row (team_id, import_id, position, line, cells, plain, head, key, ordinal, status, amount, currency, issues, reason, match_id,
+			is_certain)
+		select @team, @id, position, line, string_to_array(cells, E'\x1f'), plain::boolean[], head, key, ordinal, status, amount, currency, issues::jsonb,
+			reason, match_id, is_certain
+		from unnest(@positions::int[], @lines::int[], @cells::text[], @plain::text[], @heads::int[], @keys::text[], @ordinals::int[], @statuses::text[],
+			@amounts::bigint[], @currencies::text[], @issues::text[], @reasons::text[], @matches::uuid[], @certain::boolean[])
+			as r (position, line, cells, plain, head, key, ordinal, status, amount, currency, issues, reason, match_id, is_certain)`,
+		db.Args{
+			"team": tx.Team, "id": one, "positions": positions, "lines": lines, "cells": cells, "plain": plain, "heads": heads, "keys": keys,
+			"ordinals": ordinals, "statuses": statuses, "amounts": amounts, "currencies": currencies, "issues": issues, "reasons": reasons,
+			"matches": matches, "certain": certain,
+		})
+	if err != nil {
 		return fmt.Errorf("insert rows of a file: %w", err)
 	}
 
 	return nil
+}
+
+// plainText returns an array of booleans as text, nil for none.
+func plainText(plain []bool) *string {
+	if plain == nil {
+		return nil
+	}
+
+	out := []byte{'{'}
+
+	for i, p := range plain {
+		if i > 0 {
+			out = append(out, ',')
+		}
+
+		out = strconv.AppendBool(out, p)
+	}
+
+	text := string(append(out, '}'))
+
+	return &text
 }
 
 // updateRows updates rows.
@@ -184,8 +248,15 @@ func updateRows(ctx context.Context, tx *db.Tx, rows []*storedRow) error {
 const rowColumns = `w.import_id, w.position, w.line, w.status, w.cells, w.plain, w.head, w.key, w.ordinal, w.amount, w.currency, w.issues, w.decision,
 	w.match_id, w.is_certain, w.outcome, w.reason, w.entity_id, w.before`
 
-// loadHeads loads the next rows after a position without an outcome that are no parts of another, each followed by its parts.
-func loadHeads(ctx context.Context, tx *db.Tx, one id.ID, after int64, most int) ([]*storedRow, error) {
+// loadHeads loads the next rows after a position without an outcome that are no parts of another. With parts, each is
+// followed by its parts.
+func loadHeads(ctx context.Context, tx *db.Tx, one id.ID, after int64, most int, parts bool) ([]*storedRow, error) {
+	if !parts {
+		return selectRows(ctx, tx, `
+			select `+rowColumns+` from csv_import_row w where w.team_id = @team and w.import_id = @id and w.position > @after and w.outcome is null
+			order by w.position limit @most`, db.Args{"team": tx.Team, "id": one, "after": after, "most": most})
+	}
+
 	return selectRows(ctx, tx, `
 		with heads as materialized (
 			select position from csv_import_row where team_id = @team and import_id = @id and position > @after and head is null and outcome is null
@@ -217,8 +288,14 @@ func loadRecord(ctx context.Context, tx *db.Tx, one id.ID, position int) ([]*sto
 	return rows, err
 }
 
-func selectRows(ctx context.Context, tx *db.Tx, sql string, args db.Args) ([]*storedRow, error) {
-	found, err := db.Select[storedRow](ctx, tx, sql, args)
+// selectRows loads rows. Their plan is made each time: a cached one could date from an empty table.
+func selectRows(ctx context.Context, tx *db.Tx, sql string, args db.Args) (_ []*storedRow, err error) {
+	var found []storedRow
+
+	err = db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = db.Select[storedRow](ctx, tx, sql, args)
+		return err
+	})(ctx, tx)
 	if err != nil {
 		return nil, fmt.Errorf("read rows of a file: %w", err)
 	}
@@ -226,7 +303,7 @@ func selectRows(ctx context.Context, tx *db.Tx, sql string, args db.Args) ([]*st
 	return db.Refs(found), nil
 }
 
-// countRows counts the rows of an import by status and outcome.
+// countRows counts the rows of an import by status and outcome, and adds up their amounts.
 func countRows(ctx context.Context, tx *db.Tx, s *stored) error {
 	type row struct {
 		Status  RowStatus
@@ -254,7 +331,9 @@ func countRows(ctx context.Context, tx *db.Tx, s *stored) error {
 		}
 	}
 
-	return nil
+	s.Totals, err = loadTotals(ctx, tx, s.ID)
+
+	return err
 }
 
 // add counts rows.

@@ -3,6 +3,7 @@ package upload
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -95,7 +96,7 @@ func (t *taking) next(ctx context.Context, tx *db.Tx, j job.Job, isLate bool) (b
 	audit.FromFile(tx, t.it.ID)
 
 	for {
-		rows, err := loadHeads(ctx, tx, t.it.ID, t.it.Step, takeRows)
+		rows, err := loadHeads(ctx, tx, t.it.ID, t.it.Step, takeRows, t.kinds[t.it.Kind].lines != "")
 		if err != nil {
 			return false, err
 		}
@@ -446,7 +447,11 @@ func (t *taking) saveOutcomes(ctx context.Context, tx *db.Tx, heads []*storedRow
 		}
 	}
 
-	return updateRows(ctx, tx, heads)
+	if err := tx.Pipeline(ctx, outcomeTable.Update(tx, heads...)); err != nil {
+		return fmt.Errorf("save what became of rows: %w", err)
+	}
+
+	return nil
 }
 
 // finish ends an import when all rows have an outcome.

@@ -227,7 +227,7 @@ type Import struct {
 	// Issues are about the whole file, those of rows are with the rows.
 	Issues      []Issue          `json:"issues" doc:"About the whole file; those of rows are with the rows."`
 	IssueCounts map[string]int64 `json:"issueCounts" doc:"Rows by code of an issue."`
-	Totals      []Total          `json:"totals,omitempty" db:"-" doc:"Sums of the amounts; in the single read only."`
+	Totals      []Total          `json:"totals" doc:"Sums of the amounts, once all rows are read."`
 	PriorID     *id.ID           `json:"priorImportId" doc:"The last import of exactly this file; null for none."`
 	ImportOpID  *id.ID           `json:"importOperationId" db:"import_operation_id" doc:"The operation that imports the rows; null before they are confirmed."`
 	UndoOpID    *id.ID           `json:"undoOperationId" db:"undo_operation_id" doc:"The last operation that takes the import back; null for none."`
