@@ -33,16 +33,6 @@ func imports(ctx context.Context, b *bed) ([]Metric, error) {
 		return nil, err
 	}
 
-	// First the rate of the intake, in a team of its own.
-	source := newPages(kind, l, fewImported)
-
-	seconds, err := b.takeIn(ctx, source, intake.Done)
-	if err != nil {
-		return nil, err
-	}
-
-	intakeRate := fewImported / seconds
-
 	few, err := b.importFile(ctx, fewImported, 0)
 	if err != nil {
 		return nil, err
@@ -58,6 +48,13 @@ func imports(ctx context.Context, b *bed) ([]Metric, error) {
 		return nil, err
 	}
 
+	// Last the rate of the intake for as many records, in a team of its own.
+	seconds, err := b.takeIn(ctx, newPages(kind, l, manyImported), intake.Done)
+	if err != nil {
+		return nil, err
+	}
+
+	intakeRate := manyImported / seconds
 	detail := map[string]any{
 		"rows": manyImported, "previewPerSecond": manyImported / many.preview, "copyPerSecond": manyImported / copied,
 		"importPerSecond": manyImported / many.taken, "intakePerSecond": intakeRate, "importPerSecondOfFew": fewImported / few.taken,
@@ -66,7 +63,7 @@ func imports(ctx context.Context, b *bed) ([]Metric, error) {
 
 	return []Metric{
 		atLeast("imports_preview_ratio", copied/many.preview, 0.25, detail),
-		atLeast("imports_confirm_ratio", fewImported/few.taken/intakeRate, 0.8, detail),
+		atLeast("imports_confirm_ratio", manyImported/many.taken/intakeRate, 0.8, detail),
 		atMost("imports_peak_growth_mib", many.peak-few.peak, 32, detail),
 		atMost("imports_first_page_s", many.first, 2, detail),
 	}, nil
