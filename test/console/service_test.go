@@ -320,7 +320,7 @@ func TestConsoleIsServedWithValidatorsAndAPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	first, later, records := 0, 0, 0
+	first, later, records, imports := 0, 0, 0, 0
 
 	for _, asset := range assets {
 		fresh := s.fetch(t, asset.Path, "")
@@ -337,6 +337,8 @@ func TestConsoleIsServedWithValidatorsAndAPolicy(t *testing.T) {
 			later += len(body)
 		case "/console/webhooks.js", "/console/trail.js":
 			records += len(body)
+		case "/console/imports.js", "/console/imports.css", "/console/importcolumns.js", "/console/importrows.js":
+			imports += len(body)
 		default:
 			first += len(body)
 		}
@@ -356,8 +358,9 @@ func TestConsoleIsServedWithValidatorsAndAPolicy(t *testing.T) {
 		}
 	}
 
-	if first > 50_000 || first+later > 72_000 || records > 10_500 {
-		t.Errorf("the console weighs %d bytes at first, %d with exports and statements; webhooks and history weigh %d", first, first+later, records)
+	if first > 50_000 || first+later > 72_000 || records > 10_500 || imports > 40_000 {
+		t.Errorf("the console weighs %d bytes at first, %d with exports and statements; webhooks and history weigh %d, imports %d",
+			first, first+later, records, imports)
 	}
 }
 

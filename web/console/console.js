@@ -7,12 +7,14 @@ const store = { key: "stayledger.key", team: "stayledger.team" };
 // The places: the code of one is fetched when somebody goes there.
 const places = {
   operations: async () => (await import("./operations.js")).operations,
+  imports: async () => (await import("./imports.js")).imports,
   exports: async () => (await import("./exports.js")).exportForms,
   statements: async () => (await import("./statements.js")).statements,
   statement: async () => (await import("./statements.js")).statement,
   webhooks: async () => (await import("./webhooks.js")).webhooks,
   trail: async () => (await import("./trail.js")).trail,
 };
+for (const id in places) by("main").append(el("section", { id, "aria-labelledby": id + "-title", hidden: true }));
 const visited = {};
 let place = null;
 

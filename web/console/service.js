@@ -29,7 +29,7 @@ const offline = () => new Failure(0, { code: "OFFLINE", message: "The service ca
 // over tells that the session ended while something was under way, which concerns nobody any more.
 export const over = (failure) => failure.name === "AbortError";
 
-async function send(path, options = {}) {
+export async function send(path, options = {}) {
   const until = session.until.signal;
   const headers = { ...options.headers, "x-api-key": session.key };
   if (session.team) headers["x-team-id"] = session.team;
@@ -47,7 +47,7 @@ async function send(path, options = {}) {
   throw new Failure(answer.status, body, answer.headers);
 }
 
-async function read(answer) {
+export async function read(answer) {
   const until = session.until.signal;
   const body = await answer.json();
   until.throwIfAborted();
@@ -62,14 +62,15 @@ export function query(selection) {
 
 export const get = async (path, selection = {}) => read(await send(path + query(selection)));
 
-// post sends a body once: a click that got no answer is repeated under the same idempotency key, so it starts nothing twice.
+// post sends a body or a form once: a click that got no answer is repeated under the same idempotency key, so it starts nothing twice.
 export async function post(path, body) {
-  const text = JSON.stringify(body);
-  const name = session.team + path + text;
+  const isForm = body instanceof FormData;
+  const text = isForm ? body : JSON.stringify(body);
+  const name = session.team + path + (isForm ? [...body.values()].map((v) => (v.name ? [v.name, v.size, v.lastModified] : v)) : text);
   const key = unanswered.get(name) || Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
   unanswered.set(name, key);
   try {
-    const answer = await read(await send(path, { method: "POST", body: text, headers: { "Content-Type": "application/json", "Idempotency-Key": key } }));
+    const answer = await read(await send(path, { method: "POST", body: text, headers: { ...(isForm ? {} : { "Content-Type": "application/json" }), "Idempotency-Key": key } }));
     unanswered.delete(name);
     return answer;
   } catch (failure) {
@@ -112,9 +113,11 @@ export function follow(url, name) {
   link.remove();
 }
 
-// save downloads a file with the key, which a link could not send, and gives its name.
-export async function save(file) {
-  const answer = await send("/files/" + encodeURIComponent(file) + "/download");
+export const save = (file) => saveFrom("/files/" + encodeURIComponent(file) + "/download");
+
+// saveFrom downloads a file with the key, which a link could not send, and gives its name.
+export async function saveFrom(path) {
+  const answer = await send(path);
   const name = filename(answer.headers.get("Content-Disposition"), "download");
   const url = URL.createObjectURL(await answer.blob());
   follow(url, name);
