@@ -33,6 +33,15 @@ func TestImports(t *testing.T) {
 		t.Parallel()
 		testQuestions(open(t, chrome, s, desk), s.office(t, "Seaside Stays"))
 	})
+	t.Run("paging", func(t *testing.T) {
+		t.Parallel()
+		testPages(open(t, chrome, s, desk), s.office(t, "Seaside Stays"))
+	})
+	t.Run("cancel", func(t *testing.T) {
+		t.Parallel()
+		idle := serve(t) // nothing works there, so that the file stays unread
+		testCancel(open(t, chrome, idle, phone), idle.office(t, "Seaside Stays"))
+	})
 	t.Run("dependents", func(t *testing.T) {
 		t.Parallel()
 		testDependents(open(t, chrome, s, desk), s.office(t, "Seaside Stays"))
@@ -105,6 +114,7 @@ func testBankFile(p *tab, o *office) {
 	p.sees("The character set is not known")
 	p.checks("unreadable")
 	p.click("‹ Imports")
+	watchShift(p)
 	p.bankFile()
 
 	// The row says what is wrong at its cell, and is judged again when it is saved.
@@ -112,7 +122,11 @@ func testBankFile(p *tab, o *office) {
 	p.sees("This is not a date")
 	p.until(`document.querySelector(".tabs [aria-pressed=true]").textContent === "Faulty 1"`)
 	p.checks("preview")
-	watchShift(p)
+
+	if moved := evaluate[float64](p, `window.shift`); moved > 0.1 {
+		p.t.Errorf("what is shown moves by %g while a file is read", moved)
+	}
+
 	p.fill("cell-2-1", "30.02.2026")
 	evaluate[bool](p, `window.cell = document.activeElement; true`)
 	p.press(kb.Enter)
@@ -289,5 +303,49 @@ func testDependents(p *tab, o *office) {
 
 	if evaluate[bool](p, `"hit" in window`) {
 		p.t.Error("a name became markup")
+	}
+}
+
+// testPages: rows that were corrected are no longer on the pages of faulty ones, and no row is left out because of that.
+func testPages(p *tab, o *office) {
+	const faulty = 27
+
+	text := strings.Repeat("Somebody,nothing\n", faulty)
+
+	p.signIn(o.key)
+	p.click("Imports")
+	p.choose("contacts", "people.csv", "Name,Type\n"+text)
+	p.click("Upload")
+	p.sees("This word is not known here")
+	p.fill("cell-1-2", "owner")
+	p.press(kb.Enter)
+	p.until(`document.querySelector(".tabs [aria-pressed=true]").textContent === "Faulty 26"`)
+	p.click("Load more")
+	p.until(`document.querySelectorAll(".rows tbody tr").length === 27`)
+	p.until(`!document.querySelector(".rows > button")?.checkVisibility()`)
+}
+
+// testCancel: a file that is dropped on the form and not read yet is read no further.
+func testCancel(p *tab, o *office) {
+	p.signIn(o.key)
+	p.click("Imports")
+	p.fill("import-kind", "contacts")
+	evaluate[bool](p, `{
+		const data = new DataTransfer();
+		data.items.add(new File(["Name\nAnn\n"], "dropped.csv", { type: "text/csv" }));
+		document.querySelector(".drop").dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+	} true`)
+	p.click("Upload")
+	p.sees("dropped.csv")
+	p.sees("Reading")
+	p.until(`document.querySelector("#imports progress")?.checkVisibility()`)
+	p.checks("reading")
+	p.click("Cancel")
+	p.sees("Canceled")
+	p.until(`!document.querySelector("#imports progress") && document.activeElement.id === "imports-title"`)
+
+	operation, _ := o.call("GET", "/operations", nil, 200)["items"].(array)
+	if one, is := operation[0].(object); !is || one["status"] != "failed" {
+		p.t.Errorf("the operation is %v", operation[0])
 	}
 }

@@ -136,7 +136,9 @@ export function rowList(path, it, changed) {
       shown = new Map();
       list.replaceChildren();
     }
-    list.append(...found.data.filter((row) => !shown.has(row.position)).map(show));
+    const added = found.data.filter((row) => !shown.has(row.position));
+    list.append(...added.map(show));
+    if (added.length && added.length < page && found.pagination.nextPage) return load(false);
     more.hidden = !found.pagination.nextPage;
     all.hidden = !list.children.length;
     empty.textContent = list.children.length ? "" : "No such rows.";

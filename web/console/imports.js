@@ -73,7 +73,7 @@ function uploadForm() {
     try {
       location.hash = "#imports/" + (await post(root, form)).operationId;
     } catch (failure) {
-      if (!over(failure)) refuse(...told(failure), saying(failure.issues));
+      if (!over(failure)) refuse(...told(failure), saying(failure.issues) || "");
     }
   };
   const template = async () => {
@@ -86,7 +86,7 @@ function uploadForm() {
   const upload = el("button", { class: "main" }, "Upload");
   const example = el("button", { type: "button", onclick: () => busy(example, template) }, "Download an example file");
   settle();
-  fill(kind.select, encoding.select, account.select).then(settle);
+  fill(kind.select, encoding.select, account.select).then(settle, (failure) => over(failure) || refuse(...told(failure)));
   return el("form", { novalidate: true, "aria-label": "Upload a file", onsubmit: (event) => {
     event.preventDefault();
     busy(upload, send);
@@ -96,19 +96,15 @@ function uploadForm() {
   problem, el("div", { class: "buttons" }, upload, example));
 }
 
-// fill offers what the service knows. The form is of use without the accounts.
+// fill offers what the service knows. The form is of use without the accounts, which a key may not be allowed to read.
 async function fill(kind, encoding, account) {
   const add = (select, values, text) => select.append(...values.map((v) => el("option", { value: v.id ?? v }, text(v))));
-  try {
-    const all = await description();
-    const form = resolve(all.paths[root].post.requestBody.content["multipart/form-data"].schema, all).properties;
-    add(kind, resolve(form.kind, all).enum, words);
-    add(encoding, resolve(form.encoding, all).enum, (v) => v.toUpperCase());
-    const accounts = await get("/accounts", { type: "bank", status: "active", limit: 250 });
-    add(account, accounts.data, (a) => [a.code, a.name].filter(Boolean).join(" "));
-  } catch {
-    if (!kind.options.length) kind.append(el("option", { value: "contacts" }, "Contacts"));
-  }
+  const all = await description();
+  const form = resolve(all.paths[root].post.requestBody.content["multipart/form-data"].schema, all).properties;
+  add(kind, resolve(form.kind, all).enum, words);
+  add(encoding, resolve(form.encoding, all).enum, (v) => v.toUpperCase());
+  const accounts = await get("/accounts", { type: "bank", status: "active", limit: 250 }).catch(() => ({ data: [] }));
+  add(account, accounts.data, (a) => [a.code, a.name].filter(Boolean).join(" "));
 }
 
 const columns = [{ name: "File" }, { name: "Status" }, { name: "Rows" }, { name: "Uploaded" }];
@@ -178,7 +174,7 @@ function written(it) {
 function summary(it) {
   const sums = (status) => {
     const all = new Map();
-    for (const t of it.totals || []) if (t.status === status) all.set(t.currency, (all.get(t.currency) || 0) + t.amount);
+    for (const t of it.totals || []) if (t.status === status && t.amount) all.set(t.currency, (all.get(t.currency) || 0) + t.amount);
     return el("div", {}, [...all].map(([currency, amount]) => el("div", {}, money(amount, currency))));
   };
   const rows = statuses.filter(([, name]) => it.counts[name]).map(([status, name, text]) => [text, number(it.counts[name]), sums(status)]);
@@ -238,25 +234,28 @@ async function one(section, id) {
   const about = el("div", {}, el("p", { class: "lead" }, "Opening…"));
   const problem = el("div", { class: "refusal", role: "alert" });
   const actions = el("div", { class: "buttons" }), going = el("div", { class: "going" });
+  const alert = () => el("div", { class: "refusal", role: "alert" });
+  const refused = { columns: alert(), confirm: alert() };
   const places = { outcome: el("div", {}), summary: el("div", {}), columns: el("div", {}), rows: el("div", {}), confirm: el("div", {}) };
-  section.replaceChildren(el("p", { class: "back" }, el("a", { href: "#imports" }, "‹ Imports")), title, about, el("div", { class: "buttons actions" }, actions, going), problem, ...Object.values(places));
+  section.replaceChildren(el("p", { class: "back" }, el("a", { href: "#imports" }, "‹ Imports")), title, about, el("div", { class: "buttons actions" }, actions, going), problem,
+    places.outcome, places.summary, places.columns, refused.columns, places.rows, places.confirm, refused.confirm);
   let it = null, rows = null, wait = 300;
   const wanted = {};
   const isHere = () => mine === turn;
-  const fail = (failure) => { if (!over(failure) && isHere()) problem.replaceChildren(...told(failure), saying(failure.issues)); };
+  const fail = (failure, at = problem) => { if (!over(failure) && isHere()) at.replaceChildren(...told(failure), saying(failure.issues) || ""); };
 
-  // act asks the service for something, and looks what comes of it.
-  const act = async (work) => {
-    problem.replaceChildren();
+  // act asks the service for something, and looks what comes of it. A refusal is shown where it was asked for.
+  const act = async (work, at) => {
+    for (const place of [problem, refused.columns, refused.confirm]) place.replaceChildren();
     try {
       await work();
       wait = 300;
       await look();
     } catch (failure) {
-      fail(failure);
+      fail(failure, at);
     }
   };
-  const start = () => act(() => post(path + "/confirm", Object.fromEntries(Object.entries(wanted).filter(([, v]) => v))));
+  const start = () => act(() => post(path + "/confirm", Object.fromEntries(Object.entries(wanted).filter(([, v]) => v))), refused.confirm);
   const undo = async () => {
     const n = it.outcomes.created + it.outcomes.updated;
     if (await ask(section, "Undo this import? Records that it has made are deleted and those that it has changed get their former values: " + rowsOf(n) + ".", "Undo the import")) {
@@ -266,7 +265,7 @@ async function one(section, id) {
   const cancel = async () => {
     if (it.status !== "ready" || await ask(section, "Discard this preview? Nothing is imported.", "Discard the preview")) await act(() => post(path + "/cancel", {}));
   };
-  const again = (mapping) => act(async () => { location.hash = "#imports/" + (await put(path, mapping)).operationId; });
+  const again = (mapping) => act(async () => { location.hash = "#imports/" + (await put(path, mapping)).operationId; }, refused.columns);
 
   // counts shows what changes with each row.
   const counts = () => {
@@ -342,7 +341,7 @@ async function one(section, id) {
     const operation = { importing: it.importOperationId, undoing: it.undoOperationId }[before.status];
     if (!operation || isRunning(it.status)) return;
     const o = await get("/operations/" + operation);
-    if (o.status === "failed" && o.failure && isHere()) problem.replaceChildren(el("p", {}, o.failure.message.replace(/\.?$/, ".")), el("p", { class: "about" }, o.failure.code));
+    if (o.status === "failed" && o.failure && !it.dependents.length && isHere()) problem.replaceChildren(el("p", {}, o.failure.message.replace(/\.?$/, ".")), el("p", { class: "about" }, o.failure.code));
   };
   await look();
 }
