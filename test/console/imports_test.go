@@ -298,6 +298,7 @@ func testDependents(p *tab, o *office) {
 	p.click("Undo")
 	p.click("Undo the import")
 	p.sees("Nothing was undone")
+	p.sees("In use: ")
 	p.until(`document.querySelector('#imports .problem a[href="#trail/contact/` + owner + `"]')`)
 	p.checks("dependents")
 

@@ -170,15 +170,18 @@ function written(it) {
   return el("p", { class: "about" }, parts.join(" · "));
 }
 
-// summary counts the rows and adds up their amounts, by status.
+// summary counts the rows and adds up their amounts, by status; contacts and listings have no amounts.
 function summary(it) {
+  const amounts = (it.totals || []).filter((t) => t.amount);
   const sums = (status) => {
     const all = new Map();
-    for (const t of it.totals || []) if (t.status === status && t.amount) all.set(t.currency, (all.get(t.currency) || 0) + t.amount);
+    for (const t of amounts) if (t.status === status) all.set(t.currency, (all.get(t.currency) || 0) + t.amount);
     return el("div", {}, [...all].map(([currency, amount]) => el("div", {}, money(amount, currency))));
   };
+  const width = amounts.length ? 3 : 2;
   const rows = statuses.filter(([, name]) => it.counts[name]).map(([status, name, text]) => [text, number(it.counts[name]), sums(status)]);
-  return table("Rows by status", [{ name: "Rows" }, { name: "Number", amount: true }, { name: "Sum", amount: true }], rows, ["All", number(it.counts.rows), ""]);
+  return table("Rows by status", [{ name: "Rows" }, { name: "Number", amount: true }, { name: "Sum", amount: true }].slice(0, width),
+    rows.map((cells) => cells.slice(0, width)), ["All", number(it.counts.rows), ""].slice(0, width));
 }
 
 const outcomes = ["created", "updated", "unchanged", "skipped", "failed", "undone"];
@@ -192,11 +195,14 @@ function outcome(it) {
     el("div", {}, el("dt", {}, words(name)), el("dd", {}, number(it.outcomes[name]))))), buttons, place);
 }
 
+// why says what keeps a record from being taken back.
+const why = (d) => words(d.reason) + [d.context?.lockReasons || [], d.context?.field || []].flat().map((name, i) => (i ? ", " : ": ") + words(name).toLowerCase()).join("");
+
 // dependents lists what keeps the import from being undone.
 function dependents(it) {
   if (!it.dependents.length) return null;
-  return el("div", { class: "problem", role: "alert" }, el("p", {}, "Nothing was undone, because something depends on these records:"),
-    el("ul", { class: "issues" }, it.dependents.slice(0, 50).map((d) => el("li", {}, recordLink(it, d.entityId, "Line " + d.line), ": " + words(d.reason)))),
+  return el("div", { class: "problem dependents", role: "alert" }, el("p", {}, "Nothing was undone, because something depends on these records:"),
+    el("ul", { class: "issues" }, it.dependents.slice(0, 50).map((d) => el("li", {}, recordLink(it, d.entityId, "Line " + d.line), ": " + why(d)))),
     it.dependents.length > 50 ? el("p", {}, "… and " + (it.dependents.length - 50) + " more") : null);
 }
 
@@ -211,7 +217,7 @@ function confirmForm(it, wanted, start) {
     input.checked = Boolean(wanted[name]);
     return el("div", { class: "option" }, el("div", { class: "choice" }, input, el("label", { for: input.id }, text)), hint ? el("p", { class: "hint", id: input.id + "-hint" }, hint) : null);
   };
-  const known = choice("import-known", "Rows that are here from the earlier import", [["", "Leave them as they are"], ["replace", "Write them over what is here"], ["keep", "Book them again"]],
+  const known = choice("import-known", "Rows that are here already", [["", "Leave them as they are"], ["replace", "Write them over what is here"], ["keep", "Book them again"]],
     { onchange: () => { wanted.duplicateOverride = known.select.value; } });
   known.select.value = wanted.duplicateOverride || "";
   const button = el("button", { class: "main" }, it.importedAt ? "Import the rest" : it.counts.valid ? "Import " + rowsOf(it.counts.valid) : "Import");
@@ -296,7 +302,7 @@ async function one(section, id) {
     ].filter(Boolean));
     going.replaceChildren();
     places.outcome.replaceChildren(...(isRunning(it.status) ? [] : [dependents(it), outcome(it)].filter(Boolean)));
-    const canMap = it.columns.length && (it.status === "ready" || it.status === "failed");
+    const canMap = it.form && it.columns.length && (it.status === "ready" || it.status === "failed");
     places.columns.replaceChildren(...(canMap ? [columnForm(it, again)] : []));
     places.rows.replaceChildren(...(rows ? [rows.node] : []));
     counts();
