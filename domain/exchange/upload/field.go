@@ -65,6 +65,8 @@ var reservationFields = []field{
 	{name: "cancelledAt", typ: typeDate, into: "cancelledAt"},
 	{name: "bookingPlatform", typ: typeText, into: "bookingPlatform"},
 	{name: "type", typ: typeEnum, into: "type"},
+	{name: "generalLedgerStatus", typ: typeEnum, lenient: true, into: "generalLedgerStatus"},
+	{name: "shortRef", typ: typeText},
 	{name: "generalLedgerPostingAt", typ: typeDate, into: "generalLedgerPostingAt"},
 	{name: "appId", typ: typeText, into: "appId"},
 	{name: "sourceId", typ: typeText, into: "sourceId"},
@@ -89,6 +91,7 @@ var reservationFields = []field{
 var transactionFields = []field{
 	{name: "date", typ: typeDate, into: "date"},
 	{name: "type", typ: typeEnum, into: "type"},
+	{name: "status", typ: typeEnum, lenient: true},
 	{name: "reference", typ: typeText},
 	refField,
 	{name: "description", typ: typeText, into: "description"},
@@ -96,6 +99,7 @@ var transactionFields = []field{
 	{name: "contact", typ: typeContact, into: "contactId"},
 	{name: "sourceId", typ: typeText},
 	{name: "paymentDate", typ: typeDate, into: "payment.date"},
+	{name: "paymentAccount", typ: typeAccount, into: "payment.accountId"},
 	{name: "isOpeningBalance", typ: typeEnum, into: "isOpeningBalance"},
 	currencyField,
 	{name: "lineUniqueRef", typ: typeText, into: "uniqueRef", isLine: true},
@@ -107,6 +111,8 @@ var transactionFields = []field{
 	{name: "reservation", typ: typeReservation, into: "reservationId", isLine: true},
 	{name: "party", typ: typeEnum, into: "party", isLine: true},
 	{name: "amount", typ: typeAmount, into: "amount", isLine: true},
+	{name: "markupAmount", typ: typeAmount, into: "markup", isLine: true},
+	{name: "taxAmount", typ: typeAmount},
 	{name: "transactionTotal", typ: typeAmount},
 }
 

@@ -3,6 +3,7 @@ package upload
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"stayledger/domain/record/intake"
 	"stayledger/platform/db"
@@ -69,6 +70,7 @@ func (j *judge) judge(ctx context.Context, tx *db.Tx, all []keyed) ([]verdict, e
 		case all[i].isNamed && all[i].ordinal > 0 && rec.kind.isOnce:
 			rec.addIssue("repeatedKey", asQuestion, -1, j.reader)
 			out[i].status = Question
+			open = append(open, i)
 		case rec.asks():
 			out[i].status = Question
 			open = append(open, i)
@@ -84,6 +86,8 @@ func (j *judge) judge(ctx context.Context, tx *db.Tx, all []keyed) ([]verdict, e
 
 	// First what an earlier file has brought under the same name.
 	open, err := j.recall(ctx, tx, all, open, out)
+	open = slices.DeleteFunc(open, func(i int) bool { return hasIssue(all[i].issues, "repeatedKey") })
+
 	if err != nil || len(open) == 0 || !j.hasRecords {
 		return out, err
 	}
@@ -138,7 +142,7 @@ func (j *judge) recall(ctx context.Context, tx *db.Tx, all []keyed, open []int, 
 
 		switch {
 		case err == nil && bytes.Equal(sum, was.Hash):
-			out[i].status = Duplicate
+			out[i].status, all[i].issues = Duplicate, nil
 		case j.reader.kind.name == Transactions || j.reader.kind.name == JournalEntries:
 			// What is booked is changed only if a person wants it.
 			all[i].addIssue("changedInFile", asQuestion, -1, j.reader)

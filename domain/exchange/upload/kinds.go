@@ -138,8 +138,8 @@ func finishBankRecord(r *reader, rec *record) {
 	}
 
 	switch {
-	case rec.word("state") == "pending":
-		rec.ignored = "pending"
+	case rec.word("state") == "pending" || rec.word("state") == "inactive":
+		rec.ignored = rec.word("state")
 	case rec.word("recordType") == "balance":
 		rec.set("amount", nil)
 		rec.more = intake.Values{"balance": rec.get("balance")}
@@ -147,10 +147,6 @@ func finishBankRecord(r *reader, rec *record) {
 		rec.ignored = "noAmount"
 	case !has && !rec.isFaulty():
 		r.addFault(rec, "required", asError, "amount")
-	}
-
-	if rec.word("state") == "inactive" {
-		rec.setMore("status", quote("inactive"))
 	}
 
 	if r.account != nil && rec.currency != r.currency && rec.ignored == "" {
@@ -170,6 +166,20 @@ func finishReservation(r *reader, rec *record) {
 
 	if out := rec.date[rec.kind.find("checkOut")]; rec.get("checkIn") != nil && rec.date[rec.kind.find("checkOut")] != (day.Day{}) && !in.Before(out) {
 		r.addFault(rec, "daysOutOfOrder", asError, "checkOut")
+	}
+
+	// A stay from before the books is out of them by its days alone, and stays so only until the first day moves.
+	if rec.word("generalLedgerStatus") == "inactive" {
+		if r.startAt != nil && in.Before(*r.startAt) {
+			rec.set("generalLedgerStatus", nil)
+		} else {
+			r.addFault(rec, "keptOutOfBooks", asWarning, "generalLedgerStatus")
+		}
+	}
+
+	// Money names a stay without a name by its short reference, which it has in one team alone.
+	if rec.get("confirmationCode") == nil && rec.get("sourceId") == nil && rec.get("uniqueRef") == nil {
+		rec.set("uniqueRef", rec.get("shortRef"))
 	}
 
 	if rec.word("status") == "inquiry" {
@@ -243,6 +253,7 @@ func finishTransaction(r *reader, rec *record) {
 	rows := append([]*record{rec}, rec.parts...)
 	for i, line := range rec.lines {
 		r.settleLine(rec, line)
+		setMarkup(line)
 
 		// A stay that is not here yet is waited for by its code.
 		if i < len(rows) && line["reservationId"] == nil {
@@ -250,6 +261,20 @@ func finishTransaction(r *reader, rec *record) {
 				line["matchReservationConfirmationCode"] = quote(code)
 			}
 		}
+	}
+
+	// An amount of tax does not say at which rate and to whom, so that it is in no line.
+	if slices.ContainsFunc(rows, func(row *record) bool { return row.cents("taxAmount") != 0 }) {
+		r.addFault(rec, "taxNotRead", asQuestion, "taxAmount")
+	}
+
+	// What is out of the books elsewhere is not booked here.
+	if rec.word("status") == "inactive" {
+		rec.ignored = "inactive"
+	}
+
+	if rec.get("paymentDate") == nil {
+		rec.set("paymentAccount", nil)
 	}
 
 	if stated := rec.get("transactionTotal"); stated != nil && money.Cents(rec.cents("transactionTotal")) != rec.amount {
@@ -264,6 +289,17 @@ func finishTransaction(r *reader, rec *record) {
 
 	if rec.word("isOpeningBalance") == "" && string(rec.get("isOpeningBalance")) == "false" {
 		rec.set("isOpeningBalance", nil)
+	}
+}
+
+// setMarkup makes the markup of a line from its amount.
+func setMarkup(line map[string]json.RawMessage) {
+	switch amount := line["markup"]; string(amount) {
+	case "":
+	case "0":
+		delete(line, "markup")
+	default:
+		line["markup"] = mustEncode(map[string]json.RawMessage{"amount": amount})
 	}
 }
 

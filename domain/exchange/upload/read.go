@@ -40,6 +40,8 @@ type reader struct {
 	currency string
 	account  *id.ID
 	negated  bool
+	// startAt is the first day of the team's books, nil for none.
+	startAt *day.Day
 	// connection is the connection whose system the file is from, nil for none.
 	connection *id.ID
 	names      *names
@@ -620,4 +622,18 @@ func text(raw json.RawMessage) (s string) {
 	_ = json.Unmarshal(raw, &s)
 
 	return s
+}
+
+// apart returns the days and the house of a row, which tell stays with one code from each other; empty for other kinds
+// and for rows without these.
+func (rec *record) apart() string {
+	var parts []string
+
+	for _, name := range rec.kind.together {
+		if text := fold(rec.keyText(name)); text != "" {
+			parts = append(parts, name+"="+text)
+		}
+	}
+
+	return strings.Join(parts, "|")
 }

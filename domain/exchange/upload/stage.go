@@ -12,6 +12,7 @@ import (
 	"stayledger/domain/activity/linemapping"
 	"stayledger/domain/record/file"
 	"stayledger/domain/record/operation"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
@@ -378,16 +379,20 @@ func (s *service) reader(ctx context.Context, tx *db.Tx, it *stored) (*reader, e
 	r := newReader(s.kinds[it.Kind], columnsOf(s.kinds[it.Kind], it.Columns))
 	r.account, r.negated, r.connection = it.BankAccountID, it.Form.Negated, it.ConnectionID
 
-	type defaults struct{ Currency string }
+	type defaults struct {
+		Currency string
+		StartAt  *day.Day
+	}
 
 	found, err := db.Get[defaults](ctx, tx, `
-		select coalesce((select a.banking_currency from account a where a.team_id = @team and a.id = @account), t.default_currency) as currency
+		select coalesce((select a.banking_currency from account a where a.team_id = @team and a.id = @account), t.default_currency) as currency,
+			t.statement_start_at as start_at
 		from team t where t.id = @team`, db.Args{"team": tx.Team, "account": it.BankAccountID})
 	if err != nil {
 		return nil, fmt.Errorf("read the currency of a file: %w", err)
 	}
 
-	r.currency = found.Currency
+	r.currency, r.startAt = found.Currency, found.StartAt
 	if it.Form.Currency != "" {
 		r.currency = it.Form.Currency
 	}
@@ -577,11 +582,14 @@ func (s *staging) headOf(rec *record) int {
 	}
 
 	if group := s.reader.group(rec); group != "" {
-		if head := s.heads[group]; head > 0 {
+		// A booking of two houses has rows for each under one code.
+		apart := group + rec.apart()
+		if head := s.heads[apart]; head > 0 {
 			return head
 		}
 
-		s.heads[group] = rec.position
+		// Rows that have the code alone belong to the stay before them.
+		s.heads[group], s.heads[apart] = rec.position, rec.position
 
 		return 0
 	}

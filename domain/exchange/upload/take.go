@@ -287,7 +287,7 @@ func (t *taking) decide(row *storedRow) (wayIn, string) {
 		return leave, "undecided"
 	case row.Status == Question && hasIssue(row.Issues, "changedInFile"), isKnown && over == ReplaceKnown:
 		return winning, ""
-	case row.Status == Duplicate && wants, isKnown && over == KeepBoth:
+	case row.Status == Duplicate && wants, row.Status == Question && hasIssue(row.Issues, "repeatedKey"), isKnown && over == KeepBoth:
 		return anew, ""
 	case isKnown:
 		return leave, "duplicate"
