@@ -136,6 +136,12 @@ func (r *reader) read(c *cells) *record {
 		}
 	}
 
+	// A name that one column does not know is no fault if another one names the record.
+	rec.issues = slices.DeleteFunc(rec.issues, func(i Issue) bool {
+		at := r.kind.find(i.Field)
+		return at >= 0 && r.kind.fields[at].typ.isName() && len(r.places[at]) > 1 && rec.value[at] != nil
+	})
+
 	return rec
 }
 

@@ -249,8 +249,9 @@ func (s *sheet) setColumns(first []table.Row, at int) {
 			continue
 		}
 
+		// A rate in percent, such as Commission %, is no amount.
 		f := s.kind.recognize(c.folded)
-		if f < 0 {
+		if f < 0 || s.kind.fields[f].typ == typeAmount && strings.Contains(c.header, "%") {
 			continue
 		}
 
