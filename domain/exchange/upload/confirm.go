@@ -93,7 +93,7 @@ func (s *service) startTake(ctx context.Context, tx *db.Tx, it *stored) (*operat
 	return ack, update(ctx, tx, it)
 }
 
-// cancel ends the reading or the import of a file. What was taken in stays.
+// cancel ends the reading or the import of a file. Rows that were taken in stay.
 func (s *service) cancel(ctx context.Context, tx *db.Tx, in *oneInput) (*Import, error) {
 	it, err := lock(ctx, tx, in.ID)
 	if err != nil {

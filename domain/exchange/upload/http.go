@@ -134,7 +134,7 @@ type oneInput struct {
 	ID id.ID `path:"id"`
 }
 
-// getImport returns an import with what its columns can hold.
+// getImport returns an import with the fields that its columns can have.
 func (s *service) getImport(ctx context.Context, tx *db.Tx, in *oneInput) (*Import, error) {
 	it, err := load(ctx, tx, in.ID)
 	if err != nil {

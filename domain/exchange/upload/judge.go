@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/plain"
 )
 
-// verdict says what a record is: whether it can be taken in, and which record here it is.
+// verdict says whether a record can be taken in, and which record here it is.
 type verdict struct {
 	status RowStatus
 	match  *id.ID
@@ -84,7 +84,7 @@ func (j *judge) judge(ctx context.Context, tx *db.Tx, all []keyed) ([]verdict, e
 		return out, nil
 	}
 
-	// First what an earlier file has brought under the same name.
+	// First the records that an earlier file has brought under the same name.
 	open, err := j.recall(ctx, tx, all, open, out)
 	open = slices.DeleteFunc(open, func(i int) bool { return hasIssue(all[i].issues, "repeatedKey") })
 
@@ -92,7 +92,7 @@ func (j *judge) judge(ctx context.Context, tx *db.Tx, all []keyed) ([]verdict, e
 		return out, err
 	}
 
-	// Then what the noun knows it by, and last what has the same content.
+	// Then the records that the noun finds, and last those with the same content.
 	if open, err = j.match(ctx, tx, all, open, out); err != nil || len(open) == 0 {
 		return out, err
 	}
@@ -144,7 +144,7 @@ func (j *judge) recall(ctx context.Context, tx *db.Tx, all []keyed, open []int, 
 		case err == nil && bytes.Equal(sum, was.Hash):
 			out[i].status, all[i].issues = Duplicate, nil
 		case j.reader.kind.name == Transactions || j.reader.kind.name == JournalEntries:
-			// What is booked is changed only if a person wants it.
+			// Booked money is changed only if a person wants it.
 			all[i].addIssue("changedInFile", asQuestion, -1, j.reader)
 			out[i].status = Question
 		}
@@ -188,7 +188,7 @@ func (j *judge) match(ctx context.Context, tx *db.Tx, all []keyed, open []int, o
 			out[i].match, out[i].isCertain = m.ID, true
 			j.taken[*m.ID] = true
 
-			// What is booked under the reference stays as it is.
+			// The booked record with the reference stays as it is.
 			if k.name == Transactions || k.name == JournalEntries {
 				out[i].status = Duplicate
 			}
@@ -199,7 +199,7 @@ func (j *judge) match(ctx context.Context, tx *db.Tx, all []keyed, open []int, o
 }
 
 // compare judges records that have the content of a record here which another file or source has brought, or a person:
-// the same text makes it certain, else a person decides. Each record here stands for one row.
+// the same text makes it certain, else a person decides. Each record here counts for one row.
 func (j *judge) compare(ctx context.Context, tx *db.Tx, all []keyed, open []int, out []verdict) error {
 	if j.reader.kind.noun.Alike == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/id"
 )
 
-// Kind is what the rows of a file are.
+// Kind is the type of the rows of a file.
 type Kind string
 
 // The kinds.
@@ -97,9 +97,9 @@ type kind struct {
 	together []string
 	// lines is the list of lines in a record.
 	lines string
-	// finish sets what the rows of a record say together.
+	// finish completes a record from all of its rows.
 	finish func(r *reader, rec *record)
-	// scope is what a caller needs to have such rows saved, in addition to that of imports.
+	// scope is the scope that a caller needs in addition to that of imports.
 	scope string
 	// needsBooks says that its records are in the books.
 	needsBooks bool
@@ -116,7 +116,7 @@ func (k *kind) find(name string) int {
 	return slices.IndexFunc(k.fields, func(f field) bool { return f.name == name })
 }
 
-// renderFields returns what the columns of a file of the kind can hold.
+// renderFields returns the fields that columns of the kind can have.
 func (k *kind) renderFields() []ColumnField {
 	out := make([]ColumnField, len(k.fields))
 
@@ -164,10 +164,10 @@ func (k *kind) recognize(folded string) int {
 	return at
 }
 
-// additions are words after a header that do not change what it means.
+// additions are words after a header that leave its meaning as it is.
 var additions = strings.Fields("date day usd eur gbp cad aud chf nzd jpy kwd mxn brl sek nok dkk pln in currency")
 
-// isAddition reports whether the words after a header do not change what it means.
+// isAddition reports whether the words after a header leave its meaning as it is.
 func isAddition(rest string) bool {
 	for word := range strings.FieldsSeq(rest) {
 		if !slices.Contains(additions, word) {

@@ -208,7 +208,7 @@ func finishReservation(r *reader, rec *record) {
 		r.addFault(rec, "noLines", asQuestion, "rent")
 	}
 
-	// What the lines do not explain stands in a line of its own, and a person looks at it.
+	// The difference gets a line of its own, and a person looks at it.
 	total := money.Cents(rec.cents("total"))
 	if rec.get("total") == nil || total == rec.amount {
 		return
@@ -227,7 +227,7 @@ func finishReservation(r *reader, rec *record) {
 // longestStay bounds the nights of a stay that a row can state, so that a year is not taken for nights.
 const longestStay = 1000
 
-// finishTransaction sets the type, and what lines without an account stand for.
+// finishTransaction sets the type, and the accounts of lines without one.
 func finishTransaction(r *reader, rec *record) {
 	for _, line := range rec.lines {
 		cents, _ := strconv.ParseInt(string(line["amount"]), 10, 64)
@@ -281,7 +281,7 @@ func finishTransaction(r *reader, rec *record) {
 		r.addFault(rec, "totalDeviation", asQuestion, "transactionTotal")
 	}
 
-	// What a system has brought says so.
+	// Money of a system names the system.
 	if source := rec.word("sourceId"); r.connection != nil && source != "" {
 		rec.setMore("connectionId", quote(r.connection.String()))
 		rec.setMore("sourceId", quote(source))

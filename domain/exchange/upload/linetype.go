@@ -16,7 +16,7 @@ type mapped struct {
 	unmapped []string
 }
 
-// account returns the fields of a line that its type stands for.
+// account returns the fields that the mapping of a type sets in a line.
 func (m *mapped) account(lineType string) (fields map[string]json.RawMessage, known, left bool) {
 	found := m.set.Find(m.appID, lineType)
 	if found == nil {

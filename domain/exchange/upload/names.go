@@ -9,13 +9,13 @@ import (
 	"stayledger/platform/id"
 )
 
-// named is what a text in a cell names: one record, none, or several.
+// named has the records that a text in a cell names: one, none, or several.
 type named struct {
 	ID    id.ID
 	Count int
 }
 
-// names knows what texts name. Texts are asked for page by page and remembered up to a bound.
+// names finds records by texts. Texts are looked up page by page and remembered up to a bound.
 type names struct {
 	found map[valueType]map[string]named
 	asked map[valueType]map[string]bool
@@ -45,7 +45,7 @@ func (n *names) ask(typ valueType, text string) {
 	n.asked[typ][key] = true
 }
 
-// find returns what a text names.
+// find returns the records that a text names.
 func (n *names) find(typ valueType, text string) named { return n.found[typ][fold(text)] }
 
 // way is one way in which a text can name a record: an SQL expression over the record t.

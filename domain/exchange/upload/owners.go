@@ -163,7 +163,7 @@ func WithOwners(listings listing.Listings, contacts intake.Kind) intake.Kind {
 
 		saved := make([]intake.Saved, len(writes))
 
-		// A house whose owners are refused is not saved either.
+		// A house is not saved if its owners are refused.
 		for i := range writes {
 			err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
 				one, err := save(ctx, tx, from, bare[i:i+1])

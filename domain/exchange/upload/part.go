@@ -20,7 +20,7 @@ import (
 type Config struct {
 	Store blob.Store
 	Nouns Nouns
-	// Deletions take back what an import has made; UndoOpening takes back an opening balance.
+	// Deletions delete records that an import has made; UndoOpening takes back an opening balance.
 	Deletions   map[string]parts.Deletion
 	UndoOpening func(ctx context.Context, tx *db.Tx, one id.ID) error
 	Apps        connection.Apps
@@ -85,7 +85,7 @@ func AfterMapping() job.Handler {
 	}}
 }
 
-// importMapped imports the rows of finished imports whose line types are mapped now.
+// importMapped imports the rows of finished imports that waited for a line mapping.
 func importMapped(ctx context.Context, tx *db.Tx) error {
 	waiting, err := db.Select[id.ID](ctx, tx, `
 		select i.id from csv_import i where i.team_id = @team and i.kind = 'transactions' and i.status = 'imported' and exists (

@@ -30,7 +30,7 @@ type column struct {
 	unclear bool
 }
 
-// reader reads the rows of a file as records of a kind. It changes nothing and asks nobody: names are looked up before.
+// reader reads the rows of a file as records of a kind. It asks no database: names are looked up before.
 type reader struct {
 	kind    *kind
 	columns []column
@@ -42,7 +42,7 @@ type reader struct {
 	negated  bool
 	// startAt is the first day of the team's books, nil for none.
 	startAt *day.Day
-	// connection is the connection whose system the file is from, nil for none.
+	// connection is that of the system that the file is from, nil for none.
 	connection *id.ID
 	names      *names
 	// lineTypes are accounts of line types, nil for kinds without.
@@ -51,7 +51,7 @@ type reader struct {
 
 // lineTypes finds the account of a line by its type.
 type lineTypes interface {
-	// account returns the fields of a line that its type stands for; known is false for an unmapped type, and left is
+	// account returns the fields that a type sets in a line; known is false for an unmapped type, and left is
 	// true for one that is left out.
 	account(lineType string) (fields map[string]json.RawMessage, known, left bool)
 }
@@ -63,7 +63,7 @@ type cells struct {
 	plain          []bool
 }
 
-// record is what rows of a file say of one record.
+// record is one record as rows of a file describe it.
 type record struct {
 	cells
 
@@ -115,7 +115,7 @@ func (r *reader) ask(c *cells) {
 	}
 }
 
-// read returns what a row says.
+// read returns the record that a row describes.
 func (r *reader) read(c *cells) *record {
 	n := len(r.kind.fields)
 	rec := &record{
@@ -419,10 +419,10 @@ func (rec *record) setMore(name string, raw json.RawMessage) {
 // cents returns the amount of a field, 0 for none.
 func (rec *record) cents(name string) int64 { return rec.number[rec.kind.find(name)] }
 
-// finish completes a record after its rows are read: what its fields say together, and its lines.
+// finish completes a record after its rows are read: its lines, and fields that follow from others.
 func (r *reader) finish(rec *record) {
 	for _, row := range append([]*record{rec}, rec.parts...) {
-		if line := row.lineOf(r); line != nil {
+		if line := row.readLine(r); line != nil {
 			rec.lines = append(rec.lines, line)
 		}
 
@@ -447,8 +447,8 @@ func (r *reader) finish(rec *record) {
 	}
 }
 
-// lineOf returns the line that a row says of its record, nil for none.
-func (rec *record) lineOf(r *reader) map[string]json.RawMessage {
+// readLine returns the line that a row says of its record, nil for none.
+func (rec *record) readLine(r *reader) map[string]json.RawMessage {
 	var line map[string]json.RawMessage
 
 	for i := range rec.kind.fields {
@@ -548,7 +548,7 @@ func (rec *record) key(r *reader) (key string, isNamed bool) {
 	return rec.contentKey(), false
 }
 
-// keyText returns what a key takes of a field: its value if it has one, so that 1.10. and 01.10. are the same day.
+// keyText returns the text of a field in a key: its value if it has one, so that 1.10. and 01.10. are the same day.
 func (rec *record) keyText(name string) string {
 	at := rec.kind.find(name)
 	if v := rec.value[at]; v != nil {
@@ -592,7 +592,7 @@ func shortKey(name string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// group returns what binds a row to others, empty for nothing. Stays have several rows only where each has one line.
+// group returns the text by which rows are bound to one record, empty for none. Stays have several rows only where each has one line.
 func (r *reader) group(rec *record) string {
 	if rec.kind.together != nil && !r.has("lineType") && !r.has("lineAmount") {
 		return ""

@@ -35,7 +35,7 @@ type connectionInput struct {
 	uploadInput
 }
 
-// received is an upload whose bytes are stored.
+// received is an upload after its bytes were stored.
 type received struct {
 	file.Stored
 	filename, contentType string
@@ -80,13 +80,13 @@ func (s *service) settleUpload(ctx context.Context, tx *db.Tx, _ *uploadInput, r
 		return nil, err
 	}
 
-	it.SourceID = sourceOf(tx, it.Kind)
+	it.SourceID = deriveSource(tx, it.Kind)
 
 	return s.start(ctx, tx, it, operation.CSVImportPreview)
 }
 
-// sourceOf returns the source of all files of a kind in a team: what they have in common is known by it.
-func sourceOf(tx *db.Tx, k Kind) id.ID {
+// deriveSource returns the source of all files of a kind in a team, which remembers the records of all of them.
+func deriveSource(tx *db.Tx, k Kind) id.ID {
 	return id.Derive(id.Zero.Time(), "csv-import", tx.Team.String(), string(k))
 }
 
@@ -111,7 +111,7 @@ func (s *service) settleConnection(ctx context.Context, tx *db.Tx, in *connectio
 	return s.start(ctx, tx, it, operation.CSVImport)
 }
 
-// newImport returns the import of an uploaded file, whose row of files it inserts. It fails with 400 for a form that
+// newImport returns the import of an uploaded file, and inserts its row of files. It fails with 400 for a form that
 // does not fit, and with 403 without the scope of the kind.
 func (s *service) newImport(ctx context.Context, tx *db.Tx, r *received) (*stored, error) {
 	k := s.kinds[Kind(r.values["kind"])]

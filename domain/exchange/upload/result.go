@@ -39,7 +39,7 @@ type queuedRows struct {
 // Selector returns the selector from path and body.
 func (in *queuedRows) Selector() *resultRows { return &resultRows{in.ofImport, in.Body} }
 
-// rowsCSV declares the file of the rows of an import: each with what became of it, and its cells as they came.
+// rowsCSV declares the file of the rows of an import: each with its outcome, and its cells as they came.
 func (s *service) rowsCSV() export.Declaration[resultRows] {
 	return export.Declaration[resultRows]{
 		Path: "/csv-imports/previews/{importId}/rows/csv", ID: "ImportRowsCSV", Tag: tag, Summary: "Export the rows of an import as CSV",

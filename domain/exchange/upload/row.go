@@ -18,7 +18,7 @@ type rowsInput struct {
 	Outcome Outcome   `query:"outcome"`
 }
 
-// listRows returns a page of the rows of an import with what they say.
+// listRows returns a page of the rows of an import with their values.
 func (s *service) listRows(ctx context.Context, tx *db.Tx, in *rowsInput) (*page.Page[Row], error) {
 	it, err := load(ctx, tx, in.ID)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *service) listRows(ctx context.Context, tx *db.Tx, in *rowsInput) (*page
 	return out, s.show(ctx, tx, it, found.Data, out.Data)
 }
 
-// show sets what rows say.
+// show sets the values of rows.
 func (s *service) show(ctx context.Context, tx *db.Tx, it *stored, rows []storedRow, out []Row) error {
 	r, err := s.reader(ctx, tx, it)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *service) show(ctx context.Context, tx *db.Tx, it *stored, rows []stored
 		rec := whole[rows[i].Position]
 		if rec == nil {
 			rec = r.read(rows[i].cells())
-			if line := rec.lineOf(r); line != nil {
+			if line := rec.readLine(r); line != nil {
 				rec.lines = append(rec.lines, line)
 			}
 		}
@@ -104,7 +104,7 @@ func (s *service) show(ctx context.Context, tx *db.Tx, it *stored, rows []stored
 	return nil
 }
 
-// RowChange says what becomes of a row.
+// RowChange is the change of a row by a person.
 type RowChange struct {
 	Cells    []CellChange      `json:"cells,omitempty" maxItems:"500"`
 	Decision api.Opt[Decision] `json:"decision,omitzero" doc:"import takes the row in although it is perhaps here already, or is one to be looked at; skip leaves it out; null is no decision."`

@@ -12,7 +12,7 @@ import (
 	"stayledger/provider/table"
 )
 
-// sheet is what the first reading of a file finds: how the file is written and what its columns hold.
+// sheet has the results of the first reading of a file: how it is written, and the fields of its columns.
 type sheet struct {
 	kind    *kind
 	mapping *Mapping
@@ -24,18 +24,18 @@ type sheet struct {
 	heads []*columnStats
 }
 
-// columnStats is what the rows of a file say about a column.
+// columnStats has what is known of a column from all rows.
 type columnStats struct {
 	header, folded string
 	field          int
 	lineType       string
-	by             *ColumnMapping // a person has said what it holds
+	by             *ColumnMapping // by a person, nil for none
 	numbers        table.Numbers
 	dates          table.Dates
 	examples       []string
 	// firstLine is the first line with a text, 0 for none.
 	firstLine int
-	// isSigned says that some text begins with a sign, or stands in parentheses. notWords says that some text is no word
+	// isSigned says that some text begins with a sign, or is in parentheses. notWords says that some text is no word
 	// for a direction.
 	isSigned, notWords bool
 }
@@ -56,7 +56,7 @@ func (e *headerError) Error() string {
 // Unwrap returns the fault.
 func (e *headerError) Unwrap() error { return e.cause }
 
-// readSheet reads all rows of a file once, and finds out what its columns hold.
+// readSheet reads all rows of a file once, and finds the fields of its columns.
 func readSheet(ctx context.Context, r *table.Reader, k *kind, m *Mapping) (*sheet, error) {
 	if m == nil {
 		m = &Mapping{}
@@ -156,7 +156,7 @@ func (s *sheet) findHeader(rows []table.Row) int {
 		return at
 	}
 
-	// Else the row with the most headers that are known, so that a person sees what is missing.
+	// Else the row with the most headers that are known, so that a person sees the missing one.
 	best, most := 0, 0
 
 	for i := range rows {
@@ -207,7 +207,7 @@ func (s *sheet) resolves(folded []string) bool {
 	return true
 }
 
-// setColumns sets what the columns hold, by what a person has said, else by the headers.
+// setColumns sets the fields of the columns, by the mapping of a person, else by the headers.
 func (s *sheet) setColumns(first []table.Row, at int) {
 	width := 0
 	for i := range first {
@@ -232,7 +232,7 @@ func (s *sheet) setColumns(first []table.Row, at int) {
 
 	taken := map[int]bool{}
 
-	// First what a person has said.
+	// First the mapping of a person.
 	for i, c := range s.heads {
 		for n := range s.mapping.Columns {
 			m := &s.mapping.Columns[n]
@@ -272,7 +272,7 @@ func (k *kind) place(name string) (field int, lineType string) {
 	return k.find(name), ""
 }
 
-// see notes what a row says about the columns.
+// see adds the texts of a row to the columns.
 func (s *sheet) see(row *table.Row, balances *table.Balances, lines *[]int) {
 	for len(s.heads) < len(row.Cells) {
 		s.heads = append(s.heads, &columnStats{field: -1})
@@ -469,7 +469,7 @@ func (s *sheet) commonOrder() (common table.Order) {
 	return common
 }
 
-// decideDates sets the order of the dates of a column. What other columns of the file show counts for a column that
+// decideDates sets the order of the dates of a column. The order of other columns counts for a column that
 // reads both ways.
 func (s *sheet) decideDates(c *columnStats, col *Column, common table.Order) {
 	order, clear := c.dates.Decide()
@@ -514,7 +514,7 @@ func (s *sheet) currency() string {
 	return strings.ToLower(s.mapping.Currency)
 }
 
-// check refuses headers that do not say what the columns hold.
+// check refuses headers from which the fields of the columns do not follow.
 func (s *sheet) check() error {
 	seen := map[string]int{}
 
@@ -540,8 +540,8 @@ func (s *sheet) check() error {
 	return nil
 }
 
-// columnsOf returns how columns are read, from what is shown of them.
-func columnsOf(k *kind, shown []Column) []column {
+// newColumns returns how columns are read, from columns as they are shown.
+func newColumns(k *kind, shown []Column) []column {
 	out := make([]column, len(shown))
 
 	for i, c := range shown {

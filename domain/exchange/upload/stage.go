@@ -53,16 +53,16 @@ var failures = []struct {
 	{errMissingColumn, operation.CSVMissingColumn},
 }
 
-// What is wrong with the headers of a file.
+// The faults of headers.
 var (
 	errBlankHeader     = errors.New("upload: a column with texts has no header")
 	errDuplicateHeader = errors.New("upload: two columns have the same header")
 	errMissingColumn   = errors.New("upload: a column is missing")
 )
 
-// failureOf returns the failure of a preview for a cause, and its issue. It returns false for what is no fault of the
-// file.
-func failureOf(cause error) (operation.FailureCode, Issue, bool) {
+// findFailure returns the failure of a preview for a cause, and its issue. It returns false for any
+// other fault than one of the file.
+func findFailure(cause error) (operation.FailureCode, Issue, bool) {
 	for _, f := range failures {
 		if !errors.Is(cause, f.cause) {
 			continue
@@ -91,7 +91,7 @@ type stager struct {
 	job  job.Job
 	it   *stored
 	kind *kind
-	// sheet has what the first reading of the file has found.
+	// sheet has the results of the first reading of the file.
 	sheet *sheet
 }
 
@@ -110,7 +110,7 @@ func (s *service) stage(ctx context.Context, d *db.DB, j job.Job) error {
 	st.kind = s.kinds[st.it.Kind]
 
 	err = st.run(ctx, d)
-	if code, issue, isFault := failureOf(err); isFault {
+	if code, issue, isFault := findFailure(err); isFault {
 		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 			return s.fail(ctx, tx, j, args.ImportID, code, issue, err)
 		})
@@ -208,7 +208,7 @@ func (r *readerAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// run reads the file twice: first what its columns hold, then its rows.
+// run reads the file twice: first for the fields of its columns, then for its rows.
 func (st *stager) run(ctx context.Context, d *db.DB) error {
 	scope := st.job.Scope()
 
@@ -237,7 +237,7 @@ func (st *stager) run(ctx context.Context, d *db.DB) error {
 	return st.saveRows(ctx, d, r)
 }
 
-// saveColumns saves what the columns hold.
+// saveColumns saves the fields of the columns.
 func (st *stager) saveColumns(ctx context.Context, d *db.DB) error {
 	return st.write(ctx, d, func(ctx context.Context, tx *db.Tx) error {
 		if err := deleteRows(ctx, tx, st.it.ID); err != nil {
@@ -254,7 +254,7 @@ func (st *stager) saveColumns(ctx context.Context, d *db.DB) error {
 	})
 }
 
-// errTaken ends the work of an attempt whose import another attempt goes on with, or that was canceled.
+// errTaken ends an attempt at an import that another attempt goes on with, or that was canceled.
 var errTaken = errors.New("upload: another attempt reads the file, or it was canceled")
 
 // write runs part of the reading in a transaction that saves the import. It fails with errTaken if the import is not
@@ -282,7 +282,7 @@ func (st *stager) write(ctx context.Context, d *db.DB, do db.Work) error {
 type staging struct {
 	reader *reader
 	judge  *judge
-	// heads are the first rows of records by what binds rows together, ordinals how often a name has come.
+	// heads are the first rows of records by their groups, ordinals how often a name has come.
 	heads    map[string]int
 	ordinals map[string]int
 	// sum is the sum of the lines of the journal that is read, for files that do not number journals; head is its first
@@ -376,7 +376,7 @@ func (st *stager) prepare(ctx context.Context, tx *db.Tx, s *staging) (err error
 
 // reader returns the reader of the rows of an import.
 func (s *service) reader(ctx context.Context, tx *db.Tx, it *stored) (*reader, error) {
-	r := newReader(s.kinds[it.Kind], columnsOf(s.kinds[it.Kind], it.Columns))
+	r := newReader(s.kinds[it.Kind], newColumns(s.kinds[it.Kind], it.Columns))
 	r.account, r.negated, r.connection = it.BankAccountID, it.Form.Negated, it.ConnectionID
 
 	type defaults struct {
@@ -451,7 +451,7 @@ func (st *stager) savePage(ctx context.Context, tx *db.Tx, s *staging, page []*c
 	return insertRows(ctx, tx, st.it.ID, rows)
 }
 
-// judgeLate judges the records anew whose rows came in several pages.
+// judgeLate judges records again that have rows in several pages.
 func (st *stager) judgeLate(ctx context.Context, tx *db.Tx, s *staging) error {
 	if len(s.late) == 0 {
 		return nil
@@ -468,7 +468,7 @@ func (st *stager) judgeLate(ctx context.Context, tx *db.Tx, s *staging) error {
 			return err
 		}
 
-		// A name that has changed with the late rows has another number. What was found before is found anew.
+		// A name that has changed with the late rows has another number. Earlier findings are found again.
 		for i, head := range heads {
 			for _, issue := range head.Issues {
 				st.it.IssueCounts[issue.Code]--
@@ -523,7 +523,7 @@ func (s *staging) gather(page []*cells) (rows []*storedRow, records []keyed) {
 			rec.ignored, rec.issues = "total", nil
 		}
 
-		if head := s.headOf(rec); head > 0 {
+		if head := s.findHead(rec); head > 0 {
 			if row.Head = &head; at[head] != nil {
 				at[head].parts = append(at[head].parts, rec)
 			} else {
@@ -574,8 +574,8 @@ func isFooter(rec *record, c *cells) bool {
 	return !hasDate && table.IsTotal(&table.Row{Line: c.line, Cells: c.texts})
 }
 
-// headOf returns the first row of the record that a row belongs to, 0 if the row is the first.
-func (s *staging) headOf(rec *record) int {
+// findHead returns the first row of the record that a row belongs to, 0 if the row is the first.
+func (s *staging) findHead(rec *record) int {
 	k := rec.kind
 	if k.lines == "" || rec.ignored != "" {
 		return 0
@@ -612,7 +612,7 @@ func (s *staging) headOf(rec *record) int {
 	return s.head
 }
 
-// settle sets what a row is from the record that begins with it.
+// settle sets the columns of a row from the record that begins with it.
 func (w *storedRow) settle(k *keyed, v *verdict) {
 	w.Status, w.Key, w.Ordinal, w.MatchID, w.IsCertain = v.status, &k.key, k.ordinal, v.match, v.isCertain
 	w.Issues, w.Reason = k.issues, nil

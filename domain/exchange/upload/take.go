@@ -196,8 +196,8 @@ type wayIn int
 const (
 	leave   wayIn = iota
 	plainly       // as a sync would
-	winning       // over what is here
-	anew          // beside what is here
+	winning       // over the values here
+	anew          // as another record
 )
 
 // takePage takes in the records that begin with rows.
@@ -217,7 +217,7 @@ func (t *taking) takePage(ctx context.Context, tx *db.Tx, rows []*storedRow) (er
 		return err
 	}
 
-	// Judge again: what was here at the preview may have changed.
+	// Judge again: the records here may have changed since the preview.
 	judge, err := newJudge(ctx, tx, t.reader, t.it.SourceID)
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func pick[T any](all []T, places []int) []T {
 	return out
 }
 
-// decide returns how a row is taken in, or why it is left out: by what a person has decided about the row, else about
+// decide returns how a row is taken in, or why it is left out: by the decision of a person about the row, else about
 // all rows.
 func (t *taking) decide(row *storedRow) (wayIn, string) {
 	wants := row.Decision != nil && *row.Decision == TakeRow
@@ -349,7 +349,7 @@ func (t *taking) save(ctx context.Context, tx *db.Tx, way wayIn, heads []*stored
 	return nil
 }
 
-// renumber gives records that are taken in beside others of their name the next numbers.
+// renumber gives records that are taken in as others of their name the next numbers.
 func (t *taking) renumber(ctx context.Context, tx *db.Tx, heads []*storedRow, records []keyed) error {
 	keys := make([]string, len(records))
 	for i := range records {
@@ -375,7 +375,7 @@ func (t *taking) renumber(ctx context.Context, tx *db.Tx, heads []*storedRow, re
 	return nil
 }
 
-// take sets what became of the row.
+// take sets the outcome of the row.
 func (w *storedRow) take(taken *intake.Taken) {
 	outcome := Unchanged
 
@@ -404,7 +404,7 @@ func (w *storedRow) take(taken *intake.Taken) {
 	}
 }
 
-// refusalIssues returns what a noun refused a row with, as issues.
+// refusalIssues returns the refusal of a row as issues.
 func refusalIssues(line int, refusal *apierr.Error) []Issue {
 	var out []Issue
 
@@ -529,7 +529,7 @@ func (t *taking) takeBack(ctx context.Context, tx *db.Tx, j job.Job) error {
 	return job.Done(ctx, tx, j)
 }
 
-// giveUp ends an import or a preview whose work has failed for good: the fault is ours.
+// giveUp ends an import or a preview after its work has failed for good: the fault is ours.
 func (s *service) giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	args, err := decodeArgs(j)
 	if err != nil {
@@ -552,7 +552,7 @@ func (s *service) giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error)
 		it.Status, code = Failed, operation.CSVPreviewFailed
 		it.Issues = append(it.Issues, Issue{Code: "internal", Severity: asError})
 	case Importing, Undoing:
-		// What was taken in stays, and the rest can be confirmed again.
+		// Rows that were taken in stay, and the rest can be confirmed again.
 		if it.Status = Ready; it.ImportedAt != nil || it.Step > 0 {
 			it.Status = Imported
 		}
@@ -567,8 +567,8 @@ func (s *service) giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error)
 	return operation.GiveUp(ctx, tx, j, operation.FailAs(code, cause))
 }
 
-// restored reports whether what a record has now is what the import has given it.
-func restored(now, said intake.Values, before intake.Values) string {
+// findChanged returns a field that has another value now than the import has given it, empty for none.
+func findChanged(now, said intake.Values, before intake.Values) string {
 	for _, field := range slices.Sorted(maps.Keys(before)) {
 		if said[field] != nil && field != "lines" && !sameJSON(now[field], said[field]) {
 			return field

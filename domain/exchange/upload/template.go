@@ -15,7 +15,7 @@ type templateInput struct {
 	Kind Kind `path:"kind"`
 }
 
-// template returns an example file of a kind: what each column means, the headers, and a row. It can be uploaded as it
+// template returns an example file of a kind: the meaning of each column, the headers, and a row. It can be uploaded as it
 // is.
 func (s *service) template(_ context.Context, d *db.DB, _ db.Scope, in *templateInput) (*api.Content, error) {
 	text, err := s.kinds[in.Kind].example()

@@ -23,14 +23,14 @@ var undoKind = job.NewKind("upload.undo")
 const (
 	// undoTime bounds taking back an import, which is one transaction.
 	undoTime = 30 * time.Minute
-	// mostDependents bounds the list of what keeps an import from being taken back.
+	// mostDependents bounds the list of records that keep an import from being taken back.
 	mostDependents = 1000
 )
 
 // errDependents ends the undoing of an import that something depends on.
 var errDependents = errors.New("upload: something depends on the import")
 
-// undoing takes back what an import has made and changed, all or nothing.
+// undoing takes back all records that an import has made and all its changes, or none.
 type undoing struct {
 	*service
 
@@ -39,7 +39,7 @@ type undoing struct {
 	dependents []Dependent
 }
 
-// undo takes back an import. If something depends on it, nothing is taken back and the import shows what.
+// undo takes back an import. If something depends on it, nothing is taken back and the import lists the records.
 func (s *service) undo(ctx context.Context, d *db.DB, j job.Job) error {
 	args, err := decodeArgs(j)
 	if err != nil {
@@ -177,7 +177,7 @@ func (u *undoing) undoRow(ctx context.Context, tx *db.Tx, row *storedRow) error 
 		return err
 	}
 
-	if field := restored(now[*row.EntityID], records[0].values(), row.Before); field != "" {
+	if field := findChanged(now[*row.EntityID], records[0].values(), row.Before); field != "" {
 		return errChangedSince.With(map[string]any{"field": field})
 	}
 
@@ -190,7 +190,7 @@ func (u *undoing) undoRow(ctx context.Context, tx *db.Tx, row *storedRow) error 
 	return err
 }
 
-// add notes what keeps a row from being taken back.
+// add notes the reason why a row cannot be taken back.
 func (u *undoing) add(row *storedRow, refusal error) {
 	if len(u.dependents) == mostDependents {
 		return

@@ -1,9 +1,9 @@
-// Package upload takes in the files that people have: owners, houses, stays, transactions, what a bank gives to download.
+// Package upload takes in the files that people have: owners, houses, stays, transactions, downloads of a bank.
 //
-// A file is kept as it came, and its rows are read into a preview: a person sees what each row means, what is wrong with
-// it and what it duplicates, and corrects it there. Confirmed rows go in by the doors of the nouns, as those of a sync
+// A file is kept as it came, and its rows are read into a preview: a person sees the values of
+// each row, its faults and the record that it duplicates, and corrects it there. Confirmed rows go in by the doors of the nouns, as those of a sync
 // do, page by page: the outcome of a row is saved with the record that it made, so that a row is booked once whenever a
-// worker dies. What was taken in is remembered by all files of a kind together (package intake): the same row in a later
+// worker dies. Records are remembered by all files of a kind together (package intake): the same row in a later
 // file is known again.
 //
 // The page docs/decisions/upload.md says what the contract leaves open and how it is answered here.
@@ -37,7 +37,7 @@ func (Status) Enum() []string {
 	return api.Texts(Reading, Ready, Failed, Importing, Imported, Undoing, Undone, Canceled)
 }
 
-// RowStatus says what a row is before it is taken in.
+// RowStatus is the state of a row before it is taken in.
 type RowStatus string
 
 // The statuses of rows.
@@ -61,7 +61,7 @@ func (RowStatus) Enum() []string {
 	return api.Texts(Valid, Faulty, Duplicate, Question, Ignored, PartRow)
 }
 
-// Decision says what a person wants done with a row.
+// Decision is the decision of a person about a row.
 type Decision string
 
 // The decisions.
@@ -73,7 +73,7 @@ const (
 // Enum lists the decisions.
 func (Decision) Enum() []string { return api.Texts(TakeRow, LeaveRow) }
 
-// Outcome says what became of a row.
+// Outcome is the result of taking a row in.
 type Outcome string
 
 // The outcomes.
@@ -91,7 +91,7 @@ func (Outcome) Enum() []string {
 	return api.Texts(Created, Updated, Unchanged, Skipped, Refused, Reverted)
 }
 
-// Override says what is done with rows of a file that was imported before.
+// Override says how rows of a file are handled that was imported before.
 type Override string
 
 // The overrides.
@@ -118,7 +118,7 @@ type Form struct {
 	Negated       bool   `json:"negated" doc:"Amounts of money that comes in are below zero in the file."`
 }
 
-// Column is a column of the file and what it holds.
+// Column is a column of the file with its field.
 type Column struct {
 	Index  int    `json:"index" doc:"Place in the file, from 1."`
 	Header string `json:"header" doc:"As the file has it."`
@@ -138,7 +138,7 @@ type ColumnField struct {
 	IsRequired bool   `json:"isRequired" doc:"A file needs a column with it. Where one of several fields is enough, none of them is required."`
 }
 
-// Mapping says what the columns of a file hold, as far as a person has said it. What is absent is found.
+// Mapping has the fields of the columns of a file as far as a person has set them. Absent ones are found.
 type Mapping struct {
 	HasHeader *bool           `json:"hasHeader,omitempty" doc:"Whether the file has a line of headers."`
 	Columns   []ColumnMapping `json:"columns,omitempty" maxItems:"500"`
@@ -149,7 +149,7 @@ type Mapping struct {
 	Sheet     string          `json:"sheet,omitempty" maxLength:"200" doc:"Sheet of a workbook."`
 }
 
-// ColumnMapping says what one column holds. It is found by its header, or by its place.
+// ColumnMapping sets the field of one column, by its header or by its place.
 type ColumnMapping struct {
 	Header    string `json:"header,omitempty" maxLength:"500"`
 	Index     int    `json:"index,omitempty" minimum:"1" maximum:"500" doc:"Place from 1, instead of the header."`
@@ -258,7 +258,7 @@ type Row struct {
 	Cells    []string       `json:"cells"`
 	Values   map[string]any `json:"values" db:"-" doc:"What the row says, as fields of the record; of a part, its line."`
 	Issues   []Issue        `json:"issues"`
-	// Head is the row whose record the row belongs to.
+	// Head is the first row of the record that the row belongs to.
 	Head      *int      `json:"head" doc:"For a part, the position of the row that it belongs to."`
 	Decision  *Decision `json:"decision" doc:"What a person has decided; null for nothing."`
 	MatchID   *id.ID    `json:"matchId" doc:"The record here that the row duplicates or changes; null for none."`
@@ -268,7 +268,7 @@ type Row struct {
 	EntityID  *id.ID    `json:"entityId" doc:"The record that it made or changed."`
 }
 
-// What can be wrong with a request about an import.
+// The refusals of requests about imports.
 var (
 	errNotReady = apierr.New(apierr.CodeConflict, "", "The preview is not ready")
 	errOverride = apierr.New(apierr.CodeConflict, "", "The file was not imported before").With(reason{"duplicateOverrideNotApplicable"})

@@ -8,7 +8,7 @@ import (
 	"stayledger/provider/table"
 )
 
-// fieldText has what the fields of all kinds mean, and the words for them.
+// fieldText has the meanings of the fields of all kinds, and the words for them.
 //
 //go:embed fields.txt
 var fieldText string
@@ -43,7 +43,7 @@ func describe(kinds map[Kind]*kind) {
 	}
 }
 
-// describe sets one text of a field: what it means, an example, headers, or the words for one of its values.
+// describe sets one text of a field: its meaning, an example, headers, or the words for one of its values.
 func (k *kind) describe(name, text string) error {
 	name, what, _ := strings.Cut(name, ".")
 
