@@ -245,7 +245,7 @@ async function one(section, id) {
   const places = { outcome: el("div", {}), summary: el("div", {}), columns: el("div", {}), rows: el("div", {}), confirm: el("div", {}) };
   section.replaceChildren(el("p", { class: "back" }, el("a", { href: "#imports" }, "‹ Imports")), title, about, el("div", { class: "buttons actions" }, actions, going), problem,
     places.outcome, places.summary, places.columns, refused.columns, places.rows, places.confirm, refused.confirm);
-  let it = null, rows = null, wait = 300;
+  let it = null, rows = null, wait = 300, isStale = false, begun = null; // begun is the operation that goes on
   const wanted = {};
   const isHere = () => mine === turn;
   const fail = (failure, at = problem) => { if (!over(failure) && isHere()) at.replaceChildren(...told(failure), saying(failure.issues) || ""); };
@@ -254,7 +254,8 @@ async function one(section, id) {
   const act = async (work, at) => {
     for (const place of [problem, refused.columns, refused.confirm]) place.replaceChildren();
     try {
-      await work();
+      begun = (await work())?.operationId;
+      isStale = true; // short work is over before it was seen
       wait = 300;
       await look();
     } catch (failure) {
@@ -275,6 +276,7 @@ async function one(section, id) {
 
   // counts shows what changes with each row.
   const counts = () => {
+    places.outcome.replaceChildren(...(isRunning(it.status) ? [] : [dependents(it), outcome(it)].filter(Boolean)));
     places.summary.replaceChildren(...(it.counts.rows ? [el("h2", {}, "Rows"), summary(it)] : []));
     places.confirm.replaceChildren(...[confirmForm(it, wanted, start)].filter(Boolean));
     rows?.counts(it);
@@ -301,7 +303,6 @@ async function one(section, id) {
       it.status === "imported" && it.outcomes.created + it.outcomes.updated > 0 ? button("Undo", undo) : null,
     ].filter(Boolean));
     going.replaceChildren();
-    places.outcome.replaceChildren(...(isRunning(it.status) ? [] : [dependents(it), outcome(it)].filter(Boolean)));
     const canMap = it.form && it.columns.length && (it.status === "ready" || it.status === "failed");
     places.columns.replaceChildren(...(canMap ? [columnForm(it, again)] : []));
     places.rows.replaceChildren(...(rows ? [rows.node] : []));
@@ -312,7 +313,8 @@ async function one(section, id) {
   const bar = el("progress", { "aria-label": "Progress" }), so = el("span", { class: "about" });
   const progress = async () => {
     if (!bar.isConnected) going.replaceChildren(bar, so);
-    const p = await get("/operations/" + (it.status === "reading" ? it.id : it.status === "undoing" ? it.undoOperationId : it.importOperationId) + "/progress");
+    begun = { reading: it.id, undoing: it.undoOperationId }[it.status] || it.importOperationId;
+    const p = await get("/operations/" + begun + "/progress");
     if (p.total) [bar.max, bar.value] = [p.total, p.done];
     so.textContent = p.total ? number(p.done) + " of " + number(p.total) : words(it.status) + "…";
   };
@@ -321,19 +323,21 @@ async function one(section, id) {
   const look = async () => {
     clearTimeout(timer);
     try {
-      const before = it;
       const now = await get(path);
       if (!isHere()) return;
+      const isFirst = !it;
+      const isNew = isStale || it?.status !== now.status;
       it = now;
-      if (before?.status !== now.status) {
+      isStale = false;
+      if (isNew) {
         const isLost = places.confirm.contains(document.activeElement) || actions.contains(document.activeElement);
         await show();
         if (!isHere()) return;
         if (isLost) title.focus({ preventScroll: true });
-        if (before) await ended(before);
-        if (before || !isRunning(now.status)) announce(now.filename + ": " + words(now.status));
+        if (!isFirst || !isRunning(now.status)) announce(now.filename + ": " + words(now.status));
       }
       if (isRunning(now.status)) await progress();
+      else if (begun) await ended();
     } catch (failure) {
       fail(failure);
       wait = Math.max(wait, failure.wait * 1000 || 2000);
@@ -342,12 +346,13 @@ async function one(section, id) {
     if (isHere() && (!it || isRunning(it.status))) timer = setTimeout(look, document.hidden ? 15000 : wait);
   };
 
-  // ended tells how the work failed, if it did.
-  const ended = async (before) => {
-    const operation = { importing: it.importOperationId, undoing: it.undoOperationId }[before.status];
-    if (!operation || isRunning(it.status)) return;
-    const o = await get("/operations/" + operation);
-    if (o.status === "failed" && o.failure && !it.dependents.length && isHere()) problem.replaceChildren(el("p", {}, o.failure.message.replace(/\.?$/, ".")), el("p", { class: "about" }, o.failure.code));
+  // ended tells how the operation failed, if it did and the import does not say why.
+  const ended = async () => {
+    const o = await get("/operations/" + begun);
+    begun = null;
+    if (o.status === "failed" && o.failure && it.status !== "failed" && !it.dependents.length && isHere()) {
+      problem.replaceChildren(el("p", {}, o.failure.message.replace(/\.?$/, ".")), el("p", { class: "about" }, o.failure.code));
+    }
   };
   await look();
 }
