@@ -42,6 +42,10 @@ func TestImports(t *testing.T) {
 		idle := serve(t) // nothing works there, so that the file stays unread
 		testCancel(open(t, chrome, idle, phone), idle.office(t, "Seaside Stays"))
 	})
+	t.Run("headers", func(t *testing.T) {
+		t.Parallel()
+		testUnknownHeaders(open(t, chrome, s, desk), s.office(t, "Seaside Stays"))
+	})
 	t.Run("dependents", func(t *testing.T) {
 		t.Parallel()
 		testDependents(open(t, chrome, s, desk), s.office(t, "Seaside Stays"))
@@ -348,5 +352,25 @@ func testCancel(p *tab, o *office) {
 	operation, _ := o.call("GET", "/operations", nil, 200)["items"].(array)
 	if one, is := operation[0].(object); !is || one["status"] != "failed" {
 		p.t.Errorf("the operation is %v", operation[0])
+	}
+}
+
+// testUnknownHeaders: a file with headers that mean nothing to the service is read once a person says what they hold.
+func testUnknownHeaders(p *tab, o *office) {
+	p.signIn(o.key)
+	p.click("Imports")
+	p.choose("contacts", "people.csv", "Foo,Bar\nAnn Miller,Key West\n")
+	p.click("Upload")
+	p.sees("No column has what the import needs")
+	p.checks("unknown")
+	p.set("What Foo holds", "name")
+	p.set("What Bar holds", "city")
+	p.click("Read again")
+	p.click("Import 1 row")
+	p.until(`/Created\s+1/.test(document.querySelector("#imports dl")?.innerText)`)
+
+	rows, _ := o.call("GET", "/contacts", nil, 200)["data"].(array)
+	if first, _ := rows[0].(object); len(rows) != 1 || first["name"] != "Ann Miller" {
+		p.t.Errorf("the contacts are %v", rows)
 	}
 }

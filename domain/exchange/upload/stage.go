@@ -112,7 +112,7 @@ func (s *service) stage(ctx context.Context, d *db.DB, j job.Job) error {
 	err = st.run(ctx, d)
 	if code, issue, isFault := findFailure(err); isFault {
 		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
-			return s.fail(ctx, tx, j, args.ImportID, code, issue, err)
+			return st.fail(ctx, tx, code, issue, err)
 		})
 	}
 
@@ -141,17 +141,22 @@ func (s *service) begin(ctx context.Context, d *db.DB, j job.Job, one id.ID, sta
 	return it, err
 }
 
-// fail ends the preview of a file that cannot be read.
-func (s *service) fail(
-	ctx context.Context, tx *db.Tx, j job.Job, one id.ID, code operation.FailureCode, issue Issue, cause error,
-) error {
-	it, err := lock(ctx, tx, one)
+// fail ends the preview of a file that cannot be read. Columns that were found are saved, so that a person can say what
+// they hold.
+func (st *stager) fail(ctx context.Context, tx *db.Tx, code operation.FailureCode, issue Issue, cause error) error {
+	j := st.job
+
+	it, err := lock(ctx, tx, st.it.ID)
 	if err != nil || it.Status != Reading {
 		return errors.Join(err, job.Done(ctx, tx, j))
 	}
 
-	if err := deleteRows(ctx, tx, one); err != nil {
+	if err := deleteRows(ctx, tx, it.ID); err != nil {
 		return err
+	}
+
+	if st.sheet != nil {
+		it.Form, it.Columns = st.sheet.form, st.sheet.shown
 	}
 
 	it.Status, it.Issues, it.Counts = Failed, []Issue{issue}, Counts{}
