@@ -14,7 +14,7 @@ import (
 type rowsInput struct {
 	ID id.ID `path:"id"`
 	page.Params
-	Status  RowStatus `query:"status" doc:"Without it all rows that are no parts of another."`
+	Status  RowStatus `query:"status" doc:"Without it all rows."`
 	Outcome Outcome   `query:"outcome"`
 }
 
@@ -182,6 +182,8 @@ func (s *service) updateRow(ctx context.Context, tx *db.Tx, in *rowInput) (*Row,
 		head.Decision = in.Body.Decision.Value
 	}
 
+	it.countIssues(rows, -1)
+
 	if err := s.judgeAgain(ctx, tx, it, rows); err != nil {
 		return nil, err
 	}
@@ -192,6 +194,17 @@ func (s *service) updateRow(ctx context.Context, tx *db.Tx, in *rowInput) (*Row,
 	}
 
 	return &out[0], nil
+}
+
+// countIssues adds the issues of rows to the counts of an import, or with -1 takes them off.
+func (it *stored) countIssues(rows []*storedRow, by int64) {
+	for _, row := range rows {
+		for _, issue := range row.Issues {
+			if it.IssueCounts[issue.Code] += by; it.IssueCounts[issue.Code] <= 0 {
+				delete(it.IssueCounts, issue.Code)
+			}
+		}
+	}
 }
 
 // judgeAgain judges the record of rows anew and saves it.
@@ -231,6 +244,8 @@ func (s *service) judgeAgain(ctx context.Context, tx *db.Tx, it *stored, rows []
 		head.settle(&records[i], &verdicts[i])
 		head.Outcome = nil
 	}
+
+	it.countIssues(heads, 1)
 
 	if err := updateRows(ctx, tx, rows); err != nil {
 		return err

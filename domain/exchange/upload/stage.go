@@ -1,6 +1,7 @@
 package upload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -184,7 +185,7 @@ func (s *service) open(ctx context.Context, d *db.DB, scope db.Scope, it *stored
 	}
 
 	if it.Mapping != nil {
-		o.Sheet = it.Mapping.Sheet
+		o.Sheet, o.Encoding = it.Mapping.Sheet, cmp.Or(it.Mapping.Encoding, o.Encoding)
 	}
 
 	r, err := table.Open(&readerAt{object}, object.Size(), o)
@@ -473,12 +474,10 @@ func (st *stager) judgeLate(ctx context.Context, tx *db.Tx, s *staging) error {
 			return err
 		}
 
+		st.it.countIssues(heads, -1)
+
 		// A name that has changed with the late rows has another number. Earlier findings are found again.
 		for i, head := range heads {
-			for _, issue := range head.Issues {
-				st.it.IssueCounts[issue.Code]--
-			}
-
 			if head.MatchID != nil {
 				delete(s.judge.taken, *head.MatchID)
 			}
@@ -498,11 +497,7 @@ func (st *stager) judgeLate(ctx context.Context, tx *db.Tx, s *staging) error {
 			head.settle(&records[i], &verdicts[i])
 		}
 
-		for _, head := range heads {
-			for _, issue := range head.Issues {
-				st.it.IssueCounts[issue.Code]++
-			}
-		}
+		st.it.countIssues(heads, 1)
 
 		if err := updateRows(ctx, tx, heads); err != nil {
 			return err
@@ -626,8 +621,11 @@ func (w *storedRow) settle(k *keyed, v *verdict) {
 		w.Reason = &k.ignored
 	}
 
-	amount, currency := int64(k.amount), k.currency
-	w.Amount, w.Currency = &amount, &currency
+	// People and houses have no amount.
+	if k.kind.name != Contacts && k.kind.name != Listings {
+		amount, currency := int64(k.amount), k.currency
+		w.Amount, w.Currency = &amount, &currency
+	}
 }
 
 // mostIssues is how many rows keep their issues at least; issues of all rows are counted.
@@ -635,12 +633,10 @@ const mostIssues = 1000
 
 // count counts rows and their issues.
 func (st *stager) count(rows []*storedRow) {
+	st.it.countIssues(rows, 1)
+
 	for _, row := range rows {
 		st.it.Counts.add(row.Status, 1)
-
-		for _, issue := range row.Issues {
-			st.it.IssueCounts[issue.Code]++
-		}
 
 		// Beyond the bound issues are found again when the row is read.
 		if st.it.IssueCounts[""] += int64(len(row.Issues)); st.it.IssueCounts[""] > mostIssues && row.Status != Question {
