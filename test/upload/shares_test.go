@@ -13,6 +13,7 @@ func TestSharesAreReadWithDecimalCommas(t *testing.T) {
 	}
 
 	r := o.Get("/listings/ownership-periods").Want(200)
+
 	for i := range 2 {
 		at := "data." + string(rune('0'+i)) + ".members."
 		if got := r.String(at+"0.split") + " " + r.String(at+"1.split"); got != "66667 33333" && got != "12500 87500" {

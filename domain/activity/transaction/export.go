@@ -39,6 +39,7 @@ var exportColumns = slices.Concat(
 	[]export.SQLColumn{
 		export.FromSQL("accountCode", csv.ID, "a.code"),
 		export.FromSQL("account", csv.Text, "a.name"),
+		export.FromSQL("paymentAccountCode", csv.ID, "payer.code"),
 		export.FromSQL("contact", csv.Text, "c.name"),
 		export.FromSQL("line", csv.Integer, "line.position + 1"),
 		export.FromSQL("lineUniqueRef", csv.ID, "line.unique_ref"),
@@ -63,6 +64,7 @@ const (
 	transactionLines = ` join transaction_line line on line.team_id = t.team_id and line.transaction_id = t.id`
 	// The joins that columns need in addition to the transactions t and their lines.
 	exportTables = transactionLines + `
+		left join account payer on payer.team_id = t.team_id and payer.id = t.payment_account_id
 		left join account posted on posted.team_id = line.team_id and posted.id = line.account_id
 		left join contact paid on paid.team_id = line.team_id and paid.id = line.contact_id
 		left join listing home on home.team_id = line.team_id and home.id = line.listing_id
