@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/golden"
 )
 
-// exportPaths are those of the contract, EXP-P01 to EXP-P32 in order, and two beyond them.
+// exportPaths are those of the contract, EXP-P01 to EXP-P32 in order, and three beyond them.
 const exportPaths = `/audit/events/csv; /accounts/csv; /bank-records/csv; /contacts/csv; /listings/csv; /reservations/csv; /reservations/line-mappings/csv; /transactions/csv;
 	/statements/csv; /statements/detail/csv; /statements/by-period/csv; /statements/pdf; /statements/pdf/batch; /reports/guest-balances/csv;
 	/reports/profit-and-loss/csv; /reports/balance-sheet/csv; /reports/trial-balance/csv; /reports/journal-entries/csv;
@@ -20,7 +20,8 @@ const exportPaths = `/audit/events/csv; /accounts/csv; /bank-records/csv; /conta
 	/reports/trust-reconciliation/by-listing/csv; /reports/trust-reconciliation/pdf; /reports/trust-reconciliation/by-listing/pdf;
 	/reports/owner-statement-summaries-per-layout/csv; /reports/owner-statement-summaries-per-layout/csv/detailed;
 	/reports/owner-statement-summaries-per-layout/details/{contactId}/csv; /reports/owner-statement-summaries-per-layout/details/{contactId}/pdf;
-	/reports/owner-statement-summaries-per-layout/pdf; /reports/sales-tax-liability/csv; /reports/information-returns/csv`
+	/reports/owner-statement-summaries-per-layout/pdf; /reports/sales-tax-liability/csv; /reports/information-returns/csv;
+	/csv-imports/previews/{importId}/rows/csv`
 
 // Both modes of every export exist, with a minute to answer in; none declares dryRun or is open to owners. What they
 // answer is asked in test/exports.

@@ -157,6 +157,7 @@ var documents = map[string]string{
 	"csv_import.issues":                          "has no records",
 	"csv_import.mapping":                         "has no records",
 	"csv_import.outcomes":                        "has no records",
+	"csv_import.totals":                          "has no records",
 	"csv_import_row.before":                      "checked again when it is given back",
 	"csv_import_row.issues":                      "what a person should look at",
 	"external_record.refs":                       "names of records at a source",

@@ -156,6 +156,7 @@ const (
 // Defines values for AuditSource.
 const (
 	AuditSourceApi         AuditSource = "api"
+	AuditSourceCsv         AuditSource = "csv"
 	AuditSourceIntegration AuditSource = "integration"
 	AuditSourceMigration   AuditSource = "migration"
 	AuditSourceRecurring   AuditSource = "recurring"
@@ -1155,33 +1156,34 @@ const (
 
 // Defines values for ExportTransactionColumn.
 const (
-	ExportTransactionColumnAccount          ExportTransactionColumn = "account"
-	ExportTransactionColumnAccountCode      ExportTransactionColumn = "accountCode"
-	ExportTransactionColumnAmount           ExportTransactionColumn = "amount"
-	ExportTransactionColumnContact          ExportTransactionColumn = "contact"
-	ExportTransactionColumnCurrency         ExportTransactionColumn = "currency"
-	ExportTransactionColumnDate             ExportTransactionColumn = "date"
-	ExportTransactionColumnDescription      ExportTransactionColumn = "description"
-	ExportTransactionColumnId               ExportTransactionColumn = "id"
-	ExportTransactionColumnIsOpeningBalance ExportTransactionColumn = "isOpeningBalance"
-	ExportTransactionColumnLine             ExportTransactionColumn = "line"
-	ExportTransactionColumnLineAccount      ExportTransactionColumn = "lineAccount"
-	ExportTransactionColumnLineAccountCode  ExportTransactionColumn = "lineAccountCode"
-	ExportTransactionColumnLineContact      ExportTransactionColumn = "lineContact"
-	ExportTransactionColumnLineDescription  ExportTransactionColumn = "lineDescription"
-	ExportTransactionColumnLineUniqueRef    ExportTransactionColumn = "lineUniqueRef"
-	ExportTransactionColumnListing          ExportTransactionColumn = "listing"
-	ExportTransactionColumnMarkupAmount     ExportTransactionColumn = "markupAmount"
-	ExportTransactionColumnParty            ExportTransactionColumn = "party"
-	ExportTransactionColumnPaymentDate      ExportTransactionColumn = "paymentDate"
-	ExportTransactionColumnReservation      ExportTransactionColumn = "reservation"
-	ExportTransactionColumnShortRef         ExportTransactionColumn = "shortRef"
-	ExportTransactionColumnStatus           ExportTransactionColumn = "status"
-	ExportTransactionColumnTaxAmount        ExportTransactionColumn = "taxAmount"
-	ExportTransactionColumnTotal            ExportTransactionColumn = "total"
-	ExportTransactionColumnTransactionTotal ExportTransactionColumn = "transactionTotal"
-	ExportTransactionColumnType             ExportTransactionColumn = "type"
-	ExportTransactionColumnUniqueRef        ExportTransactionColumn = "uniqueRef"
+	ExportTransactionColumnAccount            ExportTransactionColumn = "account"
+	ExportTransactionColumnAccountCode        ExportTransactionColumn = "accountCode"
+	ExportTransactionColumnAmount             ExportTransactionColumn = "amount"
+	ExportTransactionColumnContact            ExportTransactionColumn = "contact"
+	ExportTransactionColumnCurrency           ExportTransactionColumn = "currency"
+	ExportTransactionColumnDate               ExportTransactionColumn = "date"
+	ExportTransactionColumnDescription        ExportTransactionColumn = "description"
+	ExportTransactionColumnId                 ExportTransactionColumn = "id"
+	ExportTransactionColumnIsOpeningBalance   ExportTransactionColumn = "isOpeningBalance"
+	ExportTransactionColumnLine               ExportTransactionColumn = "line"
+	ExportTransactionColumnLineAccount        ExportTransactionColumn = "lineAccount"
+	ExportTransactionColumnLineAccountCode    ExportTransactionColumn = "lineAccountCode"
+	ExportTransactionColumnLineContact        ExportTransactionColumn = "lineContact"
+	ExportTransactionColumnLineDescription    ExportTransactionColumn = "lineDescription"
+	ExportTransactionColumnLineUniqueRef      ExportTransactionColumn = "lineUniqueRef"
+	ExportTransactionColumnListing            ExportTransactionColumn = "listing"
+	ExportTransactionColumnMarkupAmount       ExportTransactionColumn = "markupAmount"
+	ExportTransactionColumnParty              ExportTransactionColumn = "party"
+	ExportTransactionColumnPaymentAccountCode ExportTransactionColumn = "paymentAccountCode"
+	ExportTransactionColumnPaymentDate        ExportTransactionColumn = "paymentDate"
+	ExportTransactionColumnReservation        ExportTransactionColumn = "reservation"
+	ExportTransactionColumnShortRef           ExportTransactionColumn = "shortRef"
+	ExportTransactionColumnStatus             ExportTransactionColumn = "status"
+	ExportTransactionColumnTaxAmount          ExportTransactionColumn = "taxAmount"
+	ExportTransactionColumnTotal              ExportTransactionColumn = "total"
+	ExportTransactionColumnTransactionTotal   ExportTransactionColumn = "transactionTotal"
+	ExportTransactionColumnType               ExportTransactionColumn = "type"
+	ExportTransactionColumnUniqueRef          ExportTransactionColumn = "uniqueRef"
 )
 
 // Defines values for ExportTransactionSelectionStatus.
@@ -2393,6 +2395,167 @@ const (
 	TransactionWeekdayWednesday TransactionWeekday = "wednesday"
 )
 
+// Defines values for UploadColumnMappingDateOrder.
+const (
+	UploadColumnMappingDateOrderDmy UploadColumnMappingDateOrder = "dmy"
+	UploadColumnMappingDateOrderMdy UploadColumnMappingDateOrder = "mdy"
+	UploadColumnMappingDateOrderYmd UploadColumnMappingDateOrder = "ymd"
+)
+
+// Defines values for UploadColumnMappingDecimal.
+const (
+	UploadColumnMappingDecimalDot   UploadColumnMappingDecimal = "."
+	UploadColumnMappingDecimalEmpty UploadColumnMappingDecimal = ""
+)
+
+// Defines values for UploadImportDuplicateOverride.
+const (
+	UploadImportDuplicateOverrideKeep        UploadImportDuplicateOverride = "keep"
+	UploadImportDuplicateOverrideLessThannil UploadImportDuplicateOverride = "<nil>"
+	UploadImportDuplicateOverrideReplace     UploadImportDuplicateOverride = "replace"
+	UploadImportDuplicateOverrideSkip        UploadImportDuplicateOverride = "skip"
+)
+
+// Defines values for UploadImportSort.
+const (
+	UploadImportSortCreatedAt      UploadImportSort = "createdAt"
+	UploadImportSortMinusCreatedAt UploadImportSort = "-createdAt"
+)
+
+// Defines values for UploadKind.
+const (
+	UploadKindBankRecords     UploadKind = "bank-records"
+	UploadKindContacts        UploadKind = "contacts"
+	UploadKindJournalEntries  UploadKind = "journal-entries"
+	UploadKindListings        UploadKind = "listings"
+	UploadKindOpeningBalances UploadKind = "opening-balances"
+	UploadKindReservations    UploadKind = "reservations"
+	UploadKindTransactions    UploadKind = "transactions"
+)
+
+// Defines values for UploadMappingDateOrder.
+const (
+	UploadMappingDateOrderDmy UploadMappingDateOrder = "dmy"
+	UploadMappingDateOrderMdy UploadMappingDateOrder = "mdy"
+	UploadMappingDateOrderYmd UploadMappingDateOrder = "ymd"
+)
+
+// Defines values for UploadMappingDecimal.
+const (
+	UploadMappingDecimalDot   UploadMappingDecimal = "."
+	UploadMappingDecimalEmpty UploadMappingDecimal = ""
+)
+
+// Defines values for UploadMappingEncoding.
+const (
+	UploadMappingEncodingCp850       UploadMappingEncoding = "cp850"
+	UploadMappingEncodingCp852       UploadMappingEncoding = "cp852"
+	UploadMappingEncodingIso88591    UploadMappingEncoding = "iso-8859-1"
+	UploadMappingEncodingIso88592    UploadMappingEncoding = "iso-8859-2"
+	UploadMappingEncodingUtf16       UploadMappingEncoding = "utf-16"
+	UploadMappingEncodingUtf8        UploadMappingEncoding = "utf-8"
+	UploadMappingEncodingWindows1252 UploadMappingEncoding = "windows-1252"
+)
+
+// Defines values for UploadMappingOrNullDateOrder.
+const (
+	UploadMappingOrNullDateOrderDmy UploadMappingOrNullDateOrder = "dmy"
+	UploadMappingOrNullDateOrderMdy UploadMappingOrNullDateOrder = "mdy"
+	UploadMappingOrNullDateOrderYmd UploadMappingOrNullDateOrder = "ymd"
+)
+
+// Defines values for UploadMappingOrNullDecimal.
+const (
+	UploadMappingOrNullDecimalDot   UploadMappingOrNullDecimal = "."
+	UploadMappingOrNullDecimalEmpty UploadMappingOrNullDecimal = ""
+)
+
+// Defines values for UploadMappingOrNullEncoding.
+const (
+	UploadMappingOrNullEncodingCp850       UploadMappingOrNullEncoding = "cp850"
+	UploadMappingOrNullEncodingCp852       UploadMappingOrNullEncoding = "cp852"
+	UploadMappingOrNullEncodingIso88591    UploadMappingOrNullEncoding = "iso-8859-1"
+	UploadMappingOrNullEncodingIso88592    UploadMappingOrNullEncoding = "iso-8859-2"
+	UploadMappingOrNullEncodingUtf16       UploadMappingOrNullEncoding = "utf-16"
+	UploadMappingOrNullEncodingUtf8        UploadMappingOrNullEncoding = "utf-8"
+	UploadMappingOrNullEncodingWindows1252 UploadMappingOrNullEncoding = "windows-1252"
+)
+
+// Defines values for UploadOutcome.
+const (
+	UploadOutcomeCreated   UploadOutcome = "created"
+	UploadOutcomeFailed    UploadOutcome = "failed"
+	UploadOutcomeSkipped   UploadOutcome = "skipped"
+	UploadOutcomeUnchanged UploadOutcome = "unchanged"
+	UploadOutcomeUndone    UploadOutcome = "undone"
+	UploadOutcomeUpdated   UploadOutcome = "updated"
+)
+
+// Defines values for UploadOverride.
+const (
+	UploadOverrideKeep    UploadOverride = "keep"
+	UploadOverrideReplace UploadOverride = "replace"
+	UploadOverrideSkip    UploadOverride = "skip"
+)
+
+// Defines values for UploadRowDecision.
+const (
+	UploadRowDecisionImport      UploadRowDecision = "import"
+	UploadRowDecisionLessThannil UploadRowDecision = "<nil>"
+	UploadRowDecisionSkip        UploadRowDecision = "skip"
+)
+
+// Defines values for UploadRowOutcome.
+const (
+	UploadRowOutcomeCreated     UploadRowOutcome = "created"
+	UploadRowOutcomeFailed      UploadRowOutcome = "failed"
+	UploadRowOutcomeLessThannil UploadRowOutcome = "<nil>"
+	UploadRowOutcomeSkipped     UploadRowOutcome = "skipped"
+	UploadRowOutcomeUnchanged   UploadRowOutcome = "unchanged"
+	UploadRowOutcomeUndone      UploadRowOutcome = "undone"
+	UploadRowOutcomeUpdated     UploadRowOutcome = "updated"
+)
+
+// Defines values for UploadRowChangeDecision.
+const (
+	UploadRowChangeDecisionImport      UploadRowChangeDecision = "import"
+	UploadRowChangeDecisionLessThannil UploadRowChangeDecision = "<nil>"
+	UploadRowChangeDecisionSkip        UploadRowChangeDecision = "skip"
+)
+
+// Defines values for UploadRowStatus.
+const (
+	UploadRowStatusDuplicate UploadRowStatus = "duplicate"
+	UploadRowStatusFaulty    UploadRowStatus = "faulty"
+	UploadRowStatusIgnored   UploadRowStatus = "ignored"
+	UploadRowStatusPart      UploadRowStatus = "part"
+	UploadRowStatusQuestion  UploadRowStatus = "question"
+	UploadRowStatusValid     UploadRowStatus = "valid"
+)
+
+// Defines values for UploadStatus.
+const (
+	UploadStatusCanceled  UploadStatus = "canceled"
+	UploadStatusFailed    UploadStatus = "failed"
+	UploadStatusImported  UploadStatus = "imported"
+	UploadStatusImporting UploadStatus = "importing"
+	UploadStatusReading   UploadStatus = "reading"
+	UploadStatusReady     UploadStatus = "ready"
+	UploadStatusUndoing   UploadStatus = "undoing"
+	UploadStatusUndone    UploadStatus = "undone"
+)
+
+// Defines values for UploadTotalOutcome.
+const (
+	UploadTotalOutcomeCreated     UploadTotalOutcome = "created"
+	UploadTotalOutcomeFailed      UploadTotalOutcome = "failed"
+	UploadTotalOutcomeLessThannil UploadTotalOutcome = "<nil>"
+	UploadTotalOutcomeSkipped     UploadTotalOutcome = "skipped"
+	UploadTotalOutcomeUnchanged   UploadTotalOutcome = "unchanged"
+	UploadTotalOutcomeUndone      UploadTotalOutcome = "undone"
+	UploadTotalOutcomeUpdated     UploadTotalOutcome = "updated"
+)
+
 // Defines values for WebhookDeliveryStatus.
 const (
 	WebhookDeliveryStatusDelivering WebhookDeliveryStatus = "delivering"
@@ -2529,6 +2692,28 @@ const (
 	DeleteConnectionParamsOutcomeDelete  DeleteConnectionParamsOutcome = "delete"
 )
 
+// Defines values for ImportConnectionFileMultipartBodyEncoding.
+const (
+	ImportConnectionFileMultipartBodyEncodingCp850       ImportConnectionFileMultipartBodyEncoding = "cp850"
+	ImportConnectionFileMultipartBodyEncodingCp852       ImportConnectionFileMultipartBodyEncoding = "cp852"
+	ImportConnectionFileMultipartBodyEncodingIso88591    ImportConnectionFileMultipartBodyEncoding = "iso-8859-1"
+	ImportConnectionFileMultipartBodyEncodingIso88592    ImportConnectionFileMultipartBodyEncoding = "iso-8859-2"
+	ImportConnectionFileMultipartBodyEncodingUtf16       ImportConnectionFileMultipartBodyEncoding = "utf-16"
+	ImportConnectionFileMultipartBodyEncodingUtf8        ImportConnectionFileMultipartBodyEncoding = "utf-8"
+	ImportConnectionFileMultipartBodyEncodingWindows1252 ImportConnectionFileMultipartBodyEncoding = "windows-1252"
+)
+
+// Defines values for ImportConnectionFileMultipartBodyKind.
+const (
+	ImportConnectionFileMultipartBodyKindBankRecords     ImportConnectionFileMultipartBodyKind = "bank-records"
+	ImportConnectionFileMultipartBodyKindContacts        ImportConnectionFileMultipartBodyKind = "contacts"
+	ImportConnectionFileMultipartBodyKindJournalEntries  ImportConnectionFileMultipartBodyKind = "journal-entries"
+	ImportConnectionFileMultipartBodyKindListings        ImportConnectionFileMultipartBodyKind = "listings"
+	ImportConnectionFileMultipartBodyKindOpeningBalances ImportConnectionFileMultipartBodyKind = "opening-balances"
+	ImportConnectionFileMultipartBodyKindReservations    ImportConnectionFileMultipartBodyKind = "reservations"
+	ImportConnectionFileMultipartBodyKindTransactions    ImportConnectionFileMultipartBodyKind = "transactions"
+)
+
 // Defines values for ListContactsParamsInclude.
 const (
 	ListContactsParamsIncludeOperations ListContactsParamsInclude = "operations"
@@ -2537,6 +2722,28 @@ const (
 // Defines values for DeleteContactParamsOnLocked.
 const (
 	DeleteContactParamsOnLockedArchive DeleteContactParamsOnLocked = "archive"
+)
+
+// Defines values for CreateImportPreviewMultipartBodyEncoding.
+const (
+	CreateImportPreviewMultipartBodyEncodingCp850       CreateImportPreviewMultipartBodyEncoding = "cp850"
+	CreateImportPreviewMultipartBodyEncodingCp852       CreateImportPreviewMultipartBodyEncoding = "cp852"
+	CreateImportPreviewMultipartBodyEncodingIso88591    CreateImportPreviewMultipartBodyEncoding = "iso-8859-1"
+	CreateImportPreviewMultipartBodyEncodingIso88592    CreateImportPreviewMultipartBodyEncoding = "iso-8859-2"
+	CreateImportPreviewMultipartBodyEncodingUtf16       CreateImportPreviewMultipartBodyEncoding = "utf-16"
+	CreateImportPreviewMultipartBodyEncodingUtf8        CreateImportPreviewMultipartBodyEncoding = "utf-8"
+	CreateImportPreviewMultipartBodyEncodingWindows1252 CreateImportPreviewMultipartBodyEncoding = "windows-1252"
+)
+
+// Defines values for CreateImportPreviewMultipartBodyKind.
+const (
+	CreateImportPreviewMultipartBodyKindBankRecords     CreateImportPreviewMultipartBodyKind = "bank-records"
+	CreateImportPreviewMultipartBodyKindContacts        CreateImportPreviewMultipartBodyKind = "contacts"
+	CreateImportPreviewMultipartBodyKindJournalEntries  CreateImportPreviewMultipartBodyKind = "journal-entries"
+	CreateImportPreviewMultipartBodyKindListings        CreateImportPreviewMultipartBodyKind = "listings"
+	CreateImportPreviewMultipartBodyKindOpeningBalances CreateImportPreviewMultipartBodyKind = "opening-balances"
+	CreateImportPreviewMultipartBodyKindReservations    CreateImportPreviewMultipartBodyKind = "reservations"
+	CreateImportPreviewMultipartBodyKindTransactions    CreateImportPreviewMultipartBodyKind = "transactions"
 )
 
 // Defines values for ListListingsParamsInclude.
@@ -5706,6 +5913,9 @@ type ErrorContext struct {
 	// Collected What of it was collected; null when it was not the question. With `CONFLICT`.
 	Collected *int64 `json:"collected,omitempty"`
 
+	// Column The column of the file that reads both ways, from 1. With `CONFLICT`.
+	Column *int64 `json:"column,omitempty"`
+
 	// ConflictingPeriodIds The ownership periods in the way. With `CONFLICT`.
 	ConflictingPeriodIds []Id `json:"conflictingPeriodIds,omitzero"`
 
@@ -5736,6 +5946,9 @@ type ErrorContext struct {
 	// Difference By how much debits exceed credits; negative when credits do. With `UNPROCESSABLE_CONTENT`.
 	Difference *Cents `json:"difference,omitempty"`
 
+	// FaultyRows Rows that are faulty. With `CONFLICT`.
+	FaultyRows *int64 `json:"faultyRows,omitempty"`
+
 	// FreeAt From when on it can be paid to, or the day on which the rest of the money is free. With `payProviderRecipientNotReady`, `CONFLICT`.
 	FreeAt *string `json:"freeAt,omitempty"`
 
@@ -5744,6 +5957,9 @@ type ErrorContext struct {
 
 	// FundingBalance What the funding account holds. With `CONFLICT`.
 	FundingBalance *Cents `json:"fundingBalance,omitempty"`
+
+	// Header Its header. With `CONFLICT`.
+	Header *string `json:"header,omitempty"`
 
 	// Id The record that has the reference or the name. With `duplicateUniqueRef`, `duplicateName`, `CONFLICT`.
 	Id *Id `json:"id,omitempty"`
@@ -5780,6 +5996,9 @@ type ErrorContext struct {
 
 	// MaxRecords How many records one request can touch. With `bankAccountTooManyRecords`.
 	MaxRecords *int64 `json:"maxRecords,omitempty"`
+
+	// MaxRows How many rows can be imported all or none. With `CONFLICT`.
+	MaxRows *int64 `json:"maxRows,omitempty"`
 
 	// MaxRules How many rules a team can have. With `BAD_REQUEST`.
 	MaxRules *int64 `json:"maxRules,omitempty"`
@@ -5888,6 +6107,9 @@ type ErrorContext struct {
 
 	// Type The type of the transaction. With `payProviderPaymentNotSupported`.
 	Type *string `json:"type,omitempty"`
+
+	// UndecidedRows Rows that a person has to decide about. With `CONFLICT`.
+	UndecidedRows *int64 `json:"undecidedRows,omitempty"`
 }
 
 // ExchangeOwnerLinkBody Example: {"token":"token"}
@@ -6289,6 +6511,13 @@ type ExportGuestSelection struct {
 
 // ExportGuestSelectionOccupancyStatus Default: all.
 type ExportGuestSelectionOccupancyStatus string
+
+// ExportImportRowSelection Example: {"outcome":"failed"}
+type ExportImportRowSelection struct {
+	// Outcome What became of it.
+	Outcome *UploadOutcome   `json:"outcome,omitempty"`
+	Status  *UploadRowStatus `json:"status,omitempty"`
+}
 
 // ExportLineColumn defines model for ExportLineColumn.
 type ExportLineColumn string
@@ -16029,6 +16258,478 @@ type UpdatePaymentMethodBody struct {
 	IsDefault bool `json:"isDefault"`
 }
 
+// UploadCellChange defines model for UploadCellChange.
+type UploadCellChange struct {
+	// Column Place of the column, from 1.
+	Column int64 `json:"column"`
+
+	// Text Text for people.
+	Text string `json:"text"`
+}
+
+// UploadColumn defines model for UploadColumn.
+type UploadColumn struct {
+	// DateOrder Order of day, month and year, found from all rows of the column; empty for no dates.
+	DateOrder string `json:"dateOrder"`
+
+	// Decimal Decimal sign, found from all rows of the column; empty for no amounts.
+	Decimal string `json:"decimal"`
+
+	// Examples The first texts.
+	Examples []string `json:"examples"`
+
+	// Field What the column holds; empty for one that is not read. lines. and a type stands for amounts of lines of that type.
+	Field string `json:"field"`
+
+	// Header As the file has it.
+	Header string `json:"header"`
+
+	// Index Place in the file, from 1.
+	Index int64 `json:"index"`
+
+	// IsUnclear The column reads both ways, so that its mapping has to say dateOrder or decimal.
+	IsUnclear bool `json:"isUnclear"`
+}
+
+// UploadColumnField defines model for UploadColumnField.
+type UploadColumnField struct {
+	// Doc What the cells say.
+	Doc string `json:"doc"`
+
+	// IsRequired A file needs a column with it. Where one of several fields is enough, none of them is required.
+	IsRequired bool `json:"isRequired"`
+
+	// Name As mappings name it.
+	Name string `json:"name"`
+
+	// Type How its cells are read. The last four name records that are here already.
+	Type string `json:"type"`
+}
+
+// UploadColumnMapping defines model for UploadColumnMapping.
+type UploadColumnMapping struct {
+	// DateOrder Order of day, month and year.
+	DateOrder *UploadColumnMappingDateOrder `json:"dateOrder,omitempty"`
+
+	// Decimal Decimal sign.
+	Decimal *UploadColumnMappingDecimal `json:"decimal,omitempty"`
+
+	// Field Empty leaves the column out.
+	Field string `json:"field"`
+
+	// Header Header of the column.
+	Header *string `json:"header,omitempty"`
+
+	// Index Place from 1, instead of the header.
+	Index *int64 `json:"index,omitempty"`
+}
+
+// UploadColumnMappingDateOrder Order of day, month and year.
+type UploadColumnMappingDateOrder string
+
+// UploadColumnMappingDecimal Decimal sign.
+type UploadColumnMappingDecimal string
+
+// UploadConfirmation Example: {"acceptIssues":true}
+type UploadConfirmation struct {
+	// AcceptIssues Leaves rows out that are faulty or to be decided, instead of refusing.
+	AcceptIssues *bool `json:"acceptIssues,omitempty"`
+
+	// AllOrNothing Imports nothing if a row is refused; for at most 10000 rows.
+	AllOrNothing *bool `json:"allOrNothing,omitempty"`
+
+	// DuplicateOverride What is done with the rows of a file that was imported before: skip leaves them, replace writes them over what is here, keep books them again.
+	DuplicateOverride *UploadOverride `json:"duplicateOverride,omitempty"`
+
+	// Mapping Only what the preview was read by; another mapping needs another preview.
+	Mapping *UploadMapping `json:"mapping,omitempty"`
+}
+
+// UploadCounts defines model for UploadCounts.
+type UploadCounts struct {
+	// Duplicates Rows of records that are here.
+	Duplicates int64 `json:"duplicates"`
+
+	// Faulty Rows that cannot be imported as they are.
+	Faulty int64 `json:"faulty"`
+
+	// Ignored Rows that are no records, such as totals.
+	Ignored int64 `json:"ignored"`
+
+	// Parts Rows that belong to the record of an earlier row.
+	Parts int64 `json:"parts"`
+
+	// Questions Rows that a person has to decide about.
+	Questions int64 `json:"questions"`
+
+	// Rows All rows after the headers.
+	Rows int64 `json:"rows"`
+
+	// Valid Rows to import.
+	Valid int64 `json:"valid"`
+}
+
+// UploadDependent defines model for UploadDependent.
+type UploadDependent struct {
+	// Context What is needed to go on.
+	Context interface{} `json:"context,omitzero"`
+
+	// EntityId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	EntityId Id `json:"entityId"`
+
+	// Line Line of the file.
+	Line int64 `json:"line"`
+
+	// Outcome What became of it.
+	Outcome UploadOutcome `json:"outcome"`
+
+	// Reason Why: reason or code of the refusal, or changedSince.
+	Reason string `json:"reason"`
+
+	// Row Position of the row.
+	Row int64 `json:"row"`
+}
+
+// UploadFormOrNull defines model for UploadFormOrNull.
+type UploadFormOrNull struct {
+	// BalancesProve The balances prove the amounts: each one is the balance before with the amount.
+	BalancesProve bool `json:"balancesProve"`
+
+	// Currency Currency that the header of an amount names; empty for none.
+	Currency string `json:"currency"`
+
+	// Delimiter What separates the cells; empty for a workbook.
+	Delimiter string `json:"delimiter"`
+
+	// Encoding Character set; empty for a workbook.
+	Encoding string `json:"encoding"`
+
+	// HeaderLine Line of the headers, from 1; 0 for a file without headers.
+	HeaderLine int64 `json:"headerLine"`
+
+	// Negated Amounts of money that comes in are below zero in the file.
+	Negated bool `json:"negated"`
+
+	// Sheet The sheet that is read; empty for a CSV.
+	Sheet string `json:"sheet"`
+
+	// Sheets All sheets of a workbook.
+	Sheets []string `json:"sheets"`
+
+	// Type csv or xlsx.
+	Type string `json:"type"`
+}
+
+// UploadImport defines model for UploadImport.
+type UploadImport struct {
+	// AllOrNothing Nothing stays if a row is refused.
+	AllOrNothing bool `json:"allOrNothing"`
+
+	// BankAccountId Bank account of all rows; null for none.
+	BankAccountId *string `json:"bankAccountId"`
+
+	// ByteSize Size in bytes.
+	ByteSize int64 `json:"byteSize"`
+
+	// Columns The columns, from left to right.
+	Columns []UploadColumn `json:"columns"`
+
+	// ConnectionId The connection whose importer has the file; null for none.
+	ConnectionId *string `json:"connectionId"`
+
+	// Counts How many there are in each state.
+	Counts UploadCounts `json:"counts"`
+
+	// CreatedAt When it was made.
+	CreatedAt Instant `json:"createdAt"`
+
+	// Dependents What kept the import from being undone: at most 1000.
+	Dependents []UploadDependent `json:"dependents"`
+
+	// DuplicateOverride How rows of a file that was imported before are handled; null for nothing said.
+	DuplicateOverride *UploadImportDuplicateOverride `json:"duplicateOverride"`
+
+	// Fields What columns of the kind can hold; in the single read only.
+	Fields []UploadColumnField `json:"fields,omitzero"`
+
+	// Filename Name of the file.
+	Filename string `json:"filename"`
+
+	// Form How the file is written; null before it is read.
+	Form *UploadFormOrNull `json:"form"`
+
+	// Id The id of the operation that reads the file.
+	Id Id `json:"id"`
+
+	// ImportOperationId The operation that imports the rows; null before they are confirmed.
+	ImportOperationId *string `json:"importOperationId"`
+
+	// ImportedAt When the last import of its rows has ended; null before.
+	ImportedAt *time.Time `json:"importedAt"`
+
+	// IsAutomatic The rows are imported as soon as they are read: a file of a connection.
+	IsAutomatic bool `json:"isAutomatic"`
+
+	// IssueCounts Rows by code of an issue.
+	IssueCounts map[string]int64 `json:"issueCounts"`
+
+	// Issues About the whole file; those of rows are with the rows.
+	Issues []UploadIssue `json:"issues"`
+	Kind   UploadKind    `json:"kind"`
+
+	// Mapping What a person has said about the columns; null for nothing.
+	Mapping *UploadMappingOrNull `json:"mapping"`
+
+	// Outcomes Records by outcome, once rows were imported.
+	Outcomes UploadOutcomes `json:"outcomes"`
+
+	// PriorImportId The last import of exactly this file; null for none.
+	PriorImportId *string      `json:"priorImportId"`
+	Status        UploadStatus `json:"status"`
+
+	// Totals Sums of the amounts, once all rows are read.
+	Totals []UploadTotal `json:"totals"`
+
+	// UndoOperationId The last operation that takes the import back; null for none.
+	UndoOperationId *string `json:"undoOperationId"`
+
+	// UndoneAt When it was taken back; null if it was not.
+	UndoneAt *time.Time `json:"undoneAt"`
+}
+
+// UploadImportDuplicateOverride How rows of a file that was imported before are handled; null for nothing said.
+type UploadImportDuplicateOverride string
+
+// UploadImportPage defines model for UploadImportPage.
+type UploadImportPage struct {
+	Data []UploadImport `json:"data"`
+
+	// Pagination Where the page is in the list.
+	Pagination Pagination `json:"pagination"`
+}
+
+func (p *UploadImportPage) page() ([]UploadImport, *int64) { return p.Data, p.Pagination.NextPage }
+
+// UploadImportSort defines model for UploadImportSort.
+type UploadImportSort string
+
+// UploadIssue defines model for UploadIssue.
+type UploadIssue struct {
+	Code string `json:"code"`
+
+	// Column Column of the file, from 1; absent for the whole row.
+	Column *int64 `json:"column,omitempty"`
+
+	// Context What is needed to go on.
+	Context map[string]interface{} `json:"context,omitzero"`
+
+	// Field What the column holds, or the field of the record that is wrong.
+	Field *string `json:"field,omitempty"`
+
+	// Header Header of the column.
+	Header *string `json:"header,omitempty"`
+
+	// Line Line of the file, from 1; absent for the whole file.
+	Line *int64 `json:"line,omitempty"`
+
+	// Severity How grave it is.
+	Severity string `json:"severity"`
+
+	// Text What the cell has, shortened to 100 characters.
+	Text *string `json:"text,omitempty"`
+}
+
+// UploadKind defines model for UploadKind.
+type UploadKind string
+
+// UploadMapping Example: {"columns":[{"field":"amount","header":"Betrag"},{"dateOrder":"dmy","field":"date","header":"Tag"}]}
+type UploadMapping struct {
+	// Columns The columns, from left to right.
+	Columns []UploadColumnMapping `json:"columns,omitzero"`
+
+	// Currency Of amounts without a currency of their own.
+	Currency *string `json:"currency,omitempty"`
+
+	// DateOrder Of all dates that are not plain ones of a workbook.
+	DateOrder *UploadMappingDateOrder `json:"dateOrder,omitempty"`
+
+	// Decimal Decimal sign of all amounts.
+	Decimal *UploadMappingDecimal `json:"decimal,omitempty"`
+
+	// Encoding Character set of a CSV.
+	Encoding *UploadMappingEncoding `json:"encoding,omitempty"`
+
+	// HasHeader Whether the file has a line of headers.
+	HasHeader *bool `json:"hasHeader,omitempty"`
+
+	// Negated Whether amounts of money that comes in are below zero, as some banks of cards write them.
+	Negated *bool `json:"negated,omitempty"`
+
+	// Sheet Sheet of a workbook.
+	Sheet *string `json:"sheet,omitempty"`
+}
+
+// UploadMappingDateOrder Of all dates that are not plain ones of a workbook.
+type UploadMappingDateOrder string
+
+// UploadMappingDecimal Decimal sign of all amounts.
+type UploadMappingDecimal string
+
+// UploadMappingEncoding Character set of a CSV.
+type UploadMappingEncoding string
+
+// UploadMappingOrNull defines model for UploadMappingOrNull.
+type UploadMappingOrNull struct {
+	// Columns The columns, from left to right.
+	Columns []UploadColumnMapping `json:"columns,omitzero"`
+
+	// Currency Of amounts without a currency of their own.
+	Currency *string `json:"currency,omitempty"`
+
+	// DateOrder Of all dates that are not plain ones of a workbook.
+	DateOrder *UploadMappingOrNullDateOrder `json:"dateOrder,omitempty"`
+
+	// Decimal Decimal sign of all amounts.
+	Decimal *UploadMappingOrNullDecimal `json:"decimal,omitempty"`
+
+	// Encoding Character set of a CSV.
+	Encoding *UploadMappingOrNullEncoding `json:"encoding,omitempty"`
+
+	// HasHeader Whether the file has a line of headers.
+	HasHeader *bool `json:"hasHeader,omitempty"`
+
+	// Negated Whether amounts of money that comes in are below zero, as some banks of cards write them.
+	Negated *bool `json:"negated,omitempty"`
+
+	// Sheet Sheet of a workbook.
+	Sheet *string `json:"sheet,omitempty"`
+}
+
+// UploadMappingOrNullDateOrder Of all dates that are not plain ones of a workbook.
+type UploadMappingOrNullDateOrder string
+
+// UploadMappingOrNullDecimal Decimal sign of all amounts.
+type UploadMappingOrNullDecimal string
+
+// UploadMappingOrNullEncoding Character set of a CSV.
+type UploadMappingOrNullEncoding string
+
+// UploadOutcome defines model for UploadOutcome.
+type UploadOutcome string
+
+// UploadOutcomes defines model for UploadOutcomes.
+type UploadOutcomes struct {
+	// Created Records that were made.
+	Created int64 `json:"created"`
+
+	// Failed Operations that have failed.
+	Failed int64 `json:"failed"`
+
+	// Skipped Rows that were left out.
+	Skipped int64 `json:"skipped"`
+
+	// Unchanged Records that are here as the file has them.
+	Unchanged int64 `json:"unchanged"`
+
+	// Undone Records that were taken back.
+	Undone int64 `json:"undone"`
+
+	// Updated Records that were changed.
+	Updated int64 `json:"updated"`
+}
+
+// UploadOverride defines model for UploadOverride.
+type UploadOverride string
+
+// UploadRow Example: {"cells":["Ann Miller","ann@example.com"],"decision":"import","entityId":null,"head":null,"isCertain":false,"issues":[],"line":3,"matchId":null,"outcome":null,"position":2,"reason":null,"status":"valid","values":{"email":"ann@example.com","name":"Ann Miller","type":"owner"}}
+type UploadRow struct {
+	// Cells Texts of the cells, corrected ones as they are now.
+	Cells []string `json:"cells"`
+
+	// Decision What a person has decided; null for nothing.
+	Decision *UploadRowDecision `json:"decision"`
+
+	// EntityId The record that it made or changed.
+	EntityId *string `json:"entityId"`
+
+	// Head For a part, the position of the row that it belongs to.
+	Head *int64 `json:"head"`
+
+	// IsCertain The match is certain.
+	IsCertain bool          `json:"isCertain"`
+	Issues    []UploadIssue `json:"issues"`
+
+	// Line Line of the file, from 1.
+	Line int64 `json:"line"`
+
+	// MatchId The record here that the row duplicates or changes; null for none.
+	MatchId *string `json:"matchId"`
+
+	// Outcome Null before the row is imported.
+	Outcome *UploadRowOutcome `json:"outcome"`
+
+	// Position Place among the rows, from 1.
+	Position int64 `json:"position"`
+
+	// Reason Why it was skipped or failed.
+	Reason *string         `json:"reason"`
+	Status UploadRowStatus `json:"status"`
+
+	// Values What the row says, as fields of the record; of a part, its line.
+	Values map[string]interface{} `json:"values"`
+}
+
+// UploadRowDecision What a person has decided; null for nothing.
+type UploadRowDecision string
+
+// UploadRowOutcome Null before the row is imported.
+type UploadRowOutcome string
+
+// UploadRowChange Example: {"cells":[{"column":2,"text":"ann@example.com"}],"decision":"import"}
+type UploadRowChange struct {
+	// Cells Cells with another text.
+	Cells []UploadCellChange `json:"cells,omitzero"`
+
+	// Decision import takes the row in although it is perhaps here already, or is one to be looked at; skip leaves it out; null is no decision.
+	Decision *UploadRowChangeDecision `json:"decision,omitempty"`
+}
+
+// UploadRowChangeDecision import takes the row in although it is perhaps here already, or is one to be looked at; skip leaves it out; null is no decision.
+type UploadRowChangeDecision string
+
+// UploadRowPage defines model for UploadRowPage.
+type UploadRowPage struct {
+	Data []UploadRow `json:"data"`
+
+	// Pagination Where the page is in the list.
+	Pagination Pagination `json:"pagination"`
+}
+
+func (p *UploadRowPage) page() ([]UploadRow, *int64) { return p.Data, p.Pagination.NextPage }
+
+// UploadRowStatus defines model for UploadRowStatus.
+type UploadRowStatus string
+
+// UploadStatus defines model for UploadStatus.
+type UploadStatus string
+
+// UploadTotal defines model for UploadTotal.
+type UploadTotal struct {
+	// Amount Amount in cents.
+	Amount Cents `json:"amount"`
+
+	// Currency Currency, ISO 4217.
+	Currency string `json:"currency"`
+
+	// Outcome Null before the rows are imported.
+	Outcome *UploadTotalOutcome `json:"outcome"`
+	Rows    int64               `json:"rows"`
+	Status  UploadRowStatus     `json:"status"`
+}
+
+// UploadTotalOutcome Null before the rows are imported.
+type UploadTotalOutcome string
+
 // Webhook defines model for Webhook.
 type Webhook struct {
 	// ApiVersion The version of the contract in which messages are written.
@@ -17287,6 +17988,36 @@ type ConnectConnectionParams struct {
 	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
 }
 
+// ImportConnectionFileMultipartBody defines parameters for ImportConnectionFile.
+type ImportConnectionFileMultipartBody struct {
+	// BankAccountId Bank account of your chart that all rows are about, for bank records.
+	BankAccountId *string `json:"bankAccountId,omitempty"`
+
+	// Encoding Character set of a CSV that is neither UTF-8 nor UTF-16.
+	Encoding *ImportConnectionFileMultipartBodyEncoding `json:"encoding,omitempty"`
+
+	// File CSV or XLSX, at most 100 MiB.
+	File []byte `json:"file"`
+
+	// Kind What the rows are.
+	Kind ImportConnectionFileMultipartBodyKind `json:"kind"`
+
+	// Mapping What the columns hold, as JSON in the form of `mapping` of the preview. What is absent is found.
+	Mapping *string `json:"mapping,omitempty"`
+}
+
+// ImportConnectionFileParams defines parameters for ImportConnectionFile.
+type ImportConnectionFileParams struct {
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
+// ImportConnectionFileMultipartBodyEncoding defines parameters for ImportConnectionFile.
+type ImportConnectionFileMultipartBodyEncoding string
+
+// ImportConnectionFileMultipartBodyKind defines parameters for ImportConnectionFile.
+type ImportConnectionFileMultipartBodyKind string
+
 // TakeReturnFileParams defines parameters for TakeReturnFile.
 type TakeReturnFileParams struct {
 	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
@@ -17440,6 +18171,94 @@ type ReleasePaymentMethodParams struct {
 	// DryRun Runs the whole write and rolls it back: same answer and status, nothing kept.
 	DryRun *DryRunParameter `form:"dryRun,omitempty" json:"dryRun,omitempty"`
 
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
+// ListImportsParams defines parameters for ListImports.
+type ListImportsParams struct {
+	// Limit Rows per page.
+	Limit *LimitParameter `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Page Page number from 1.
+	Page   *PageParameter    `form:"page,omitempty" json:"page,omitempty"`
+	Sort   *UploadImportSort `form:"sort,omitempty" json:"sort,omitempty"`
+	Kind   *UploadKind       `form:"kind,omitempty" json:"kind,omitempty"`
+	Status *UploadStatus     `form:"status,omitempty" json:"status,omitempty"`
+
+	// Ids Only these; an id with a leading ! is left out.
+	Ids IdsParameter `form:"ids,omitempty" json:"ids,omitzero"`
+}
+
+// CreateImportPreviewMultipartBody defines parameters for CreateImportPreview.
+type CreateImportPreviewMultipartBody struct {
+	// BankAccountId Bank account of your chart that all rows are about, for bank records.
+	BankAccountId *string `json:"bankAccountId,omitempty"`
+
+	// Encoding Character set of a CSV that is neither UTF-8 nor UTF-16.
+	Encoding *CreateImportPreviewMultipartBodyEncoding `json:"encoding,omitempty"`
+
+	// File CSV or XLSX, at most 100 MiB.
+	File []byte `json:"file"`
+
+	// Kind What the rows are.
+	Kind CreateImportPreviewMultipartBodyKind `json:"kind"`
+
+	// Mapping What the columns hold, as JSON in the form of `mapping` of the preview. What is absent is found.
+	Mapping *string `json:"mapping,omitempty"`
+}
+
+// CreateImportPreviewParams defines parameters for CreateImportPreview.
+type CreateImportPreviewParams struct {
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
+// CreateImportPreviewMultipartBodyEncoding defines parameters for CreateImportPreview.
+type CreateImportPreviewMultipartBodyEncoding string
+
+// CreateImportPreviewMultipartBodyKind defines parameters for CreateImportPreview.
+type CreateImportPreviewMultipartBodyKind string
+
+// CancelImportParams defines parameters for CancelImport.
+type CancelImportParams struct {
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
+// ConfirmImportParams defines parameters for ConfirmImport.
+type ConfirmImportParams struct {
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
+// ListImportRowsParams defines parameters for ListImportRows.
+type ListImportRowsParams struct {
+	// Limit Rows per page.
+	Limit *LimitParameter `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Page Page number from 1.
+	Page *PageParameter `form:"page,omitempty" json:"page,omitempty"`
+
+	// Status Without it all rows.
+	Status  *UploadRowStatus `form:"status,omitempty" json:"status,omitempty"`
+	Outcome *UploadOutcome   `form:"outcome,omitempty" json:"outcome,omitempty"`
+}
+
+// UndoImportParams defines parameters for UndoImport.
+type UndoImportParams struct {
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
+// ExportImportRowsCSVParams defines parameters for ExportImportRowsCSV.
+type ExportImportRowsCSVParams struct {
+	Status  *UploadRowStatus `form:"status,omitempty" json:"status,omitempty"`
+	Outcome *UploadOutcome   `form:"outcome,omitempty" json:"outcome,omitempty"`
+}
+
+// QueueImportRowsCSVParams defines parameters for QueueImportRowsCSV.
+type QueueImportRowsCSVParams struct {
 	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
 	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
 }
@@ -20664,6 +21483,9 @@ type UpdateConnectionJSONRequestBody = ConnectionUpdate
 // ConnectConnectionJSONRequestBody defines body for ConnectConnection for application/json ContentType.
 type ConnectConnectionJSONRequestBody = ConnectionConnect
 
+// ImportConnectionFileMultipartRequestBody defines body for ImportConnectionFile for multipart/form-data ContentType.
+type ImportConnectionFileMultipartRequestBody ImportConnectionFileMultipartBody
+
 // SetListingMappingsJSONRequestBody defines body for SetListingMappings for application/json ContentType.
 type SetListingMappingsJSONRequestBody = SetListingMappingsBody
 
@@ -20690,6 +21512,21 @@ type AddAchPaymentMethodJSONRequestBody = PayeeACH
 
 // UpdatePaymentMethodJSONRequestBody defines body for UpdatePaymentMethod for application/json ContentType.
 type UpdatePaymentMethodJSONRequestBody = UpdatePaymentMethodBody
+
+// CreateImportPreviewMultipartRequestBody defines body for CreateImportPreview for multipart/form-data ContentType.
+type CreateImportPreviewMultipartRequestBody CreateImportPreviewMultipartBody
+
+// MapImportJSONRequestBody defines body for MapImport for application/json ContentType.
+type MapImportJSONRequestBody = UploadMapping
+
+// ConfirmImportJSONRequestBody defines body for ConfirmImport for application/json ContentType.
+type ConfirmImportJSONRequestBody = UploadConfirmation
+
+// UpdateImportRowJSONRequestBody defines body for UpdateImportRow for application/json ContentType.
+type UpdateImportRowJSONRequestBody = UploadRowChange
+
+// QueueImportRowsCSVJSONRequestBody defines body for QueueImportRowsCSV for application/json ContentType.
+type QueueImportRowsCSVJSONRequestBody = ExportImportRowSelection
 
 // ImportHistoricalLedgerJSONRequestBody defines body for ImportHistoricalLedger for application/json ContentType.
 type ImportHistoricalLedgerJSONRequestBody = JournalHistorical
@@ -21414,6 +22251,12 @@ func (c *Client) ConnectConnection(ctx context.Context, id IdParameter, params *
 	return answer, err
 }
 
+// ImportConnectionFile sends POST /connections/{id}/csv-import: Import a file of a connection's system.
+func (c *Client) ImportConnectionFile(ctx context.Context, id IdParameter, params *ImportConnectionFileParams, contentType string, body io.Reader) (answer *OperationAcknowledgement, err error) {
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/connections/%s/csv-import", url.PathEscape(id)), takesKey: true, params: params, contentType: contentType, body: body}, &answer)
+	return answer, err
+}
+
 // GetListingMappings sends GET /connections/{id}/listing-mappings: Read which listings those of a system are.
 func (c *Client) GetListingMappings(ctx context.Context, id IdParameter) (answer *PmsMappings, err error) {
 	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/connections/%s/listing-mappings", url.PathEscape(id))}, &answer)
@@ -21524,6 +22367,77 @@ func (c *Client) UpdatePaymentMethod(ctx context.Context, id IdParameter, method
 func (c *Client) ReleasePaymentMethod(ctx context.Context, id IdParameter, methodId Id, params *ReleasePaymentMethodParams) (answer *PayeeMethod, err error) {
 	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/contacts/%s/payment-methods/%s/release", url.PathEscape(id), url.PathEscape(methodId)), takesKey: true, params: params}, &answer)
 	return answer, err
+}
+
+// ListImports sends GET /csv-imports/previews: List imports.
+func (c *Client) ListImports(ctx context.Context, params *ListImportsParams) (answer *UploadImportPage, err error) {
+	err = c.send(ctx, call{method: "GET", path: "/csv-imports/previews", params: params}, &answer)
+	return answer, err
+}
+
+// CreateImportPreview sends POST /csv-imports/previews: Upload a file for an import.
+func (c *Client) CreateImportPreview(ctx context.Context, params *CreateImportPreviewParams, contentType string, body io.Reader) (answer *OperationAcknowledgement, err error) {
+	err = c.send(ctx, call{method: "POST", path: "/csv-imports/previews", takesKey: true, params: params, contentType: contentType, body: body}, &answer)
+	return answer, err
+}
+
+// GetImport sends GET /csv-imports/previews/{id}: Read an import and its preview.
+func (c *Client) GetImport(ctx context.Context, id IdParameter) (answer *UploadImport, err error) {
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/csv-imports/previews/%s", url.PathEscape(id))}, &answer)
+	return answer, err
+}
+
+// MapImport sends PUT /csv-imports/previews/{id}: Say what the columns of a file hold.
+func (c *Client) MapImport(ctx context.Context, id IdParameter, body UploadMapping) (answer *OperationAcknowledgement, err error) {
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/csv-imports/previews/%s", url.PathEscape(id)), body: body}, &answer)
+	return answer, err
+}
+
+// CancelImport sends POST /csv-imports/previews/{id}/cancel: Cancel an import.
+func (c *Client) CancelImport(ctx context.Context, id IdParameter, params *CancelImportParams) (answer *UploadImport, err error) {
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/csv-imports/previews/%s/cancel", url.PathEscape(id)), takesKey: true, params: params}, &answer)
+	return answer, err
+}
+
+// ConfirmImport sends POST /csv-imports/previews/{id}/confirm: Import the rows of a preview.
+func (c *Client) ConfirmImport(ctx context.Context, id IdParameter, params *ConfirmImportParams, body UploadConfirmation) (answer *OperationAcknowledgement, err error) {
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/csv-imports/previews/%s/confirm", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	return answer, err
+}
+
+// ListImportRows sends GET /csv-imports/previews/{id}/rows: List the rows of an import.
+func (c *Client) ListImportRows(ctx context.Context, id IdParameter, params *ListImportRowsParams) (answer *UploadRowPage, err error) {
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/csv-imports/previews/%s/rows", url.PathEscape(id)), params: params}, &answer)
+	return answer, err
+}
+
+// UpdateImportRow sends PUT /csv-imports/previews/{id}/rows/{position}: Correct a row of an import.
+func (c *Client) UpdateImportRow(ctx context.Context, id IdParameter, position int64, body UploadRowChange) (answer *UploadRow, err error) {
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/csv-imports/previews/%s/rows/%s", url.PathEscape(id), url.PathEscape(position)), body: body}, &answer)
+	return answer, err
+}
+
+// UndoImport sends POST /csv-imports/previews/{id}/undo: Take an import back.
+func (c *Client) UndoImport(ctx context.Context, id IdParameter, params *UndoImportParams) (answer *OperationAcknowledgement, err error) {
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/csv-imports/previews/%s/undo", url.PathEscape(id)), takesKey: true, params: params}, &answer)
+	return answer, err
+}
+
+// ExportImportRowsCSV sends GET /csv-imports/previews/{importId}/rows/csv: Export the rows of an import as CSV.
+func (c *Client) ExportImportRowsCSV(ctx context.Context, importId Id, params *ExportImportRowsCSVParams) (answer *ExportLink, err error) {
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/csv-imports/previews/%s/rows/csv", url.PathEscape(importId)), params: params}, &answer)
+	return answer, err
+}
+
+// QueueImportRowsCSV sends POST /csv-imports/previews/{importId}/rows/csv: Export the rows of an import as CSV, in the background.
+func (c *Client) QueueImportRowsCSV(ctx context.Context, importId Id, params *QueueImportRowsCSVParams, body ExportImportRowSelection) (answer *OperationAcknowledgement, err error) {
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/csv-imports/previews/%s/rows/csv", url.PathEscape(importId)), takesKey: true, params: params, body: body}, &answer)
+	return answer, err
+}
+
+// GetImportTemplate sends GET /csv-imports/templates/{kind}: Download an example file.
+func (c *Client) GetImportTemplate(ctx context.Context, kind UploadKind) (*http.Response, error) {
+	return c.do(ctx, call{method: "GET", path: fmt.Sprintf("/csv-imports/templates/%s", url.PathEscape(kind))})
 }
 
 // ListCurrencies sends GET /currencies: List currencies and the places of their amounts.
@@ -23033,6 +23947,8 @@ func (p ListPaymentMethodsParams) from(page int64) *ListPaymentMethodsParams {
 	p.Page = &page
 	return &p
 }
+func (p ListImportsParams) from(page int64) *ListImportsParams       { p.Page = &page; return &p }
+func (p ListImportRowsParams) from(page int64) *ListImportRowsParams { p.Page = &page; return &p }
 func (p ListHistoricalImportsParams) from(page int64) *ListHistoricalImportsParams {
 	p.Page = &page
 	return &p

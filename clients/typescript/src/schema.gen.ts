@@ -1087,6 +1087,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/connections/{id}/csv-import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import a file of a connection's system
+         * @description For kinds that the app of the connection lists as importers. Starts one operation of type csv-import that reads the file and imports its rows; rows that are faulty or to be decided stay in the preview of the same id. Records are known by their ids at the system, as those of its syncs are. Fails as createImportPreview does, and with 501 for a kind that the app does not import.
+         */
+        post: operations["importConnectionFile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/connections/{id}/listing-mappings": {
         parameters: {
             query?: never;
@@ -1356,6 +1376,202 @@ export interface paths {
          * @description A second person frees what the team's destinationGuard holds, and does not make the first payment. Fails with 400 for one that is not verified, `selfModification` for whoever chose it.
          */
         post: operations["releasePaymentMethod"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csv-imports/previews": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** List imports */
+        get: operations["listImports"];
+        put?: never;
+        /**
+         * Upload a file for an import
+         * @description A CSV in any usual form, or an XLSX workbook. The operation of type csv-import-preview reads it; its id is that of the preview. Nothing is booked before the preview is confirmed. Needs the scope of its kind, too: contacts:import, reservations:import, transactions:import, listings:write (listings and opening balances), bank:write, journals:post. Fails with 413 beyond 100 MiB and 400 for a malformed form.
+         */
+        post: operations["createImportPreview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csv-imports/previews/{id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        /** Read an import and its preview */
+        get: operations["getImport"];
+        /**
+         * Say what the columns of a file hold
+         * @description The file is read again by the mapping, by a new operation of type csv-import-preview, whose id is that of the new preview. The former preview stays as it is.
+         */
+        put: operations["mapImport"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csv-imports/previews/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an import
+         * @description A file that is read is read no further. What was taken in stays; it can be undone.
+         */
+        post: operations["cancelImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csv-imports/previews/{id}/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import the rows of a preview
+         * @description Starts an operation of type csv-import. Rows that are faulty or undecided refuse it with 409, unless acceptIssues leaves them out. With allOrNothing nothing stays if a row is refused. duplicateOverride says what is done with the rows of a file that was imported before; without such an import it fails with 409 (context.reason duplicateOverrideNotApplicable). The operation fails with csvImportRecordFailed if some rows were refused: the others are in the books, and refused ones can be corrected and confirmed again.
+         */
+        post: operations["confirmImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csv-imports/previews/{id}/rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the rows of an import */
+        get: operations["listImportRows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csv-imports/previews/{id}/rows/{position}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Correct a row of an import
+         * @description Texts of cells are replaced as if the file had them, and the row is judged anew. A decision counts for this row alone. Rows that are in the books fail with 409.
+         */
+        put: operations["updateImportRow"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csv-imports/previews/{id}/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take an import back
+         * @description Starts an operation of type csv-import that deletes what the import has made and gives back what it has changed, all or nothing. If something depends on it, the operation fails with csvImportFailed and the import shows what in `dependents`.
+         */
+        post: operations["undoImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csv-imports/previews/{importId}/rows/csv": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                importId: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Export the rows of an import as CSV
+         * @description One row per row of the file, with its line, its status, what became of it and why, and the record that it made. The cells follow as the file has them, corrected ones as they are now. Fails with 404 for an unknown import. Waits until the file is ready, up to a minute, and answers with a link to it.
+         */
+        get: operations["exportImportRowsCSV"];
+        put?: never;
+        /**
+         * Export the rows of an import as CSV, in the background
+         * @description Makes the file of exportImportRowsCSV in an operation of type export; once that is completed, its file resource has the address of the file.
+         */
+        post: operations["queueImportRowsCSV"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/csv-imports/templates/{kind}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Download an example file
+         * @description A CSV with every column that the kind knows, what each means, and a row as an example.
+         */
+        get: operations["getImportTemplate"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -5789,7 +6005,7 @@ export interface components {
         /** @enum {string} */
         AuditSort: "recordedAt" | "-recordedAt";
         /** @enum {string} */
-        AuditSource: "user" | "api" | "integration" | "recurring" | "system" | "migration";
+        AuditSource: "user" | "api" | "integration" | "csv" | "recurring" | "system" | "migration";
         AuditSummary: {
             /**
              * Format: int64
@@ -7392,6 +7608,11 @@ export interface components {
             cause?: string;
             /** @description What of it was collected; null when it was not the question. With `CONFLICT`. */
             collected?: components["schemas"]["Cents"] | null;
+            /**
+             * Format: int64
+             * @description The column of the file that reads both ways, from 1. With `CONFLICT`.
+             */
+            column?: number;
             /** @description The ownership periods in the way. With `CONFLICT`. */
             conflictingPeriodIds?: components["schemas"]["Id"][];
             /** @description The connection that has the account. With `CONFLICT`. */
@@ -7412,12 +7633,19 @@ export interface components {
             destinationSince?: components["schemas"]["Instant"];
             /** @description By how much debits exceed credits; negative when credits do. With `UNPROCESSABLE_CONTENT`. */
             difference?: components["schemas"]["Cents"];
+            /**
+             * Format: int64
+             * @description Rows that are faulty. With `CONFLICT`.
+             */
+            faultyRows?: number;
             /** @description From when on it can be paid to, or the day on which the rest of the money is free. With `payProviderRecipientNotReady`, `CONFLICT`. */
             freeAt?: string | null;
             /** @description The account that the money would leave. With `CONFLICT`. */
             fundingAccountId?: components["schemas"]["Id"];
             /** @description What the funding account holds. With `CONFLICT`. */
             fundingBalance?: components["schemas"]["Cents"];
+            /** @description Its header. With `CONFLICT`. */
+            header?: string;
             /** @description The record that has the reference or the name. With `duplicateUniqueRef`, `duplicateName`, `CONFLICT`. */
             id?: components["schemas"]["Id"];
             /** @description What is wrong: the issues of the statement, or those of the item of a batch. With `statementHasBlockingIssues`. */
@@ -7445,6 +7673,11 @@ export interface components {
              * @description How many records one request can touch. With `bankAccountTooManyRecords`.
              */
             maxRecords?: number;
+            /**
+             * Format: int64
+             * @description How many rows can be imported all or none. With `CONFLICT`.
+             */
+            maxRows?: number;
             /**
              * Format: int64
              * @description How many rules a team can have. With `BAD_REQUEST`.
@@ -7532,6 +7765,11 @@ export interface components {
             txnRefs?: string[];
             /** @description The type of the transaction. With `payProviderPaymentNotSupported`. */
             type?: string;
+            /**
+             * Format: int64
+             * @description Rows that a person has to decide about. With `CONFLICT`.
+             */
+            undecidedRows?: number;
         };
         /**
          * @example {
@@ -7853,6 +8091,16 @@ export interface components {
             occupancyStatus?: "departed" | "inHouse" | "upcoming" | "cancelled" | "unassigned" | "all";
             /** @description Part of the guest's name or the confirmation code; narrows the reservations listed, not the totals. */
             search?: string;
+        };
+        /**
+         * @example {
+         *       "outcome": "failed"
+         *     }
+         */
+        ExportImportRowSelection: {
+            /** @description What became of it. */
+            outcome?: components["schemas"]["UploadOutcome"];
+            status?: components["schemas"]["UploadRowStatus"];
         };
         /** @enum {string} */
         ExportLineColumn: "statementId" | "shortRef" | "uniqueRef" | "startAt" | "endAt" | "status" | "source" | "listingId" | "listing" | "ownershipPeriodId" | "owners" | "section" | "date" | "description" | "accountId" | "accountCode" | "account" | "reservationId" | "confirmationCode" | "guestName" | "bookingPlatform" | "checkIn" | "checkOut" | "transactionId" | "amount" | "currency";
@@ -8520,7 +8768,7 @@ export interface components {
             taxableLineIds: components["schemas"]["Id"][];
         };
         /** @enum {string} */
-        ExportTransactionColumn: "id" | "shortRef" | "uniqueRef" | "type" | "status" | "date" | "paymentDate" | "description" | "isOpeningBalance" | "accountCode" | "account" | "contact" | "line" | "lineUniqueRef" | "lineDescription" | "lineAccountCode" | "lineAccount" | "lineContact" | "listing" | "reservation" | "party" | "amount" | "taxAmount" | "markupAmount" | "total" | "transactionTotal" | "currency";
+        ExportTransactionColumn: "id" | "shortRef" | "uniqueRef" | "type" | "status" | "date" | "paymentDate" | "description" | "isOpeningBalance" | "accountCode" | "account" | "paymentAccountCode" | "contact" | "line" | "lineUniqueRef" | "lineDescription" | "lineAccountCode" | "lineAccount" | "lineContact" | "listing" | "reservation" | "party" | "amount" | "taxAmount" | "markupAmount" | "total" | "transactionTotal" | "currency";
         /**
          * @example {
          *       "dateRange": "2026-01"
@@ -16005,6 +16253,428 @@ export interface components {
             /** @description Only true: choose another method instead of unsetting this one. */
             isDefault: boolean;
         };
+        UploadCellChange: {
+            /**
+             * Format: int64
+             * @description Place of the column, from 1.
+             */
+            column: number;
+            /** @description Text for people. */
+            text: string;
+        };
+        UploadColumn: {
+            /** @description Order of day, month and year, found from all rows of the column; empty for no dates. */
+            dateOrder: string;
+            /** @description Decimal sign, found from all rows of the column; empty for no amounts. */
+            decimal: string;
+            /** @description The first texts. */
+            examples: string[];
+            /** @description What the column holds; empty for one that is not read. lines. and a type stands for amounts of lines of that type. */
+            field: string;
+            /** @description As the file has it. */
+            header: string;
+            /**
+             * Format: int64
+             * @description Place in the file, from 1.
+             */
+            index: number;
+            /** @description The column reads both ways, so that its mapping has to say dateOrder or decimal. */
+            isUnclear: boolean;
+        };
+        UploadColumnField: {
+            /** @description What the cells say. */
+            doc: string;
+            /** @description A file needs a column with it. Where one of several fields is enough, none of them is required. */
+            isRequired: boolean;
+            /** @description As mappings name it. */
+            name: string;
+            /** @description How its cells are read. The last four name records that are here already. */
+            type: string;
+        };
+        UploadColumnMapping: {
+            /**
+             * @description Order of day, month and year.
+             * @enum {string}
+             */
+            dateOrder?: "ymd" | "dmy" | "mdy";
+            /**
+             * @description Decimal sign.
+             * @enum {string}
+             */
+            decimal?: "." | "\\" | "";
+            /** @description Empty leaves the column out. */
+            field: string;
+            /** @description Header of the column. */
+            header?: string;
+            /**
+             * Format: int64
+             * @description Place from 1, instead of the header.
+             */
+            index?: number;
+        };
+        /**
+         * @example {
+         *       "acceptIssues": true
+         *     }
+         */
+        UploadConfirmation: {
+            /** @description Leaves rows out that are faulty or to be decided, instead of refusing. */
+            acceptIssues?: boolean;
+            /** @description Imports nothing if a row is refused; for at most 10000 rows. */
+            allOrNothing?: boolean;
+            /** @description What is done with the rows of a file that was imported before: skip leaves them, replace writes them over what is here, keep books them again. */
+            duplicateOverride?: components["schemas"]["UploadOverride"];
+            /** @description Only what the preview was read by; another mapping needs another preview. */
+            mapping?: components["schemas"]["UploadMapping"];
+        };
+        UploadCounts: {
+            /**
+             * Format: int64
+             * @description Rows of records that are here.
+             */
+            duplicates: number;
+            /**
+             * Format: int64
+             * @description Rows that cannot be imported as they are.
+             */
+            faulty: number;
+            /**
+             * Format: int64
+             * @description Rows that are no records, such as totals.
+             */
+            ignored: number;
+            /**
+             * Format: int64
+             * @description Rows that belong to the record of an earlier row.
+             */
+            parts: number;
+            /**
+             * Format: int64
+             * @description Rows that a person has to decide about.
+             */
+            questions: number;
+            /**
+             * Format: int64
+             * @description All rows after the headers.
+             */
+            rows: number;
+            /**
+             * Format: int64
+             * @description Rows to import.
+             */
+            valid: number;
+        };
+        /** @enum {string} */
+        UploadDecision: "import" | "skip";
+        UploadDependent: {
+            /** @description What is needed to go on. */
+            context?: unknown;
+            entityId: components["schemas"]["Id"];
+            /**
+             * Format: int64
+             * @description Line of the file.
+             */
+            line: number;
+            /** @description What became of it. */
+            outcome: components["schemas"]["UploadOutcome"];
+            /** @description Why: reason or code of the refusal, or changedSince. */
+            reason: string;
+            /**
+             * Format: int64
+             * @description Position of the row.
+             */
+            row: number;
+        };
+        UploadForm: {
+            /** @description The balances prove the amounts: each one is the balance before with the amount. */
+            balancesProve: boolean;
+            /** @description Currency that the header of an amount names; empty for none. */
+            currency: string;
+            /** @description What separates the cells; empty for a workbook. */
+            delimiter: string;
+            /** @description Character set; empty for a workbook. */
+            encoding: string;
+            /**
+             * Format: int64
+             * @description Line of the headers, from 1; 0 for a file without headers.
+             */
+            headerLine: number;
+            /** @description Amounts of money that comes in are below zero in the file. */
+            negated: boolean;
+            /** @description The sheet that is read; empty for a CSV. */
+            sheet: string;
+            /** @description All sheets of a workbook. */
+            sheets: string[];
+            /** @description csv or xlsx. */
+            type: string;
+        };
+        UploadImport: {
+            /** @description Nothing stays if a row is refused. */
+            allOrNothing: boolean;
+            /** @description Bank account of all rows; null for none. */
+            bankAccountId: components["schemas"]["Id"] | null;
+            /**
+             * Format: int64
+             * @description Size in bytes.
+             */
+            byteSize: number;
+            /** @description The columns, from left to right. */
+            columns: components["schemas"]["UploadColumn"][];
+            /** @description The connection whose importer has the file; null for none. */
+            connectionId: components["schemas"]["Id"] | null;
+            /** @description How many there are in each state. */
+            counts: components["schemas"]["UploadCounts"];
+            /** @description When it was made. */
+            createdAt: components["schemas"]["Instant"];
+            /** @description What kept the import from being undone: at most 1000. */
+            dependents: components["schemas"]["UploadDependent"][];
+            /** @description How rows of a file that was imported before are handled; null for nothing said. */
+            duplicateOverride: components["schemas"]["UploadOverride"] | null;
+            /** @description What columns of the kind can hold; in the single read only. */
+            fields?: components["schemas"]["UploadColumnField"][];
+            /** @description Name of the file. */
+            filename: string;
+            /** @description How the file is written; null before it is read. */
+            form: components["schemas"]["UploadForm"] | null;
+            /** @description The id of the operation that reads the file. */
+            id: components["schemas"]["Id"];
+            /** @description The operation that imports the rows; null before they are confirmed. */
+            importOperationId: components["schemas"]["Id"] | null;
+            /** @description When the last import of its rows has ended; null before. */
+            importedAt: components["schemas"]["Instant"] | null;
+            /** @description The rows are imported as soon as they are read: a file of a connection. */
+            isAutomatic: boolean;
+            /** @description Rows by code of an issue. */
+            issueCounts: {
+                [key: string]: number;
+            };
+            /** @description About the whole file; those of rows are with the rows. */
+            issues: components["schemas"]["UploadIssue"][];
+            kind: components["schemas"]["UploadKind"];
+            /** @description What a person has said about the columns; null for nothing. */
+            mapping: components["schemas"]["UploadMapping"] | null;
+            /** @description Records by outcome, once rows were imported. */
+            outcomes: components["schemas"]["UploadOutcomes"];
+            /** @description The last import of exactly this file; null for none. */
+            priorImportId: components["schemas"]["Id"] | null;
+            status: components["schemas"]["UploadStatus"];
+            /** @description Sums of the amounts, once all rows are read. */
+            totals: components["schemas"]["UploadTotal"][];
+            /** @description The last operation that takes the import back; null for none. */
+            undoOperationId: components["schemas"]["Id"] | null;
+            /** @description When it was taken back; null if it was not. */
+            undoneAt: components["schemas"]["Instant"] | null;
+        };
+        UploadImportPage: {
+            data: components["schemas"]["UploadImport"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        /** @enum {string} */
+        UploadImportSort: "createdAt" | "-createdAt";
+        UploadIssue: {
+            code: string;
+            /**
+             * Format: int64
+             * @description Column of the file, from 1; absent for the whole row.
+             */
+            column?: number;
+            /** @description What is needed to go on. */
+            context?: {
+                [key: string]: unknown;
+            };
+            /** @description What the column holds, or the field of the record that is wrong. */
+            field?: string;
+            /** @description Header of the column. */
+            header?: string;
+            /**
+             * Format: int64
+             * @description Line of the file, from 1; absent for the whole file.
+             */
+            line?: number;
+            /** @description How grave it is. */
+            severity: string;
+            /** @description What the cell has, shortened to 100 characters. */
+            text?: string;
+        };
+        /** @enum {string} */
+        UploadKind: "contacts" | "listings" | "reservations" | "transactions" | "bank-records" | "journal-entries" | "opening-balances";
+        /**
+         * @example {
+         *       "columns": [
+         *         {
+         *           "field": "amount",
+         *           "header": "Betrag"
+         *         },
+         *         {
+         *           "dateOrder": "dmy",
+         *           "field": "date",
+         *           "header": "Tag"
+         *         }
+         *       ]
+         *     }
+         */
+        UploadMapping: {
+            /** @description The columns, from left to right. */
+            columns?: components["schemas"]["UploadColumnMapping"][];
+            /** @description Of amounts without a currency of their own. */
+            currency?: string;
+            /**
+             * @description Of all dates that are not plain ones of a workbook.
+             * @enum {string}
+             */
+            dateOrder?: "ymd" | "dmy" | "mdy";
+            /**
+             * @description Decimal sign of all amounts.
+             * @enum {string}
+             */
+            decimal?: "." | "\\" | "";
+            /**
+             * @description Character set of a CSV.
+             * @enum {string}
+             */
+            encoding?: "utf-8" | "utf-16" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "cp850" | "cp852";
+            /** @description Whether the file has a line of headers. */
+            hasHeader?: boolean;
+            /** @description Whether amounts of money that comes in are below zero, as some banks of cards write them. */
+            negated?: boolean;
+            /** @description Sheet of a workbook. */
+            sheet?: string;
+        };
+        /** @enum {string} */
+        UploadOutcome: "created" | "updated" | "unchanged" | "skipped" | "failed" | "undone";
+        UploadOutcomes: {
+            /**
+             * Format: int64
+             * @description Records that were made.
+             */
+            created: number;
+            /**
+             * Format: int64
+             * @description Operations that have failed.
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description Rows that were left out.
+             */
+            skipped: number;
+            /**
+             * Format: int64
+             * @description Records that are here as the file has them.
+             */
+            unchanged: number;
+            /**
+             * Format: int64
+             * @description Records that were taken back.
+             */
+            undone: number;
+            /**
+             * Format: int64
+             * @description Records that were changed.
+             */
+            updated: number;
+        };
+        /** @enum {string} */
+        UploadOverride: "skip" | "replace" | "keep";
+        /**
+         * @example {
+         *       "cells": [
+         *         "Ann Miller",
+         *         "ann@example.com"
+         *       ],
+         *       "decision": "import",
+         *       "entityId": null,
+         *       "head": null,
+         *       "isCertain": false,
+         *       "issues": [],
+         *       "line": 3,
+         *       "matchId": null,
+         *       "outcome": null,
+         *       "position": 2,
+         *       "reason": null,
+         *       "status": "valid",
+         *       "values": {
+         *         "email": "ann@example.com",
+         *         "name": "Ann Miller",
+         *         "type": "owner"
+         *       }
+         *     }
+         */
+        UploadRow: {
+            /** @description Texts of the cells, corrected ones as they are now. */
+            cells: string[];
+            /** @description What a person has decided; null for nothing. */
+            decision: components["schemas"]["UploadDecision"] | null;
+            /** @description The record that it made or changed. */
+            entityId: components["schemas"]["Id"] | null;
+            /**
+             * Format: int64
+             * @description For a part, the position of the row that it belongs to.
+             */
+            head: number | null;
+            /** @description The match is certain. */
+            isCertain: boolean;
+            issues: components["schemas"]["UploadIssue"][];
+            /**
+             * Format: int64
+             * @description Line of the file, from 1.
+             */
+            line: number;
+            /** @description The record here that the row duplicates or changes; null for none. */
+            matchId: components["schemas"]["Id"] | null;
+            /** @description Null before the row is imported. */
+            outcome: components["schemas"]["UploadOutcome"] | null;
+            /**
+             * Format: int64
+             * @description Place among the rows, from 1.
+             */
+            position: number;
+            /** @description Why it was skipped or failed. */
+            reason: string | null;
+            status: components["schemas"]["UploadRowStatus"];
+            /** @description What the row says, as fields of the record; of a part, its line. */
+            values: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * @example {
+         *       "cells": [
+         *         {
+         *           "column": 2,
+         *           "text": "ann@example.com"
+         *         }
+         *       ],
+         *       "decision": "import"
+         *     }
+         */
+        UploadRowChange: {
+            /** @description Cells with another text. */
+            cells?: components["schemas"]["UploadCellChange"][];
+            /** @description import takes the row in although it is perhaps here already, or is one to be looked at; skip leaves it out; null is no decision. */
+            decision?: components["schemas"]["UploadDecision"] | null;
+        };
+        UploadRowPage: {
+            data: components["schemas"]["UploadRow"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        /** @enum {string} */
+        UploadRowStatus: "valid" | "faulty" | "duplicate" | "question" | "ignored" | "part";
+        /** @enum {string} */
+        UploadStatus: "reading" | "ready" | "failed" | "importing" | "imported" | "undoing" | "undone" | "canceled";
+        UploadTotal: {
+            /** @description Amount in cents. */
+            amount: components["schemas"]["Cents"];
+            /** @description Currency, ISO 4217. */
+            currency: string;
+            /** @description Null before the rows are imported. */
+            outcome: components["schemas"]["UploadOutcome"] | null;
+            /** Format: int64 */
+            rows: number;
+            status: components["schemas"]["UploadRowStatus"];
+        };
         Webhook: {
             /** @description The version of the contract in which messages are written. */
             apiVersion: string;
@@ -18812,6 +19482,61 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    importConnectionFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /** @description Bank account of your chart that all rows are about, for bank records. */
+                    bankAccountId?: string;
+                    /**
+                     * @description Character set of a CSV that is neither UTF-8 nor UTF-16.
+                     * @enum {string}
+                     */
+                    encoding?: "utf-8" | "utf-16" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "cp850" | "cp852";
+                    /**
+                     * Format: binary
+                     * @description CSV or XLSX, at most 100 MiB.
+                     */
+                    file: string;
+                    /**
+                     * @description What the rows are.
+                     * @enum {string}
+                     */
+                    kind: "contacts" | "listings" | "reservations" | "transactions" | "bank-records" | "journal-entries" | "opening-balances";
+                    /** @description What the columns hold, as JSON in the form of `mapping` of the preview. What is absent is found. */
+                    mapping?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationAcknowledgement"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     getListingMappings: {
         parameters: {
             query?: never;
@@ -19454,6 +20179,425 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["PayeeMethod"];
                 };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    listImports: {
+        parameters: {
+            query?: {
+                /** @description Rows per page. */
+                limit?: components["parameters"]["LimitParameter"];
+                /** @description Page number from 1. */
+                page?: components["parameters"]["PageParameter"];
+                /** @description Rows to skip; it selects the rows even when page is given. */
+                offset?: components["parameters"]["OffsetParameter"];
+                sort?: components["schemas"]["UploadImportSort"];
+                kind?: components["schemas"]["UploadKind"];
+                status?: components["schemas"]["UploadStatus"];
+                /** @description Only these; an id with a leading ! is left out. */
+                ids?: components["parameters"]["IdsParameter"];
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadImportPage"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    createImportPreview: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "multipart/form-data": {
+                    /** @description Bank account of your chart that all rows are about, for bank records. */
+                    bankAccountId?: string;
+                    /**
+                     * @description Character set of a CSV that is neither UTF-8 nor UTF-16.
+                     * @enum {string}
+                     */
+                    encoding?: "utf-8" | "utf-16" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "cp850" | "cp852";
+                    /**
+                     * Format: binary
+                     * @description CSV or XLSX, at most 100 MiB.
+                     */
+                    file: string;
+                    /**
+                     * @description What the rows are.
+                     * @enum {string}
+                     */
+                    kind: "contacts" | "listings" | "reservations" | "transactions" | "bank-records" | "journal-entries" | "opening-balances";
+                    /** @description What the columns hold, as JSON in the form of `mapping` of the preview. What is absent is found. */
+                    mapping?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationAcknowledgement"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    getImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadImport"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    mapImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UploadMapping"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationAcknowledgement"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    cancelImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadImport"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    confirmImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["UploadConfirmation"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationAcknowledgement"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    listImportRows: {
+        parameters: {
+            query?: {
+                /** @description Rows per page. */
+                limit?: components["parameters"]["LimitParameter"];
+                /** @description Page number from 1. */
+                page?: components["parameters"]["PageParameter"];
+                /** @description Rows to skip; it selects the rows even when page is given. */
+                offset?: components["parameters"]["OffsetParameter"];
+                /** @description Without it all rows. */
+                status?: components["schemas"]["UploadRowStatus"];
+                outcome?: components["schemas"]["UploadOutcome"];
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadRowPage"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    updateImportRow: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+                position: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UploadRowChange"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadRow"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    undoImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationAcknowledgement"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    exportImportRowsCSV: {
+        parameters: {
+            query?: {
+                status?: components["schemas"]["UploadRowStatus"];
+                outcome?: components["schemas"]["UploadOutcome"];
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                importId: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportLink"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    queueImportRowsCSV: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path: {
+                importId: components["schemas"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExportImportRowSelection"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationAcknowledgement"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    getImportTemplate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path: {
+                kind: components["schemas"]["UploadKind"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Partial Content */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description Not Modified */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Error"];
         };

@@ -68,7 +68,7 @@ func Part(c Config) parts.Part {
 		},
 		Every:   []job.Every{{Name: "csv-import-purge", Interval: time.Hour, Do: purge}},
 		Tables:  parts.Owns("csv_import_row", "csv_import"),
-		Exports: []parts.Export{export.Declare(s.rowsCSV())},
+		Exports: []parts.Export{export.DeclareAt[queuedRows](s.rowsCSV())},
 	}
 }
 

@@ -106,7 +106,7 @@ func (s *service) show(ctx context.Context, tx *db.Tx, it *stored, rows []stored
 
 // RowChange is the change of a row by a person.
 type RowChange struct {
-	Cells    []CellChange      `json:"cells,omitempty" maxItems:"500"`
+	Cells    []CellChange      `json:"cells,omitempty" maxItems:"500" doc:"Cells with another text."`
 	Decision api.Opt[Decision] `json:"decision,omitzero" doc:"import takes the row in although it is perhaps here already, or is one to be looked at; skip leaves it out; null is no decision."`
 }
 

@@ -152,11 +152,11 @@ type Mapping struct {
 
 // ColumnMapping sets the field of one column, by its header or by its place.
 type ColumnMapping struct {
-	Header    string `json:"header,omitempty" maxLength:"500"`
+	Header    string `json:"header,omitempty" maxLength:"500" doc:"Header of the column."`
 	Index     int    `json:"index,omitempty" minimum:"1" maximum:"500" doc:"Place from 1, instead of the header."`
 	Field     string `json:"field" maxLength:"120" doc:"Empty leaves the column out."`
-	DateOrder string `json:"dateOrder,omitempty" enum:"ymd,dmy,mdy"`
-	Decimal   string `json:"decimal,omitempty" enum:".,\\,"`
+	DateOrder string `json:"dateOrder,omitempty" enum:"ymd,dmy,mdy" doc:"Order of day, month and year."`
+	Decimal   string `json:"decimal,omitempty" enum:".,\\," doc:"Decimal sign."`
 }
 
 // Issue is something about a file or a row that a person should know.
@@ -165,7 +165,7 @@ type Issue struct {
 	Severity string `json:"severity" enum:"error,question,warning"`
 	Line     int    `json:"line,omitempty" doc:"Line of the file, from 1; absent for the whole file."`
 	Column   int    `json:"column,omitempty" doc:"Column of the file, from 1; absent for the whole row."`
-	Header   string `json:"header,omitempty"`
+	Header   string `json:"header,omitempty" doc:"Header of the column."`
 	Field    string `json:"field,omitempty" doc:"What the column holds, or the field of the record that is wrong."`
 	Text     string `json:"text,omitempty" doc:"What the cell has, shortened to 100 characters."`
 
@@ -183,22 +183,22 @@ const (
 // import as valid, the others as ignored.
 type Counts struct {
 	Rows       int64 `json:"rows" doc:"All rows after the headers."`
-	Valid      int64 `json:"valid"`
-	Faulty     int64 `json:"faulty"`
-	Duplicates int64 `json:"duplicates"`
-	Questions  int64 `json:"questions"`
-	Ignored    int64 `json:"ignored"`
+	Valid      int64 `json:"valid" doc:"Rows to import."`
+	Faulty     int64 `json:"faulty" doc:"Rows that cannot be imported as they are."`
+	Duplicates int64 `json:"duplicates" doc:"Rows of records that are here."`
+	Questions  int64 `json:"questions" doc:"Rows that a person has to decide about."`
+	Ignored    int64 `json:"ignored" doc:"Rows that are no records, such as totals."`
 	Parts      int64 `json:"parts" doc:"Rows that belong to the record of an earlier row."`
 }
 
 // Outcomes are the records of an import by outcome.
 type Outcomes struct {
-	Created   int64 `json:"created"`
-	Updated   int64 `json:"updated"`
-	Unchanged int64 `json:"unchanged"`
-	Skipped   int64 `json:"skipped"`
+	Created   int64 `json:"created" doc:"Records that were made."`
+	Updated   int64 `json:"updated" doc:"Records that were changed."`
+	Unchanged int64 `json:"unchanged" doc:"Records that are here as the file has them."`
+	Skipped   int64 `json:"skipped" doc:"Rows that were left out."`
 	Failed    int64 `json:"failed"`
-	Undone    int64 `json:"undone"`
+	Undone    int64 `json:"undone" doc:"Records that were taken back."`
 }
 
 // Total is the sum of the amounts of rows.
@@ -224,7 +224,7 @@ type Import struct {
 	Fields        []ColumnField `json:"fields,omitempty" db:"-" doc:"What columns of the kind can hold; in the single read only."`
 	Mapping       *Mapping      `json:"mapping" doc:"What a person has said about the columns; null for nothing."`
 	Counts        Counts        `json:"counts"`
-	Outcomes      Outcomes      `json:"outcomes"`
+	Outcomes      Outcomes      `json:"outcomes" doc:"Records by outcome, once rows were imported."`
 	// Issues are about the whole file, those of rows are with the rows.
 	Issues      []Issue          `json:"issues" doc:"About the whole file; those of rows are with the rows."`
 	IssueCounts map[string]int64 `json:"issueCounts" doc:"Rows by code of an issue."`
@@ -232,19 +232,19 @@ type Import struct {
 	PriorID     *id.ID           `json:"priorImportId" doc:"The last import of exactly this file; null for none."`
 	ImportOpID  *id.ID           `json:"importOperationId" db:"import_operation_id" doc:"The operation that imports the rows; null before they are confirmed."`
 	UndoOpID    *id.ID           `json:"undoOperationId" db:"undo_operation_id" doc:"The last operation that takes the import back; null for none."`
-	Override    *Override        `json:"duplicateOverride"`
-	AllOrNone   bool             `json:"allOrNothing" db:"all_or_none"`
+	Override    *Override        `json:"duplicateOverride" doc:"How rows of a file that was imported before are handled; null for nothing said."`
+	AllOrNone   bool             `json:"allOrNothing" db:"all_or_none" doc:"Nothing stays if a row is refused."`
 	Dependents  []Dependent      `json:"dependents" doc:"What kept the import from being undone: at most 1000."`
 	CreatedAt   day.Instant      `json:"createdAt"`
-	ImportedAt  *day.Instant     `json:"importedAt"`
-	UndoneAt    *day.Instant     `json:"undoneAt"`
+	ImportedAt  *day.Instant     `json:"importedAt" doc:"When the last import of its rows has ended; null before."`
+	UndoneAt    *day.Instant     `json:"undoneAt" doc:"When it was taken back; null if it was not."`
 	IsAutomatic bool             `json:"isAutomatic" doc:"The rows are imported as soon as they are read: a file of a connection."`
 }
 
 // Dependent is a record of an import that cannot be taken back.
 type Dependent struct {
-	Row      int     `json:"row"`
-	Line     int     `json:"line"`
+	Row      int     `json:"row" doc:"Position of the row."`
+	Line     int     `json:"line" doc:"Line of the file."`
 	EntityID id.ID   `json:"entityId"`
 	Reason   string  `json:"reason" doc:"Why: reason or code of the refusal, or changedSince."`
 	Context  any     `json:"context,omitempty"`
@@ -256,7 +256,7 @@ type Row struct {
 	Position int            `json:"position" doc:"Place among the rows, from 1."`
 	Line     int            `json:"line" doc:"Line of the file, from 1."`
 	Status   RowStatus      `json:"status"`
-	Cells    []string       `json:"cells"`
+	Cells    []string       `json:"cells" doc:"Texts of the cells, corrected ones as they are now."`
 	Values   map[string]any `json:"values" db:"-" doc:"What the row says, as fields of the record; of a part, its line."`
 	Issues   []Issue        `json:"issues"`
 	// Head is the first row of the record that the row belongs to.
