@@ -16641,7 +16641,7 @@ type UploadOutcomes struct {
 // UploadOverride defines model for UploadOverride.
 type UploadOverride string
 
-// UploadRow Example: {"cells":["Ann Miller","ann@example.com"],"decision":"import","entityId":null,"head":null,"isCertain":false,"issues":[],"line":3,"matchId":null,"outcome":null,"position":2,"reason":null,"status":"valid","values":{"email":"ann@example.com","name":"Ann Miller","type":"owner"}}
+// UploadRow defines model for UploadRow.
 type UploadRow struct {
 	// Cells Texts of the cells, corrected ones as they are now.
 	Cells []string `json:"cells"`
@@ -21860,7 +21860,7 @@ func (c *Client) CreateAccountCategory(ctx context.Context, params *CreateAccoun
 
 // UpdateAccountCategory sends PUT /account-categories/{id}: Change a category.
 func (c *Client) UpdateAccountCategory(ctx context.Context, id IdParameter, params *UpdateAccountCategoryParams, body AccountUpdateCategory) (answer *AccountCategory, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/account-categories/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/account-categories/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
@@ -21878,13 +21878,13 @@ func (c *Client) BatchAccountConnections(ctx context.Context, params *BatchAccou
 
 // GetAccountConnection sends GET /account-connections/{id}: Read an account at a bank.
 func (c *Client) GetAccountConnection(ctx context.Context, id IdParameter) (answer *AccountConnection, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/account-connections/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/account-connections/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateAccountConnection sends PUT /account-connections/{id}: Change, attach or detach an account at a bank.
 func (c *Client) UpdateAccountConnection(ctx context.Context, id IdParameter, params *UpdateAccountConnectionParams, body AccountConnectionFields) (answer *AccountConnection, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/account-connections/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/account-connections/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
@@ -21914,42 +21914,42 @@ func (c *Client) QueueAccountsCSV(ctx context.Context, params *QueueAccountsCSVP
 
 // DeleteAccount sends DELETE /accounts/{id}: Delete or archive an account.
 func (c *Client) DeleteAccount(ctx context.Context, id IdParameter, params *DeleteAccountParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/accounts/%s", url.PathEscape(id)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/accounts/%s", url.PathEscape(fmt.Sprint(id))), params: params})
 }
 
 // GetAccount sends GET /accounts/{id}: Read an account.
 func (c *Client) GetAccount(ctx context.Context, id IdParameter) (answer *Account, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/accounts/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/accounts/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateAccount sends PUT /accounts/{id}: Change an account.
 func (c *Client) UpdateAccount(ctx context.Context, id IdParameter, params *UpdateAccountParams, body AccountUpdate) (answer *Account, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/accounts/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/accounts/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
 // InitializeBanking sends POST /accounts/{id}/banking-init: Begin the books of a bank account.
 func (c *Client) InitializeBanking(ctx context.Context, id IdParameter, params *InitializeBankingParams, body TransactionBankingInit) (answer *TransactionBankingStarted, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/accounts/%s/banking-init", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/accounts/%s/banking-init", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // DisconnectBankAccount sends POST /accounts/{id}/disconnect-bank-account: Detach an account at a bank.
 func (c *Client) DisconnectBankAccount(ctx context.Context, id IdParameter, params *DisconnectBankAccountParams, body AccountConnectionDisconnect) (answer *Account, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/accounts/%s/disconnect-bank-account", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/accounts/%s/disconnect-bank-account", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // ListReconcilingItems sends GET /accounts/{id}/reconciling-items: List what bank and books do not have alike.
 func (c *Client) ListReconcilingItems(ctx context.Context, id IdParameter, params *ListReconcilingItemsParams) (answer *BankItemPage, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/accounts/%s/reconciling-items", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/accounts/%s/reconciling-items", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // GetAccountSummary sends GET /accounts/{id}/summary: Compare a bank account with its books.
 func (c *Client) GetAccountSummary(ctx context.Context, id IdParameter, params *GetAccountSummaryParams) (answer *AccountSummary, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/accounts/%s/summary", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/accounts/%s/summary", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
@@ -21961,19 +21961,19 @@ func (c *Client) ListApprovals(ctx context.Context, params *ListApprovalsParams)
 
 // GetApproval sends GET /approvals/{id}: Read an approval.
 func (c *Client) GetApproval(ctx context.Context, id IdParameter) (answer *PaymentApproval, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/approvals/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/approvals/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // ApprovePayments sends POST /approvals/{id}/approve: Approve payments.
 func (c *Client) ApprovePayments(ctx context.Context, id IdParameter, params *ApprovePaymentsParams) (answer *PaymentApproval, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/approvals/%s/approve", url.PathEscape(id)), takesKey: true, params: params}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/approvals/%s/approve", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params}, &answer)
 	return answer, err
 }
 
 // RejectPayments sends POST /approvals/{id}/reject: Reject payments.
 func (c *Client) RejectPayments(ctx context.Context, id IdParameter, params *RejectPaymentsParams, body RejectPaymentsBody) (answer *PaymentApproval, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/approvals/%s/reject", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/approvals/%s/reject", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
@@ -22003,13 +22003,13 @@ func (c *Client) QueueAuditEventsCSV(ctx context.Context, params *QueueAuditEven
 
 // GetAuditEvent sends GET /audit/events/{id}: Read what was changed.
 func (c *Client) GetAuditEvent(ctx context.Context, id IdParameter, params *GetAuditEventParams) (answer *AuditEvent, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/audit/events/%s", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/audit/events/%s", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // ProveAuditEvent sends GET /audit/events/{id}/proof: Prove what was changed.
 func (c *Client) ProveAuditEvent(ctx context.Context, id IdParameter, params *ProveAuditEventParams) (answer *Proof, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/audit/events/%s/proof", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/audit/events/%s/proof", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
@@ -22057,30 +22057,30 @@ func (c *Client) SuggestBankRecords(ctx context.Context, params *SuggestBankReco
 
 // DeleteBankRecord sends DELETE /bank-records/{id}: Delete a bank record.
 func (c *Client) DeleteBankRecord(ctx context.Context, id IdParameter, params *DeleteBankRecordParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/bank-records/%s", url.PathEscape(id)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/bank-records/%s", url.PathEscape(fmt.Sprint(id))), params: params})
 }
 
 // GetBankRecord sends GET /bank-records/{id}: Read a bank record.
 func (c *Client) GetBankRecord(ctx context.Context, id IdParameter) (answer *BankRecord, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/bank-records/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/bank-records/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateBankRecord sends PUT /bank-records/{id}: Change, exclude or bring back a bank record.
 func (c *Client) UpdateBankRecord(ctx context.Context, id IdParameter, params *UpdateBankRecordParams, body BankUpdate) (answer *BankRecord, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/bank-records/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/bank-records/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
 // ReconcileBankRecord sends POST /bank-records/{id}/reconcile: Reconcile a bank record.
 func (c *Client) ReconcileBankRecord(ctx context.Context, id IdParameter, params *ReconcileBankRecordParams, body ReconciliationRequest) (answer *BankRecord, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/bank-records/%s/reconcile", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/bank-records/%s/reconcile", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // UnreconcileBankRecord sends POST /bank-records/{id}/unreconcile: Undo the reconciliation of a bank record.
 func (c *Client) UnreconcileBankRecord(ctx context.Context, id IdParameter, params *UnreconcileBankRecordParams, body UnreconcileBankRecordBody) (answer *BankRecord, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/bank-records/%s/unreconcile", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/bank-records/%s/unreconcile", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
@@ -22104,42 +22104,42 @@ func (c *Client) PreviewBankRules(ctx context.Context, params *PreviewBankRulesP
 
 // DeleteBankRule sends DELETE /bank-rules/{id}: Delete or archive a bank rule.
 func (c *Client) DeleteBankRule(ctx context.Context, id IdParameter, params *DeleteBankRuleParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/bank-rules/%s", url.PathEscape(id)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/bank-rules/%s", url.PathEscape(fmt.Sprint(id))), params: params})
 }
 
 // GetBankRule sends GET /bank-rules/{id}: Read a bank rule.
 func (c *Client) GetBankRule(ctx context.Context, id IdParameter, params *GetBankRuleParams) (answer *BankRule, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/bank-rules/%s", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/bank-rules/%s", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // UpdateBankRule sends PUT /bank-rules/{id}: Change a bank rule.
 func (c *Client) UpdateBankRule(ctx context.Context, id IdParameter, body BankRuleUpdate) (answer *BankRule, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/bank-rules/%s", url.PathEscape(id)), body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/bank-rules/%s", url.PathEscape(fmt.Sprint(id))), body: body}, &answer)
 	return answer, err
 }
 
 // RunBankRule sends POST /bank-rules/{id}/run: Run a bank rule.
 func (c *Client) RunBankRule(ctx context.Context, id IdParameter, params *RunBankRuleParams, body RunBankRuleBody) (answer *BankRuleRunPreview, queued *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/bank-rules/%s/run", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer, &queued)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/bank-rules/%s/run", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer, &queued)
 	return answer, queued, err
 }
 
 // ListBankRuleRun sends GET /bank-rules/{id}/runs/{operationId}: Read what a run of a bank rule did.
 func (c *Client) ListBankRuleRun(ctx context.Context, id IdParameter, operationId Id, params *ListBankRuleRunParams) (answer *BankRuleRunItemPage, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/bank-rules/%s/runs/%s", url.PathEscape(id), url.PathEscape(operationId)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/bank-rules/%s/runs/%s", url.PathEscape(fmt.Sprint(id)), url.PathEscape(fmt.Sprint(operationId))), params: params}, &answer)
 	return answer, err
 }
 
 // UndoBankRuleRun sends POST /bank-rules/{id}/runs/{operationId}/undo: Undo a run of a bank rule.
 func (c *Client) UndoBankRuleRun(ctx context.Context, id IdParameter, operationId Id, params *UndoBankRuleRunParams) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/bank-rules/%s/runs/%s/undo", url.PathEscape(id), url.PathEscape(operationId)), takesKey: true, params: params}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/bank-rules/%s/runs/%s/undo", url.PathEscape(fmt.Sprint(id)), url.PathEscape(fmt.Sprint(operationId))), takesKey: true, params: params}, &answer)
 	return answer, err
 }
 
 // ListBankRuleVersions sends GET /bank-rules/{id}/versions: List the versions of a bank rule.
 func (c *Client) ListBankRuleVersions(ctx context.Context, id IdParameter, params *ListBankRuleVersionsParams) (answer *BankRuleVersionPage, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/bank-rules/%s/versions", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/bank-rules/%s/versions", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
@@ -22169,7 +22169,7 @@ func (c *Client) ListChannelPayouts(ctx context.Context, params *ListChannelPayo
 
 // GetChannelPayout sends GET /channel-payouts/{id}: Read what a channel has paid out.
 func (c *Client) GetChannelPayout(ctx context.Context, id IdParameter) (answer *ChannelPayoutPayout, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/channel-payouts/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/channel-payouts/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
@@ -22229,55 +22229,55 @@ func (c *Client) PreviewCutover(ctx context.Context, params *PreviewCutoverParam
 
 // DeleteConnection sends DELETE /connections/{id}: Delete or archive a connection.
 func (c *Client) DeleteConnection(ctx context.Context, id IdParameter, params *DeleteConnectionParams) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/connections/%s", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/connections/%s", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // GetConnection sends GET /connections/{id}: Read a connection.
 func (c *Client) GetConnection(ctx context.Context, id IdParameter) (answer *Connection, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/connections/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/connections/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateConnection sends PUT /connections/{id}: Change a connection.
 func (c *Client) UpdateConnection(ctx context.Context, id IdParameter, body ConnectionUpdate) (answer *Connection, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/connections/%s", url.PathEscape(id)), body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/connections/%s", url.PathEscape(fmt.Sprint(id))), body: body}, &answer)
 	return answer, err
 }
 
 // ConnectConnection sends POST /connections/{id}/connect: Connect an app again.
 func (c *Client) ConnectConnection(ctx context.Context, id IdParameter, params *ConnectConnectionParams, body ConnectionConnect) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/connections/%s/connect", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/connections/%s/connect", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // ImportConnectionFile sends POST /connections/{id}/csv-import: Import a file of a connection's system.
 func (c *Client) ImportConnectionFile(ctx context.Context, id IdParameter, params *ImportConnectionFileParams, contentType string, body io.Reader) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/connections/%s/csv-import", url.PathEscape(id)), takesKey: true, params: params, contentType: contentType, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/connections/%s/csv-import", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, contentType: contentType, body: body}, &answer)
 	return answer, err
 }
 
 // GetListingMappings sends GET /connections/{id}/listing-mappings: Read which listings those of a system are.
 func (c *Client) GetListingMappings(ctx context.Context, id IdParameter) (answer *PmsMappings, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/connections/%s/listing-mappings", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/connections/%s/listing-mappings", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // SetListingMappings sends PUT /connections/{id}/listing-mappings: Say which listings those of a system are.
 func (c *Client) SetListingMappings(ctx context.Context, id IdParameter, body SetListingMappingsBody) (answer *PmsMappings, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/connections/%s/listing-mappings", url.PathEscape(id)), body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/connections/%s/listing-mappings", url.PathEscape(fmt.Sprint(id))), body: body}, &answer)
 	return answer, err
 }
 
 // TakeReturnFile sends POST /connections/{id}/return-files: Take in a bank's file of returns.
 func (c *Client) TakeReturnFile(ctx context.Context, id IdParameter, params *TakeReturnFileParams, contentType string, body io.Reader) (answer *PaymentReturnFile, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/connections/%s/return-files", url.PathEscape(id)), takesKey: true, params: params, contentType: contentType, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/connections/%s/return-files", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, contentType: contentType, body: body}, &answer)
 	return answer, err
 }
 
 // SyncConnection sends POST /connections/{id}/sync: Read the records of a connection.
 func (c *Client) SyncConnection(ctx context.Context, id IdParameter, params *SyncConnectionParams, body PmsSyncRequest) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/connections/%s/sync", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/connections/%s/sync", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
@@ -22313,59 +22313,59 @@ func (c *Client) QueueContactsCSV(ctx context.Context, params *QueueContactsCSVP
 
 // DeleteContact sends DELETE /contacts/{id}: Delete or archive a contact.
 func (c *Client) DeleteContact(ctx context.Context, id IdParameter, params *DeleteContactParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/contacts/%s", url.PathEscape(id)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/contacts/%s", url.PathEscape(fmt.Sprint(id))), params: params})
 }
 
 // GetContact sends GET /contacts/{id}: Read a contact with the listings it owns today.
 func (c *Client) GetContact(ctx context.Context, id IdParameter) (answer *ContactDetail, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/contacts/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/contacts/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateContact sends PUT /contacts/{id}: Change a contact.
 func (c *Client) UpdateContact(ctx context.Context, id IdParameter, params *UpdateContactParams, body ContactUpdate) (answer *ContactDetail, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/contacts/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/contacts/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
 // MergeContact sends POST /contacts/{id}/merge: Merge a contact into another.
 func (c *Client) MergeContact(ctx context.Context, id IdParameter, params *MergeContactParams, body MergeRequest) (answer *MergePlan, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/contacts/%s/merge", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/contacts/%s/merge", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // ListPaymentMethods sends GET /contacts/{id}/payment-methods: List how a contact is paid.
 func (c *Client) ListPaymentMethods(ctx context.Context, id IdParameter, params *ListPaymentMethodsParams) (answer *PayeeMethodPage, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/contacts/%s/payment-methods", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/contacts/%s/payment-methods", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // AddAchPaymentMethod sends POST /contacts/{id}/payment-methods/ach: Pay a contact by ACH.
 func (c *Client) AddAchPaymentMethod(ctx context.Context, id IdParameter, params *AddAchPaymentMethodParams, body PayeeACH) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/contacts/%s/payment-methods/ach", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/contacts/%s/payment-methods/ach", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // DeletePaymentMethod sends DELETE /contacts/{id}/payment-methods/{methodId}: Archive a payment method.
 func (c *Client) DeletePaymentMethod(ctx context.Context, id IdParameter, methodId Id, params *DeletePaymentMethodParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/contacts/%s/payment-methods/%s", url.PathEscape(id), url.PathEscape(methodId)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/contacts/%s/payment-methods/%s", url.PathEscape(fmt.Sprint(id)), url.PathEscape(fmt.Sprint(methodId))), params: params})
 }
 
 // GetPaymentMethod sends GET /contacts/{id}/payment-methods/{methodId}: Read a payment method.
 func (c *Client) GetPaymentMethod(ctx context.Context, id IdParameter, methodId Id) (answer *PayeeMethod, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/contacts/%s/payment-methods/%s", url.PathEscape(id), url.PathEscape(methodId))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/contacts/%s/payment-methods/%s", url.PathEscape(fmt.Sprint(id)), url.PathEscape(fmt.Sprint(methodId)))}, &answer)
 	return answer, err
 }
 
 // UpdatePaymentMethod sends PUT /contacts/{id}/payment-methods/{methodId}: Pay a contact with a method from now on.
 func (c *Client) UpdatePaymentMethod(ctx context.Context, id IdParameter, methodId Id, params *UpdatePaymentMethodParams, body UpdatePaymentMethodBody) (answer *PayeeMethod, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/contacts/%s/payment-methods/%s", url.PathEscape(id), url.PathEscape(methodId)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/contacts/%s/payment-methods/%s", url.PathEscape(fmt.Sprint(id)), url.PathEscape(fmt.Sprint(methodId))), params: params, body: body}, &answer)
 	return answer, err
 }
 
 // ReleasePaymentMethod sends POST /contacts/{id}/payment-methods/{methodId}/release: Free a payment method for its first payment.
 func (c *Client) ReleasePaymentMethod(ctx context.Context, id IdParameter, methodId Id, params *ReleasePaymentMethodParams) (answer *PayeeMethod, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/contacts/%s/payment-methods/%s/release", url.PathEscape(id), url.PathEscape(methodId)), takesKey: true, params: params}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/contacts/%s/payment-methods/%s/release", url.PathEscape(fmt.Sprint(id)), url.PathEscape(fmt.Sprint(methodId))), takesKey: true, params: params}, &answer)
 	return answer, err
 }
 
@@ -22383,61 +22383,61 @@ func (c *Client) CreateImportPreview(ctx context.Context, params *CreateImportPr
 
 // GetImport sends GET /csv-imports/previews/{id}: Read an import and its preview.
 func (c *Client) GetImport(ctx context.Context, id IdParameter) (answer *UploadImport, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/csv-imports/previews/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/csv-imports/previews/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // MapImport sends PUT /csv-imports/previews/{id}: Say what the columns of a file hold.
 func (c *Client) MapImport(ctx context.Context, id IdParameter, body UploadMapping) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/csv-imports/previews/%s", url.PathEscape(id)), body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/csv-imports/previews/%s", url.PathEscape(fmt.Sprint(id))), body: body}, &answer)
 	return answer, err
 }
 
 // CancelImport sends POST /csv-imports/previews/{id}/cancel: Cancel an import.
 func (c *Client) CancelImport(ctx context.Context, id IdParameter, params *CancelImportParams) (answer *UploadImport, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/csv-imports/previews/%s/cancel", url.PathEscape(id)), takesKey: true, params: params}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/csv-imports/previews/%s/cancel", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params}, &answer)
 	return answer, err
 }
 
 // ConfirmImport sends POST /csv-imports/previews/{id}/confirm: Import the rows of a preview.
 func (c *Client) ConfirmImport(ctx context.Context, id IdParameter, params *ConfirmImportParams, body UploadConfirmation) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/csv-imports/previews/%s/confirm", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/csv-imports/previews/%s/confirm", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // ListImportRows sends GET /csv-imports/previews/{id}/rows: List the rows of an import.
 func (c *Client) ListImportRows(ctx context.Context, id IdParameter, params *ListImportRowsParams) (answer *UploadRowPage, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/csv-imports/previews/%s/rows", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/csv-imports/previews/%s/rows", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // UpdateImportRow sends PUT /csv-imports/previews/{id}/rows/{position}: Correct a row of an import.
 func (c *Client) UpdateImportRow(ctx context.Context, id IdParameter, position int64, body UploadRowChange) (answer *UploadRow, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/csv-imports/previews/%s/rows/%s", url.PathEscape(id), url.PathEscape(position)), body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/csv-imports/previews/%s/rows/%s", url.PathEscape(fmt.Sprint(id)), url.PathEscape(fmt.Sprint(position))), body: body}, &answer)
 	return answer, err
 }
 
 // UndoImport sends POST /csv-imports/previews/{id}/undo: Take an import back.
 func (c *Client) UndoImport(ctx context.Context, id IdParameter, params *UndoImportParams) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/csv-imports/previews/%s/undo", url.PathEscape(id)), takesKey: true, params: params}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/csv-imports/previews/%s/undo", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params}, &answer)
 	return answer, err
 }
 
 // ExportImportRowsCSV sends GET /csv-imports/previews/{importId}/rows/csv: Export the rows of an import as CSV.
 func (c *Client) ExportImportRowsCSV(ctx context.Context, importId Id, params *ExportImportRowsCSVParams) (answer *ExportLink, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/csv-imports/previews/%s/rows/csv", url.PathEscape(importId)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/csv-imports/previews/%s/rows/csv", url.PathEscape(fmt.Sprint(importId))), params: params}, &answer)
 	return answer, err
 }
 
 // QueueImportRowsCSV sends POST /csv-imports/previews/{importId}/rows/csv: Export the rows of an import as CSV, in the background.
 func (c *Client) QueueImportRowsCSV(ctx context.Context, importId Id, params *QueueImportRowsCSVParams, body ExportImportRowSelection) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/csv-imports/previews/%s/rows/csv", url.PathEscape(importId)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/csv-imports/previews/%s/rows/csv", url.PathEscape(fmt.Sprint(importId))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // GetImportTemplate sends GET /csv-imports/templates/{kind}: Download an example file.
 func (c *Client) GetImportTemplate(ctx context.Context, kind UploadKind) (*http.Response, error) {
-	return c.do(ctx, call{method: "GET", path: fmt.Sprintf("/csv-imports/templates/%s", url.PathEscape(kind))})
+	return c.do(ctx, call{method: "GET", path: fmt.Sprintf("/csv-imports/templates/%s", url.PathEscape(fmt.Sprint(kind)))})
 }
 
 // ListCurrencies sends GET /currencies: List currencies and the places of their amounts.
@@ -22448,13 +22448,13 @@ func (c *Client) ListCurrencies(ctx context.Context) (answer *TeamCurrencyList, 
 
 // GetFile sends GET /files/{id}: Read the metadata of a file.
 func (c *Client) GetFile(ctx context.Context, id IdParameter) (answer *StoredFile, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/files/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/files/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // DownloadFile sends GET /files/{id}/download: Download a file.
 func (c *Client) DownloadFile(ctx context.Context, id IdParameter) (*http.Response, error) {
-	return c.do(ctx, call{method: "GET", path: fmt.Sprintf("/files/%s/download", url.PathEscape(id))})
+	return c.do(ctx, call{method: "GET", path: fmt.Sprintf("/files/%s/download", url.PathEscape(fmt.Sprint(id)))})
 }
 
 // ListFlows sends GET /flows: List the built-in flows.
@@ -22489,24 +22489,24 @@ func (c *Client) CreateJournal(ctx context.Context, params *CreateJournalParams,
 
 // DeleteJournal sends DELETE /general-ledger/journals/{id}: Delete a manual journal.
 func (c *Client) DeleteJournal(ctx context.Context, id IdParameter, params *DeleteJournalParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/general-ledger/journals/%s", url.PathEscape(id)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/general-ledger/journals/%s", url.PathEscape(fmt.Sprint(id))), params: params})
 }
 
 // GetJournal sends GET /general-ledger/journals/{id}: Read a manual journal.
 func (c *Client) GetJournal(ctx context.Context, id IdParameter) (answer *Journal, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/general-ledger/journals/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/general-ledger/journals/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateJournal sends PUT /general-ledger/journals/{id}: Change a manual journal.
 func (c *Client) UpdateJournal(ctx context.Context, id IdParameter, params *UpdateJournalParams, body JournalUpdate) (answer *Journal, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/general-ledger/journals/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/general-ledger/journals/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
 // ReverseJournal sends POST /general-ledger/journals/{id}/reverse: Reverse a manual journal.
 func (c *Client) ReverseJournal(ctx context.Context, id IdParameter, params *ReverseJournalParams, body JournalReversal) (answer *Journal, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/general-ledger/journals/%s/reverse", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/general-ledger/journals/%s/reverse", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
@@ -22530,7 +22530,7 @@ func (c *Client) ImportLegacyTeam(ctx context.Context, params *ImportLegacyTeamP
 
 // FollowLink sends GET /links/{teamId}/{fileId}: Download a file by a signed link.
 func (c *Client) FollowLink(ctx context.Context, teamId Id, fileId Id, params *FollowLinkParams) (*http.Response, error) {
-	return c.do(ctx, call{method: "GET", path: fmt.Sprintf("/links/%s/%s", url.PathEscape(teamId), url.PathEscape(fileId)), params: params})
+	return c.do(ctx, call{method: "GET", path: fmt.Sprintf("/links/%s/%s", url.PathEscape(fmt.Sprint(teamId)), url.PathEscape(fmt.Sprint(fileId))), params: params})
 }
 
 // ListListings sends GET /listings: List listings.
@@ -22577,60 +22577,60 @@ func (c *Client) CreateOwnershipPeriod(ctx context.Context, params *CreateOwners
 
 // DeleteOwnershipPeriod sends DELETE /listings/ownership-periods/{id}: Delete an ownership period.
 func (c *Client) DeleteOwnershipPeriod(ctx context.Context, id IdParameter, params *DeleteOwnershipPeriodParams) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/listings/ownership-periods/%s", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/listings/ownership-periods/%s", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // GetOwnershipPeriod sends GET /listings/ownership-periods/{id}: Read an ownership period.
 func (c *Client) GetOwnershipPeriod(ctx context.Context, id IdParameter) (answer *ListingPeriod, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/listings/ownership-periods/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/listings/ownership-periods/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateOwnershipPeriod sends PUT /listings/ownership-periods/{id}: Change an ownership period.
 func (c *Client) UpdateOwnershipPeriod(ctx context.Context, id IdParameter, params *UpdateOwnershipPeriodParams, body ListingUpdatePeriod) (answer *ListingPeriod, queued *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/listings/ownership-periods/%s", url.PathEscape(id)), params: params, body: body}, &answer, &queued)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/listings/ownership-periods/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer, &queued)
 	return answer, queued, err
 }
 
 // DeleteListing sends DELETE /listings/{id}: Delete or archive a listing.
 func (c *Client) DeleteListing(ctx context.Context, id IdParameter, params *DeleteListingParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/listings/%s", url.PathEscape(id)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/listings/%s", url.PathEscape(fmt.Sprint(id))), params: params})
 }
 
 // GetListing sends GET /listings/{id}: Read a listing.
 func (c *Client) GetListing(ctx context.Context, id IdParameter) (answer *Listing, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/listings/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/listings/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateListing sends PUT /listings/{id}: Change a listing.
 func (c *Client) UpdateListing(ctx context.Context, id IdParameter, params *UpdateListingParams, body ListingUpdate) (answer *Listing, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/listings/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/listings/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
 // MergeListing sends POST /listings/{id}/merge: Merge a listing into another.
 func (c *Client) MergeListing(ctx context.Context, id IdParameter, params *MergeListingParams, body MergeRequest) (answer *MergePlan, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/listings/%s/merge", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/listings/%s/merge", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // PutListingOpeningBalance sends PUT /listings/{id}/opening-balance: Set a listing's opening balance.
 func (c *Client) PutListingOpeningBalance(ctx context.Context, id IdParameter, params *PutListingOpeningBalanceParams, body TransactionPutOpening) (answer *TransactionOpening, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/listings/%s/opening-balance", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/listings/%s/opening-balance", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
 // RemoveListingParent sends DELETE /listings/{id}/parent: Take a listing out of its group.
 func (c *Client) RemoveListingParent(ctx context.Context, id IdParameter, params *RemoveListingParentParams) (answer *Listing, queued *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/listings/%s/parent", url.PathEscape(id)), params: params}, &answer, &queued)
+	err = c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/listings/%s/parent", url.PathEscape(fmt.Sprint(id))), params: params}, &answer, &queued)
 	return answer, queued, err
 }
 
 // SetListingParent sends PUT /listings/{id}/parent: Put a listing into a group.
 func (c *Client) SetListingParent(ctx context.Context, id IdParameter, params *SetListingParentParams, body ListingSetParent) (answer *Listing, queued *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/listings/%s/parent", url.PathEscape(id)), params: params, body: body}, &answer, &queued)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/listings/%s/parent", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer, &queued)
 	return answer, queued, err
 }
 
@@ -22666,19 +22666,19 @@ func (c *Client) ListOperations(ctx context.Context, params *ListOperationsParam
 
 // GetOperation sends GET /operations/{id}: Read an operation.
 func (c *Client) GetOperation(ctx context.Context, id string, params *GetOperationParams) (answer *OperationDetail, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/operations/%s", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/operations/%s", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // GetOperationProgress sends GET /operations/{id}/progress: Read how far an operation is.
 func (c *Client) GetOperationProgress(ctx context.Context, id string, params *GetOperationProgressParams) (answer *OperationProgress, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/operations/%s/progress", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/operations/%s/progress", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // GetOperationResult sends GET /operations/{id}/result: Read the result of a payout operation.
 func (c *Client) GetOperationResult(ctx context.Context, id string) (answer *PayoutResult, queued *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/operations/%s/result", url.PathEscape(id))}, &answer, &queued)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/operations/%s/result", url.PathEscape(fmt.Sprint(id)))}, &answer, &queued)
 	return answer, queued, err
 }
 
@@ -22708,7 +22708,7 @@ func (c *Client) ImportLegacyStatementsForPartner(ctx context.Context, params *I
 
 // TakePaymentCallback sends POST /payment-callbacks/{connectionId}: Take news of a payment provider.
 func (c *Client) TakePaymentCallback(ctx context.Context, connectionId Id, params *TakePaymentCallbackParams, contentType string, body io.Reader) error {
-	return c.send(ctx, call{method: "POST", path: fmt.Sprintf("/payment-callbacks/%s", url.PathEscape(connectionId)), params: params, contentType: contentType, body: body})
+	return c.send(ctx, call{method: "POST", path: fmt.Sprintf("/payment-callbacks/%s", url.PathEscape(fmt.Sprint(connectionId))), params: params, contentType: contentType, body: body})
 }
 
 // GetPaymentLimits sends GET /payment-limits: Read the limits of payments.
@@ -22737,18 +22737,18 @@ func (c *Client) ListPayments(ctx context.Context, params *ListPaymentsParams) (
 
 // GetPayment sends GET /payments/{id}: Read a payment.
 func (c *Client) GetPayment(ctx context.Context, id IdParameter) (answer *Payment, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/payments/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/payments/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // TakePMSAppMessage sends POST /pms-messages/apps/{appId}: Take a message of a property-management system about one of its accounts.
 func (c *Client) TakePMSAppMessage(ctx context.Context, appId string, params *TakePMSAppMessageParams, contentType string, body io.Reader) error {
-	return c.send(ctx, call{method: "POST", path: fmt.Sprintf("/pms-messages/apps/%s", url.PathEscape(appId)), params: params, contentType: contentType, body: body})
+	return c.send(ctx, call{method: "POST", path: fmt.Sprintf("/pms-messages/apps/%s", url.PathEscape(fmt.Sprint(appId))), params: params, contentType: contentType, body: body})
 }
 
 // TakePMSMessage sends POST /pms-messages/{connectionId}: Take a message of a property-management system.
 func (c *Client) TakePMSMessage(ctx context.Context, connectionId Id, params *TakePMSMessageParams, contentType string, body io.Reader) error {
-	return c.send(ctx, call{method: "POST", path: fmt.Sprintf("/pms-messages/%s", url.PathEscape(connectionId)), params: params, contentType: contentType, body: body})
+	return c.send(ctx, call{method: "POST", path: fmt.Sprintf("/pms-messages/%s", url.PathEscape(fmt.Sprint(connectionId))), params: params, contentType: contentType, body: body})
 }
 
 // ListRecurringFees sends GET /recurring-fees: List recurring fees.
@@ -22777,12 +22777,12 @@ func (c *Client) CreateRecurringFeeListingPeriod(ctx context.Context, params *Cr
 
 // DeleteRecurringFeeListingPeriod sends DELETE /recurring-fees/listing-periods/{id}: Stop charging a listing a fee.
 func (c *Client) DeleteRecurringFeeListingPeriod(ctx context.Context, id IdParameter, params *DeleteRecurringFeeListingPeriodParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/recurring-fees/listing-periods/%s", url.PathEscape(id)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/recurring-fees/listing-periods/%s", url.PathEscape(fmt.Sprint(id))), params: params})
 }
 
 // UpdateRecurringFeeListingPeriod sends PUT /recurring-fees/listing-periods/{id}: Change a listing period.
 func (c *Client) UpdateRecurringFeeListingPeriod(ctx context.Context, id IdParameter, params *UpdateRecurringFeeListingPeriodParams, body FeeUpdatePeriod) (answer *FeePeriod, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/recurring-fees/listing-periods/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/recurring-fees/listing-periods/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
@@ -22794,18 +22794,18 @@ func (c *Client) PreviewRecurringFee(ctx context.Context, body ReservationFeePre
 
 // DeleteRecurringFee sends DELETE /recurring-fees/{id}: Delete or archive a recurring fee.
 func (c *Client) DeleteRecurringFee(ctx context.Context, id IdParameter, params *DeleteRecurringFeeParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/recurring-fees/%s", url.PathEscape(id)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/recurring-fees/%s", url.PathEscape(fmt.Sprint(id))), params: params})
 }
 
 // GetRecurringFee sends GET /recurring-fees/{id}: Read a recurring fee.
 func (c *Client) GetRecurringFee(ctx context.Context, id IdParameter) (answer *Fee, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/recurring-fees/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/recurring-fees/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateRecurringFee sends PUT /recurring-fees/{id}: Change a recurring fee.
 func (c *Client) UpdateRecurringFee(ctx context.Context, id IdParameter, params *UpdateRecurringFeeParams, body FeeUpdate) (answer *Fee, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/recurring-fees/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/recurring-fees/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
@@ -22985,31 +22985,31 @@ func (c *Client) QueueOwnerStatementSummariesDetailedCSV(ctx context.Context, pa
 
 // GetOwnerStatementSummary sends GET /reports/owner-statement-summaries-per-layout/details/{contactId}: The statements behind an owner's summary.
 func (c *Client) GetOwnerStatementSummary(ctx context.Context, contactId Id, params *GetOwnerStatementSummaryParams) (answer *ReportOwnerDetail, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/reports/owner-statement-summaries-per-layout/details/%s", url.PathEscape(contactId)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/reports/owner-statement-summaries-per-layout/details/%s", url.PathEscape(fmt.Sprint(contactId))), params: params}, &answer)
 	return answer, err
 }
 
 // ExportOwnerStatementSummaryCSV sends GET /reports/owner-statement-summaries-per-layout/details/{contactId}/csv: Export the statements behind an owner's summary as CSV.
 func (c *Client) ExportOwnerStatementSummaryCSV(ctx context.Context, contactId Id, params *ExportOwnerStatementSummaryCSVParams) (answer *ExportLink, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/reports/owner-statement-summaries-per-layout/details/%s/csv", url.PathEscape(contactId)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/reports/owner-statement-summaries-per-layout/details/%s/csv", url.PathEscape(fmt.Sprint(contactId))), params: params}, &answer)
 	return answer, err
 }
 
 // QueueOwnerStatementSummaryCSV sends POST /reports/owner-statement-summaries-per-layout/details/{contactId}/csv: Export the statements behind an owner's summary as CSV, in the background.
 func (c *Client) QueueOwnerStatementSummaryCSV(ctx context.Context, contactId Id, params *QueueOwnerStatementSummaryCSVParams, body ExportOwnedColumnSelection) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/reports/owner-statement-summaries-per-layout/details/%s/csv", url.PathEscape(contactId)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/reports/owner-statement-summaries-per-layout/details/%s/csv", url.PathEscape(fmt.Sprint(contactId))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // ExportOwnerStatementSummaryPDF sends GET /reports/owner-statement-summaries-per-layout/details/{contactId}/pdf: Export the statements behind an owner's summary as PDF.
 func (c *Client) ExportOwnerStatementSummaryPDF(ctx context.Context, contactId Id, params *ExportOwnerStatementSummaryPDFParams) (answer *ExportLink, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/reports/owner-statement-summaries-per-layout/details/%s/pdf", url.PathEscape(contactId)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/reports/owner-statement-summaries-per-layout/details/%s/pdf", url.PathEscape(fmt.Sprint(contactId))), params: params}, &answer)
 	return answer, err
 }
 
 // QueueOwnerStatementSummaryPDF sends POST /reports/owner-statement-summaries-per-layout/details/{contactId}/pdf: Export the statements behind an owner's summary as PDF, in the background.
 func (c *Client) QueueOwnerStatementSummaryPDF(ctx context.Context, contactId Id, params *QueueOwnerStatementSummaryPDFParams, body ExportOwnedLocaleSelection) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/reports/owner-statement-summaries-per-layout/details/%s/pdf", url.PathEscape(contactId)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/reports/owner-statement-summaries-per-layout/details/%s/pdf", url.PathEscape(fmt.Sprint(contactId))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
@@ -23201,59 +23201,59 @@ func (c *Client) QueueReservationLineMappingsCSV(ctx context.Context, params *Qu
 
 // DeleteReservationLineMapping sends DELETE /reservations/line-mappings/{id}: Delete a line mapping.
 func (c *Client) DeleteReservationLineMapping(ctx context.Context, id IdParameter) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/reservations/line-mappings/%s", url.PathEscape(id))})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/reservations/line-mappings/%s", url.PathEscape(fmt.Sprint(id)))})
 }
 
 // GetReservationLineMapping sends GET /reservations/line-mappings/{id}: Read a line mapping.
 func (c *Client) GetReservationLineMapping(ctx context.Context, id IdParameter) (answer *ReservationMapping, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/reservations/line-mappings/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/reservations/line-mappings/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateReservationLineMapping sends PUT /reservations/line-mappings/{id}: Change a line mapping.
 func (c *Client) UpdateReservationLineMapping(ctx context.Context, id IdParameter, body ReservationUpdateMapping) (answer *ReservationMapping, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/reservations/line-mappings/%s", url.PathEscape(id)), body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/reservations/line-mappings/%s", url.PathEscape(fmt.Sprint(id))), body: body}, &answer)
 	return answer, err
 }
 
 // DeleteReservation sends DELETE /reservations/{id}: Delete or archive a reservation.
 func (c *Client) DeleteReservation(ctx context.Context, id IdParameter, params *DeleteReservationParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/reservations/%s", url.PathEscape(id)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/reservations/%s", url.PathEscape(fmt.Sprint(id))), params: params})
 }
 
 // GetReservation sends GET /reservations/{id}: Read a reservation.
 func (c *Client) GetReservation(ctx context.Context, id IdParameter) (answer *Reservation, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/reservations/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/reservations/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateReservation sends PUT /reservations/{id}: Change a reservation.
 func (c *Client) UpdateReservation(ctx context.Context, id IdParameter, params *UpdateReservationParams, body ReservationUpdate) (answer *Reservation, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/reservations/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/reservations/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
 // CreateReservationAdjustment sends POST /reservations/{id}/adjustments: Adjust a reservation.
 func (c *Client) CreateReservationAdjustment(ctx context.Context, id IdParameter, params *CreateReservationAdjustmentParams, body ReservationCreateAdjustment) (answer *Reservation, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/reservations/%s/adjustments", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/reservations/%s/adjustments", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // DeleteReservationAdjustment sends DELETE /reservations/{id}/adjustments/{adjustmentId}: Take an adjustment back.
 func (c *Client) DeleteReservationAdjustment(ctx context.Context, id IdParameter, adjustmentId Id, params *DeleteReservationAdjustmentParams) (answer *Reservation, err error) {
-	err = c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/reservations/%s/adjustments/%s", url.PathEscape(id), url.PathEscape(adjustmentId)), params: params}, &answer)
+	err = c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/reservations/%s/adjustments/%s", url.PathEscape(fmt.Sprint(id)), url.PathEscape(fmt.Sprint(adjustmentId))), params: params}, &answer)
 	return answer, err
 }
 
 // UpdateReservationAdjustment sends PUT /reservations/{id}/adjustments/{adjustmentId}: Change an adjustment.
 func (c *Client) UpdateReservationAdjustment(ctx context.Context, id IdParameter, adjustmentId Id, params *UpdateReservationAdjustmentParams, body ReservationUpdateAdjustment) (answer *Reservation, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/reservations/%s/adjustments/%s", url.PathEscape(id), url.PathEscape(adjustmentId)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/reservations/%s/adjustments/%s", url.PathEscape(fmt.Sprint(id)), url.PathEscape(fmt.Sprint(adjustmentId))), params: params, body: body}, &answer)
 	return answer, err
 }
 
 // PreviewReservationJournal sends GET /reservations/{id}/journal-preview: Preview a reservation's journal.
 func (c *Client) PreviewReservationJournal(ctx context.Context, id IdParameter) (answer *ReservationPreview, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/reservations/%s/journal-preview", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/reservations/%s/journal-preview", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
@@ -23277,18 +23277,18 @@ func (c *Client) PreviewStatementLayout(ctx context.Context, body StatementPrevi
 
 // DeleteStatementLayout sends DELETE /statement-layouts/{id}: Delete a statement layout.
 func (c *Client) DeleteStatementLayout(ctx context.Context, id IdParameter) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/statement-layouts/%s", url.PathEscape(id))})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/statement-layouts/%s", url.PathEscape(fmt.Sprint(id)))})
 }
 
 // GetStatementLayout sends GET /statement-layouts/{id}: Read a statement layout.
 func (c *Client) GetStatementLayout(ctx context.Context, id IdParameter) (answer *Layout, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/statement-layouts/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/statement-layouts/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateStatementLayout sends PUT /statement-layouts/{id}: Change a statement layout.
 func (c *Client) UpdateStatementLayout(ctx context.Context, id IdParameter, body LayoutUpdate) (answer *Layout, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/statement-layouts/%s", url.PathEscape(id)), body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/statement-layouts/%s", url.PathEscape(fmt.Sprint(id))), body: body}, &answer)
 	return answer, err
 }
 
@@ -23312,7 +23312,7 @@ func (c *Client) ChangeStatements(ctx context.Context, params *ChangeStatementsP
 
 // GetStatementBatch sends GET /statements/batch/{id}: Read how a change of many owner statements goes.
 func (c *Client) GetStatementBatch(ctx context.Context, id IdParameter, params *GetStatementBatchParams) (answer *StatementBatchOutcome, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/statements/batch/%s", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/statements/batch/%s", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
@@ -23414,54 +23414,54 @@ func (c *Client) QueueStatementsPDFBatch(ctx context.Context, params *QueueState
 
 // DeleteStatement sends DELETE /statements/{id}: Return an owner statement to draft.
 func (c *Client) DeleteStatement(ctx context.Context, id IdParameter, params *DeleteStatementParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/statements/%s", url.PathEscape(id)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/statements/%s", url.PathEscape(fmt.Sprint(id))), params: params})
 }
 
 // GetStatement sends GET /statements/{id}: Read an owner statement with its lines.
 func (c *Client) GetStatement(ctx context.Context, id IdParameter, params *GetStatementParams) (answer *StatementDetail, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/statements/%s", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/statements/%s", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // UpdateStatement sends PUT /statements/{id}: Change the status or the reference of an owner statement.
 func (c *Client) UpdateStatement(ctx context.Context, id IdParameter, params *UpdateStatementParams, body StatementUpdate) (answer *Statement, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/statements/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/statements/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
 // GetStatementDifference sends GET /statements/{id}/difference: Compare an owner statement with what was published.
 func (c *Client) GetStatementDifference(ctx context.Context, id IdParameter) (answer *StatementDifference, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/statements/%s/difference", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/statements/%s/difference", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // ListStatementEmails sends GET /statements/{id}/emails: List the e-mails about a statement.
 func (c *Client) ListStatementEmails(ctx context.Context, id IdParameter, params *ListStatementEmailsParams) (answer *DeliveryEmailPage, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/statements/%s/emails", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/statements/%s/emails", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // SendStatementEmails sends POST /statements/{id}/emails: Send a statement to its owners by e-mail.
 func (c *Client) SendStatementEmails(ctx context.Context, id IdParameter, params *SendStatementEmailsParams, body SendStatementEmailsBody) (answer *DeliveryEmails, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/statements/%s/emails", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/statements/%s/emails", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // ListOwnerLinks sends GET /statements/{id}/owner-links: List the links to a statement.
 func (c *Client) ListOwnerLinks(ctx context.Context, id IdParameter, params *ListOwnerLinksParams) (answer *AccessOwnerLinkPage, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/statements/%s/owner-links", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/statements/%s/owner-links", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // CreateOwnerLink sends POST /statements/{id}/owner-links: Make a link that opens a statement for one owner.
 func (c *Client) CreateOwnerLink(ctx context.Context, id IdParameter, body CreateOwnerLinkBody) (answer *DeliveryLink, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/statements/%s/owner-links", url.PathEscape(id)), body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/statements/%s/owner-links", url.PathEscape(fmt.Sprint(id))), body: body}, &answer)
 	return answer, err
 }
 
 // RevokeOwnerLink sends DELETE /statements/{id}/owner-links/{linkId}: Revoke a link to a statement.
 func (c *Client) RevokeOwnerLink(ctx context.Context, id IdParameter, linkId Id, params *RevokeOwnerLinkParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/statements/%s/owner-links/%s", url.PathEscape(id), url.PathEscape(linkId)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/statements/%s/owner-links/%s", url.PathEscape(fmt.Sprint(id)), url.PathEscape(fmt.Sprint(linkId))), params: params})
 }
 
 // ListSyncConflicts sends GET /sync-conflicts: List fields that differ from their system.
@@ -23484,31 +23484,31 @@ func (c *Client) ListSyncs(ctx context.Context, params *ListSyncsParams) (answer
 
 // GetSync sends GET /syncs/{id}: Read a sync.
 func (c *Client) GetSync(ctx context.Context, id IdParameter) (answer *IntakeSync, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/syncs/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/syncs/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateSync sends PUT /syncs/{id}: Set the status of a sync.
 func (c *Client) UpdateSync(ctx context.Context, id IdParameter, body IntakeUpdate) (answer *IntakeSync, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/syncs/%s", url.PathEscape(id)), body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/syncs/%s", url.PathEscape(fmt.Sprint(id))), body: body}, &answer)
 	return answer, err
 }
 
 // CancelSync sends POST /syncs/{id}/cancel: Cancel a sync.
 func (c *Client) CancelSync(ctx context.Context, id IdParameter, params *CancelSyncParams) (answer *IntakeSync, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/syncs/%s/cancel", url.PathEscape(id)), takesKey: true, params: params}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/syncs/%s/cancel", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params}, &answer)
 	return answer, err
 }
 
 // ListSyncItems sends GET /syncs/{id}/items: List what became of the records of a sync.
 func (c *Client) ListSyncItems(ctx context.Context, id IdParameter, params *ListSyncItemsParams) (answer *IntakeItemPage, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/syncs/%s/items", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/syncs/%s/items", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // DecideMissingRecords sends POST /syncs/{id}/missing-records: Decide about records that a reading lacked.
 func (c *Client) DecideMissingRecords(ctx context.Context, id IdParameter, params *DecideMissingRecordsParams, body DecideMissingRecordsBody) (answer *IntakeSync, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/syncs/%s/missing-records", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/syncs/%s/missing-records", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
@@ -23526,18 +23526,18 @@ func (c *Client) CreateTaxRate(ctx context.Context, params *CreateTaxRateParams,
 
 // DeleteTaxRate sends DELETE /tax-rates/{id}: Delete or archive a tax rate.
 func (c *Client) DeleteTaxRate(ctx context.Context, id IdParameter, params *DeleteTaxRateParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/tax-rates/%s", url.PathEscape(id)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/tax-rates/%s", url.PathEscape(fmt.Sprint(id))), params: params})
 }
 
 // GetTaxRate sends GET /tax-rates/{id}: Read a tax rate.
 func (c *Client) GetTaxRate(ctx context.Context, id IdParameter) (answer *TaxRate, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/tax-rates/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/tax-rates/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateTaxRate sends PUT /tax-rates/{id}: Change a tax rate.
 func (c *Client) UpdateTaxRate(ctx context.Context, id IdParameter, params *UpdateTaxRateParams, body TaxUpdate) (answer *TaxRate, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/tax-rates/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/tax-rates/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
@@ -23649,7 +23649,7 @@ func (c *Client) PutOpeningTrialBalance(ctx context.Context, params *PutOpeningT
 
 // InitializeTeamNow sends PATCH /teams/{id}/init: Install a team's chart and settings at once.
 func (c *Client) InitializeTeamNow(ctx context.Context, id IdParameter, params *InitializeTeamNowParams, body TeamInit) (answer *Team, err error) {
-	err = c.send(ctx, call{method: "PATCH", path: fmt.Sprintf("/teams/%s/init", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PATCH", path: fmt.Sprintf("/teams/%s/init", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
@@ -23661,24 +23661,24 @@ func (c *Client) UploadTransactionAttachment(ctx context.Context, params *Upload
 
 // DeleteTransactionAttachment sends DELETE /transaction-attachments/{attachmentId}: Delete an attachment.
 func (c *Client) DeleteTransactionAttachment(ctx context.Context, attachmentId Id) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/transaction-attachments/%s", url.PathEscape(attachmentId))})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/transaction-attachments/%s", url.PathEscape(fmt.Sprint(attachmentId)))})
 }
 
 // GetTransactionAttachment sends GET /transaction-attachments/{attachmentId}: Read the metadata of an attachment.
 func (c *Client) GetTransactionAttachment(ctx context.Context, attachmentId Id) (answer *FileTransactionAttachment, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/transaction-attachments/%s", url.PathEscape(attachmentId))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/transaction-attachments/%s", url.PathEscape(fmt.Sprint(attachmentId)))}, &answer)
 	return answer, err
 }
 
 // UpdateTransactionAttachment sends PATCH /transaction-attachments/{attachmentId}: Open an attachment to owners, or close it.
 func (c *Client) UpdateTransactionAttachment(ctx context.Context, attachmentId Id, body FileAttachmentChange) (answer *FileTransactionAttachment, err error) {
-	err = c.send(ctx, call{method: "PATCH", path: fmt.Sprintf("/transaction-attachments/%s", url.PathEscape(attachmentId)), body: body}, &answer)
+	err = c.send(ctx, call{method: "PATCH", path: fmt.Sprintf("/transaction-attachments/%s", url.PathEscape(fmt.Sprint(attachmentId))), body: body}, &answer)
 	return answer, err
 }
 
 // DownloadTransactionAttachment sends GET /transaction-attachments/{attachmentId}/download: Download an attachment.
 func (c *Client) DownloadTransactionAttachment(ctx context.Context, attachmentId Id) (*http.Response, error) {
-	return c.do(ctx, call{method: "GET", path: fmt.Sprintf("/transaction-attachments/%s/download", url.PathEscape(attachmentId))})
+	return c.do(ctx, call{method: "GET", path: fmt.Sprintf("/transaction-attachments/%s/download", url.PathEscape(fmt.Sprint(attachmentId)))})
 }
 
 // ListTransactions sends GET /transactions: List transactions.
@@ -23731,18 +23731,18 @@ func (c *Client) CreateTransactionLineMapping(ctx context.Context, params *Creat
 
 // DeleteTransactionLineMapping sends DELETE /transactions/line-mappings/{id}: Delete a line mapping of imported money.
 func (c *Client) DeleteTransactionLineMapping(ctx context.Context, id IdParameter) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/transactions/line-mappings/%s", url.PathEscape(id))})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/transactions/line-mappings/%s", url.PathEscape(fmt.Sprint(id)))})
 }
 
 // GetTransactionLineMapping sends GET /transactions/line-mappings/{id}: Read a line mapping of imported money.
 func (c *Client) GetTransactionLineMapping(ctx context.Context, id IdParameter) (answer *TransactionMapping, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/transactions/line-mappings/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/transactions/line-mappings/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateTransactionLineMapping sends PUT /transactions/line-mappings/{id}: Change a line mapping of imported money.
 func (c *Client) UpdateTransactionLineMapping(ctx context.Context, id IdParameter, body TransactionUpdateMapping) (answer *TransactionMapping, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/transactions/line-mappings/%s", url.PathEscape(id)), body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/transactions/line-mappings/%s", url.PathEscape(fmt.Sprint(id))), body: body}, &answer)
 	return answer, err
 }
 
@@ -23760,89 +23760,89 @@ func (c *Client) CreateRecurringTemplate(ctx context.Context, params *CreateRecu
 
 // DeleteRecurringTemplate sends DELETE /transactions/recurring-templates/{id}: Delete or archive a recurring template.
 func (c *Client) DeleteRecurringTemplate(ctx context.Context, id IdParameter, params *DeleteRecurringTemplateParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/transactions/recurring-templates/%s", url.PathEscape(id)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/transactions/recurring-templates/%s", url.PathEscape(fmt.Sprint(id))), params: params})
 }
 
 // GetRecurringTemplate sends GET /transactions/recurring-templates/{id}: Read a recurring template.
 func (c *Client) GetRecurringTemplate(ctx context.Context, id IdParameter) (answer *TransactionTemplate, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/transactions/recurring-templates/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/transactions/recurring-templates/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateRecurringTemplate sends PUT /transactions/recurring-templates/{id}: Change a recurring template.
 func (c *Client) UpdateRecurringTemplate(ctx context.Context, id IdParameter, params *UpdateRecurringTemplateParams, body TransactionUpdateTemplate) (answer *TransactionTemplate, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/transactions/recurring-templates/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/transactions/recurring-templates/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
 // RunRecurringTemplate sends POST /transactions/recurring-templates/{id}/run: Make instances of a recurring template.
 func (c *Client) RunRecurringTemplate(ctx context.Context, id IdParameter, params *RunRecurringTemplateParams, body TransactionRunRequest) (answer *TransactionRunPreview, queued *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/transactions/recurring-templates/%s/run", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer, &queued)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/transactions/recurring-templates/%s/run", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer, &queued)
 	return answer, queued, err
 }
 
 // PutRecurringTemplateRun sends PUT /transactions/recurring-templates/{id}/run: Make instances of a recurring template.
 func (c *Client) PutRecurringTemplateRun(ctx context.Context, id IdParameter, params *PutRecurringTemplateRunParams, body TransactionRunRequest) (answer *TransactionRunPreview, queued *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/transactions/recurring-templates/%s/run", url.PathEscape(id)), params: params, body: body}, &answer, &queued)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/transactions/recurring-templates/%s/run", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer, &queued)
 	return answer, queued, err
 }
 
 // DeleteTransaction sends DELETE /transactions/{id}: Delete or archive a transaction.
 func (c *Client) DeleteTransaction(ctx context.Context, id IdParameter, params *DeleteTransactionParams) error {
-	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/transactions/%s", url.PathEscape(id)), params: params})
+	return c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/transactions/%s", url.PathEscape(fmt.Sprint(id))), params: params})
 }
 
 // GetTransaction sends GET /transactions/{id}: Read a transaction.
 func (c *Client) GetTransaction(ctx context.Context, id IdParameter) (answer *Transaction, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/transactions/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/transactions/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateTransaction sends PUT /transactions/{id}: Change a transaction.
 func (c *Client) UpdateTransaction(ctx context.Context, id IdParameter, params *UpdateTransactionParams, body TransactionUpdate) (answer *Transaction, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/transactions/%s", url.PathEscape(id)), params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/transactions/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
 	return answer, err
 }
 
 // PayTransaction sends POST /transactions/{id}/pay: Pay a bill or a payout.
 func (c *Client) PayTransaction(ctx context.Context, id IdParameter, params *PayTransactionParams, body PaymentPay) (answer *Transaction, queued *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/transactions/%s/pay", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer, &queued)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/transactions/%s/pay", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer, &queued)
 	return answer, queued, err
 }
 
 // ListProviderPayments sends GET /transactions/{id}/provider-payments: List the payments of a transaction.
 func (c *Client) ListProviderPayments(ctx context.Context, id IdParameter) (answer *Payments, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/transactions/%s/provider-payments", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/transactions/%s/provider-payments", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // ArchiveProviderPayment sends POST /transactions/{id}/provider-payments/{providerPaymentId}/archive: Put a payment away that brought nothing.
 func (c *Client) ArchiveProviderPayment(ctx context.Context, id IdParameter, providerPaymentId Id, params *ArchiveProviderPaymentParams) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/transactions/%s/provider-payments/%s/archive", url.PathEscape(id), url.PathEscape(providerPaymentId)), takesKey: true, params: params}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/transactions/%s/provider-payments/%s/archive", url.PathEscape(fmt.Sprint(id)), url.PathEscape(fmt.Sprint(providerPaymentId))), takesKey: true, params: params}, &answer)
 	return answer, err
 }
 
 // CancelProviderPayment sends POST /transactions/{id}/provider-payments/{providerPaymentId}/cancel: Take a payment back.
 func (c *Client) CancelProviderPayment(ctx context.Context, id IdParameter, providerPaymentId Id, params *CancelProviderPaymentParams) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/transactions/%s/provider-payments/%s/cancel", url.PathEscape(id), url.PathEscape(providerPaymentId)), takesKey: true, params: params}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/transactions/%s/provider-payments/%s/cancel", url.PathEscape(fmt.Sprint(id)), url.PathEscape(fmt.Sprint(providerPaymentId))), takesKey: true, params: params}, &answer)
 	return answer, err
 }
 
 // ReplacePayout sends POST /transactions/{id}/replacements: Pay again what came back.
 func (c *Client) ReplacePayout(ctx context.Context, id IdParameter, params *ReplacePayoutParams, body PaymentCounter) (answer *Transaction, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/transactions/%s/replacements", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/transactions/%s/replacements", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // ReturnPayout sends POST /transactions/{id}/returns: Record that a payout came back.
 func (c *Client) ReturnPayout(ctx context.Context, id IdParameter, params *ReturnPayoutParams, body PaymentCounter) (answer *Transaction, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/transactions/%s/returns", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/transactions/%s/returns", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // ReplayWebhookDelivery sends POST /webhook-deliveries/{id}/replay: Send a message to its webhook again.
 func (c *Client) ReplayWebhookDelivery(ctx context.Context, id IdParameter, params *ReplayWebhookDeliveryParams) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/webhook-deliveries/%s/replay", url.PathEscape(id)), takesKey: true, params: params}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/webhook-deliveries/%s/replay", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params}, &answer)
 	return answer, err
 }
 
@@ -23860,43 +23860,43 @@ func (c *Client) CreateWebhook(ctx context.Context, body WebhookCreate) (answer 
 
 // DeleteWebhook sends DELETE /webhooks/{id}: Disable a webhook.
 func (c *Client) DeleteWebhook(ctx context.Context, id IdParameter) (answer *Webhook, err error) {
-	err = c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/webhooks/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "DELETE", path: fmt.Sprintf("/webhooks/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // GetWebhook sends GET /webhooks/{id}: Read a webhook.
 func (c *Client) GetWebhook(ctx context.Context, id IdParameter) (answer *Webhook, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/webhooks/%s", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/webhooks/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // UpdateWebhook sends PUT /webhooks/{id}: Change a webhook.
 func (c *Client) UpdateWebhook(ctx context.Context, id IdParameter, body WebhookUpdate) (answer *Webhook, err error) {
-	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/webhooks/%s", url.PathEscape(id)), body: body}, &answer)
+	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/webhooks/%s", url.PathEscape(fmt.Sprint(id))), body: body}, &answer)
 	return answer, err
 }
 
 // ListWebhookDeliveries sends GET /webhooks/{id}/deliveries: List what was sent to a webhook, the newest first.
 func (c *Client) ListWebhookDeliveries(ctx context.Context, id IdParameter, params *ListWebhookDeliveriesParams) (answer *WebhookDeliveryList, err error) {
-	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/webhooks/%s/deliveries", url.PathEscape(id)), params: params}, &answer)
+	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/webhooks/%s/deliveries", url.PathEscape(fmt.Sprint(id))), params: params}, &answer)
 	return answer, err
 }
 
 // ReplayWebhook sends POST /webhooks/{id}/replay: Send the messages of a time to a webhook again.
 func (c *Client) ReplayWebhook(ctx context.Context, id IdParameter, params *ReplayWebhookParams, body WebhookReplay) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/webhooks/%s/replay", url.PathEscape(id)), takesKey: true, params: params, body: body}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/webhooks/%s/replay", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
 // RotateWebhookSecret sends POST /webhooks/{id}/rotate-secret: Change the secret of a webhook.
 func (c *Client) RotateWebhookSecret(ctx context.Context, id IdParameter) (answer *WebhookWithSecret, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/webhooks/%s/rotate-secret", url.PathEscape(id))}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/webhooks/%s/rotate-secret", url.PathEscape(fmt.Sprint(id)))}, &answer)
 	return answer, err
 }
 
 // TestWebhook sends POST /webhooks/{id}/test: Send a test to a webhook.
 func (c *Client) TestWebhook(ctx context.Context, id IdParameter, params *TestWebhookParams) (answer *OperationAcknowledgement, err error) {
-	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/webhooks/%s/test", url.PathEscape(id)), takesKey: true, params: params}, &answer)
+	err = c.send(ctx, call{method: "POST", path: fmt.Sprintf("/webhooks/%s/test", url.PathEscape(fmt.Sprint(id))), takesKey: true, params: params}, &answer)
 	return answer, err
 }
 

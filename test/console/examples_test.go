@@ -43,6 +43,8 @@ func (o *office) workbench() *workbench {
 	b := &workbench{t: o.t, folder: o.t.TempDir(), env: append(os.Environ(), "STAYLEDGER_URL="+o.base, "STAYLEDGER_KEY="+o.key, "STAYLEDGER_TOKEN=none")}
 	b.write("invoice.pdf", "%PDF-1.4\n%%EOF\n")
 	b.write("dump.json", "{}")
+	b.write("stays.csv", "listing,check-in,check-out,rent\nBeach House One,2026-03-01,2026-03-04,300.00\n")
+	b.write("owners.csv", "name,email\nAnn Miller,ann@example.com\n")
 	b.write("file", "content")
 
 	return b

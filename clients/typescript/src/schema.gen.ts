@@ -16577,30 +16577,6 @@ export interface components {
         };
         /** @enum {string} */
         UploadOverride: "skip" | "replace" | "keep";
-        /**
-         * @example {
-         *       "cells": [
-         *         "Ann Miller",
-         *         "ann@example.com"
-         *       ],
-         *       "decision": "import",
-         *       "entityId": null,
-         *       "head": null,
-         *       "isCertain": false,
-         *       "issues": [],
-         *       "line": 3,
-         *       "matchId": null,
-         *       "outcome": null,
-         *       "position": 2,
-         *       "reason": null,
-         *       "status": "valid",
-         *       "values": {
-         *         "email": "ann@example.com",
-         *         "name": "Ann Miller",
-         *         "type": "owner"
-         *       }
-         *     }
-         */
         UploadRow: {
             /** @description Texts of the cells, corrected ones as they are now. */
             cells: string[];
