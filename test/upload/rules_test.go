@@ -102,8 +102,17 @@ func TestARefusedRowIsToldAndCorrected(t *testing.T) {
 		t.Errorf("refused rows: %s", r.Body)
 	}
 
+	// The team is told until it is corrected.
+	if got := string(o.Get("/teams/issues").Want(200).Body); !strings.Contains(got, "importRowsRefused") {
+		t.Errorf("the issues of the team: %s", got)
+	}
+
 	o.Put(path+"/rows/2", object{"cells": array{object{"column": 1, "text": "2026-02-04"}}}).Want(200)
 	o.Put(path+"/rows/1", object{"decision": "skip"}).Want(409)
+
+	if got := string(o.Get("/teams/issues").Want(200).Body); strings.Contains(got, "importRowsRefused") {
+		t.Errorf("the issues of the team after the correction: %s", got)
+	}
 
 	if got := o.confirm(path, object{}).String("status"); got != "completed" {
 		t.Errorf("the second confirmation %s", got)

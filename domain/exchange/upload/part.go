@@ -66,8 +66,14 @@ func Part(c Config) parts.Part {
 			takeAloneKind: take.Exclusively(),
 			undoKind:      job.Handler{Timeout: undoTime, Do: s.undo, Exhausted: s.giveUp}.InBulk(),
 		},
-		Every:   []job.Every{{Name: "csv-import-purge", Interval: time.Hour, Do: purge}},
-		Tables:  parts.Owns("csv_import_row", "csv_import"),
+		Every:  []job.Every{{Name: "csv-import-purge", Interval: time.Hour, Do: purge}},
+		Tables: parts.Owns("csv_import_row", "csv_import"),
+		Waits: []parts.Wait{{
+			ID: "i.id",
+			Columns: `i.imported_at as since, 'importRowsRefused' as code, 'warning' as severity, 'import' as entity_type, i.id as entity_id,
+				jsonb_build_object('kind', i.kind, 'filename', i.filename, 'rows', (i.outcomes ->> 'failed')::bigint) as context`,
+			From: `csv_import i where i.team_id = g.team_id and i.status = 'imported' and (i.outcomes ->> 'failed')::bigint > 0`,
+		}},
 		Exports: []parts.Export{export.DeclareAt[queuedRows](s.rowsCSV())},
 	}
 }

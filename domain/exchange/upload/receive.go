@@ -152,7 +152,7 @@ func (s *service) newImport(ctx context.Context, tx *db.Tx, r *received) (*store
 	}
 
 	_, err := file.Insert(ctx, tx, file.New{
-		Stored: r.Stored, Kind: file.Import, Filename: r.filename, ContentType: "text/csv", PurgeAt: tx.Now.Add(keepImported),
+		Stored: r.Stored, Kind: file.Import, Filename: r.filename, ContentType: "text/csv", PurgeAt: tx.Now.Add(keepPreview),
 	})
 
 	return it, err

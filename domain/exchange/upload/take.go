@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stayledger/domain/record/audit"
+	"stayledger/domain/record/file"
 	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
@@ -473,6 +474,10 @@ func (t *taking) finish(ctx context.Context, tx *db.Tx, j job.Job) error {
 
 	now := day.At(tx.Now)
 	it.Status, it.ImportedAt, it.PurgeAt = Imported, &now, day.At(tx.Now.Add(keepImported))
+
+	if err := file.KeepUntil(ctx, tx, it.FileID, tx.Now.Add(keepImported)); err != nil {
+		return err
+	}
 
 	if err := update(ctx, tx, it); err != nil {
 		return err

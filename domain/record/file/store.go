@@ -121,6 +121,17 @@ func Insert(ctx context.Context, tx *db.Tx, n New) (*File, error) {
 	return f, nil
 }
 
+// KeepUntil keeps the content of a file until a later time than before. A file whose content was purged stays so.
+func KeepUntil(ctx context.Context, tx *db.Tx, file id.ID, until time.Time) error {
+	_, err := tx.Exec(ctx, `update file set purge_at = @until where team_id = @team and id = @id and purge_at < @until`,
+		db.Args{"team": tx.Team, "id": file, "until": until})
+	if err != nil {
+		return fmt.Errorf("keep a file for longer: %w", err)
+	}
+
+	return nil
+}
+
 // deleteDraft deletes the draft and returns the key of its bytes. It fails if there is no such draft any more.
 func deleteDraft(ctx context.Context, tx *db.Tx, file id.ID) (string, error) {
 	return db.Get[string](ctx, tx, `delete from file_draft where team_id = @team and id = @id returning blob_key`, db.Args{"team": tx.Team, "id": file})

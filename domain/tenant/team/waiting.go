@@ -28,6 +28,7 @@ var ownIssues = parts.Wait{
 var issueTexts = map[string]string{
 	"ambiguous":                   "The record could be several here and was not taken in",
 	"connectionReconnectRequired": "The app refuses the credentials of the connection",
+	"importRowsRefused":           "Rows of an imported file were refused, and wait to be corrected",
 	"incompleteRead":              "A reading lacked so many records that nothing was removed",
 	"journalFailed":               "The journal of the record could not be derived",
 	"journalHeldBack":             "A lock holds back what the books do not have of the record",
