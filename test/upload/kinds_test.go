@@ -27,13 +27,13 @@ Dune House;Ann Miller;ann@example.com;;13.02.2026
 
 	for i := range r.Len("data") {
 		at := "data." + string(rune('0'+i))
-		text := r.String(at + ".startAt")
+		parts := []string{r.String(at + ".startAt")}
 
 		for m := range r.Len(at + ".members") {
-			text += " " + r.String(at+".members."+string(rune('0'+m))+".split")
+			parts = append(parts, r.String(at+".members."+string(rune('0'+m))+".split"))
 		}
 
-		got = append(got, text)
+		got = append(got, strings.Join(parts, " "))
 	}
 
 	slices.Sort(got)

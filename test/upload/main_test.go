@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime/multipart"
 	"os"
+	"strings"
 	"testing"
 
 	"stayledger/app"
@@ -105,21 +106,22 @@ func (o *office) counts(path string) string {
 	o.T.Helper()
 
 	r := o.Get(path).Want(200)
-	text := ""
+
+	var text strings.Builder
 
 	for _, of := range []string{"rows", "valid", "faulty", "duplicates", "questions", "ignored", "parts"} {
 		if n := r.String("counts." + of); n != "0" {
-			text += fmt.Sprintf("%s %s ", n, of)
+			fmt.Fprintf(&text, "%s %s ", n, of)
 		}
 	}
 
-	text += "-> "
+	text.WriteString("->")
 
 	for _, of := range []string{"created", "updated", "unchanged", "skipped", "failed", "undone"} {
 		if n := r.String("outcomes." + of); n != "0" {
-			text += fmt.Sprintf("%s %s ", n, of)
+			fmt.Fprintf(&text, " %s %s", n, of)
 		}
 	}
 
-	return text[:len(text)-1]
+	return text.String()
 }
