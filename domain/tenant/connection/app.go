@@ -207,6 +207,6 @@ func (a *App) Access(box *seal.Box, c *Connection) (Access, error) {
 }
 
 // Imports reports whether an app imports files of a kind.
-func (a Apps) Imports(app, kind string) bool {
-	return slices.ContainsFunc(a, func(one App) bool { return string(one.ID) == app && slices.Contains(one.Importers, kind) })
+func (apps Apps) Imports(app, kind string) bool {
+	return slices.ContainsFunc(apps, func(one App) bool { return string(one.ID) == app && slices.Contains(one.Importers, kind) })
 }
