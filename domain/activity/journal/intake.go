@@ -6,7 +6,6 @@ import (
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
 	"stayledger/platform/api"
-	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 )
@@ -14,7 +13,7 @@ import (
 // Intake says how manual journals from files are taken in. Their values are the fields of Create.
 func Intake() intake.Kind {
 	door := &intake.Singles[Create, Update]{
-		Create: api.NewForm[Create](), Update: api.NewForm[Update](), Add: addEach,
+		Create: api.NewForm[Create](), Update: api.NewForm[Update](), Add: intake.AddEach(add),
 		Change: func(ctx context.Context, tx *db.Tx, one id.ID, item *Update) error {
 			_, err := updateJournal(ctx, tx, one, item)
 			return err
@@ -27,30 +26,14 @@ func Intake() intake.Kind {
 	}
 }
 
-// addEach stores and posts journals, each by itself.
-func addEach(ctx context.Context, tx *db.Tx, items []Create) ([]api.Attempt, error) {
-	out := make([]api.Attempt, len(items))
-
-	for i := range items {
-		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
-			made, err := createJournal(ctx, tx, &items[i])
-			if err == nil {
-				out[i].ID = made.ID
-			}
-
-			return err
-		})
-
-		switch {
-		case err == nil:
-		case apierr.IsRefusal(err):
-			out[i] = api.Attempt{Refusal: apierr.From(err)}
-		default:
-			return nil, err
-		}
+// add stores and posts a journal, and returns its id.
+func add(ctx context.Context, tx *db.Tx, item *Create) (id.ID, error) {
+	made, err := createJournal(ctx, tx, item)
+	if err != nil {
+		return id.ID{}, err
 	}
 
-	return out, nil
+	return made.ID, nil
 }
 
 // currentValues locks journals and returns their values.

@@ -50,27 +50,7 @@ func Intake(rules bank.Rules) intake.Kind {
 	r := routes{rules}
 	door := &intake.Singles[Item, itemUpdate]{
 		Create: api.NewForm[Item](), Update: api.NewForm[itemUpdate](),
-		Add: func(ctx context.Context, tx *db.Tx, items []Item) ([]api.Attempt, error) {
-			out := make([]api.Attempt, len(items))
-
-			for i := range items {
-				err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
-					out[i].ID, err = r.setItem(ctx, tx, &items[i])
-					return err
-				})
-
-				switch {
-				case err == nil:
-				case apierr.IsRefusal(err):
-					out[i] = api.Attempt{Refusal: apierr.From(err)}
-				default:
-					return nil, err
-				}
-			}
-
-			return out, nil
-		},
-		Change: r.changeItem,
+		Add: intake.AddEach(r.setItem), Change: r.changeItem,
 	}
 
 	return intake.Kind{
@@ -93,7 +73,9 @@ func (r routes) setItem(ctx context.Context, tx *db.Tx, i *Item) (id.ID, error) 
 		return set.TransactionID, nil
 	}
 
-	in := &bankingInput{ID: *i.AccountID, Body: BankingInit{StartingBalanceDate: i.Date, StartingBalanceAmount: &i.Amount}}
+	in := &bankingInput{
+		ID: *i.AccountID, Body: BankingInit{StartingBalanceDate: i.Date, StartingBalanceAmount: &i.Amount},
+	}
 
 	begun, err := r.startBanking(ctx, tx, in)
 	if err != nil || begun.Transaction == nil {

@@ -338,7 +338,7 @@ func (t *taking) save(ctx context.Context, tx *db.Tx, way wayIn, heads []*stored
 
 	from := intake.Origin{SourceID: t.it.SourceID, ConnectionID: t.it.ConnectionID}
 
-	taken, err := intake.TakeFile(ctx, tx, &noun, from, way == winning, changes)
+	taken, err := noun.TakeFile(ctx, tx, from, way == winning, changes)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,9 @@ func (h Listings) BeginOwnership(ctx context.Context, tx *db.Tx, listing id.ID, 
 		return nil
 	}
 
-	_, follows, err := h.createPeriod(ctx, tx, &createPeriodInput{CreatePeriod{ListingID: listing, CreatedTerms: *terms}})
+	in := &createPeriodInput{CreatePeriod{ListingID: listing, CreatedTerms: *terms}}
+
+	_, follows, err := h.createPeriod(ctx, tx, in)
 	if err != nil || follows == nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -25,14 +26,14 @@ type Taken struct {
 	Before Values
 }
 
-// TakeFile takes in records of one kind from a file that a person has uploaded, and returns what became of each, in the
+// TakeFile takes in records of the kind from a file that a person has uploaded, and returns what became of each, in the
 // given order. A file is taken in as a sync is, with three differences. Nothing waits: what a lock holds is refused. A
 // field that a person has changed here keeps their value, and no conflict is opened. Several files of one source are
 // one memory: a record that an earlier file named otherwise is matched again.
 //
 // With replace the file wins over what is here, also where it says nothing new.
-func TakeFile(
-	ctx context.Context, tx *db.Tx, k *Kind, from Origin, replace bool, changes []Change,
+func (k *Kind) TakeFile(
+	ctx context.Context, tx *db.Tx, from Origin, replace bool, changes []Change,
 ) ([]Taken, error) {
 	from.IsFile, from.reading = true, from.SourceID
 	in := &intake{kinds: map[string]*Kind{k.Name: k}, origin: from}
@@ -52,7 +53,8 @@ func TakeFile(
 	for i := range in.items {
 		it := &in.items[i]
 		out[places[it.change.key()]] = Taken{
-			Outcome: it.outcome, Reason: it.reason, Entity: it.entityID, Created: it.isNew, Refusal: it.refusal, Before: it.before,
+			Outcome: it.outcome, Reason: it.reason, Entity: it.entityID, Created: it.isNew,
+			Refusal: it.refusal, Before: it.before,
 		}
 	}
 
@@ -83,7 +85,9 @@ func AnyIn(table string) func(ctx context.Context, tx *db.Tx) (bool, error) {
 
 // SelectAlike returns a Kind.Alike. The condition is that of a record d, in the order of likeness that follows, for a
 // movement g with account, date and amount; the columns are those of Likeness.
-func SelectAlike(columns, table, condition, order string) func(ctx context.Context, tx *db.Tx, all []Movement) ([]Likeness, error) {
+func SelectAlike(
+	columns, table, condition, order string,
+) func(ctx context.Context, tx *db.Tx, all []Movement) ([]Likeness, error) {
 	sql := `select g.n::int - 1 as n, d.* from unnest(@accounts::uuid[], @dates::date[], @amounts::bigint[]) with ordinality g (account, date, amount, n)
 		cross join lateral (select ` + columns + ` from ` + table + ` d where d.team_id = @team and ` + condition + ` order by ` + order + ` limit 20` + db.Fence + `) d`
 
@@ -95,7 +99,10 @@ func SelectAlike(columns, table, condition, order string) func(ctx context.Conte
 
 		// A cached plan could date from an empty table.
 		err = db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
-			found, err = db.Select[Likeness](ctx, tx, sql, db.Args{"team": tx.Team, "accounts": accounts, "dates": dates, "amounts": amounts})
+			found, err = db.Select[Likeness](ctx, tx, sql, db.Args{
+				"team": tx.Team, "accounts": accounts, "dates": dates, "amounts": amounts,
+			})
+
 			return err
 		})(ctx, tx)
 		if err != nil {
@@ -106,7 +113,7 @@ func SelectAlike(columns, table, condition, order string) func(ctx context.Conte
 	}
 }
 
-// KnownName is a record of a source: which record here it is, and the hash of what was taken in last.
+// KnownName is a record of a source: which record here it is, and the hash of its last content.
 type KnownName struct {
 	Name     string
 	Ordinal  int
@@ -144,6 +151,32 @@ func OpenSource(ctx context.Context, tx *db.Tx, source id.ID, connection *id.ID)
 	}
 
 	return nil
+}
+
+// AddEach returns a Singles.Add that makes records one by one, and undoes each that is refused.
+func AddEach[C any](
+	add func(ctx context.Context, tx *db.Tx, item *C) (id.ID, error),
+) func(ctx context.Context, tx *db.Tx, items []C) ([]api.Attempt, error) {
+	return func(ctx context.Context, tx *db.Tx, items []C) ([]api.Attempt, error) {
+		out := make([]api.Attempt, len(items))
+
+		for i := range items {
+			err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+				out[i].ID, err = add(ctx, tx, &items[i])
+				return err
+			})
+
+			switch {
+			case err == nil:
+			case apierr.IsRefusal(err):
+				out[i] = api.Attempt{Refusal: apierr.From(err)}
+			default:
+				return nil, err
+			}
+		}
+
+		return out, nil
+	}
 }
 
 // Forget removes what is remembered of records here that an import has made and that are deleted.
