@@ -8,6 +8,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 )
 
 // Confirmation says how the rows of a preview are imported.
@@ -30,8 +31,8 @@ func (s *service) confirm(ctx context.Context, tx *db.Tx, in *confirmInput) (*op
 		return nil, err
 	}
 
-	if k := s.kinds[it.Kind]; !tx.Actor.Has(k.scope) {
-		return nil, apierr.MissingScope.With(map[string]any{"requiredScopes": []string{k.scope}})
+	if err := s.kinds[it.Kind].checkScope(tx); err != nil {
+		return nil, err
 	}
 
 	if err := it.checkConfirm(&in.Body); err != nil {
@@ -49,15 +50,17 @@ func (s *service) confirm(ctx context.Context, tx *db.Tx, in *confirmInput) (*op
 
 	it.Override, it.AllOrNone = in.Body.DuplicateOverride, in.Body.AllOrNothing
 
-	return s.startTake(ctx, tx, it)
+	return startTake(ctx, tx, it, s.kinds[it.Kind].job())
 }
 
-// checkConfirm refuses a preview that cannot be imported, or not so.
+// checkConfirm refuses a preview that cannot be imported in the confirmed way: one that is not ready, was read by
+// another mapping, has unclear columns or open questions, or is too long to import all or none.
 func (it *stored) checkConfirm(c *Confirmation) error {
 	if it.Status != Ready && it.Status != Imported {
 		return errNotReady
 	}
 
+	// A confirmation may repeat the mapping, but cannot change how the rows were read.
 	if c.Mapping != nil && (it.Mapping == nil || !sameJSON(mustEncode(c.Mapping), mustEncode(it.Mapping))) {
 		return apierr.BadRequest.At(apierr.IssueContradiction.InBody("mapping"))
 	}
@@ -79,10 +82,11 @@ func (it *stored) checkConfirm(c *Confirmation) error {
 	return nil
 }
 
-// startTake starts the operation that imports the rows without an outcome.
-func (s *service) startTake(ctx context.Context, tx *db.Tx, it *stored) (*operation.Acknowledgement, error) {
+// startTake starts the operation that imports the rows without an outcome. The kind of its job is work.
+func startTake(ctx context.Context, tx *db.Tx, it *stored, work job.Kind) (*operation.Acknowledgement, error) {
 	ack, err := operation.Start(ctx, tx, operation.New{
-		Type: operation.CSVImport, Tasks: []operation.Task{{Kind: s.kinds[it.Kind].job(), Args: importArgs{it.ID}, Priority: 1}},
+		Type:  operation.CSVImport,
+		Tasks: []operation.Task{{Kind: work, Args: importArgs{it.ID}, Priority: 1}},
 	})
 	if err != nil {
 		return nil, err
@@ -93,21 +97,24 @@ func (s *service) startTake(ctx context.Context, tx *db.Tx, it *stored) (*operat
 	return ack, update(ctx, tx, it)
 }
 
-// cancel ends the reading or the import of a file. Rows that were taken in stay.
+// cancel stops reading or importing a file. Rows that were imported already stay. It fails with 409 for an import that
+// is over.
 func (s *service) cancel(ctx context.Context, tx *db.Tx, in *oneInput) (*Import, error) {
 	it, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
+	// The operation that reads a file has the id of its import.
 	running := it.ID
 
-	switch it.Status {
+	switch it.Status { //nolint:exhaustive // imports with other statuses are over
 	case Reading:
 		it.Status = Canceled
 	case Importing:
 		running = *it.ImportOpID
 
+		// With some rows in the books, the import can still be undone.
 		if it.Status = Canceled; it.Step > 0 {
 			it.Status = Imported
 			now := day.At(tx.Now)
@@ -119,6 +126,7 @@ func (s *service) cancel(ctx context.Context, tx *db.Tx, in *oneInput) (*Import,
 		return nil, errNotReady
 	}
 
+	// A worker that is busy with the file finds the status changed, and stops.
 	if err := operation.End(ctx, tx, running, operation.Failed); err != nil {
 		return nil, err
 	}
@@ -134,15 +142,15 @@ func (s *service) cancel(ctx context.Context, tx *db.Tx, in *oneInput) (*Import,
 	return s.getImport(ctx, tx, in)
 }
 
-// startUndo starts the operation that takes an import back.
+// startUndo starts the operation that takes an import back. It fails with 409 unless the import is finished.
 func (s *service) startUndo(ctx context.Context, tx *db.Tx, in *oneInput) (*operation.Acknowledgement, error) {
 	it, err := lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
 
-	if k := s.kinds[it.Kind]; !tx.Actor.Has(k.scope) {
-		return nil, apierr.MissingScope.With(map[string]any{"requiredScopes": []string{k.scope}})
+	if err := s.kinds[it.Kind].checkScope(tx); err != nil {
+		return nil, err
 	}
 
 	if it.Status != Imported {
@@ -150,7 +158,8 @@ func (s *service) startUndo(ctx context.Context, tx *db.Tx, in *oneInput) (*oper
 	}
 
 	ack, err := operation.Start(ctx, tx, operation.New{
-		Type: operation.CSVImport, Tasks: []operation.Task{{Kind: undoKind, Args: importArgs{it.ID}, Priority: 1}},
+		Type:  operation.CSVImport,
+		Tasks: []operation.Task{{Kind: undoKind, Args: importArgs{it.ID}, Priority: 1}},
 	})
 	if err != nil {
 		return nil, err

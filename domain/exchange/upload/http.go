@@ -20,8 +20,7 @@ const (
 	scopeRead   = "csv-imports:read"
 	scopeImport = "csv-imports:import"
 
-	// maxFile bounds an uploaded file, in bytes (OPEN-24).
-	maxFile = 100 << 20
+	maxFile = 100 << 20 // bytes of an uploaded file (OPEN-24)
 )
 
 // endpoints returns the routes of imports.
@@ -31,12 +30,16 @@ func (s *service) endpoints() []api.Endpoint {
 
 	return []api.Endpoint{
 		api.Receive(api.Endpoint{
-			Method: http.MethodPost, Path: path, ID: "createImportPreview", Tag: tag, Summary: "Upload a file for an import",
-			Doc: "A CSV in any usual form, or an XLSX workbook. The operation of type csv-import-preview reads it; its id " +
-				"is that of the preview. Nothing is booked before the preview is confirmed. Needs the scope of its kind, " +
-				"too: contacts:import, reservations:import, transactions:import, listings:write (listings and opening " +
-				"balances), bank:write, journals:post. Fails with 413 beyond 100 MiB and 400 for a malformed form.",
-			Errors: apierr.List{account.ErrNotBank}, Scopes: importing, Status: http.StatusAccepted, MaxBody: maxFile, Form: previewForm,
+			Method: http.MethodPost, Path: path, ID: "createImportPreview", Tag: tag,
+			Summary: "Upload a file for an import",
+			Doc: "A CSV in any usual form, or an XLSX workbook. The operation of type csv-import-preview reads it; " +
+				"its id is that of the preview. Nothing is booked before the preview is confirmed. Needs the scope " +
+				"of its kind, too: contacts:import, reservations:import, transactions:import, listings:write " +
+				"(listings and opening balances), bank:write, journals:post. Fails with 413 beyond 100 MiB and 400 " +
+				"for a malformed form.",
+			Errors: apierr.List{account.ErrNotBank},
+			Scopes: importing, Status: http.StatusAccepted,
+			MaxBody: maxFile, Form: previewForm,
 		}, api.Receiver[uploadInput, received, operation.Acknowledgement]{
 			Receive: s.receive, Settle: s.settleUpload, Drop: s.drop,
 		}),
@@ -48,60 +51,71 @@ func (s *service) endpoints() []api.Endpoint {
 			Scopes: reading, OneTrip: true,
 		}, s.getImport),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: onePath, ID: "mapImport", Tag: tag, Summary: "Say what the columns of a file hold",
-			Doc: "The file is read again by the mapping, by a new operation of type csv-import-preview, whose id is that " +
-				"of the new preview. The former preview stays as it is.",
+			Method: http.MethodPut, Path: onePath, ID: "mapImport", Tag: tag,
+			Summary: "Say what the columns of a file hold",
+			Doc: "The file is read again by the mapping, by a new operation of type csv-import-preview, whose id is " +
+				"that of the new preview. The former preview stays as it is.",
 			Errors: apierr.List{errNotReady}, Scopes: importing, Status: http.StatusAccepted,
 		}, s.mapAgain),
 		api.Read(api.Endpoint{
-			Method: http.MethodGet, Path: onePath + "/rows", ID: "listImportRows", Tag: tag, Summary: "List the rows of an import",
-			Scopes: reading,
+			Method: http.MethodGet, Path: onePath + "/rows", ID: "listImportRows", Tag: tag,
+			Summary: "List the rows of an import",
+			Scopes:  reading,
 		}, s.listRows),
 		api.Write(api.Endpoint{
-			Method: http.MethodPut, Path: onePath + "/rows/{position}", ID: "updateImportRow", Tag: tag, Summary: "Correct a row of an import",
-			Doc: "Texts of cells are replaced as if the file had them, and the row is judged anew. A decision counts for " +
-				"this row alone. Rows that are in the books fail with 409.",
+			Method: http.MethodPut, Path: onePath + "/rows/{position}", ID: "updateImportRow", Tag: tag,
+			Summary: "Correct a row of an import",
+			Doc: "Texts of cells are replaced as if the file had them, and the row is judged anew. A decision counts " +
+				"for this row alone. Rows that are in the books fail with 409.",
 			Errors: apierr.List{errNotReady, errRowTaken}, Scopes: importing,
 		}, s.updateRow),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: onePath + "/confirm", ID: "confirmImport", Tag: tag, Summary: "Import the rows of a preview",
-			Doc: "Starts an operation of type csv-import. Rows that are faulty or undecided refuse it with 409, unless " +
-				"acceptIssues leaves them out. With allOrNothing nothing stays if a row is refused. duplicateOverride " +
-				"says what is done with the rows of a file that was imported before; without such an import it fails " +
-				"with 409 (context.reason duplicateOverrideNotApplicable). The operation fails with csvImportRecordFailed " +
-				"if some rows were refused: the others are in the books, and refused ones can be corrected and confirmed again.",
-			Errors: apierr.List{errNotReady, errOverride, errFaulty, errUnclear, errTooMany}, Scopes: importing, Status: http.StatusAccepted,
+			Method: http.MethodPost, Path: onePath + "/confirm", ID: "confirmImport", Tag: tag,
+			Summary: "Import the rows of a preview",
+			Doc: "Starts an operation of type csv-import. Rows that are faulty or undecided refuse it with 409, " +
+				"unless acceptIssues leaves them out. With allOrNothing nothing stays if a row is refused. " +
+				"duplicateOverride says what is done with the rows of a file that was imported before; without such " +
+				"an import it fails with 409 (context.reason duplicateOverrideNotApplicable). The operation fails " +
+				"with csvImportRecordFailed if some rows were refused: the others are in the books, and refused ones " +
+				"can be corrected and confirmed again.",
+			Errors: apierr.List{errNotReady, errOverride, errFaulty, errUnclear, errTooMany},
+			Scopes: importing, Status: http.StatusAccepted,
 		}, s.confirm),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: onePath + "/cancel", ID: "cancelImport", Tag: tag, Summary: "Cancel an import",
-			Doc:    "A file that is read is read no further. What was taken in stays; it can be undone.",
-			Errors: apierr.List{errNotReady}, Scopes: importing,
+			Method: http.MethodPost, Path: onePath + "/cancel", ID: "cancelImport", Tag: tag,
+			Summary: "Cancel an import",
+			Doc:     "A file that is read is read no further. What was taken in stays; it can be undone.",
+			Errors:  apierr.List{errNotReady}, Scopes: importing,
 		}, s.cancel),
 		api.Write(api.Endpoint{
-			Method: http.MethodPost, Path: onePath + "/undo", ID: "undoImport", Tag: tag, Summary: "Take an import back",
-			Doc: "Starts an operation of type csv-import that deletes what the import has made and gives back what it has " +
-				"changed, all or nothing. If something depends on it, the operation fails with csvImportFailed and the " +
-				"import shows what in `dependents`.",
+			Method: http.MethodPost, Path: onePath + "/undo", ID: "undoImport", Tag: tag,
+			Summary: "Take an import back",
+			Doc: "Starts an operation of type csv-import that deletes what the import has made and gives back what " +
+				"it has changed, all or nothing. If something depends on it, the operation fails with " +
+				"csvImportFailed and the import shows what in `dependents`.",
 			Errors: apierr.List{errNotReady}, Scopes: importing, Status: http.StatusAccepted,
 		}, s.startUndo),
 		api.Stream(api.Endpoint{
 			Method: http.MethodGet, Path: "/csv-imports/templates/{kind}", ID: "getImportTemplate", Tag: tag,
-			Summary: "Download an example file", Doc: "A CSV with every column that the kind knows, what each means, and a row as an example.",
-			Scopes: reading,
+			Summary: "Download an example file",
+			Doc:     "A CSV with every column that the kind knows, what each means, and a row as an example.",
+			Scopes:  reading,
 		}, s.template),
 		api.Receive(api.Endpoint{
 			Method: http.MethodPost, Path: "/connections/{id}/csv-import", ID: "importConnectionFile", Tag: tag,
 			Summary: "Import a file of a connection's system",
-			Doc: "For kinds that the app of the connection lists as importers. Starts one operation of type csv-import that " +
-				"reads the file and imports its rows; rows that are faulty or to be decided stay in the preview of the same id. " +
-				"Records are known by their ids at the system, as those of its syncs are. Fails as createImportPreview does, " +
-				"and with 501 for a kind that the app does not import.",
-			Errors: apierr.List{account.ErrNotBank, errNoImporter}, Scopes: importing, Status: http.StatusAccepted, MaxBody: maxFile, Form: previewForm,
+			Doc: "For kinds that the app of the connection lists as importers. Starts one operation of type " +
+				"csv-import that reads the file and imports its rows; rows that are faulty or to be decided stay in " +
+				"the preview of the same id. Records are known by their ids at the system, as those of its syncs " +
+				"are. Fails as createImportPreview does, and with 501 for a kind that the app does not import.",
+			Errors: apierr.List{account.ErrNotBank, errNoImporter},
+			Scopes: importing, Status: http.StatusAccepted,
+			MaxBody: maxFile, Form: previewForm,
 		}, api.Receiver[connectionInput, received, operation.Acknowledgement]{
 			Receive: func(ctx context.Context, d *db.DB, scope db.Scope, in *connectionInput) (received, error) {
 				return s.receive(ctx, d, scope, &in.uploadInput)
 			},
-			Settle: s.settleConnection, Drop: func(ctx context.Context, d *db.DB, scope db.Scope, r received) { s.drop(ctx, d, scope, r) },
+			Settle: s.settleConnection, Drop: s.drop,
 		}),
 	}
 }
@@ -151,7 +165,7 @@ type mapInput struct {
 	Body Mapping
 }
 
-// mapAgain starts the reading of the file of an import by another mapping.
+// mapAgain reads a file again by another mapping, as a new import. It fails with 409 for an import that is under way.
 func (s *service) mapAgain(ctx context.Context, tx *db.Tx, in *mapInput) (*operation.Acknowledgement, error) {
 	old, err := load(ctx, tx, in.ID)
 	if err != nil {
@@ -167,10 +181,12 @@ func (s *service) mapAgain(ctx context.Context, tx *db.Tx, in *mapInput) (*opera
 		return nil, errNotReady
 	}
 
+	// The new import shares the file and the source. It is never imported by itself, unlike a connection's first
+	// reading.
 	again := &stored{
 		Import: Import{
-			Kind: old.Kind, Status: Reading, Filename: old.Filename, ByteSize: old.ByteSize, ConnectionID: old.ConnectionID,
-			BankAccountID: old.BankAccountID, Mapping: &in.Body,
+			Kind: old.Kind, Status: Reading, Filename: old.Filename, ByteSize: old.ByteSize,
+			ConnectionID: old.ConnectionID, BankAccountID: old.BankAccountID, Mapping: &in.Body,
 		},
 		FileID: old.FileID, SHA256: old.SHA256, SourceID: old.SourceID, Encoding: old.Encoding,
 	}

@@ -15,7 +15,7 @@ import (
 type verdict struct {
 	status RowStatus
 	match  *id.ID
-	// isCertain says that the match is certain..
+	// isCertain says that the match is certain.
 	isCertain bool
 }
 
@@ -23,13 +23,13 @@ type verdict struct {
 type judge struct {
 	reader *reader
 	source id.ID
-	// remembers says that files have brought records of the kind, hasRecords that the team has any.
+	// remembers says that earlier files have brought such records, hasRecords that the team has any.
 	remembers, hasRecords bool
-	// taken are records here that rows of the file were matched with.
+	// taken are the stored records that rows of the file were matched with.
 	taken map[id.ID]bool
 }
 
-// newJudge returns a judge of the records of a file.
+// newJudge returns a judge for the records in a file.
 func newJudge(ctx context.Context, tx *db.Tx, r *reader, source id.ID) (*judge, error) {
 	j := &judge{reader: r, source: source, taken: map[id.ID]bool{}}
 
@@ -49,7 +49,8 @@ type keyed struct {
 
 	key     string
 	ordinal int
-	// isNamed says that the record has a key of its own. isRepeated says that the file has the same record before.
+	// isNamed says that the key comes from the row, and not from a hash. isRepeated says that an earlier row is the
+	// same.
 	isNamed, isRepeated bool
 }
 
@@ -59,6 +60,7 @@ func (j *judge) judge(ctx context.Context, tx *db.Tx, all []keyed) ([]verdict, e
 
 	var open []int
 
+	// First decide by the file alone. Only open records are looked up.
 	for i := range all {
 		switch rec := all[i].record; {
 		case rec.ignored != "":
@@ -69,6 +71,7 @@ func (j *judge) judge(ctx context.Context, tx *db.Tx, all []keyed) ([]verdict, e
 			out[i].status, out[i].isCertain = Duplicate, true
 		case all[i].isNamed && all[i].ordinal > 0 && rec.kind.isOnce:
 			rec.addIssue("repeatedKey", asQuestion, -1, j.reader)
+
 			out[i].status = Question
 			open = append(open, i)
 		case rec.asks():
@@ -84,7 +87,7 @@ func (j *judge) judge(ctx context.Context, tx *db.Tx, all []keyed) ([]verdict, e
 		return out, nil
 	}
 
-	// First the records that an earlier file has brought under the same name.
+	// Then look up the names in the memory of earlier files. A name that the file repeats is left to a person.
 	open, err := j.recall(ctx, tx, all, open, out)
 	open = slices.DeleteFunc(open, func(i int) bool { return hasIssue(all[i].issues, "repeatedKey") })
 
@@ -92,7 +95,7 @@ func (j *judge) judge(ctx context.Context, tx *db.Tx, all []keyed) ([]verdict, e
 		return out, err
 	}
 
-	// Then the records that the noun finds, and last those with the same content.
+	// Last let the noun look for the records, first by their references and then by their content.
 	if open, err = j.match(ctx, tx, all, open, out); err != nil || len(open) == 0 {
 		return out, err
 	}
@@ -100,7 +103,7 @@ func (j *judge) judge(ctx context.Context, tx *db.Tx, all []keyed) ([]verdict, e
 	return out, j.compare(ctx, tx, all, open, out)
 }
 
-// recall judges records that an earlier file has brought, and returns the places of the others.
+// recall judges records from earlier files by their names, and returns the places of the unknown records.
 func (j *judge) recall(ctx context.Context, tx *db.Tx, all []keyed, open []int, out []verdict) ([]int, error) {
 	if !j.remembers {
 		return open, nil
@@ -138,6 +141,7 @@ func (j *judge) recall(ctx context.Context, tx *db.Tx, all []keyed, open []int, 
 		out[i].match, out[i].isCertain = was.EntityID, true
 		j.taken[*was.EntityID] = true
 
+		// The same content is a duplicate. A text that cannot be stored counts as changed, and is refused later.
 		sum, err := intake.Sum(all[i].change(j.reader.kind))
 
 		switch {
@@ -153,14 +157,15 @@ func (j *judge) recall(ctx context.Context, tx *db.Tx, all []keyed, open []int, 
 	return rest, nil
 }
 
-// change returns the record as a change of its source.
+// change returns the record as a change from its source.
 func (k *keyed) change(of *kind) *intake.Change {
 	return &intake.Change{Kind: of.noun.Name, ExternalID: k.key, Ordinal: k.ordinal, Values: k.values()}
 }
 
-// match judges records that the noun knows, and returns the places of the others.
+// match judges records that the noun finds by reference, and returns the places of the unknown records.
 func (j *judge) match(ctx context.Context, tx *db.Tx, all []keyed, open []int, out []verdict) ([]int, error) {
 	k := j.reader.kind
+	// Without references, asking about each movement of a bank would find nothing.
 	if k.noun.Match == nil || k.name == BankRecords && !j.reader.has("uniqueRef") {
 		return open, nil
 	}
@@ -198,8 +203,8 @@ func (j *judge) match(ctx context.Context, tx *db.Tx, all []keyed, open []int, o
 	return rest, nil
 }
 
-// compare judges records that have the content of a record here which another file or source has brought, or a person:
-// the same text makes it certain, else a person decides. Each record here counts for one row.
+// compare judges records by their content: account, date and amount. If a stored record has the same text, too, the
+// match is certain. Otherwise a person decides. Each stored record is matched with at most one row.
 func (j *judge) compare(ctx context.Context, tx *db.Tx, all []keyed, open []int, out []verdict) error {
 	if j.reader.kind.noun.Alike == nil {
 		return nil
@@ -225,24 +230,26 @@ func (j *judge) compare(ctx context.Context, tx *db.Tx, all []keyed, open []int,
 		return err
 	}
 
-	// First those with the same text on the same day, then the nearest.
+	// First match rows with the same text on the same day. Then the nearest records that are left.
 	for _, certain := range []bool{true, false} {
 		for _, f := range found {
 			i := open[f.N]
 			rec := all[i].record
-			isSame := f.Date.String() == rec.word("date") && plain.Text(f.Description) == plain.Text(rec.word("description"))
+			isSame := f.Date.String() == rec.word("date") &&
+				plain.Text(f.Description) == plain.Text(rec.word("description"))
 
 			if j.taken[f.ID] || out[i].match != nil || certain && !isSame {
 				continue
 			}
 
 			match := f.ID
-			out[i].match, out[i].isCertain = &match, certain
 			j.taken[f.ID] = true
+			out[i].match, out[i].isCertain = &match, certain
 
 			if out[i].status = Duplicate; !certain {
-				out[i].status = Question
 				rec.addIssue("possibleDuplicate", asQuestion, -1, j.reader)
+
+				out[i].status = Question
 			}
 		}
 	}
@@ -250,17 +257,21 @@ func (j *judge) compare(ctx context.Context, tx *db.Tx, all []keyed, open []int,
 	return nil
 }
 
-// withNames returns a kind that also knows records by their names, where one alone has the name: people who keep a list
-// name the same thing in the same way. A record with another e-mail address is another one.
+// withNames returns a kind whose Match also finds a record by its name, if no other record has the same name. People
+// who keep a list write a name the same way each time. A record with another e-mail address or reference does not
+// match.
 func withNames(k intake.Kind, typ valueType) intake.Kind {
 	byNoun := k.Match
 
-	k.Match = func(ctx context.Context, tx *db.Tx, from intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
+	k.Match = func(
+		ctx context.Context, tx *db.Tx, from intake.Origin, unknown []intake.Change,
+	) ([]intake.Match, error) {
 		out, err := byNoun(ctx, tx, from, unknown)
 		if err != nil {
 			return nil, err
 		}
 
+		// Look up all names at once, but only if references have found nothing.
 		n := newNames()
 
 		for i := range unknown {
@@ -283,25 +294,25 @@ func withNames(k intake.Kind, typ valueType) intake.Kind {
 			}
 		}
 
-		return out, dropOthers(ctx, tx, &k, unknown, out, ids)
+		if len(ids) == 0 {
+			return out, nil
+		}
+
+		here, err := k.Show(ctx, tx, ids)
+		if err != nil {
+			return nil, err
+		}
+
+		dropOthers(unknown, out, here)
+
+		return out, nil
 	}
 
 	return k
 }
 
-// dropOthers drops the matches by name of records that have another e-mail address or reference here.
-func dropOthers(
-	ctx context.Context, tx *db.Tx, k *intake.Kind, unknown []intake.Change, out []intake.Match, ids []id.ID,
-) error {
-	if len(ids) == 0 {
-		return nil
-	}
-
-	here, err := k.Show(ctx, tx, ids)
-	if err != nil {
-		return err
-	}
-
+// dropOthers removes matches by name where the stored record has another e-mail address or reference.
+func dropOthers(unknown []intake.Change, out []intake.Match, here map[id.ID]intake.Values) {
 	for i := range out {
 		if out[i].ID == nil || here[*out[i].ID] == nil {
 			continue
@@ -315,6 +326,4 @@ func dropOthers(
 			}
 		}
 	}
-
-	return nil
 }

@@ -33,7 +33,7 @@ func (Kind) Enum() []string {
 // valueType says how the cells of a column are read.
 type valueType string
 
-// The types of values. The last four name records that are here already.
+// The types of values. The last four name records that the team has already.
 const (
 	typeText     valueType = "text"
 	typeAmount   valueType = "amount"
@@ -54,25 +54,25 @@ func (t valueType) isName() bool {
 	return slices.Contains([]valueType{typeAccount, typeListing, typeContact, typeReservation}, t)
 }
 
-// field is something that a column can hold.
+// field describes what a column can hold.
 type field struct {
 	// name is the field as mappings name it.
 	name string
 	typ  valueType
-	// into is the field of the record that gets the value; a dot leads into an object. Empty for fields that only help
-	// to read others.
+	// into is the field of the record that gets the value; a dot leads into an object. It is empty if the value only
+	// helps to read other fields.
 	into string
-	// isLine says that the value belongs to a line of the record.
+	// isLine says that the value belongs to a line.
 	isLine bool
-	// lineType, for the amount of a line, is the type of the line that the column makes.
+	// lineType is the type of the line that an amount in the column makes, empty for other fields.
 	lineType string
-	// headers are the headers of such columns, as table.Fold writes them.
+	// headers are known headers, as table.Fold writes them.
 	headers []string
-	// values are the values of an enum by the words for them, as table.Fold writes these.
+	// values maps words, as table.Fold writes them, to the values of an enum.
 	values map[string]string
 	// lenient says that other words mean nothing.
 	lenient bool
-	// several says that the texts of several columns are joined.
+	// several says that the texts from several columns are joined.
 	several bool
 	// doc and example explain the column in the template.
 	doc, example string
@@ -83,29 +83,29 @@ type kind struct {
 	name   Kind
 	noun   intake.Kind
 	fields []field
-	// needs lists groups of fields: of each group a column is needed.
+	// needs lists groups of fields: the file needs a column for one field of each group.
 	needs [][]string
-	// must lists groups of fields: of each group a record needs a value.
+	// must lists groups of fields: a record needs a value for one field of each group.
 	must [][]string
-	// keys lists groups of fields: the first group with values in all of its fields names the record at its source. A
-	// record without such a group is named by all of its values, and equal rows are counted.
+	// keys lists groups of fields: the first group without an empty field names the record at its source. If there is
+	// no such group, a hash of all values does, and equal rows are numbered.
 	keys [][]string
-	// groups are fields that bind rows together into one record, the first one with a value; empty for a kind whose
-	// records have one row each.
+	// groups are fields that bind rows into one record if they are equal; the first with a value counts. Empty for a
+	// kind where each row is a record.
 	groups []string
-	// together are fields that bind rows of lines together where none of groups has a value.
+	// together are fields that, all equal, bind rows into one record where groups has no value.
 	together []string
 	// lines is the list of lines in a record.
 	lines string
 	// finish completes a record from all of its rows.
 	finish func(r *reader, rec *record)
-	// scope is the scope that a caller needs in addition to that of imports.
+	// scope is what a caller needs in addition to the scope for imports.
 	scope string
 	// needsBooks says that its records are in the books.
 	needsBooks bool
 	// undo takes back a record that an import has made.
 	undo func(ctx context.Context, tx *db.Tx, one id.ID) error
-	// isOnce says that a key names one record, so that a file with the key twice has the record twice.
+	// isOnce says that a key names one record: a second row with the key repeats it.
 	isOnce bool
 	// owns says that its records change who owns listings, which is done alone in a team.
 	owns bool
@@ -116,28 +116,28 @@ func (k *kind) find(name string) int {
 	return slices.IndexFunc(k.fields, func(f field) bool { return f.name == name })
 }
 
-// renderFields returns the fields that columns of the kind can have.
+// renderFields returns all fields of the kind as the API shows them.
 func (k *kind) renderFields() []ColumnField {
 	out := make([]ColumnField, len(k.fields))
 
 	for i := range k.fields {
 		f := &k.fields[i]
-		out[i] = ColumnField{
-			Name: f.name, Type: string(f.typ), Doc: f.doc,
-			IsRequired: slices.ContainsFunc(k.needs, func(group []string) bool { return len(group) == 1 && group[0] == f.name }),
-		}
+		isAlone := func(group []string) bool { return len(group) == 1 && group[0] == f.name }
+		isRequired := slices.ContainsFunc(k.needs, isAlone)
+		out[i] = ColumnField{Name: f.name, Type: string(f.typ), Doc: f.doc, IsRequired: isRequired}
 	}
 
 	return out
 }
 
-// recognize returns the place of the field that a header means, -1 for none. A header means a field by its name or by
-// one of its words; the longest word counts if a header only begins with words.
+// recognize returns the place of the field that a header means, -1 for none. A header is the name of a field or a known
+// word for it. If it only begins with such words, the longest word counts.
 func (k *kind) recognize(folded string) int {
 	if folded == "" {
 		return -1
 	}
 
+	// First exact matches, whatever the spaces.
 	bare := strings.ReplaceAll(folded, " ", "")
 
 	for i := range k.fields {
@@ -149,7 +149,7 @@ func (k *kind) recognize(folded string) int {
 		}
 	}
 
-	// Such as "Amount (EUR)" and "Check-in date".
+	// Headers with an addition, such as "Amount (EUR)" and "Check-in date".
 	at, longest := -1, 0
 
 	for i := range k.fields {

@@ -21,26 +21,35 @@ func newKinds(n *Nouns) map[Kind]*kind {
 	all := []*kind{
 		{
 			name: Contacts, noun: n.Contact, fields: contactFields,
-			needs: [][]string{{"name", "lastName", "firstName"}}, must: [][]string{{"name"}}, isOnce: true, keys: [][]string{{"uniqueRef"}, {"email"}, {"name"}},
+			needs: [][]string{{"name", "lastName", "firstName"}}, must: [][]string{{"name"}},
+			isOnce: true, keys: [][]string{{"uniqueRef"}, {"email"}, {"name"}},
 			finish: finishContact, scope: "contacts:import",
 		},
 		{
 			name: Listings, noun: n.Listing, fields: listingFields,
-			needs: [][]string{{"name"}}, must: [][]string{{"name"}}, keys: [][]string{{"uniqueRef"}, {"name"}}, groups: []string{"uniqueRef", "name"}, lines: ownersField,
-			finish: finishListing, scope: "listings:write", owns: true,
+			needs: [][]string{{"name"}}, must: [][]string{{"name"}},
+			keys: [][]string{{"uniqueRef"}, {"name"}}, groups: []string{"uniqueRef", "name"},
+			lines: ownersField, finish: finishListing, scope: "listings:write", owns: true,
 		},
 		{
 			name: Reservations, noun: n.Reservation, fields: reservationFields,
-			needs: [][]string{{"listing"}, {"checkIn"}, {"checkOut", "nights"}},
-			must:  [][]string{{"listing"}, {"checkIn"}, {"checkOut"}}, isOnce: true,
-			keys:   [][]string{{"uniqueRef"}, {"sourceId"}, {"confirmationCode", "listing"}, {"listing", "checkIn", "checkOut", "guestName"}},
-			groups: []string{"uniqueRef", "sourceId", "confirmationCode"}, together: []string{"listing", "checkIn", "checkOut", "guestName"},
-			lines: "lines", finish: finishReservation, scope: "reservations:import",
+			needs:  [][]string{{"listing"}, {"checkIn"}, {"checkOut", "nights"}},
+			must:   [][]string{{"listing"}, {"checkIn"}, {"checkOut"}},
+			isOnce: true, keys: [][]string{
+				{"uniqueRef"},
+				{"sourceId"},
+				{"confirmationCode", "listing"},
+				{"listing", "checkIn", "checkOut", "guestName"},
+			},
+			groups:   []string{"uniqueRef", "sourceId", "confirmationCode"},
+			together: []string{"listing", "checkIn", "checkOut", "guestName"},
+			lines:    "lines", finish: finishReservation, scope: "reservations:import",
 		},
 		{
 			name: Transactions, noun: n.Transaction, fields: transactionFields,
-			needs: [][]string{{"date"}, {"amount"}}, must: [][]string{{"date"}}, keys: [][]string{{"uniqueRef"}}, groups: []string{"uniqueRef", "reference"}, lines: "lines",
-			finish: finishTransaction, scope: "transactions:import", needsBooks: true,
+			needs: [][]string{{"date"}, {"amount"}}, must: [][]string{{"date"}},
+			keys: [][]string{{"uniqueRef"}}, groups: []string{"uniqueRef", "reference"},
+			lines: "lines", finish: finishTransaction, scope: "transactions:import", needsBooks: true,
 		},
 		{
 			name: BankRecords, noun: n.BankRecord, fields: bankFields,
@@ -56,8 +65,8 @@ func newKinds(n *Nouns) map[Kind]*kind {
 		},
 		{
 			name: OpeningBalances, noun: n.Opening, fields: openingFields,
-			needs: [][]string{{"listing", "account"}, {"amount"}}, must: [][]string{{"listing", "account"}, {"amount"}}, isOnce: true,
-			keys: [][]string{{"listing", "currency"}, {"listing"}, {"account"}}, finish: finishOpening,
+			needs: [][]string{{"listing", "account"}, {"amount"}}, must: [][]string{{"listing", "account"}, {"amount"}},
+			isOnce: true, keys: [][]string{{"listing", "currency"}, {"listing"}, {"account"}}, finish: finishOpening,
 			scope: "listings:write",
 		},
 	}
@@ -65,7 +74,7 @@ func newKinds(n *Nouns) map[Kind]*kind {
 	out := map[Kind]*kind{}
 	for _, k := range all {
 		out[k.name] = k
-		k.fields = slices.Clone(k.fields)
+		k.fields = slices.Clone(k.fields) // describe changes them
 	}
 
 	describe(out)
@@ -73,8 +82,9 @@ func newKinds(n *Nouns) map[Kind]*kind {
 	return out
 }
 
-// finishContact makes the full name of its parts, and an owner of a contact without a type.
+// finishContact joins the parts of a name, and sets the type to owner if the row has none.
 func finishContact(_ *reader, rec *record) {
+	// A file has the full name, its two parts, or one part under the header of the full name.
 	first, last, name := rec.word("firstName"), rec.word("lastName"), rec.word("name")
 
 	switch {
@@ -83,7 +93,7 @@ func finishContact(_ *reader, rec *record) {
 	case first != "" && last == "" && !strings.Contains(fold(name), fold(first)):
 		name = first + " " + name
 	case last != "" && !strings.Contains(fold(name), fold(last)):
-		// Such as Nombre and Apellidos.
+		// The columns are Nombre and Apellidos, or alike: the name is a first name.
 		if first == "" {
 			rec.set("firstName", quote(name))
 		}
@@ -99,7 +109,7 @@ func finishContact(_ *reader, rec *record) {
 		rec.set("type", quote("owner"))
 	}
 
-	// A masked number is none.
+	// A masked number, such as ***-1234, is no identifier.
 	if strings.Contains(rec.word("taxIdentifier"), "*") {
 		rec.set("taxIdentifier", nil)
 	}
@@ -112,15 +122,18 @@ func finishBankRecord(r *reader, rec *record) {
 		rec.date[rec.kind.find("date")] = rec.date[rec.kind.find("valueDate")]
 	}
 
+	// Rows without an account belong to the account that the upload names.
 	if rec.get("account") == nil && r.account != nil {
 		rec.set("account", quote(r.account.String()))
 	}
 
+	// Debit and credit in columns of their own replace the amount. Some banks write debits below zero.
 	amount, has := rec.cents("amount"), rec.get("amount") != nil
 	if rec.get("debit") != nil || rec.get("credit") != nil {
 		amount, has = rec.cents("credit")-abs(rec.cents("debit")), true
 	}
 
+	// A word for the direction decides the sign. Otherwise the whole file may have signs the other way round.
 	switch rec.word("direction") {
 	case "debit":
 		amount = -abs(amount)
@@ -137,6 +150,7 @@ func finishBankRecord(r *reader, rec *record) {
 		rec.set("amount", strconv.AppendInt(nil, amount, 10))
 	}
 
+	// Then leave out rows that are no movements, and turn balances into records without an amount.
 	switch {
 	case rec.word("state") == "pending" || rec.word("state") == "inactive":
 		rec.ignored = rec.word("state")
@@ -157,18 +171,20 @@ func finishBankRecord(r *reader, rec *record) {
 // abs returns a number without its sign.
 func abs(n int64) int64 { return max(n, -n) }
 
-// finishReservation sets the days, and holds the lines against the total.
+// finishReservation sets the days, and compares the lines with the total.
 func finishReservation(r *reader, rec *record) {
+	// Some files state the nights instead of the day of departure.
 	in, nights := rec.date[rec.kind.find("checkIn")], rec.cents("nights")
 	if rec.get("checkOut") == nil && rec.get("checkIn") != nil && nights > 0 && nights < longestStay {
 		rec.set("checkOut", quote(in.AddDays(int(nights)).String()))
 	}
 
-	if out := rec.date[rec.kind.find("checkOut")]; rec.get("checkIn") != nil && rec.date[rec.kind.find("checkOut")] != (day.Day{}) && !in.Before(out) {
+	out := rec.date[rec.kind.find("checkOut")]
+	if rec.get("checkIn") != nil && out != (day.Day{}) && !in.Before(out) {
 		r.addFault(rec, "daysOutOfOrder", asError, "checkOut")
 	}
 
-	// A stay from before the books is out of them by its days alone, and stays so only until the first day moves.
+	// A stay before the first day of the books is out by its days alone, and gets in when that day moves.
 	if rec.word("generalLedgerStatus") == "inactive" {
 		if r.startAt != nil && in.Before(*r.startAt) {
 			rec.set("generalLedgerStatus", nil)
@@ -186,11 +202,11 @@ func finishReservation(r *reader, rec *record) {
 		rec.ignored = "inquiry"
 	}
 
+	// Lines without an amount are dropped.
 	var lines []map[string]json.RawMessage
 
 	for _, line := range rec.lines {
-		cents, _ := strconv.ParseInt(string(line["amount"]), 10, 64)
-		rec.amount += money.Cents(cents)
+		rec.amount += lineCents(line, "amount")
 
 		if line["type"] == nil {
 			line["type"] = quote("other")
@@ -204,7 +220,8 @@ func finishReservation(r *reader, rec *record) {
 	rec.lines = lines
 
 	// A stay that brings nothing is perhaps a file without its amounts.
-	if len(lines) == 0 && rec.get("total") == nil && rec.word("type") != "ownerStay" && rec.word("status") != "canceled" {
+	isFree := rec.word("type") == "ownerStay" || rec.word("status") == "canceled"
+	if len(lines) == 0 && rec.get("total") == nil && !isFree {
 		r.addFault(rec, "noLines", asQuestion, "rent")
 	}
 
@@ -214,8 +231,8 @@ func finishReservation(r *reader, rec *record) {
 		return
 	}
 
-	r.addFault(rec, "totalDeviation", asQuestion, "total")
-	rec.issues[len(rec.issues)-1].Context = map[string]any{"centTotal": total, "centLines": rec.amount}
+	issue := r.addFault(rec, "totalDeviation", asQuestion, "total")
+	issue.Context = map[string]any{"centTotal": total, "centLines": rec.amount}
 
 	rec.lines = append(rec.lines, map[string]json.RawMessage{
 		"type": quote("difference"), "description": quote("Difference to the stated total"),
@@ -224,17 +241,22 @@ func finishReservation(r *reader, rec *record) {
 	rec.amount = total
 }
 
-// longestStay bounds the nights of a stay that a row can state, so that a year is not taken for nights.
+// longestStay bounds the nights that a row can state, so that a year in the column is not read as nights.
 const longestStay = 1000
 
-// finishTransaction sets the type, and the accounts of lines without one.
+// lineCents returns the amount in a field of a line, 0 for none.
+func lineCents(line map[string]json.RawMessage, field string) money.Cents {
+	cents, _ := strconv.ParseInt(string(line[field]), 10, 64)
+	return money.Cents(cents)
+}
+
+// finishTransaction sets the type, and for each line its account, its markup and the stay that it names.
 func finishTransaction(r *reader, rec *record) {
 	for _, line := range rec.lines {
-		cents, _ := strconv.ParseInt(string(line["amount"]), 10, 64)
-		rec.amount += money.Cents(cents)
+		rec.amount += lineCents(line, "amount")
 	}
 
-	// Without a type the sign says it, and all amounts of an expense are above zero.
+	// Without a type the sign decides. An expense has its amounts without the sign.
 	if rec.get("type") == nil && rec.text[rec.kind.find("type")] == "" {
 		kind := "deposit"
 		if rec.amount < 0 {
@@ -242,14 +264,14 @@ func finishTransaction(r *reader, rec *record) {
 			rec.amount = -rec.amount
 
 			for _, line := range rec.lines {
-				cents, _ := strconv.ParseInt(string(line["amount"]), 10, 64)
-				line["amount"] = strconv.AppendInt(nil, -cents, 10)
+				line["amount"] = strconv.AppendInt(nil, int64(-lineCents(line, "amount")), 10)
 			}
 		}
 
 		rec.set("type", quote(kind))
 	}
 
+	// Each row has one line, in the same order.
 	rows := append([]*record{rec}, rec.parts...)
 	for i, line := range rec.lines {
 		r.settleLine(rec, line)
@@ -263,12 +285,12 @@ func finishTransaction(r *reader, rec *record) {
 		}
 	}
 
-	// An amount of tax does not say at which rate and to whom, so that it is in no line.
+	// Tax has neither a rate nor a recipient, so it is not booked. A person decides about the record.
 	if slices.ContainsFunc(rows, func(row *record) bool { return row.cents("taxAmount") != 0 }) {
 		r.addFault(rec, "taxNotRead", asQuestion, "taxAmount")
 	}
 
-	// What is out of the books elsewhere is not booked here.
+	// A record that another system keeps out of its books is not booked here.
 	if rec.word("status") == "inactive" {
 		rec.ignored = "inactive"
 	}
@@ -277,22 +299,24 @@ func finishTransaction(r *reader, rec *record) {
 		rec.set("paymentAccount", nil)
 	}
 
-	if stated := rec.get("transactionTotal"); stated != nil && money.Cents(rec.cents("transactionTotal")) != rec.amount {
+	total := money.Cents(rec.cents("transactionTotal"))
+	if rec.get("transactionTotal") != nil && total != rec.amount {
 		r.addFault(rec, "totalDeviation", asQuestion, "transactionTotal")
 	}
 
-	// Money of a system names the system.
+	// A file from a connected system names the system, as its syncs do.
 	if source := rec.word("sourceId"); r.connection != nil && source != "" {
 		rec.setMore("connectionId", quote(r.connection.String()))
 		rec.setMore("sourceId", quote(source))
 	}
 
-	if rec.word("isOpeningBalance") == "" && string(rec.get("isOpeningBalance")) == "false" {
+	// A plain transaction does not have the field.
+	if string(rec.get("isOpeningBalance")) == "false" {
 		rec.set("isOpeningBalance", nil)
 	}
 }
 
-// setMarkup makes the markup of a line from its amount.
+// setMarkup turns the markup's amount into an object, or removes a markup of zero.
 func setMarkup(line map[string]json.RawMessage) {
 	switch amount := line["markup"]; string(amount) {
 	case "":
@@ -303,10 +327,10 @@ func setMarkup(line map[string]json.RawMessage) {
 	}
 }
 
-// settleLine sets the account of a line by its type if it has none.
+// settleLine sets the account of a line by its type if the line has no account. It adds a fault for an unmapped type.
 func (r *reader) settleLine(rec *record, line map[string]json.RawMessage) {
-	var lineType string
-	if line["accountId"] != nil || json.Unmarshal(line["matchLineTypeClassification"], &lineType) != nil || r.lineTypes == nil {
+	lineType := text(line["matchLineTypeClassification"])
+	if line["accountId"] != nil || lineType == "" || r.lineTypes == nil {
 		return
 	}
 
@@ -314,8 +338,7 @@ func (r *reader) settleLine(rec *record, line map[string]json.RawMessage) {
 
 	switch {
 	case !known:
-		r.addFault(rec, "lineTypeUnmapped", asError, "lineType")
-		rec.issues[len(rec.issues)-1].Context = map[string]any{"lineType": lineType}
+		r.addFault(rec, "lineTypeUnmapped", asError, "lineType").Context = map[string]any{"lineType": lineType}
 	case left:
 		rec.ignored = "lineTypeExcluded"
 	default:
@@ -327,37 +350,38 @@ func (r *reader) settleLine(rec *record, line map[string]json.RawMessage) {
 	}
 }
 
-// finishJournal makes an amount of debit and credit, and holds the two against each other.
+// finishJournal computes the amounts of lines from debit and credit, and checks that they sum to zero.
 func finishJournal(r *reader, rec *record) {
 	rows := append([]*record{rec}, rec.parts...)
 
-	var sum int64
+	var sum money.Cents
 
 	for i, line := range rec.lines {
+		// Each row has one line, in the same order.
 		row := rows[min(i, len(rows)-1)]
 		if line["centTotal"] == nil {
 			line["centTotal"] = strconv.AppendInt(nil, row.cents("debit")-row.cents("credit"), 10)
 		}
 
-		cents, _ := strconv.ParseInt(string(line["centTotal"]), 10, 64)
+		// The amount of a journal is the sum of its debits.
+		cents := lineCents(line, "centTotal")
 		if sum += cents; cents > 0 {
-			rec.amount += money.Cents(cents)
+			rec.amount += cents
 		}
 	}
 
 	if sum != 0 && !rec.isFaulty() {
-		r.addFault(rec, "unbalanced", asError, "amount")
-		rec.issues[len(rec.issues)-1].Context = map[string]any{"centDifference": sum}
+		r.addFault(rec, "unbalanced", asError, "amount").Context = map[string]any{"centDifference": sum}
 	}
 }
 
-// finishOpening sets the amount, and refuses a balance of both a house and an account.
+// finishOpening sets the amount. It adds a fault for a balance that names both a house and an account.
 func finishOpening(r *reader, rec *record) {
 	if rec.amount = money.Cents(rec.cents("amount")); rec.get("listing") != nil && rec.get("account") != nil {
 		r.addFault(rec, "contradiction", asError, "account")
 	}
 
-	// The day is that of a bank account; houses begin with the team's statements.
+	// Only a bank account has a day of its own: houses begin with the team's statements. It also has its currency.
 	if rec.get("account") == nil {
 		rec.set("date", nil)
 	} else {

@@ -9,14 +9,14 @@ import (
 	"stayledger/platform/db"
 )
 
-// mapped finds the accounts of line types by the mappings of the team, and remembers the types without one.
+// mapped finds the accounts for line types by the team's mappings, and collects unmapped types.
 type mapped struct {
 	set      linemapping.Set
 	appID    *string
 	unmapped []string
 }
 
-// account returns the fields that the mapping of a type sets in a line.
+// account returns the fields that the mapping for a type sets in a line.
 func (m *mapped) account(lineType string) (fields map[string]json.RawMessage, known, left bool) {
 	found := m.set.Find(m.appID, lineType)
 	if found == nil {
@@ -45,7 +45,7 @@ func (m *mapped) account(lineType string) (fields map[string]json.RawMessage, kn
 	return fields, true, false
 }
 
-// noteUnmapped lists the types without a mapping among those that wait for one.
+// noteUnmapped saves the unmapped types, so that a person sees them and maps them.
 func noteUnmapped(ctx context.Context, tx *db.Tx, r *reader) error {
 	m, is := r.lineTypes.(*mapped)
 	if !is || len(m.unmapped) == 0 {

@@ -3,7 +3,9 @@ package upload
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -18,27 +20,27 @@ import (
 	"stayledger/provider/table"
 )
 
-// ownersField is the field of a listing in a file with its owners, and termsField that with the terms of the period.
+// A listing from a file has two more fields: its owners, and the terms for their ownership period.
 const (
 	ownersField = "owners"
 	termsField  = "ownership"
 )
 
-// owner is an owner of a listing as a file names it, with a share in parts of 100000; 0 says nothing of the share.
+// owner is the owner of a listing as a file names it. Share is in parts of 100000, 0 if the file does not say.
 type owner struct {
 	Name  string `json:"name"`
 	Email string `json:"email,omitempty"`
 	Share int64  `json:"share"`
 }
 
-// ownership has the terms of an ownership period in a file.
+// ownership has the terms of an ownership period as a file states them.
 type ownership struct {
 	From          *day.Day     `json:"from,omitempty"`
 	Reserve       *money.Cents `json:"reserve,omitempty"`
 	BusinessModel string       `json:"businessModel,omitempty"`
 }
 
-// finishListing collects the owners of a house from its rows.
+// finishListing collects the owners of a house from its rows. It adds a fault if their shares are not 100 percent.
 func finishListing(r *reader, rec *record) {
 	var (
 		all   []owner
@@ -61,7 +63,7 @@ func finishListing(r *reader, rec *record) {
 		return
 	}
 
-	// Owners without a share have equal parts of what is left.
+	// Owners without a share have equal parts of the rest. The first owners get the indivisible remainder.
 	for i, at := range open {
 		left := listing.Whole - known
 		all[at].Share = left / int64(len(open))
@@ -77,10 +79,11 @@ func finishListing(r *reader, rec *record) {
 	}
 
 	if sum != listing.Whole {
-		r.addFault(rec, "shares", asError, "share")
-		rec.issues[len(rec.issues)-1].Context = map[string]any{"share": strconv.FormatFloat(float64(sum)/1000, 'f', -1, 64)}
+		percent := strconv.FormatFloat(float64(sum)/1000, 'f', -1, 64)
+		r.addFault(rec, "shares", asError, "share").Context = map[string]any{"share": percent}
 	}
 
+	// The terms are in the first row alone.
 	terms := ownership{BusinessModel: rec.word("businessModel")}
 	if rec.get("ownedFrom") != nil {
 		terms.From = &rec.date[rec.kind.find("ownedFrom")]
@@ -95,7 +98,7 @@ func finishListing(r *reader, rec *record) {
 	rec.setMore(termsField, mustEncode(terms))
 }
 
-// owners returns the owners that a row names.
+// owners returns the owners in a row: a list in one cell, and an owner in columns.
 func (rec *record) owners(r *reader, head *record) (out []owner) {
 	for part := range strings.SplitSeq(rec.text[rec.kind.find("owners")], ";") {
 		part = strings.TrimSpace(part)
@@ -141,75 +144,83 @@ func cutShare(text string) (name, share string, found bool) {
 	return strings.TrimSpace(text[:at]), text[at+1:], true
 }
 
-// WithOwners returns the kind of listings for files that name owners: owners who are not here yet are made, and the
-// listing gets its ownership period.
+// WithOwners returns the kind of listings for files that name owners. Saving a listing also creates unknown owners and
+// begins the ownership period.
 func WithOwners(listings listing.Listings, contacts intake.Kind) intake.Kind {
 	k := listings.Intake()
-	save := k.Save
-	k.Apart = []string{ownersField, termsField}
-
-	k.Save = func(ctx context.Context, tx *db.Tx, from intake.Origin, writes []intake.Write) ([]intake.Saved, error) {
-		bare := make([]intake.Write, len(writes))
-		for i, w := range writes {
-			bare[i] = w
-			bare[i].Fields = intake.Values{}
-
-			for name, value := range w.Fields {
-				if name != ownersField && name != termsField {
-					bare[i].Fields[name] = value
-				}
-			}
-		}
-
-		saved := make([]intake.Saved, len(writes))
-
-		// A house is not saved if its owners are refused.
-		for i := range writes {
-			err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
-				one, err := save(ctx, tx, from, bare[i:i+1])
-				if err != nil {
-					return err
-				}
-
-				if saved[i] = one[0]; saved[i].Refusal != nil {
-					return nil
-				}
-
-				return setOwners(ctx, tx, listings, &contacts, saved[i].ID, writes[i].Fields)
-			})
-
-			switch {
-			case err == nil:
-			case apierr.IsRefusal(err):
-				saved[i] = intake.Saved{Refusal: apierr.From(err)}
-			default:
-				return nil, err
-			}
-		}
-
-		return saved, nil
-	}
+	s := &ownerSaver{listings: listings, contacts: contacts, save: k.Save}
+	k.Apart, k.Save = []string{ownersField, termsField}, s.saveAll
 
 	return k
 }
 
-// setOwners gives a listing the owners that a file names.
-func setOwners(
-	ctx context.Context, tx *db.Tx, listings listing.Listings, contacts *intake.Kind, one id.ID, fields intake.Values,
-) error {
+// ownerSaver saves listings with their owners. Its function save saves listings alone.
+type ownerSaver struct {
+	listings listing.Listings
+	contacts intake.Kind
+	save     func(ctx context.Context, tx *db.Tx, from intake.Origin, writes []intake.Write) ([]intake.Saved, error)
+}
+
+// saveAll saves listings and gives them the owners that a file names. It is a Kind.Save.
+func (s *ownerSaver) saveAll(
+	ctx context.Context, tx *db.Tx, from intake.Origin, writes []intake.Write,
+) ([]intake.Saved, error) {
+	saved := make([]intake.Saved, len(writes))
+
+	for i, w := range writes {
+		// The noun knows nothing about owners, so it gets the other fields.
+		bare := w
+		bare.Fields = maps.Clone(w.Fields)
+		delete(bare.Fields, ownersField)
+		delete(bare.Fields, termsField)
+
+		// A house is not saved if its owners are refused.
+		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+			one, err := s.save(ctx, tx, from, []intake.Write{bare})
+			if err != nil {
+				return err
+			}
+
+			if saved[i] = one[0]; one[0].Refusal == nil {
+				err = s.setOwners(ctx, tx, one[0].ID, w.Fields)
+			}
+
+			return err
+		})
+
+		switch {
+		case err == nil:
+		case apierr.IsRefusal(err):
+			saved[i] = intake.Saved{Refusal: apierr.From(err)}
+		default:
+			return nil, err
+		}
+	}
+
+	return saved, nil
+}
+
+// setOwners gives a listing the owners that a file names, if it names any.
+func (s *ownerSaver) setOwners(ctx context.Context, tx *db.Tx, one id.ID, fields intake.Values) error {
+	if fields[ownersField] == nil || fields[termsField] == nil {
+		return nil
+	}
+
 	var (
 		all   []owner
 		terms ownership
 	)
 
-	if json.Unmarshal(fields[ownersField], &all) != nil || json.Unmarshal(fields[termsField], &terms) != nil {
-		return nil
+	if err := errors.Join(
+		json.Unmarshal(fields[ownersField], &all), json.Unmarshal(fields[termsField], &terms),
+	); err != nil {
+		return fmt.Errorf("decode the owners of a listing: %w", err)
 	}
 
 	made := &listing.CreatedTerms{}
 
 	for _, o := range all {
-		member, err := findOwner(ctx, tx, contacts, &o)
+		member, err := s.findOwner(ctx, tx, &o)
 		if err != nil {
 			return err
 		}
@@ -224,14 +235,15 @@ func setOwners(
 		made.BusinessModel = &model
 	}
 
-	return listings.BeginOwnership(ctx, tx, one, made)
+	return s.listings.BeginOwnership(ctx, tx, one, made)
 }
 
-// findOwner returns the owner with an e-mail address or a name, who is made if there is none. It fails for a name of
-// several contacts.
-func findOwner(ctx context.Context, tx *db.Tx, contacts *intake.Kind, o *owner) (id.ID, error) {
+// findOwner returns the contact with the owner's e-mail address or name, and creates it if there is none. It fails if
+// several contacts have the name.
+func (s *ownerSaver) findOwner(ctx context.Context, tx *db.Tx, o *owner) (id.ID, error) {
 	n := newNames()
 
+	// The e-mail address is surer than the name.
 	for _, text := range []string{o.Email, o.Name} {
 		n.ask(typeContact, text)
 
@@ -253,7 +265,7 @@ func findOwner(ctx context.Context, tx *db.Tx, contacts *intake.Kind, o *owner) 
 		fields["email"] = quote(o.Email)
 	}
 
-	saved, err := contacts.Save(ctx, tx, intake.Origin{IsFile: true}, []intake.Write{{Fields: fields}})
+	saved, err := s.contacts.Save(ctx, tx, intake.Origin{IsFile: true}, []intake.Write{{Fields: fields}})
 
 	switch {
 	case err != nil:

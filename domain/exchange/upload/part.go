@@ -34,7 +34,7 @@ type service struct {
 	mappings *api.Form[Mapping]
 }
 
-// readTime bounds one attempt at a job of an import. Pages are saved meanwhile.
+// readTime bounds one attempt at a job. The next attempt at an import goes on after the last page that was saved.
 const readTime = 30 * time.Minute
 
 // newService returns the service of imports.
@@ -78,7 +78,7 @@ func Part(c Config) parts.Part {
 	}
 }
 
-// AfterMapping is the work that follows when a type of imported money is mapped: rows that waited for it are imported.
+// AfterMapping returns the handler that runs when a line type was mapped. It imports the rows that waited for it.
 func AfterMapping() job.Handler {
 	return job.Handler{Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
@@ -107,14 +107,14 @@ func importMapped(ctx context.Context, tx *db.Tx) error {
 			return err
 		}
 
+		// Rows without an outcome are imported. Other faulty rows keep theirs.
 		_, err = tx.Exec(ctx, `update csv_import_row set outcome = null where team_id = @team and import_id = @id and status = 'faulty'
 			and outcome in ('skipped', 'failed') and issues @> '[{"code": "lineTypeUnmapped"}]'`, db.Args{"team": tx.Team, "id": one})
 		if err != nil {
 			return fmt.Errorf("queue rows that waited for a line mapping: %w", err)
 		}
 
-		s := &service{kinds: map[Kind]*kind{Transactions: {name: Transactions}}}
-		if _, err := s.startTake(ctx, tx, it); err != nil {
+		if _, err := startTake(ctx, tx, it, takeKind); err != nil {
 			return err
 		}
 	}
@@ -122,8 +122,8 @@ func importMapped(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// decodeArgs returns the arguments of a job. The job that reads a file has none: its import has the id of its
-// operation.
+// decodeArgs returns the arguments of a job. A job that reads a file has no arguments, as the import shares the id of
+// its operation.
 func decodeArgs(j job.Job) (args importArgs, err error) {
 	if len(j.Args) > 0 && string(j.Args) != "null" {
 		if err := json.Unmarshal(j.Args, &args); err != nil {

@@ -20,9 +20,9 @@ import (
 // column says how the cells of a column are read.
 type column struct {
 	header string
-	// field is the place of the field among those of the kind, -1 for a column that is not read.
+	// field is the field's place in kind.fields, -1 for a column that is not read.
 	field int
-	// lineType is the type of the line that an amount makes, empty for none.
+	// lineType is the type of the line that an amount makes, empty for other columns.
 	lineType string
 	order    table.Order
 	decimal  table.Decimal
@@ -30,29 +30,29 @@ type column struct {
 	unclear bool
 }
 
-// reader reads the rows of a file as records of a kind. It asks no database: names are looked up before.
+// reader reads the rows of a file as records. It does not use the database: names are looked up before.
 type reader struct {
 	kind    *kind
 	columns []column
 	// places are the columns by field.
 	places [][]int
-	// currency is that of amounts without one of their own, account the bank account of all rows.
+	// currency applies to rows that name no currency. account is the bank account for all rows, nil for none.
 	currency string
 	account  *id.ID
 	negated  bool
 	// startAt is the first day of the team's books, nil for none.
 	startAt *day.Day
-	// connection is that of the system that the file is from, nil for none.
+	// connection leads to the system from which the file is, nil for none.
 	connection *id.ID
 	names      *names
-	// lineTypes are accounts of line types, nil for kinds without.
+	// lineTypes finds accounts for line types, nil for files without types.
 	lineTypes lineTypes
 }
 
 // lineTypes finds the account of a line by its type.
 type lineTypes interface {
-	// account returns the fields that a type sets in a line; known is false for an unmapped type, and left is
-	// true for one that is left out.
+	// account returns the fields that a type sets in a line. known is false for an unmapped type, and left is true for
+	// a type to leave out.
 	account(lineType string) (fields map[string]json.RawMessage, known, left bool)
 }
 
@@ -63,13 +63,12 @@ type cells struct {
 	plain          []bool
 }
 
-// record is one record as rows of a file describe it.
+// record is a record as its rows describe it.
 type record struct {
 	cells
 
 	kind *kind
-	// texts, numbers and values are those of the head row, by field. A text is that of the cell, a value the JSON that
-	// is saved.
+	// text, number, date and value have what the head row says, by field: the text of the cell, and the JSON to save.
 	text   []string
 	number []int64
 	date   []day.Day
@@ -106,7 +105,7 @@ func (r *reader) has(name string) bool {
 	return at >= 0 && len(r.places[at]) > 0
 }
 
-// ask adds the names in a row to those that are looked up.
+// ask has the next load look up the names in a row.
 func (r *reader) ask(c *cells) {
 	for i, col := range r.columns {
 		if col.field >= 0 && i < len(c.texts) && c.texts[i] != "" && r.kind.fields[col.field].typ.isName() {
@@ -136,7 +135,7 @@ func (r *reader) read(c *cells) *record {
 		}
 	}
 
-	// A name that one column does not know is no fault if another one names the record.
+	// If several columns can name a record, an unknown name is no fault as long as another column names it.
 	rec.issues = slices.DeleteFunc(rec.issues, func(i Issue) bool {
 		at := r.kind.find(i.Field)
 		return at >= 0 && r.kind.fields[at].typ.isName() && len(r.places[at]) > 1 && rec.value[at] != nil
@@ -145,7 +144,7 @@ func (r *reader) read(c *cells) *record {
 	return rec
 }
 
-// readCell reads one cell of a row.
+// readCell reads a cell, and sets the field of its column or adds an issue.
 func (r *reader) readCell(rec *record, i int) {
 	if i >= len(rec.texts) || rec.texts[i] == "" {
 		return
@@ -161,11 +160,13 @@ func (r *reader) readCell(rec *record, i int) {
 	)
 
 	// Exports mark texts that a spreadsheet would run as a formula.
-	if rest, marked := strings.CutPrefix(text, "'"); marked && rest != "" && strings.ContainsRune("=+-@", rune(rest[0])) {
+	rest, isMarked := strings.CutPrefix(text, "'")
+	if isMarked && rest != "" && strings.ContainsRune("=+-@", rune(rest[0])) {
 		text = rest
 	}
 
-	switch f.typ {
+	// Read the text by the type of its field. A text that cannot be read gives the code of an issue.
+	switch f.typ { //nolint:exhaustive // the other types are names
 	case typeText:
 		if f.several && rec.text[col.field] != "" {
 			text = rec.text[col.field] + " " + text
@@ -186,7 +187,7 @@ func (r *reader) readCell(rec *record, i int) {
 		raw, code = r.readName(f, text)
 	}
 
-	// Of several columns for one name, the first that names a record counts.
+	// If several columns name records, the first name that is found counts.
 	if f.typ.isName() && rec.value[col.field] != nil {
 		return
 	}
@@ -200,12 +201,13 @@ func (r *reader) readCell(rec *record, i int) {
 
 	rec.value[col.field] = raw
 
+	// An amount in a column such as Cleaning fee is a line.
 	if f.lineType != "" || col.lineType != "" {
 		rec.addTypedLine(col.lineType, f, raw)
 	}
 }
 
-// addTypedLine adds the line that the amount of a column makes, unless it is zero.
+// addTypedLine adds a line with the amount from a column, unless it is zero.
 func (rec *record) addTypedLine(lineType string, f *field, raw json.RawMessage) {
 	if lineType == "" {
 		lineType = f.lineType
@@ -287,7 +289,7 @@ func readNumber(rec *record, col *column, text string, isPlain bool) (json.RawMe
 	return strconv.AppendInt(nil, n, 10), ""
 }
 
-// sharePlaces are the places of a share in percent: shares are parts of 100000.
+// sharePlaces are the decimal places of a share in percent, as shares are parts of 100000.
 const sharePlaces = 3
 
 // readEnum reads a word for a value.
@@ -306,10 +308,10 @@ func readEnum(f *field, text string) (json.RawMessage, string) {
 	return quote(value), ""
 }
 
-// signs are the signs of currencies that stand for one code.
+// signs maps signs of currencies to their codes. A sign such as $ has several, so it is not listed.
 var signs = map[string]string{"€": "eur", "£": "gbp", "us$": "usd", "r$": "brl", "chf": "chf", "zł": "pln"}
 
-// readCurrency reads a currency and makes it that of the row.
+// readCurrency reads a currency, and sets it for the row.
 func readCurrency(rec *record, text string) (json.RawMessage, string) {
 	code := strings.ToLower(text)
 	if known := signs[code]; known != "" {
@@ -326,7 +328,7 @@ func readCurrency(rec *record, text string) (json.RawMessage, string) {
 	return quote(string(c)), ""
 }
 
-// readName reads the name of a record that is here. A stay that is not here yet is waited for by its code.
+// readName returns the id of the record with a name. An unknown stay is no fault: money waits for it by its code.
 func (r *reader) readName(f *field, text string) (json.RawMessage, string) {
 	found := r.names.find(f.typ, text)
 
@@ -360,8 +362,8 @@ func quote(text string) json.RawMessage {
 // shownText bounds the text of a cell in an issue, in bytes.
 const shownText = 100
 
-// addIssue adds an issue about a cell, or with a column below zero about the row.
-func (rec *record) addIssue(code, severity string, at int, r *reader) {
+// addIssue adds an issue about a cell, or about the whole row if the column is below zero, and returns it.
+func (rec *record) addIssue(code, severity string, at int, r *reader) *Issue {
 	issue := Issue{Code: code, Severity: severity, Line: rec.line}
 
 	if at >= 0 && at < len(r.columns) {
@@ -376,6 +378,8 @@ func (rec *record) addIssue(code, severity string, at int, r *reader) {
 	}
 
 	rec.issues = append(rec.issues, issue)
+
+	return &rec.issues[len(rec.issues)-1]
 }
 
 // shorten cuts a text for people to recognize.
@@ -387,15 +391,17 @@ func shorten(text string) string {
 	return text
 }
 
-// addFault adds an issue about a field of the record, at its first column if it has one.
-func (r *reader) addFault(rec *record, code, severity, name string) {
+// addFault adds an issue about a field, at its first column if it has any, and returns the issue.
+func (r *reader) addFault(rec *record, code, severity, name string) *Issue {
 	place := -1
 	if at := r.kind.find(name); at >= 0 && len(r.places[at]) > 0 {
 		place = r.places[at][0]
 	}
 
-	rec.addIssue(code, severity, place, r)
-	rec.issues[len(rec.issues)-1].Field = name
+	issue := rec.addIssue(code, severity, place, r)
+	issue.Field = name
+
+	return issue
 }
 
 // get returns the value of a field, nil for none.
@@ -419,10 +425,12 @@ func (rec *record) setMore(name string, raw json.RawMessage) {
 // cents returns the amount of a field, 0 for none.
 func (rec *record) cents(name string) int64 { return rec.number[rec.kind.find(name)] }
 
-// finish completes a record after its rows are read: its lines, and fields that follow from others.
+// finish completes a record after its rows are read: its lines, and fields derived from other fields. It adds a fault
+// for each required field without a value.
 func (r *reader) finish(rec *record) {
+	// First the lines of all rows, in the order of the file.
 	for _, row := range append([]*record{rec}, rec.parts...) {
-		if line := row.readLine(r); line != nil {
+		if line := row.readLine(); line != nil {
 			rec.lines = append(rec.lines, line)
 		}
 
@@ -440,15 +448,18 @@ func (r *reader) finish(rec *record) {
 		return
 	}
 
+	// A text that could not be read has a fault already.
+	has := func(name string) bool { return rec.get(name) != nil || rec.text[rec.kind.find(name)] != "" }
+
 	for _, group := range r.kind.must {
-		if !slices.ContainsFunc(group, func(name string) bool { return rec.get(name) != nil || rec.text[rec.kind.find(name)] != "" }) {
+		if !slices.ContainsFunc(group, has) {
 			r.addFault(rec, "required", asError, group[0])
 		}
 	}
 }
 
-// readLine returns the line that a row says of its record, nil for none.
-func (rec *record) readLine(r *reader) map[string]json.RawMessage {
+// readLine returns the line in a row, nil for none.
+func (rec *record) readLine() map[string]json.RawMessage {
 	var line map[string]json.RawMessage
 
 	for i := range rec.kind.fields {
@@ -478,6 +489,7 @@ func (rec *record) values() intake.Values {
 			continue
 		}
 
+		// address.city is the field city in the object address.
 		outer, inner, nested := strings.Cut(f.into, ".")
 		if !nested {
 			out[outer] = rec.value[i]
@@ -524,9 +536,10 @@ func (rec *record) asks() bool {
 	return slices.ContainsFunc(rec.issues, func(i Issue) bool { return i.Severity == asQuestion })
 }
 
-// key returns the name of the record at its source: the fields of the first group of keys that it has all of, else a
-// hash of everything it says. Texts differ in letters only. A system's own id is the name that its syncs use.
+// key returns the name of the record at its source: the first complete group of kind.keys, or else a hash of all
+// values. Names are compared in lower case.
 func (rec *record) key(r *reader) (key string, isNamed bool) {
+	// A system's own id is the name that its syncs use.
 	if at := rec.kind.find("sourceId"); r.connection != nil && at >= 0 && rec.text[at] != "" {
 		return shortKey(rec.text[at]), true
 	}
@@ -548,7 +561,7 @@ func (rec *record) key(r *reader) (key string, isNamed bool) {
 	return rec.contentKey(), false
 }
 
-// keyText returns the text of a field in a key: its value if it has one, so that 1.10. and 01.10. are the same day.
+// keyText returns the text of a field in a key. It prefers the value, so that 1/10/2026 and 01/10/2026 are the same day.
 func (rec *record) keyText(name string) string {
 	at := rec.kind.find(name)
 	if v := rec.value[at]; v != nil {
@@ -558,7 +571,7 @@ func (rec *record) keyText(name string) string {
 	return rec.text[at]
 }
 
-// contentKey returns a hash of the values.
+// contentKey returns a hash of all values, with the parts.
 func (rec *record) contentKey() string {
 	sum := sha256.New()
 
@@ -592,7 +605,8 @@ func shortKey(name string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// group returns the text by which rows are bound to one record, empty for none. Stays have several rows only where each has one line.
+// group returns the text that all rows of a record share, empty if the row is a record by itself. Stays have several
+// rows only in files with a line in each row.
 func (r *reader) group(rec *record) string {
 	if rec.kind.together != nil && !r.has("lineType") && !r.has("lineAmount") {
 		return ""
@@ -608,8 +622,7 @@ func (r *reader) group(rec *record) string {
 		return ""
 	}
 
-	// Rows of one line each are the same record if all else is the same.
-
+	// Without a code, rows belong to one stay if all of these fields are equal.
 	parts := make([]string, len(rec.kind.together))
 	for i, name := range rec.kind.together {
 		parts[i] = fold(rec.text[rec.kind.find(name)])
@@ -630,8 +643,8 @@ func text(raw json.RawMessage) (s string) {
 	return s
 }
 
-// apart returns the days and the house of a row, which tell stays with one code from each other; empty for other kinds
-// and for rows without these.
+// apart returns the house, days and guest of a stay, to distinguish stays that share a code. It is empty for other
+// kinds, and for rows with a code alone.
 func (rec *record) apart() string {
 	var parts []string
 

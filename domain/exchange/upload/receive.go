@@ -50,6 +50,7 @@ func (s *service) receive(ctx context.Context, d *db.DB, scope db.Scope, in *upl
 		out.values, err = in.Upload.Read(func(f api.Incoming) error {
 			out.filename, out.contentType = file.CleanName(f.Filename), f.ContentType
 
+			// An empty file is refused while its bytes arrive, before anything is inserted.
 			n, err := io.Copy(to, f)
 			if err == nil && n == 0 {
 				err = apierr.BadRequest.At(apierr.IssueEmptyFile.InBody("file"))
@@ -69,12 +70,15 @@ func (s *service) receive(ctx context.Context, d *db.DB, scope db.Scope, in *upl
 	return out, err
 }
 
+// drop deletes the bytes of an upload that was refused.
 func (s *service) drop(ctx context.Context, d *db.DB, scope db.Scope, r received) {
 	file.Discard(ctx, d, scope, s.store, r.ID)
 }
 
 // settleUpload inserts an uploaded file with its import, and starts the operation that reads it.
-func (s *service) settleUpload(ctx context.Context, tx *db.Tx, _ *uploadInput, r received) (*operation.Acknowledgement, error) {
+func (s *service) settleUpload(
+	ctx context.Context, tx *db.Tx, _ *uploadInput, r received,
+) (*operation.Acknowledgement, error) {
 	it, err := s.newImport(ctx, tx, &r)
 	if err != nil {
 		return nil, err
@@ -85,13 +89,16 @@ func (s *service) settleUpload(ctx context.Context, tx *db.Tx, _ *uploadInput, r
 	return s.start(ctx, tx, it, operation.CSVImportPreview)
 }
 
-// deriveSource returns the source of all files of a kind in a team, which remembers the records of all of them.
+// deriveSource returns the id under which a team remembers the records from all files of a kind.
 func deriveSource(tx *db.Tx, k Kind) id.ID {
 	return id.Derive(id.Zero.Time(), "csv-import", tx.Team.String(), string(k))
 }
 
-// settleConnection does the same for a file of a connection, and has its rows imported once they are read.
-func (s *service) settleConnection(ctx context.Context, tx *db.Tx, in *connectionInput, r received) (*operation.Acknowledgement, error) {
+// settleConnection does the same for a file of a connection. Its rows are imported as soon as they are read. It fails
+// with errNoImporter for a kind that the app does not import.
+func (s *service) settleConnection(
+	ctx context.Context, tx *db.Tx, in *connectionInput, r received,
+) (*operation.Acknowledgement, error) {
 	c, err := connection.Get(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -106,17 +113,18 @@ func (s *service) settleConnection(ctx context.Context, tx *db.Tx, in *connectio
 		return nil, errNoImporter
 	}
 
+	// With the connection as the source, rows and the records of syncs are recognized by the same ids.
 	it.ConnectionID, it.SourceID, it.IsAutomatic = &c.ID, c.ID, true
 
 	return s.start(ctx, tx, it, operation.CSVImport)
 }
 
-// newImport returns the import of an uploaded file, and inserts its row of files. It fails with 400 for a form that
-// does not fit, and with 403 without the scope of the kind.
+// newImport inserts the row of an uploaded file and returns its import, which is not saved yet. It fails with 400 for
+// an unsuitable form, and with 403 without the scope for the kind.
 func (s *service) newImport(ctx context.Context, tx *db.Tx, r *received) (*stored, error) {
 	k := s.kinds[Kind(r.values["kind"])]
-	if !tx.Actor.Has(k.scope) {
-		return nil, apierr.MissingScope.With(map[string]any{"requiredScopes": []string{k.scope}})
+	if err := k.checkScope(tx); err != nil {
+		return nil, err
 	}
 
 	if err := checkBooks(ctx, tx, k); err != nil {
@@ -124,9 +132,11 @@ func (s *service) newImport(ctx context.Context, tx *db.Tx, r *received) (*store
 	}
 
 	it := &stored{
-		Import: Import{Kind: k.name, Status: Reading, Filename: r.filename, ByteSize: r.Size}, FileID: r.ID, SHA256: r.SHA256[:],
+		Import: Import{Kind: k.name, Status: Reading, Filename: r.filename, ByteSize: r.Size},
+		FileID: r.ID, SHA256: r.SHA256[:],
 	}
 
+	// The other parts of the form may be absent.
 	if text := r.values["mapping"]; text != "" {
 		it.Mapping = &Mapping{}
 		if err := s.mappings.Decode([]byte(text), tx.Today(), it.Mapping); err != nil {
@@ -158,6 +168,15 @@ func (s *service) newImport(ctx context.Context, tx *db.Tx, r *received) (*store
 	return it, err
 }
 
+// checkScope refuses a caller without the scope that the kind needs in addition to the scope for imports.
+func (k *kind) checkScope(tx *db.Tx) error {
+	if tx.Actor.Has(k.scope) {
+		return nil
+	}
+
+	return apierr.MissingScope.With(map[string]any{"requiredScopes": []string{k.scope}})
+}
+
 // checkBooks refuses a kind of the books for a team without a general ledger.
 func checkBooks(ctx context.Context, tx *db.Tx, k *kind) error {
 	if !k.needsBooks {
@@ -174,15 +193,18 @@ func checkBooks(ctx context.Context, tx *db.Tx, k *kind) error {
 }
 
 // start inserts an import and starts the operation that reads its file.
-func (s *service) start(ctx context.Context, tx *db.Tx, it *stored, typ operation.Type) (*operation.Acknowledgement, error) {
+func (s *service) start(
+	ctx context.Context, tx *db.Tx, it *stored, typ operation.Type,
+) (*operation.Acknowledgement, error) {
 	ack, err := operation.Start(ctx, tx, operation.New{Type: typ, Tasks: []operation.Task{{Kind: stageKind}}})
 	if err != nil {
 		return nil, err
 	}
 
-	// The id of a preview is that of its operation.
+	// A preview and its operation share an id.
 	it.ID = ack.OperationID
 	it.PurgeAt.Time = tx.Now.Add(keepPreview)
+
 	if it.IsAutomatic {
 		it.ImportOpID = &it.ID
 	}

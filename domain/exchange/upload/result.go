@@ -13,7 +13,7 @@ import (
 
 var _ = api.PublishAs[resultSelection]("ExportImportRowSelection")
 
-// ofImport is the part of a selector that names the import in the path.
+// ofImport has the parameter in the path: the import.
 type ofImport struct {
 	ImportID id.ID `path:"importId" json:"importId"`
 }
@@ -24,7 +24,7 @@ type resultSelection struct {
 	Outcome Outcome   `query:"outcome" json:"outcome,omitempty"`
 }
 
-// resultRows is the selector of the rows of an import.
+// resultRows selects rows of an import.
 type resultRows struct {
 	ofImport
 	resultSelection
@@ -39,12 +39,14 @@ type queuedRows struct {
 // Selector returns the selector from path and body.
 func (in *queuedRows) Selector() *resultRows { return &resultRows{in.ofImport, in.Body} }
 
-// rowsCSV declares the file of the rows of an import: each with its outcome, and its cells as they came.
+// rowsCSV declares the export of an import's rows: each with its outcome, and its cells as they came.
 func (s *service) rowsCSV() export.Declaration[resultRows] {
 	return export.Declaration[resultRows]{
-		Path: "/csv-imports/previews/{importId}/rows/csv", ID: "ImportRowsCSV", Tag: tag, Summary: "Export the rows of an import as CSV",
-		Doc: "One row per row of the file, with its line, its status, what became of it and why, and the record that it made. " +
-			"The cells follow as the file has them, corrected ones as they are now. Fails with 404 for an unknown import.",
+		Path: "/csv-imports/previews/{importId}/rows/csv", ID: "ImportRowsCSV", Tag: tag,
+		Summary: "Export the rows of an import as CSV",
+		Doc: "One row per row of the file, with its line, its status, what became of it and why, and the record that " +
+			"it made. The cells follow as the file has them, corrected ones as they are now. Fails with 404 for an " +
+			"unknown import.",
 		Format: export.CSV, Scopes: []string{scopeRead}, Name: "import-rows",
 		Check: func(ctx context.Context, tx *db.Tx, sel *resultRows) error {
 			_, err := load(ctx, tx, sel.ImportID)
@@ -79,6 +81,7 @@ func renderRows(ctx context.Context, tx *db.Tx, sel *resultRows, out *export.Sin
 	where, args := sel.where(tx)
 	args["most"] = renderPage
 
+	// Read and write page by page, so that long files need no memory.
 	rows := func(yield func(*storedRow, error) bool) {
 		for after := 0; ; {
 			args["after"] = after
@@ -107,7 +110,7 @@ func renderRows(ctx context.Context, tx *db.Tx, sel *resultRows, out *export.Sin
 	return export.WriteTable(out, resultColumns(it), rows)
 }
 
-// resultColumns returns the columns of the file: those about each row, and then those of the file.
+// resultColumns returns the columns of the export: first outcomes and issues, then the columns of the imported file.
 func resultColumns(it *stored) []export.GoColumn[storedRow] {
 	columns := []export.GoColumn[storedRow]{
 		export.FromRow("importLine", csv.Integer, func(r *storedRow) any { return r.Line }),

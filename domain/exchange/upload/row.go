@@ -44,17 +44,19 @@ func (s *service) listRows(ctx context.Context, tx *db.Tx, in *rowsInput) (*page
 		return out, nil
 	}
 
-	return out, s.show(ctx, tx, it, found.Data, out.Data)
+	out.Data, err = s.renderPreview(ctx, tx, it, found.Data)
+
+	return out, err
 }
 
-// show sets the values of rows.
-func (s *service) show(ctx context.Context, tx *db.Tx, it *stored, rows []storedRow, out []Row) error {
+// renderPreview returns rows with their values: what each row says, as fields of its record.
+func (s *service) renderPreview(ctx context.Context, tx *db.Tx, it *stored, rows []storedRow) ([]Row, error) {
 	r, err := s.reader(ctx, tx, it)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
-	// A record is shown with the lines of all its rows, a part as it is.
+	// A record has the lines of all its rows, which may be on other pages.
 	heads := []int{}
 
 	for i := range rows {
@@ -67,41 +69,47 @@ func (s *service) show(ctx context.Context, tx *db.Tx, it *stored, rows []stored
 
 	all, err := loadRecords(ctx, tx, it.ID, heads)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
 	_, records, err := r.records(ctx, tx, all)
 	if err != nil {
-		return err
+		return nil, err
 	}
 
+	// A part has only the line that it adds to its record.
 	whole := map[int]*record{}
 	for i := range records {
 		whole[records[i].position] = records[i].record
 	}
 
+	out := make([]Row, 0, len(rows))
+
 	for i := range rows {
 		rec := whole[rows[i].Position]
 		if rec == nil {
 			rec = r.read(rows[i].cells())
-			if line := rec.readLine(r); line != nil {
+			if line := rec.readLine(); line != nil {
 				rec.lines = append(rec.lines, line)
 			}
 		}
 
-		out[i] = rows[i].Row
-		out[i].Values = map[string]any{}
+		row := rows[i].Row
+		row.Values = map[string]any{}
 
 		for name, value := range rec.values() {
-			out[i].Values[name] = value
+			row.Values[name] = value
 		}
 
-		if out[i].Issues == nil {
-			out[i].Issues = append([]Issue{}, rec.issues...)
+		// Beyond mostIssues the issues of a row are not saved.
+		if row.Issues == nil {
+			row.Issues = append([]Issue{}, rec.issues...)
 		}
+
+		out = append(out, row)
 	}
 
-	return nil
+	return out, nil
 }
 
 // RowChange is the change of a row by a person.
@@ -124,7 +132,8 @@ type rowInput struct {
 
 var errRowTaken = apierr.New(apierr.CodeConflict, "", "The row was imported")
 
-// updateRow corrects a row and judges its record anew.
+// updateRow corrects a row and judges its record again. It fails with errNotReady while the file is read or imported,
+// and with errRowTaken for a row that is in the books.
 func (s *service) updateRow(ctx context.Context, tx *db.Tx, in *rowInput) (*Row, error) {
 	it, err := lock(ctx, tx, in.ID)
 	if err != nil {
@@ -162,6 +171,7 @@ func (s *service) updateRow(ctx context.Context, tx *db.Tx, in *rowInput) (*Row,
 		return nil, errRowTaken
 	}
 
+	// First the new texts, which are read as texts even in a workbook.
 	for _, c := range in.Body.Cells {
 		if c.Column > len(it.Columns) {
 			return nil, apierr.BadRequest.At(apierr.IssueRange.InBody("cells"))
@@ -178,25 +188,27 @@ func (s *service) updateRow(ctx context.Context, tx *db.Tx, in *rowInput) (*Row,
 		}
 	}
 
+	// A decision belongs to the record.
 	if in.Body.Decision.Present {
 		head.Decision = in.Body.Decision.Value
 	}
 
+	// Then judge the record again, and count its issues anew.
 	it.countIssues(rows, -1)
 
 	if err := s.judgeAgain(ctx, tx, it, rows); err != nil {
 		return nil, err
 	}
 
-	out := make([]Row, 1)
-	if err := s.show(ctx, tx, it, []storedRow{*row}, out); err != nil {
+	out, err := s.renderPreview(ctx, tx, it, []storedRow{*row})
+	if err != nil {
 		return nil, err
 	}
 
 	return &out[0], nil
 }
 
-// countIssues adds the issues of rows to the counts of an import, or with -1 takes them off.
+// countIssues adds the issues of rows to the import's counts, or subtracts them if by is -1.
 func (it *stored) countIssues(rows []*storedRow, by int64) {
 	for _, row := range rows {
 		for _, issue := range row.Issues {
@@ -207,7 +219,7 @@ func (it *stored) countIssues(rows []*storedRow, by int64) {
 	}
 }
 
-// judgeAgain judges the record of rows anew and saves it.
+// judgeAgain reads rows as records, judges them and saves the rows and the import's counts.
 func (s *service) judgeAgain(ctx context.Context, tx *db.Tx, it *stored, rows []*storedRow) error {
 	r, err := s.reader(ctx, tx, it)
 	if err != nil {
@@ -219,7 +231,7 @@ func (s *service) judgeAgain(ctx context.Context, tx *db.Tx, it *stored, rows []
 		return err
 	}
 
-	// Another name of the record has another number.
+	// A corrected cell may change the key, and so the number among equal keys.
 	for i, head := range heads {
 		if head.Key != nil && *head.Key == records[i].key {
 			continue

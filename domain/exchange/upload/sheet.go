@@ -12,7 +12,7 @@ import (
 	"stayledger/provider/table"
 )
 
-// sheet has the results of the first reading of a file: how it is written, and the fields of its columns.
+// sheet is the result of the first reading: how the file is written, and which fields its columns hold.
 type sheet struct {
 	kind    *kind
 	mapping *Mapping
@@ -24,7 +24,7 @@ type sheet struct {
 	heads []*columnStats
 }
 
-// columnStats has what is known of a column from all rows.
+// columnStats collects facts about a column from all rows.
 type columnStats struct {
 	header, folded string
 	field          int
@@ -35,8 +35,8 @@ type columnStats struct {
 	examples       []string
 	// firstLine is the first line with a text, 0 for none.
 	firstLine int
-	// isSigned says that some text begins with a sign, or is in parentheses. notWords says that some text is no word
-	// for a direction.
+	// isSigned says that some amount has a sign or parentheses. notWords says that some text is no word for debit or
+	// credit.
 	isSigned, notWords bool
 }
 
@@ -56,7 +56,8 @@ func (e *headerError) Error() string {
 // Unwrap returns the fault.
 func (e *headerError) Unwrap() error { return e.cause }
 
-// readSheet reads all rows of a file once, and finds the fields of its columns.
+// readSheet reads all rows once, and finds out what the columns hold. It fails with a headerError if a column is
+// missing or unclear, and with a table.Error for a malformed file.
 func readSheet(ctx context.Context, r *table.Reader, k *kind, m *Mapping) (*sheet, error) {
 	if m == nil {
 		m = &Mapping{}
@@ -64,7 +65,8 @@ func readSheet(ctx context.Context, r *table.Reader, k *kind, m *Mapping) (*shee
 
 	f := r.Form()
 	s := &sheet{kind: k, mapping: m, form: &Form{
-		Type: f.Type, Encoding: f.Encoding, Delimiter: f.Delimiter, Sheet: f.Sheet, Sheets: append([]string{}, f.Sheets...),
+		Type: f.Type, Encoding: f.Encoding, Delimiter: f.Delimiter,
+		Sheet: f.Sheet, Sheets: append([]string{}, f.Sheets...),
 	}}
 
 	// The headers are among the first rows.
@@ -80,11 +82,12 @@ func readSheet(ctx context.Context, r *table.Reader, k *kind, m *Mapping) (*shee
 	at := s.findHeader(first)
 	s.setColumns(first, at)
 
+	// All rows say how to read dates and numbers, not the first ones alone.
 	balances := &table.Balances{}
 	lines := []int{}
 
 	for i := range first[at+1:] {
-		s.see(&first[at+1+i], balances, &lines)
+		s.addRow(&first[at+1+i], balances, &lines)
 	}
 
 	for {
@@ -101,7 +104,7 @@ func readSheet(ctx context.Context, r *table.Reader, k *kind, m *Mapping) (*shee
 			return nil, err
 		}
 
-		s.see(row, balances, &lines)
+		s.addRow(row, balances, &lines)
 	}
 
 	s.decide(balances, lines)
@@ -129,12 +132,13 @@ func readFirst(r *table.Reader) ([]table.Row, error) {
 	return rows, nil
 }
 
-// findHeader returns the place of the headers among the first rows, -1 for a file without.
+// findHeader returns the place of the headers among the first rows, -1 for a file without headers.
 func (s *sheet) findHeader(rows []table.Row) int {
 	if s.mapping.HasHeader != nil && !*s.mapping.HasHeader {
 		return -1
 	}
 
+	// The headers that a person has named are surer than those that we know.
 	var wanted []string
 
 	for _, c := range s.mapping.Columns {
@@ -152,11 +156,13 @@ func (s *sheet) findHeader(rows []table.Row) int {
 		return s.resolves(folded)
 	})
 
-	if at >= 0 || s.mapping.HasHeader == nil && slices.ContainsFunc(s.mapping.Columns, func(c ColumnMapping) bool { return c.Index > 0 }) {
+	// A person who maps columns by their place says that there are no headers.
+	hasPlace := func(c ColumnMapping) bool { return c.Index > 0 }
+	if at >= 0 || s.mapping.HasHeader == nil && slices.ContainsFunc(s.mapping.Columns, hasPlace) {
 		return at
 	}
 
-	// Else the row with the most headers that are known, so that a person sees the missing one.
+	// Else the row with the most known headers, so that a person sees which header is missing.
 	best, most := 0, 0
 
 	for i := range rows {
@@ -176,8 +182,8 @@ func (s *sheet) findHeader(rows []table.Row) int {
 	return best
 }
 
-// resolves reports whether a row has a header for all that the kind needs. A row of several cells needs two of them, so
-// that a title is no header.
+// resolves reports whether a row has a header for every field that the kind needs. A row with several cells must have
+// two known headers, or else it is a title.
 func (s *sheet) resolves(folded []string) bool {
 	found := map[string]bool{}
 
@@ -188,6 +194,7 @@ func (s *sheet) resolves(folded []string) bool {
 	}
 
 	texts := 0
+
 	for _, cell := range folded {
 		if cell != "" {
 			texts++
@@ -207,8 +214,9 @@ func (s *sheet) resolves(folded []string) bool {
 	return true
 }
 
-// setColumns sets the fields of the columns, by the mapping of a person, else by the headers.
+// setColumns sets the field of each column, by the mapping or else by the header.
 func (s *sheet) setColumns(first []table.Row, at int) {
+	// The headers may be shorter than the rows.
 	width := 0
 	for i := range first {
 		width = max(width, len(first[i].Cells))
@@ -232,7 +240,7 @@ func (s *sheet) setColumns(first []table.Row, at int) {
 
 	taken := map[int]bool{}
 
-	// First the mapping of a person.
+	// First the mapping.
 	for i, c := range s.heads {
 		for n := range s.mapping.Columns {
 			m := &s.mapping.Columns[n]
@@ -244,6 +252,7 @@ func (s *sheet) setColumns(first []table.Row, at int) {
 		}
 	}
 
+	// Then the headers of the other columns.
 	for _, c := range s.heads {
 		if c.by != nil {
 			continue
@@ -255,15 +264,15 @@ func (s *sheet) setColumns(first []table.Row, at int) {
 			continue
 		}
 
-		// Several columns of names are looked at in turn, and texts are joined; else the first counts.
+		// Several columns may hold names or texts to join. For other fields the first column counts.
 		if !taken[f] || s.kind.fields[f].several || s.kind.fields[f].typ.isName() {
 			c.field, taken[f] = f, true
 		}
 	}
 }
 
-// place returns the place of a field that a mapping names, -1 for an unknown one. The field lines. with a type is an
-// amount of a line of that type.
+// place returns the place of a field in a mapping, -1 if it is unknown. A field such as lines.petFee holds amounts for
+// lines with the type petFee.
 func (k *kind) place(name string) (field int, lineType string) {
 	if kind, isLine := strings.CutPrefix(name, "lines."); isLine && k.name == Reservations && kind != "" {
 		return k.find("other"), kind
@@ -272,8 +281,8 @@ func (k *kind) place(name string) (field int, lineType string) {
 	return k.find(name), ""
 }
 
-// see adds the texts of a row to the columns.
-func (s *sheet) see(row *table.Row, balances *table.Balances, lines *[]int) {
+// addRow adds the texts in a row to the statistics. Totals below the rows do not count.
+func (s *sheet) addRow(row *table.Row, balances *table.Balances, lines *[]int) {
 	for len(s.heads) < len(row.Cells) {
 		s.heads = append(s.heads, &columnStats{field: -1})
 	}
@@ -297,18 +306,18 @@ func (s *sheet) see(row *table.Row, balances *table.Balances, lines *[]int) {
 		}
 
 		if c.field >= 0 && (i >= len(row.Plain) || !row.Plain[i]) {
-			s.seeText(c, s.kind.fields[c.field].typ, text)
+			s.addText(c, s.kind.fields[c.field].typ, text)
 		}
 	}
 
 	if s.kind.name == BankRecords {
-		s.seeBalance(row, balances, lines)
+		s.addBalance(row, balances, lines)
 	}
 }
 
-// seeText notes a text of a column; of texts, only whether they are words for debit and credit.
-func (s *sheet) seeText(c *columnStats, typ valueType, text string) {
-	switch typ {
+// addText adds a text to a column: a number, a date, or whether it is a word for debit or credit.
+func (s *sheet) addText(c *columnStats, typ valueType, text string) {
+	switch typ { //nolint:exhaustive // cells of the other types read in one way
 	case typeAmount:
 		c.numbers.Add(text)
 		c.isSigned = c.isSigned || strings.ContainsAny(text, "-−(")
@@ -323,8 +332,8 @@ func (s *sheet) seeText(c *columnStats, typ valueType, text string) {
 	}
 }
 
-// seeBalance holds the amount of a row against its balance.
-func (s *sheet) seeBalance(row *table.Row, balances *table.Balances, lines *[]int) {
+// addBalance adds the amount and the balance in a row, which prove each other.
+func (s *sheet) addBalance(row *table.Row, balances *table.Balances, lines *[]int) {
 	cell := func(name string) string {
 		for i, c := range s.heads {
 			if c.field >= 0 && s.kind.fields[c.field].name == name && i < len(row.Cells) {
@@ -338,18 +347,19 @@ func (s *sheet) seeBalance(row *table.Row, balances *table.Balances, lines *[]in
 	if balance := cell("balance"); balance != "" {
 		balances.Add(cell("amount"), cell("debit"), cell("credit"), balance)
 
-		// Only the lines of the first rows are kept, for the place of a break.
+		// A break beyond the first rows is reported without its line.
 		if len(*lines) < keptLines {
 			*lines = append(*lines, row.Line)
 		}
 	}
 }
 
-// keptLines is how many lines with a balance are remembered, to say where the balances break.
+// keptLines bounds how many line numbers are remembered, to report where the balances break.
 const keptLines = 10_000
 
-// decide sets how the columns are read, from all rows.
+// decide sets how to read each column, after all rows were added.
 func (s *sheet) decide(balances *table.Balances, lines []int) {
+	// Balances that fit the amounts prove their decimal sign and their direction.
 	proof := balances.Decide(money.Currency(s.currency()).MinorDigits())
 	s.form.BalancesProve, s.form.Negated = proof.Proved, proof.Proved && proof.Negated
 
@@ -366,6 +376,7 @@ func (s *sheet) decide(balances *table.Balances, lines []int) {
 		s.issues = append(s.issues, issue)
 	}
 
+	// Then each column, and an issue for each column that is not read or reads both ways.
 	common := s.commonOrder()
 
 	for i, c := range s.heads {
@@ -373,7 +384,9 @@ func (s *sheet) decide(balances *table.Balances, lines []int) {
 
 		if c.field < 0 {
 			if c.firstLine > 0 && c.by == nil {
-				s.issues = append(s.issues, Issue{Code: "columnNotRead", Severity: asWarning, Column: i + 1, Header: c.header})
+				s.issues = append(s.issues, Issue{
+					Code: "columnNotRead", Severity: asWarning, Column: i + 1, Header: c.header,
+				})
 			}
 
 			s.shown = append(s.shown, col)
@@ -388,7 +401,7 @@ func (s *sheet) decide(balances *table.Balances, lines []int) {
 			col.Field = "lines." + c.lineType
 		}
 
-		switch f.typ {
+		switch f.typ { //nolint:exhaustive // the other types read in one way
 		case typeAmount, typeInteger:
 			s.decideNumbers(c, &col, &proof)
 		case typeDate:
@@ -398,7 +411,8 @@ func (s *sheet) decide(balances *table.Balances, lines []int) {
 		if col.IsUnclear {
 			code := map[bool]string{true: "dateUnclear", false: "numberUnclear"}[f.typ == typeDate]
 			s.issues = append(s.issues, Issue{
-				Code: code, Severity: asError, Column: i + 1, Header: c.header, Field: f.name, Context: map[string]any{"examples": col.Examples},
+				Code: code, Severity: asError, Column: i + 1, Header: c.header, Field: f.name,
+				Context: map[string]any{"examples": col.Examples},
 			})
 		}
 
@@ -406,7 +420,8 @@ func (s *sheet) decide(balances *table.Balances, lines []int) {
 	}
 }
 
-// settleType takes a column of types for debits and credits, if it has only words for these and no amount has a sign.
+// settleType makes a column with only words for debit and credit the direction of amounts, unless the amounts have
+// signs.
 func (s *sheet) settleType(c *columnStats) {
 	name := s.kind.fields[c.field].name
 	if s.kind.name != BankRecords || c.notWords || c.by != nil || name != "recordType" && name != "description" {
@@ -427,28 +442,28 @@ func (s *sheet) settleType(c *columnStats) {
 	c.field = s.kind.find("direction")
 }
 
-// decideNumbers sets the decimal sign of a column. Balances that prove one reading decide for all amounts.
+// decideNumbers sets the decimal sign of a column: by the mapping, by its texts, or by what the balances prove.
 func (s *sheet) decideNumbers(c *columnStats, col *Column, proof *table.Proof) {
-	decimal, clear := c.numbers.Decide()
+	decimal, isClear := c.numbers.Decide()
 
 	switch {
 	case c.by != nil && c.by.Decimal != "":
-		decimal, clear = table.Decimal(c.by.Decimal[0]), true
+		decimal, isClear = table.Decimal(c.by.Decimal[0]), true
 	case s.mapping.Decimal != "":
-		decimal, clear = table.Decimal(s.mapping.Decimal[0]), true
-	case !clear && proof.Proved:
-		decimal, clear = proof.Decimal, true
+		decimal, isClear = table.Decimal(s.mapping.Decimal[0]), true
+	case !isClear && proof.Proved:
+		decimal, isClear = proof.Decimal, true
 	}
 
 	if decimal == 0 {
 		decimal = '.'
 	}
 
-	col.Decimal, col.IsUnclear = string(rune(decimal)), !clear
+	col.Decimal, col.IsUnclear = string(rune(decimal)), !isClear
 }
 
-// commonOrder returns the order of day and month that other columns of dates in the file have, empty if none has shown
-// one, or several have.
+// commonOrder returns the order of day and month that the columns of dates prove. It is empty if no column proves an
+// order, or if they contradict each other.
 func (s *sheet) commonOrder() (common table.Order) {
 	for _, c := range s.heads {
 		if c.field < 0 || s.kind.fields[c.field].typ != typeDate {
@@ -469,20 +484,21 @@ func (s *sheet) commonOrder() (common table.Order) {
 	return common
 }
 
-// decideDates sets the order of the dates of a column. The order of other columns counts for a column that
-// reads both ways.
+// decideDates sets the order of day and month in a column. A column that reads both ways has the order that the other
+// columns prove.
 func (s *sheet) decideDates(c *columnStats, col *Column, common table.Order) {
-	order, clear := c.dates.Decide()
+	order, isClear := c.dates.Decide()
 
 	switch {
 	case c.by != nil && c.by.DateOrder != "":
-		order, clear = table.Order(c.by.DateOrder), true
+		order, isClear = table.Order(c.by.DateOrder), true
 	case s.mapping.DateOrder != "":
-		order, clear = table.Order(s.mapping.DateOrder), true
-	case !clear && common != "":
-		order, clear = common, true
+		order, isClear = table.Order(s.mapping.DateOrder), true
+	case !isClear && common != "":
+		order, isClear = common, true
 		s.issues = append(s.issues, Issue{
-			Code: "dateOrderOfOtherColumn", Severity: asWarning, Column: col.Index, Header: c.header, Context: map[string]any{"dateOrder": order},
+			Code: "dateOrderOfOtherColumn", Severity: asWarning, Column: col.Index, Header: c.header,
+			Context: map[string]any{"dateOrder": order},
 		})
 	}
 
@@ -490,10 +506,10 @@ func (s *sheet) decideDates(c *columnStats, col *Column, common table.Order) {
 		order = "ymd"
 	}
 
-	col.DateOrder, col.IsUnclear = string(order), !clear
+	col.DateOrder, col.IsUnclear = string(order), !isClear
 }
 
-// currency returns the currency that the header of an amount has, such as Amount (EUR), else that of the mapping.
+// currency returns the currency in the header of an amount, such as Amount (EUR), or else in the mapping.
 func (s *sheet) currency() string {
 	for _, c := range s.heads {
 		if c.field < 0 || s.kind.fields[c.field].typ != typeAmount {
@@ -514,8 +530,9 @@ func (s *sheet) currency() string {
 	return strings.ToLower(s.mapping.Currency)
 }
 
-// check refuses headers from which the fields of the columns do not follow.
+// check refuses headers that are blank, doubled or missing, with a headerError.
 func (s *sheet) check() error {
+	// Columns without texts and mapped columns need no header of their own.
 	seen := map[string]int{}
 
 	for i, c := range s.heads {
@@ -532,7 +549,7 @@ func (s *sheet) check() error {
 
 	for _, group := range s.kind.needs {
 		isThere := slices.ContainsFunc(s.shown, func(c Column) bool { return slices.Contains(group, c.Field) })
-		if !isThere && !(s.kind.name == BankRecords && group[0] == "account") {
+		if !isThere {
 			return &headerError{cause: errMissingColumn, line: s.form.HeaderLine, field: group[0]}
 		}
 	}
@@ -540,7 +557,7 @@ func (s *sheet) check() error {
 	return nil
 }
 
-// newColumns returns how columns are read, from columns as they are shown.
+// newColumns returns the columns for a reader, from the columns that the API shows.
 func newColumns(k *kind, shown []Column) []column {
 	out := make([]column, len(shown))
 

@@ -23,21 +23,18 @@ import (
 // stageKind names the jobs that read a file into its preview.
 var stageKind = job.NewKind("upload.stage")
 
-// importArgs are the arguments of the jobs of an import.
+// importArgs are the arguments of a job. A job that reads a file has none.
 type importArgs struct {
 	ImportID id.ID `json:"importId"`
 }
 
 const (
-	// headRows are the rows among which the headers are looked for.
-	headRows = 40
-	// stageRows are the rows that are saved together.
-	stageRows = 2000
-	// shownExamples are the texts that a column shows.
-	shownExamples = 3
+	headRows      = 40   // rows that are searched for the headers
+	stageRows     = 2000 // rows that are read and saved together
+	shownExamples = 3    // texts that a column shows
 )
 
-// failures are the causes that a preview can fail for, with their codes.
+// failures lists faults of a file for which a preview fails, with their codes.
 var failures = []struct {
 	cause error
 	code  operation.FailureCode
@@ -61,8 +58,8 @@ var (
 	errMissingColumn   = errors.New("upload: a column is missing")
 )
 
-// findFailure returns the failure of a preview for a cause, and its issue. It returns false for any
-// other fault than one of the file.
+// findFailure returns the failure of a preview for a cause, and its issue. It returns false if the fault is not in the
+// file.
 func findFailure(cause error) (operation.FailureCode, Issue, bool) {
 	for _, f := range failures {
 		if !errors.Is(cause, f.cause) {
@@ -92,11 +89,12 @@ type stager struct {
 	job  job.Job
 	it   *stored
 	kind *kind
-	// sheet has the results of the first reading of the file.
+	// sheet is the result of the first reading, nil before.
 	sheet *sheet
 }
 
-// stage reads a file into its preview. A worker that dies is followed by one that begins anew.
+// stage reads a file into its preview. If a worker dies, the next attempt begins anew. A fault in the file fails the
+// preview and ends the job.
 func (s *service) stage(ctx context.Context, d *db.DB, j job.Job) error {
 	args, err := decodeArgs(j)
 	if err != nil {
@@ -104,7 +102,7 @@ func (s *service) stage(ctx context.Context, d *db.DB, j job.Job) error {
 	}
 
 	st := &stager{service: s, job: j}
-	if st.it, err = s.begin(ctx, d, j, args.ImportID, Reading); err != nil || st.it == nil {
+	if st.it, err = s.begin(ctx, d, j, args.ImportID); err != nil || st.it == nil {
 		return err
 	}
 
@@ -120,21 +118,19 @@ func (s *service) stage(ctx context.Context, d *db.DB, j job.Job) error {
 	return err
 }
 
-// begin marks an import as being worked on by this attempt, and returns it; nil if there is nothing to do any more.
-func (s *service) begin(ctx context.Context, d *db.DB, j job.Job, one id.ID, status Status) (it *stored, err error) {
+// begin claims an import for this attempt and returns it, or nil if there is nothing left to read.
+func (s *service) begin(ctx context.Context, d *db.DB, j job.Job, one id.ID) (it *stored, err error) {
 	err = d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
 		if it, err = lock(ctx, tx, one); err != nil {
 			return err
 		}
 
-		if it.Status != status {
+		if it.Status != Reading {
 			it = nil
 			return job.Done(ctx, tx, j)
 		}
 
-		if it.Attempt = int(j.Attempt); status == Reading {
-			it.Step = 0
-		}
+		it.Attempt, it.Step = int(j.Attempt), 0
 
 		return update(ctx, tx, it)
 	})
@@ -142,8 +138,8 @@ func (s *service) begin(ctx context.Context, d *db.DB, j job.Job, one id.ID, sta
 	return it, err
 }
 
-// fail ends the preview of a file that cannot be read. Columns that were found are saved, so that a person can say what
-// they hold.
+// fail ends the preview of a file that cannot be read. It saves the columns that were found, so that a person can map
+// them.
 func (st *stager) fail(ctx context.Context, tx *db.Tx, code operation.FailureCode, issue Issue, cause error) error {
 	j := st.job
 
@@ -165,6 +161,11 @@ func (st *stager) fail(ctx context.Context, tx *db.Tx, code operation.FailureCod
 		return err
 	}
 
+	return endFailed(ctx, tx, j, code, cause)
+}
+
+// endFailed ends a job and fails its operation.
+func endFailed(ctx context.Context, tx *db.Tx, j job.Job, code operation.FailureCode, cause error) error {
 	if err := operation.GiveUp(ctx, tx, j, operation.FailAs(code, cause)); err != nil {
 		return err
 	}
@@ -172,7 +173,7 @@ func (st *stager) fail(ctx context.Context, tx *db.Tx, code operation.FailureCod
 	return job.Done(ctx, tx, j)
 }
 
-// open opens the file of an import.
+// open opens the file of an import, and returns a function that closes it.
 func (s *service) open(ctx context.Context, d *db.DB, scope db.Scope, it *stored) (*table.Reader, func(), error) {
 	object, err := file.Open(ctx, d, scope, s.store, it.FileID)
 	if err != nil {
@@ -197,7 +198,7 @@ func (s *service) open(ctx context.Context, d *db.DB, scope db.Scope, it *stored
 	return r, func() { _ = r.Close(); _ = object.Close() }, nil
 }
 
-// readerAt reads at places of what can seek. It is used by one goroutine.
+// readerAt makes a seeking reader an io.ReaderAt, for a single goroutine.
 type readerAt struct{ io.ReadSeeker }
 
 // ReadAt reads as io.ReaderAt says.
@@ -214,7 +215,7 @@ func (r *readerAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// run reads the file twice: first for the fields of its columns, then for its rows.
+// run reads the file twice: first to find out what its columns hold, then to save its rows.
 func (st *stager) run(ctx context.Context, d *db.DB) error {
 	scope := st.job.Scope()
 
@@ -224,13 +225,14 @@ func (st *stager) run(ctx context.Context, d *db.DB) error {
 	}
 
 	st.sheet, err = readSheet(ctx, r, st.kind, st.it.Mapping)
+
 	closeFile()
 
 	if err != nil {
 		return err
 	}
 
-	// Show the columns before the rows come.
+	// Save the columns now, so that people see them while the rows are read.
 	if err := st.saveColumns(ctx, d); err != nil {
 		return err
 	}
@@ -260,11 +262,11 @@ func (st *stager) saveColumns(ctx context.Context, d *db.DB) error {
 	})
 }
 
-// errTaken ends an attempt at an import that another attempt goes on with, or that was canceled.
+// errTaken stops an attempt because another attempt works on the import, or because it was canceled.
 var errTaken = errors.New("upload: another attempt reads the file, or it was canceled")
 
-// write runs part of the reading in a transaction that saves the import. It fails with errTaken if the import is not
-// this attempt's any more.
+// write runs a step in a transaction that also saves the import. It fails with errTaken if this attempt has lost the
+// import.
 func (st *stager) write(ctx context.Context, d *db.DB, do db.Work) error {
 	return d.Write(ctx, st.job.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		now, err := lock(ctx, tx, st.it.ID)
@@ -284,27 +286,30 @@ func (st *stager) write(ctx context.Context, d *db.DB, do db.Work) error {
 	})
 }
 
-// staging has the state of reading the rows of a file.
-type staging struct {
+// readState is what reading the rows carries from page to page.
+type readState struct {
 	reader *reader
 	judge  *judge
-	// heads are the first rows of records by their groups, ordinals how often a name has come.
+	// heads are the first rows of records, by group. ordinals counts how often a key has come.
 	heads    map[string]int
 	ordinals map[string]int
-	// sum is the sum of the lines of the journal that is read, for files that do not number journals; head is its first
-	// row.
+	// sum is the balance so far of the journal that is being read, for files that do not number journals. head is its
+	// first row.
 	sum  int64
 	head int
-	at   int
-	// contents are hashes of the records of kinds that have each one once, by name.
+	// at counts the rows, with those before and in the headers.
+	at int
+	// contents are hashes of records by key, for kinds with isOnce.
 	contents map[string]string
-	// late are the first rows of records that go on in a later page.
+	// late has the first rows of records that continue on a later page.
 	late map[int]bool
 }
 
 // saveRows reads the rows and saves them page by page.
 func (st *stager) saveRows(ctx context.Context, d *db.DB, r *table.Reader) error {
-	s := &staging{heads: map[string]int{}, ordinals: map[string]int{}, late: map[int]bool{}, contents: map[string]string{}}
+	s := &readState{
+		heads: map[string]int{}, ordinals: map[string]int{}, late: map[int]bool{}, contents: map[string]string{},
+	}
 	isLast := false
 
 	for !isLast {
@@ -324,6 +329,7 @@ func (st *stager) saveRows(ctx context.Context, d *db.DB, r *table.Reader) error
 				return err
 			}
 
+			// After the last page, finish what needs all rows.
 			if err := st.judgeLate(ctx, tx, s); err != nil {
 				return err
 			}
@@ -343,7 +349,7 @@ func (st *stager) saveRows(ctx context.Context, d *db.DB, r *table.Reader) error
 }
 
 // readPage reads the next rows. It returns io.EOF with the last ones.
-func (st *stager) readPage(r *table.Reader, s *staging) ([]*cells, error) {
+func (st *stager) readPage(r *table.Reader, s *readState) ([]*cells, error) {
 	var rows []*cells
 
 	for len(rows) < stageRows {
@@ -356,7 +362,10 @@ func (st *stager) readPage(r *table.Reader, s *staging) ([]*cells, error) {
 			continue
 		}
 
-		c := &cells{position: s.at - st.sheet.skip, line: row.Line, texts: slices.Clone(row.Cells), plain: slices.Clone(row.Plain)}
+		c := &cells{
+			position: s.at - st.sheet.skip, line: row.Line,
+			texts: slices.Clone(row.Cells), plain: slices.Clone(row.Plain),
+		}
 		for i, text := range c.texts {
 			if strings.Contains(text, cellEnd) {
 				c.texts[i] = strings.ReplaceAll(text, cellEnd, " ")
@@ -369,8 +378,8 @@ func (st *stager) readPage(r *table.Reader, s *staging) ([]*cells, error) {
 	return rows, nil
 }
 
-// prepare makes the reader and the judge of the rows.
-func (st *stager) prepare(ctx context.Context, tx *db.Tx, s *staging) (err error) {
+// prepare makes the reader and the judge, which load settings of the team.
+func (st *stager) prepare(ctx context.Context, tx *db.Tx, s *readState) (err error) {
 	if s.reader, err = st.reader(ctx, tx, st.it); err != nil {
 		return err
 	}
@@ -380,7 +389,7 @@ func (st *stager) prepare(ctx context.Context, tx *db.Tx, s *staging) (err error
 	return err
 }
 
-// reader returns the reader of the rows of an import.
+// reader returns a reader for the rows of an import.
 func (s *service) reader(ctx context.Context, tx *db.Tx, it *stored) (*reader, error) {
 	r := newReader(s.kinds[it.Kind], newColumns(s.kinds[it.Kind], it.Columns))
 	r.account, r.negated, r.connection = it.BankAccountID, it.Form.Negated, it.ConnectionID
@@ -398,6 +407,7 @@ func (s *service) reader(ctx context.Context, tx *db.Tx, it *stored) (*reader, e
 		return nil, fmt.Errorf("read the currency of a file: %w", err)
 	}
 
+	// A header is more specific than the account, and a mapping by a person decides.
 	r.currency, r.startAt = found.Currency, found.StartAt
 	if it.Form.Currency != "" {
 		r.currency = it.Form.Currency
@@ -407,6 +417,7 @@ func (s *service) reader(ctx context.Context, tx *db.Tx, it *stored) (*reader, e
 		r.currency = strings.ToLower(it.Mapping.Currency)
 	}
 
+	// Lines may have types instead of accounts. A system has mappings of its own.
 	var app *string
 	if it.ConnectionID != nil {
 		if app, err = loadApp(ctx, tx, *it.ConnectionID); err != nil {
@@ -427,7 +438,7 @@ func (s *service) reader(ctx context.Context, tx *db.Tx, it *stored) (*reader, e
 }
 
 // savePage reads rows as records, judges them and saves them.
-func (st *stager) savePage(ctx context.Context, tx *db.Tx, s *staging, page []*cells) error {
+func (st *stager) savePage(ctx context.Context, tx *db.Tx, s *readState, page []*cells) error {
 	for _, c := range page {
 		s.reader.ask(c)
 	}
@@ -436,6 +447,7 @@ func (st *stager) savePage(ctx context.Context, tx *db.Tx, s *staging, page []*c
 		return err
 	}
 
+	// A row gets its status from the record that begins with it. Parts keep theirs.
 	rows, records := s.gather(page)
 
 	verdicts, err := s.judge.judge(ctx, tx, records)
@@ -457,8 +469,8 @@ func (st *stager) savePage(ctx context.Context, tx *db.Tx, s *staging, page []*c
 	return insertRows(ctx, tx, st.it.ID, rows)
 }
 
-// judgeLate judges records again that have rows in several pages.
-func (st *stager) judgeLate(ctx context.Context, tx *db.Tx, s *staging) error {
+// judgeLate judges records again if their rows are on several pages.
+func (st *stager) judgeLate(ctx context.Context, tx *db.Tx, s *readState) error {
 	if len(s.late) == 0 {
 		return nil
 	}
@@ -476,7 +488,7 @@ func (st *stager) judgeLate(ctx context.Context, tx *db.Tx, s *staging) error {
 
 		st.it.countIssues(heads, -1)
 
-		// A name that has changed with the late rows has another number. Earlier findings are found again.
+		// Forget the first matches. A key that has changed with the late rows needs another number.
 		for i, head := range heads {
 			if head.MatchID != nil {
 				delete(s.judge.taken, *head.MatchID)
@@ -507,9 +519,9 @@ func (st *stager) judgeLate(ctx context.Context, tx *db.Tx, s *staging) error {
 	return countRows(ctx, tx, st.it)
 }
 
-// gather returns the rows of a page and the records among them. Rows that belong to a record of an earlier page are
-// parts of it, which is judged again when it is taken in.
-func (s *staging) gather(page []*cells) (rows []*storedRow, records []keyed) {
+// gather returns the rows of a page and the records that begin on it. If a row belongs to a record on an earlier page,
+// that record is judged again after the last page.
+func (s *readState) gather(page []*cells) (rows []*storedRow, records []keyed) {
 	at := map[int]*record{}
 
 	var heads []*record
@@ -537,6 +549,7 @@ func (s *staging) gather(page []*cells) (rows []*storedRow, records []keyed) {
 		heads = append(heads, rec)
 	}
 
+	// Now that the records have their parts, complete and number them.
 	for _, rec := range heads {
 		if rec.ignored == "" {
 			s.reader.finish(rec)
@@ -547,7 +560,7 @@ func (s *staging) gather(page []*cells) (rows []*storedRow, records []keyed) {
 		k.ordinal = s.ordinals[k.key]
 		s.ordinals[k.key]++
 
-		// A record that is in the file twice is a duplicate of itself if it says the same.
+		// A second record with the same key repeats the first if its content is the same.
 		if k.isNamed && rec.kind.isOnce {
 			content := rec.contentKey()
 			k.isRepeated = k.ordinal > 0 && s.contents[k.key] == content
@@ -563,7 +576,7 @@ func (s *staging) gather(page []*cells) (rows []*storedRow, records []keyed) {
 	return rows, records
 }
 
-// isFooter reports whether a row is a sum below the others and no record.
+// isFooter reports whether a row is a total below the records.
 func isFooter(rec *record, c *cells) bool {
 	hasDate := false
 
@@ -574,21 +587,21 @@ func isFooter(rec *record, c *cells) bool {
 	return !hasDate && table.IsTotal(&table.Row{Line: c.line, Cells: c.texts})
 }
 
-// findHead returns the first row of the record that a row belongs to, 0 if the row is the first.
-func (s *staging) findHead(rec *record) int {
+// findHead returns the position of the row that begins the record of rec, 0 if rec begins it.
+func (s *readState) findHead(rec *record) int {
 	k := rec.kind
 	if k.lines == "" || rec.ignored != "" {
 		return 0
 	}
 
 	if group := s.reader.group(rec); group != "" {
-		// A booking of two houses has rows for each under one code.
+		// A booking may have rows for several houses under one code.
 		apart := group + rec.apart()
 		if head := s.heads[apart]; head > 0 {
 			return head
 		}
 
-		// Rows that have the code alone belong to the stay before them.
+		// Later rows with the code alone belong to this stay.
 		s.heads[group], s.heads[apart] = rec.position, rec.position
 
 		return 0
@@ -612,7 +625,7 @@ func (s *staging) findHead(rec *record) int {
 	return s.head
 }
 
-// settle sets the columns of a row from the record that begins with it.
+// settle sets the status, key, match, issues and amount of a row from the record that begins with it.
 func (w *storedRow) settle(k *keyed, v *verdict) {
 	w.Status, w.Key, w.Ordinal, w.MatchID, w.IsCertain = v.status, &k.key, k.ordinal, v.match, v.isCertain
 	w.Issues, w.Reason = k.issues, nil
@@ -628,7 +641,7 @@ func (w *storedRow) settle(k *keyed, v *verdict) {
 	}
 }
 
-// mostIssues is how many rows keep their issues at least; issues of all rows are counted.
+// mostIssues bounds how many issues are saved with their rows. Issues of all rows are counted.
 const mostIssues = 1000
 
 // count counts rows and their issues.
@@ -638,14 +651,15 @@ func (st *stager) count(rows []*storedRow) {
 	for _, row := range rows {
 		st.it.Counts.add(row.Status, 1)
 
-		// Beyond the bound issues are found again when the row is read.
-		if st.it.IssueCounts[""] += int64(len(row.Issues)); st.it.IssueCounts[""] > mostIssues && row.Status != Question {
+		// Beyond the bound, reading the row again finds its issues.
+		st.it.IssueCounts[""] += int64(len(row.Issues))
+		if st.it.IssueCounts[""] > mostIssues && row.Status != Question {
 			row.Issues = nil
 		}
 	}
 }
 
-// finish ends the reading.
+// finish ends the reading. A file with rows is ready, or for a connection goes on to be imported.
 func (st *stager) finish(ctx context.Context, tx *db.Tx) error {
 	delete(st.it.IssueCounts, "")
 
@@ -660,7 +674,7 @@ func (st *stager) finish(ctx context.Context, tx *db.Tx) error {
 		return &table.Error{Err: table.ErrEmpty}
 	}
 
-	// The rows of a connection's file are imported without being asked for.
+	// Rows for a connection are imported without a confirmation, by the next job of the same operation.
 	if st.it.IsAutomatic {
 		st.it.Status, st.it.Step = Importing, 0
 

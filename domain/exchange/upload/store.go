@@ -36,7 +36,7 @@ var importTable = db.NewTable[stored]("csv_import", `
 	import_operation_id uuid, undo_operation_id uuid, override text, all_or_none boolean, is_automatic boolean fixed, created_at now fixed, imported_at timestamptz,
 	undone_at timestamptz, purge_at timestamptz`)
 
-// outcomeTable has the columns of a row that taking it in changes.
+// outcomeTable has the columns that importing a row changes.
 var outcomeTable = db.NewTable[storedRow]("csv_import_row", `
 	import_id uuid key, position integer key, ordinal integer, status text, issues jsonb, match_id uuid, is_certain boolean, outcome text, reason text,
 	entity_id uuid, before jsonb`)
@@ -69,10 +69,11 @@ const storedColumns = importColumns + `, i.file_id, i.sha256, i.source_id, i.enc
 // sorts are the orders of imports.
 var sorts = page.Sorts{{Name: "createdAt", Expr: "i.created_at"}}
 
-// importQuery returns the query of the imports of the team.
+// importQuery returns the query for the team's imports.
 func importQuery(tx *db.Tx) page.Query {
 	return page.Query{
-		Columns: importColumns, From: "csv_import i", Where: []string{"i.team_id = @team"}, Args: db.Args{"team": tx.Team},
+		Columns: importColumns, From: "csv_import i",
+		Where: []string{"i.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "-createdAt", ID: "i.id",
 	}
 }
@@ -119,30 +120,30 @@ func update(ctx context.Context, tx *db.Tx, s *stored) error {
 	return nil
 }
 
-// initLists makes lists that are nil empty, as the API shows them.
-func (s *stored) initLists() {
-	if s.Columns == nil {
-		s.Columns = []Column{}
+// initLists makes nil lists empty, as the API shows them.
+func (it *stored) initLists() {
+	if it.Columns == nil {
+		it.Columns = []Column{}
 	}
 
-	if s.Issues == nil {
-		s.Issues = []Issue{}
+	if it.Issues == nil {
+		it.Issues = []Issue{}
 	}
 
-	if s.Dependents == nil {
-		s.Dependents = []Dependent{}
+	if it.Dependents == nil {
+		it.Dependents = []Dependent{}
 	}
 
-	if s.Totals == nil {
-		s.Totals = []Total{}
+	if it.Totals == nil {
+		it.Totals = []Total{}
 	}
 
-	if s.IssueCounts == nil {
-		s.IssueCounts = map[string]int64{}
+	if it.IssueCounts == nil {
+		it.IssueCounts = map[string]int64{}
 	}
 }
 
-// findPrior returns the last import of a file of a kind that was imported and not taken back, nil for none.
+// findPrior returns the last import of the same file, nil for none. Imports that were undone do not count.
 func findPrior(ctx context.Context, tx *db.Tx, s *stored) (*id.ID, error) {
 	prior, err := db.Maybe[id.ID](ctx, tx, `
 		select id from csv_import where team_id = @team and kind = @kind and sha256 = @sum and imported_at is not null and undone_at is null
@@ -169,20 +170,24 @@ func deleteRows(ctx context.Context, tx *db.Tx, one id.ID) error {
 // cellEnd separates cells on their way into the database, which is quicker than an array of arrays.
 const cellEnd = "\x1f"
 
-// insertRows inserts rows that were read, with the columns that such rows have.
+// insertRows inserts rows that were read, in one statement.
 func insertRows(ctx context.Context, tx *db.Tx, one id.ID, rows []*storedRow) error {
 	if len(rows) == 0 {
 		return nil
 	}
 
+	// The statement takes an array for each column.
 	n := len(rows)
-	positions, lines, cells, plain, heads := make([]int, n), make([]int, n), make([]string, n), make([]*string, n), make([]*int, n)
-	keys, ordinals, statuses, amounts := make([]*string, n), make([]int, n), make([]string, n), make([]*int64, n)
-	currencies, issues, reasons, matches, certain := make([]*string, n), make([]*string, n), make([]*string, n), make([]*id.ID, n), make([]bool, n)
+	positions, lines, cells, plain := make([]int, n), make([]int, n), make([]string, n), make([]*string, n)
+	heads, keys, ordinals, statuses := make([]*int, n), make([]*string, n), make([]int, n), make([]string, n)
+	amounts, currencies, issues := make([]*int64, n), make([]*string, n), make([]*string, n)
+	reasons, matches, certain := make([]*string, n), make([]*id.ID, n), make([]bool, n)
 
 	for i, r := range rows {
-		positions[i], lines[i], heads[i], keys[i], ordinals[i], statuses[i] = r.Position, r.Line, r.Head, r.Key, r.Ordinal, string(r.Status)
-		amounts[i], currencies[i], reasons[i], matches[i], certain[i] = r.Amount, r.Currency, r.Reason, r.MatchID, r.IsCertain
+		positions[i], lines[i], heads[i] = r.Position, r.Line, r.Head
+		keys[i], ordinals[i], statuses[i] = r.Key, r.Ordinal, string(r.Status)
+		amounts[i], currencies[i], reasons[i] = r.Amount, r.Currency, r.Reason
+		matches[i], certain[i] = r.MatchID, r.IsCertain
 		cells[i], plain[i] = strings.Join(r.Cells, cellEnd), plainText(r.Plain)
 
 		if len(r.Issues) > 0 {
@@ -200,9 +205,9 @@ func insertRows(ctx context.Context, tx *db.Tx, one id.ID, rows []*storedRow) er
 			@amounts::bigint[], @currencies::text[], @issues::text[], @reasons::text[], @matches::uuid[], @certain::boolean[])
 			as r (position, line, cells, plain, head, key, ordinal, status, amount, currency, issues, reason, match_id, is_certain)`,
 		db.Args{
-			"team": tx.Team, "id": one, "positions": positions, "lines": lines, "cells": cells, "plain": plain, "heads": heads, "keys": keys,
-			"ordinals": ordinals, "statuses": statuses, "amounts": amounts, "currencies": currencies, "issues": issues, "reasons": reasons,
-			"matches": matches, "certain": certain,
+			"team": tx.Team, "id": one, "positions": positions, "lines": lines, "cells": cells, "plain": plain,
+			"heads": heads, "keys": keys, "ordinals": ordinals, "statuses": statuses, "amounts": amounts,
+			"currencies": currencies, "issues": issues, "reasons": reasons, "matches": matches, "certain": certain,
 		})
 	if err != nil {
 		return fmt.Errorf("insert rows of a file: %w", err)
@@ -248,13 +253,15 @@ func updateRows(ctx context.Context, tx *db.Tx, rows []*storedRow) error {
 const rowColumns = `w.import_id, w.position, w.line, w.status, w.cells, w.plain, w.head, w.key, w.ordinal, w.amount, w.currency, w.issues, w.decision,
 	w.match_id, w.is_certain, w.outcome, w.reason, w.entity_id, w.before`
 
-// loadHeads loads the next rows after a position without an outcome that are no parts of another. With parts, each is
-// followed by its parts.
-func loadHeads(ctx context.Context, tx *db.Tx, one id.ID, after int64, most int, parts bool) ([]*storedRow, error) {
-	if !parts {
+// loadHeads loads the next takeRows rows without an outcome that begin a record. If records have several rows, the
+// parts come, too, in the order of the file.
+func loadHeads(ctx context.Context, tx *db.Tx, it *stored, hasParts bool) ([]*storedRow, error) {
+	args := db.Args{"team": tx.Team, "id": it.ID, "after": it.Step, "most": takeRows}
+
+	if !hasParts {
 		return selectRows(ctx, tx, `
 			select `+rowColumns+` from csv_import_row w where w.team_id = @team and w.import_id = @id and w.position > @after and w.outcome is null
-			order by w.position limit @most`, db.Args{"team": tx.Team, "id": one, "after": after, "most": most})
+			order by w.position limit @most`, args)
 	}
 
 	return selectRows(ctx, tx, `
@@ -265,7 +272,7 @@ func loadHeads(ctx context.Context, tx *db.Tx, one id.ID, after int64, most int,
 		union all
 		select `+rowColumns+` from heads h cross join lateral (
 			select * from csv_import_row p where p.team_id = @team and p.import_id = @id and p.head = h.position) w
-		order by position`, db.Args{"team": tx.Team, "id": one, "after": after, "most": most})
+		order by position`, args)
 }
 
 // loadRecords loads the rows at positions, with their parts.
@@ -340,18 +347,20 @@ func countRows(ctx context.Context, tx *db.Tx, s *stored) error {
 func (c *Counts) add(status RowStatus, rows int64) {
 	c.Rows += rows
 	*map[RowStatus]*int64{
-		Valid: &c.Valid, Faulty: &c.Faulty, Duplicate: &c.Duplicates, Question: &c.Questions, Ignored: &c.Ignored, PartRow: &c.Parts,
+		Valid: &c.Valid, Faulty: &c.Faulty, Duplicate: &c.Duplicates,
+		Question: &c.Questions, Ignored: &c.Ignored, PartRow: &c.Parts,
 	}[status] += rows
 }
 
 // add counts records.
 func (o *Outcomes) add(outcome Outcome, rows int64) {
 	*map[Outcome]*int64{
-		Created: &o.Created, Updated: &o.Updated, Unchanged: &o.Unchanged, Skipped: &o.Skipped, Refused: &o.Failed, Reverted: &o.Undone,
+		Created: &o.Created, Updated: &o.Updated, Unchanged: &o.Unchanged,
+		Skipped: &o.Skipped, Refused: &o.Failed, Reverted: &o.Undone,
 	}[outcome] += rows
 }
 
-// loadTotals returns the sums of the amounts of an import.
+// loadTotals returns the sums of an import's amounts, by status, outcome and currency.
 func loadTotals(ctx context.Context, tx *db.Tx, one id.ID) ([]Total, error) {
 	found, err := db.Select[Total](ctx, tx, `
 		select status, outcome, currency, count(*) as rows, sum(amount)::bigint as amount from csv_import_row
@@ -364,14 +373,16 @@ func loadTotals(ctx context.Context, tx *db.Tx, one id.ID) ([]Total, error) {
 	return found, nil
 }
 
-// The times after which the rows of a file are deleted: of one that was not imported, and of one that was.
 const (
-	keepPreview  = 14 * 24 * time.Hour
+	// keepPreview is how long a preview is kept without a confirmation, with its rows.
+	keepPreview = 14 * 24 * time.Hour
+	// keepImported is how long the rows of an import are kept. The import itself stays.
 	keepImported = 400 * 24 * time.Hour
 )
 
 // purge deletes old rows and imports that were never confirmed.
 func purge(ctx context.Context, d *db.DB) error {
+	// One import at a time, in steps of 5000 rows, until there is nothing left to delete.
 	return d.Repeat(ctx, 1, db.Stmt{SQL: `
 		with old as materialized (select team_id, id from csv_import where purge_at < @now order by purge_at limit 1),
 		some as materialized (

@@ -18,33 +18,33 @@ import (
 	"stayledger/platform/job"
 )
 
-// The jobs that take in the rows of a file: those of kinds that change owners run alone in their team.
+// The jobs that import the rows of a file. A file that changes owners is imported alone in its team.
 var (
 	takeKind      = job.NewKind("upload.take")
 	takeAloneKind = job.NewKind("upload.take-alone")
 )
 
 const (
-	// takeRows are the records that are taken in by one transaction.
+	// takeRows is how many records are imported by one transaction.
 	takeRows = 500
 	// turnTime is how long a job goes on before other teams have their turn.
 	turnTime = 10 * time.Second
-	// mostAtOnce bounds the rows of an import that is taken in all or none.
+	// mostAtOnce bounds the rows of an import with AllOrNone, which is one transaction.
 	mostAtOnce = 10_000
 )
 
-// taking takes in the rows of a file.
+// taking imports the rows of a file.
 type taking struct {
 	*service
 
 	it     *stored
 	reader *reader
-	// refused are rows that were refused by an import of all or none.
+	// refused are the refused rows of an import with AllOrNone.
 	refused []*storedRow
 }
 
-// take takes in the rows of a file, page by page. The outcome of a row is saved with its record, so that a worker that
-// dies is followed by one that goes on.
+// take imports the rows of a file, page by page. The outcome of a row is saved with its record, so that the next
+// attempt goes on where a worker has died.
 func (s *service) take(ctx context.Context, d *db.DB, j job.Job) error {
 	args, err := decodeArgs(j)
 	if err != nil {
@@ -61,12 +61,13 @@ func (s *service) take(ctx context.Context, d *db.DB, j job.Job) error {
 				return err
 			}
 
-			// It has ended, or another attempt has taken it on.
+			// The import was canceled, or another attempt has finished it.
 			if it.Status != Importing {
 				isOver = true
 				return job.Done(ctx, tx, j)
 			}
 
+			// The first transaction claims the import for this attempt.
 			if t.it == nil {
 				it.Attempt = int(j.Attempt)
 			}
@@ -80,6 +81,7 @@ func (s *service) take(ctx context.Context, d *db.DB, j job.Job) error {
 
 			return err
 		})
+		// Nothing was saved. Show the refused rows in the preview, in a transaction of their own.
 		if errors.Is(err, errNotAll) {
 			return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error { return t.takeBack(ctx, tx, j) })
 		}
@@ -92,12 +94,12 @@ func (s *service) take(ctx context.Context, d *db.DB, j job.Job) error {
 	return nil
 }
 
-// next takes in the next page, or all pages of an import of all or none. It reports whether the job has ended.
+// next imports the next page, or with AllOrNone all pages. It reports whether the job has ended.
 func (t *taking) next(ctx context.Context, tx *db.Tx, j job.Job, isLate bool) (bool, error) {
 	audit.FromFile(tx, t.it.ID)
 
 	for {
-		rows, err := loadHeads(ctx, tx, t.it.ID, t.it.Step, takeRows, t.kinds[t.it.Kind].lines != "")
+		rows, err := loadHeads(ctx, tx, t.it, t.kinds[t.it.Kind].lines != "")
 		if err != nil {
 			return false, err
 		}
@@ -118,7 +120,10 @@ func (t *taking) next(ctx context.Context, tx *db.Tx, j job.Job, isLate bool) (b
 			return false, err
 		}
 
-		again := job.New{Kind: t.kinds[t.it.Kind].job(), Args: importArgs{t.it.ID}, OperationID: *t.it.ImportOpID, Priority: 1}
+		// Go on in another job, so that other teams have their turn.
+		again := job.New{
+			Kind: t.kinds[t.it.Kind].job(), Args: importArgs{t.it.ID}, OperationID: *t.it.ImportOpID, Priority: 1,
+		}
 		if err := job.Insert(ctx, tx, again); err != nil {
 			return false, err
 		}
@@ -127,7 +132,7 @@ func (t *taking) next(ctx context.Context, tx *db.Tx, j job.Job, isLate bool) (b
 	}
 }
 
-// job returns the kind of the jobs that take in files of the kind.
+// job returns the kind of job that imports such files.
 func (k *kind) job() job.Kind {
 	if k.owns {
 		return takeAloneKind
@@ -136,7 +141,7 @@ func (k *kind) job() job.Kind {
 	return takeKind
 }
 
-// records reads rows as records. Rows that follow a head and belong to it are its parts.
+// records reads rows as records, and returns them with the rows that begin them. Parts must follow their heads.
 func (r *reader) records(ctx context.Context, tx *db.Tx, rows []*storedRow) ([]*storedRow, []keyed, error) {
 	for _, row := range rows {
 		r.ask(row.cells())
@@ -153,6 +158,7 @@ func (r *reader) records(ctx context.Context, tx *db.Tx, rows []*storedRow) ([]*
 
 	at := map[int]*record{}
 
+	// First read all rows, and add parts to their records.
 	for _, row := range rows {
 		rec := r.read(row.cells())
 
@@ -172,6 +178,7 @@ func (r *reader) records(ctx context.Context, tx *db.Tx, rows []*storedRow) ([]*
 		}
 	}
 
+	// Then complete the records.
 	for _, row := range heads {
 		rec := at[row.Position]
 		if rec.ignored == "" {
@@ -191,7 +198,7 @@ func (w *storedRow) cells() *cells {
 	return &cells{position: w.Position, line: w.Line, texts: w.Cells, plain: w.Plain}
 }
 
-// ways of taking a row in.
+// wayIn is a way to import a row.
 type wayIn int
 
 const (
@@ -201,7 +208,7 @@ const (
 	anew          // as another record
 )
 
-// takePage takes in the records that begin with rows.
+// takePage imports the records that begin with rows, and saves their outcomes.
 func (t *taking) takePage(ctx context.Context, tx *db.Tx, rows []*storedRow) (err error) {
 	if t.reader == nil {
 		if t.reader, err = t.service.reader(ctx, tx, t.it); err != nil {
@@ -229,6 +236,7 @@ func (t *taking) takePage(ctx context.Context, tx *db.Tx, rows []*storedRow) (er
 		return err
 	}
 
+	// Save the records in groups, each in its way.
 	ways := map[wayIn][]int{}
 
 	for i, row := range heads {
@@ -239,7 +247,7 @@ func (t *taking) takePage(ctx context.Context, tx *db.Tx, rows []*storedRow) (er
 			row.skip(why)
 		}
 
-		// Nobody has accepted that rows of a connection's file are left out.
+		// Without a confirmation, faulty rows count as refused rather than skipped, so that the operation fails.
 		if t.it.IsAutomatic && way == leave && why == leftFaulty {
 			refused := Refused
 			row.Outcome = &refused
@@ -265,8 +273,8 @@ func pick[T any](all []T, places []int) []T {
 	return out
 }
 
-// decide returns how a row is taken in, or why it is left out: by the decision of a person about the row, else about
-// all rows.
+// decide returns how to import a row, or why to leave it out. A decision about the row comes before the override for
+// the whole file.
 func (t *taking) decide(row *storedRow) (wayIn, string) {
 	wants := row.Decision != nil && *row.Decision == TakeRow
 	over := SkipKnown
@@ -277,6 +285,9 @@ func (t *taking) decide(row *storedRow) (wayIn, string) {
 
 	isKnown := row.Status == Duplicate || row.MatchID != nil && t.it.Override != nil
 
+	isQuestion := row.Status == Question
+	isAnother := isQuestion && hasIssue(row.Issues, "repeatedKey")
+
 	switch {
 	case row.Decision != nil && *row.Decision == LeaveRow:
 		return leave, "skipped"
@@ -284,11 +295,11 @@ func (t *taking) decide(row *storedRow) (wayIn, string) {
 		return leave, *row.Reason
 	case row.Status == Faulty:
 		return leave, leftFaulty
-	case row.Status == Question && !wants:
+	case isQuestion && !wants:
 		return leave, "undecided"
-	case row.Status == Question && hasIssue(row.Issues, "changedInFile"), isKnown && over == ReplaceKnown:
+	case isQuestion && hasIssue(row.Issues, "changedInFile"), isKnown && over == ReplaceKnown:
 		return winning, ""
-	case row.Status == Duplicate && wants, row.Status == Question && hasIssue(row.Issues, "repeatedKey"), isKnown && over == KeepBoth:
+	case row.Status == Duplicate && wants, isAnother, isKnown && over == KeepBoth:
 		return anew, ""
 	case isKnown:
 		return leave, "duplicate"
@@ -297,7 +308,7 @@ func (t *taking) decide(row *storedRow) (wayIn, string) {
 	return plainly, ""
 }
 
-// leftFaulty is the reason of rows that are left out because they are faulty.
+// leftFaulty is the reason for leaving out a faulty row.
 const leftFaulty = "faulty"
 
 // hasIssue reports whether there is an issue with a code.
@@ -305,7 +316,7 @@ func hasIssue(all []Issue, code string) bool {
 	return slices.ContainsFunc(all, func(i Issue) bool { return i.Code == code })
 }
 
-// skip sets the outcome of a row that is left out.
+// skip sets the outcome to skipped, with the reason.
 func (w *storedRow) skip(why string) {
 	skipped := Skipped
 	w.Outcome, w.Reason, w.EntityID = &skipped, &why, nil
@@ -315,7 +326,7 @@ func (w *storedRow) skip(why string) {
 	}
 }
 
-// save saves records by the door of their noun, and sets the outcomes of their rows.
+// save saves records through their noun, and sets the outcomes of their rows.
 func (t *taking) save(ctx context.Context, tx *db.Tx, way wayIn, heads []*storedRow, records []keyed) error {
 	if len(records) == 0 {
 		return nil
@@ -323,6 +334,7 @@ func (t *taking) save(ctx context.Context, tx *db.Tx, way wayIn, heads []*stored
 
 	noun := t.reader.kind.noun
 
+	// A new record must not match the record that it repeats, and needs a number of its own.
 	if way == anew {
 		noun.Match = nil
 
@@ -350,7 +362,7 @@ func (t *taking) save(ctx context.Context, tx *db.Tx, way wayIn, heads []*stored
 	return nil
 }
 
-// renumber gives records that are taken in as others of their name the next numbers.
+// renumber gives records the next free numbers under their keys.
 func (t *taking) renumber(ctx context.Context, tx *db.Tx, heads []*storedRow, records []keyed) error {
 	keys := make([]string, len(records))
 	for i := range records {
@@ -405,19 +417,24 @@ func (w *storedRow) take(taken *intake.Taken) {
 	}
 }
 
-// refusalIssues returns the refusal of a row as issues.
+// refusalIssues returns issues for a refusal: each of its own, or else an issue with its reason or code.
 func refusalIssues(line int, refusal *apierr.Error) []Issue {
 	var out []Issue
 
 	for _, i := range refusal.Issues() {
+		// The last name in the path is the field of the record.
 		field := ""
+
 		for _, part := range i.Path {
 			if name, is := part.(string); is && name != "body" {
 				field = name
 			}
 		}
 
-		out = append(out, Issue{Code: string(i.Code), Severity: asError, Line: line, Field: field, Context: map[string]any{"message": refusal.Message()}})
+		out = append(out, Issue{
+			Code: string(i.Code), Severity: asError, Line: line, Field: field,
+			Context: map[string]any{"message": refusal.Message()},
+		})
 	}
 
 	if len(out) > 0 {
@@ -429,13 +446,18 @@ func refusalIssues(line int, refusal *apierr.Error) []Issue {
 		code = string(refusal.Code())
 	}
 
-	return []Issue{{Code: code, Severity: asError, Line: line, Context: map[string]any{"message": refusal.Message(), "context": refusal.Context()}}}
+	context := map[string]any{"message": refusal.Message(), "context": refusal.Context()}
+
+	return []Issue{{Code: code, Severity: asError, Line: line, Context: context}}
 }
 
-// errNotAll takes back an import of all or none of which some rows were refused.
+// errRefused fails the operation of an import that has refused rows.
+var errRefused = errors.New("upload: records of a file were refused")
+
+// errNotAll rolls back an import with AllOrNone because some rows were refused.
 var errNotAll = errors.New("upload: rows were refused")
 
-// saveOutcomes saves the outcomes of rows. Of an import of all or none, the refused rows are kept apart.
+// saveOutcomes saves the outcomes of rows. With AllOrNone it also collects the refused rows.
 func (t *taking) saveOutcomes(ctx context.Context, tx *db.Tx, heads []*storedRow) error {
 	for _, row := range heads {
 		t.it.Outcomes.add(*row.Outcome, 1)
@@ -449,13 +471,14 @@ func (t *taking) saveOutcomes(ctx context.Context, tx *db.Tx, heads []*storedRow
 	}
 
 	if err := tx.Pipeline(ctx, outcomeTable.Update(tx, heads...)); err != nil {
-		return fmt.Errorf("save what became of rows: %w", err)
+		return fmt.Errorf("save the outcomes of rows: %w", err)
 	}
 
 	return nil
 }
 
-// finish ends an import when all rows have an outcome.
+// finish ends an import after its last page. Its operation fails if some rows were refused. With AllOrNone, finish
+// fails with errNotAll instead.
 func (t *taking) finish(ctx context.Context, tx *db.Tx, j job.Job) error {
 	if len(t.refused) > 0 {
 		return errNotAll
@@ -472,6 +495,7 @@ func (t *taking) finish(ctx context.Context, tx *db.Tx, j job.Job) error {
 		}
 	}
 
+	// The rows stay for an undo and for the corrections of refused rows.
 	now := day.At(tx.Now)
 	it.Status, it.ImportedAt, it.PurgeAt = Imported, &now, day.At(tx.Now.Add(keepImported))
 
@@ -492,15 +516,10 @@ func (t *taking) finish(ctx context.Context, tx *db.Tx, j job.Job) error {
 		return nil
 	}
 
-	failed := operation.FailAs(operation.CSVImportRecordFailed, errors.New("records of a file were refused"))
-	if err := operation.GiveUp(ctx, tx, j, failed); err != nil {
-		return err
-	}
-
-	return job.Done(ctx, tx, j)
+	return endFailed(ctx, tx, j, operation.CSVImportRecordFailed, errRefused)
 }
 
-// takeBack ends an import of all or none that was undone because rows were refused: the preview shows them.
+// takeBack ends an import that errNotAll has rolled back. The preview shows the refused rows.
 func (t *taking) takeBack(ctx context.Context, tx *db.Tx, j job.Job) error {
 	it, err := lock(ctx, tx, t.it.ID)
 	if err != nil {
@@ -527,20 +546,17 @@ func (t *taking) takeBack(ctx context.Context, tx *db.Tx, j job.Job) error {
 		return err
 	}
 
-	if err := operation.GiveUp(ctx, tx, j, operation.FailAs(operation.CSVImportFailed, errNotAll)); err != nil {
-		return err
-	}
-
-	return job.Done(ctx, tx, j)
+	return endFailed(ctx, tx, j, operation.CSVImportFailed, errNotAll)
 }
 
-// giveUp ends an import or a preview after its work has failed for good: the fault is ours.
+// giveUp ends an import or a preview after the last attempt at its job has failed, for a fault of the program.
 func (s *service) giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	args, err := decodeArgs(j)
 	if err != nil {
 		return err
 	}
 
+	// The import may have been purged meanwhile.
 	it, err := lock(ctx, tx, args.ImportID)
 	if errors.Is(err, apierr.NotFound) {
 		return operation.GiveUp(ctx, tx, j, cause)
@@ -552,7 +568,7 @@ func (s *service) giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error)
 
 	code := operation.CSVImportFailed
 
-	switch it.Status {
+	switch it.Status { //nolint:exhaustive // imports with other statuses are over
 	case Reading:
 		it.Status, code = Failed, operation.CSVPreviewFailed
 		it.Issues = append(it.Issues, Issue{Code: "internal", Severity: asError})
@@ -572,7 +588,8 @@ func (s *service) giveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error)
 	return operation.GiveUp(ctx, tx, j, operation.FailAs(code, cause))
 }
 
-// findChanged returns a field that has another value now than the import has given it, empty for none.
+// findChanged returns the first field that has changed since the import wrote it, empty for none. Lines are not
+// compared.
 func findChanged(now, said intake.Values, before intake.Values) string {
 	for _, field := range slices.Sorted(maps.Keys(before)) {
 		if said[field] != nil && field != "lines" && !sameJSON(now[field], said[field]) {

@@ -15,8 +15,8 @@ type templateInput struct {
 	Kind Kind `path:"kind"`
 }
 
-// template returns an example file of a kind: the meaning of each column, the headers, and a row. It can be uploaded as it
-// is.
+// template returns an example file of a kind: the meaning of each column, the headers, and a row. It can be uploaded
+// unchanged.
 func (s *service) template(_ context.Context, d *db.DB, _ db.Scope, in *templateInput) (*api.Content, error) {
 	text, err := s.kinds[in.Kind].example()
 	if err != nil {
@@ -24,8 +24,9 @@ func (s *service) template(_ context.Context, d *db.DB, _ db.Scope, in *template
 	}
 
 	return &api.Content{
-		Reader: nopCloser{bytes.NewReader(text)}, Filename: string(in.Kind) + "-template.csv", ContentType: "text/csv; charset=utf-8",
-		ETag: fmt.Sprintf("%s-%d", in.Kind, len(text)), Modified: d.Now(),
+		Reader: nopCloser{bytes.NewReader(text)}, Filename: string(in.Kind) + "-template.csv",
+		ContentType: "text/csv; charset=utf-8",
+		ETag:        fmt.Sprintf("%s-%d", in.Kind, len(text)), Modified: d.Now(),
 	}, nil
 }
 
@@ -42,7 +43,7 @@ func (k *kind) example() ([]byte, error) {
 	w := csv.NewWriter(&out)
 	headers, row := make([]string, len(k.fields)), make([]string, len(k.fields))
 
-	// Each explanation is one cell, so that none of them looks like the headers.
+	// Each explanation is a single cell, so that it does not look like headers.
 	for i := range k.fields {
 		f := &k.fields[i]
 		headers[i], row[i] = f.name, f.example

@@ -17,20 +17,20 @@ import (
 	"stayledger/platform/job"
 )
 
-// undoKind names the jobs that take imports back.
+// undoKind names the jobs that undo imports.
 var undoKind = job.NewKind("upload.undo")
 
 const (
-	// undoTime bounds taking back an import, which is one transaction.
+	// undoTime bounds one undo, which is a single transaction.
 	undoTime = 30 * time.Minute
-	// mostDependents bounds the list of records that keep an import from being taken back.
+	// mostDependents bounds the list of records that keep an import from being undone.
 	mostDependents = 1000
 )
 
-// errDependents ends the undoing of an import that something depends on.
+// errDependents stops an undo because other records depend on the import.
 var errDependents = errors.New("upload: something depends on the import")
 
-// undoing takes back all records that an import has made and all its changes, or none.
+// undoing deletes all records that an import has made and reverts all its changes, or does nothing.
 type undoing struct {
 	*service
 
@@ -39,7 +39,7 @@ type undoing struct {
 	dependents []Dependent
 }
 
-// undo takes back an import. If something depends on it, nothing is taken back and the import lists the records.
+// undo takes an import back. If other records depend on it, nothing is changed, and the import lists them.
 func (s *service) undo(ctx context.Context, d *db.DB, j job.Job) error {
 	args, err := decodeArgs(j)
 	if err != nil {
@@ -63,6 +63,7 @@ func (s *service) undo(ctx context.Context, d *db.DB, j job.Job) error {
 		return err
 	}
 
+	// The transaction above was rolled back, so save the list in another.
 	return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
 		it, err := lock(ctx, tx, args.ImportID)
 		if err != nil {
@@ -74,11 +75,7 @@ func (s *service) undo(ctx context.Context, d *db.DB, j job.Job) error {
 			return err
 		}
 
-		if err := operation.GiveUp(ctx, tx, j, operation.FailAs(operation.CSVImportFailed, errDependents)); err != nil {
-			return err
-		}
-
-		return job.Done(ctx, tx, j)
+		return endFailed(ctx, tx, j, operation.CSVImportFailed, errDependents)
 	})
 }
 
@@ -90,7 +87,8 @@ func (u *undoing) run(ctx context.Context, tx *db.Tx, j job.Job) (err error) {
 		return err
 	}
 
-	for before := int64(u.it.Counts.Rows) + 1; ; {
+	// Later rows may depend on earlier ones, never the other way round.
+	for before := u.it.Counts.Rows + 1; ; {
 		rows, err := selectRows(ctx, tx, `
 			select `+rowColumns+` from csv_import_row w where w.team_id = @team and w.import_id = @id and w.position < @before
 				and w.outcome in ('created', 'updated') order by w.position desc limit 500`,
@@ -110,6 +108,7 @@ func (u *undoing) run(ctx context.Context, tx *db.Tx, j job.Job) (err error) {
 		}
 	}
 
+	// Collect all dependents before giving up, so that a person sees them at once.
 	if len(u.dependents) > 0 {
 		return errDependents
 	}
@@ -126,7 +125,7 @@ func (u *undoing) run(ctx context.Context, tx *db.Tx, j job.Job) (err error) {
 	return update(ctx, tx, u.it)
 }
 
-// undoRows takes back rows, each by itself.
+// undoRows takes back rows, each by itself, and collects the refusals. A record that is gone already counts as undone.
 func (u *undoing) undoRows(ctx context.Context, tx *db.Tx, rows []*storedRow) error {
 	var gone []id.ID
 
@@ -136,14 +135,16 @@ func (u *undoing) undoRows(ctx context.Context, tx *db.Tx, rows []*storedRow) er
 		switch {
 		case err == nil, errors.Is(err, apierr.NotFound):
 			undone := Reverted
-			gone, row.Outcome = append(gone, *row.EntityID), &undone
+			row.Outcome = &undone
+			gone = append(gone, *row.EntityID)
 		case apierr.IsRefusal(err):
-			u.add(row, err)
+			u.addDependent(row, err)
 		default:
 			return err
 		}
 	}
 
+	// A later file with the same rows makes the records again.
 	if err := intake.Forget(ctx, tx, u.it.SourceID, u.reader.kind.noun.Name, gone); err != nil {
 		return err
 	}
@@ -151,10 +152,11 @@ func (u *undoing) undoRows(ctx context.Context, tx *db.Tx, rows []*storedRow) er
 	return updateRows(ctx, tx, rows)
 }
 
-// errChangedSince refuses to take back a change of a record that was changed since.
+// errChangedSince refuses to revert a record that was changed after the import.
 var errChangedSince = apierr.New(apierr.CodeConflict, "", "The record was changed since")
 
-// undoRow deletes the record that a row has made, or gives the record that it has changed its former values.
+// undoRow deletes the record that a row has made, or gives a changed record its former values. It fails with
+// errChangedSince if a person has changed the same fields since.
 func (u *undoing) undoRow(ctx context.Context, tx *db.Tx, row *storedRow) error {
 	k := u.reader.kind
 
@@ -167,6 +169,7 @@ func (u *undoing) undoRow(ctx context.Context, tx *db.Tx, row *storedRow) error 
 		return err
 	}
 
+	// Compare the record with what the row says, to find later changes.
 	rows, err := loadRecord(ctx, tx, u.it.ID, row.Position)
 	if err != nil {
 		return err
@@ -190,8 +193,8 @@ func (u *undoing) undoRow(ctx context.Context, tx *db.Tx, row *storedRow) error 
 	return err
 }
 
-// add notes the reason why a row cannot be taken back.
-func (u *undoing) add(row *storedRow, refusal error) {
+// addDependent adds a row that cannot be taken back, with the reason.
+func (u *undoing) addDependent(row *storedRow, refusal error) {
 	if len(u.dependents) == mostDependents {
 		return
 	}
@@ -208,7 +211,8 @@ func (u *undoing) add(row *storedRow, refusal error) {
 	}
 
 	u.dependents = append(u.dependents, Dependent{
-		Row: row.Position, Line: row.Line, EntityID: *row.EntityID, Reason: why, Context: e.Context(), Outcome: *row.Outcome,
+		Row: row.Position, Line: row.Line, EntityID: *row.EntityID,
+		Reason: why, Context: e.Context(), Outcome: *row.Outcome,
 	})
 }
 

@@ -1,10 +1,9 @@
 // Package upload takes in the files that people have: owners, houses, stays, transactions, downloads of a bank.
 //
-// A file is kept as it came, and its rows are read into a preview: a person sees the values of
-// each row, its faults and the record that it duplicates, and corrects it there. Confirmed rows go in by the doors of the nouns, as those of a sync
-// do, page by page: the outcome of a row is saved with the record that it made, so that a row is booked once whenever a
-// worker dies. Records are remembered by all files of a kind together (package intake): the same row in a later
-// file is known again.
+// A file is kept as it came, and its rows are read into a preview. There a person sees the values, the faults and the
+// duplicates of each row, and corrects them. Confirmed rows are saved by their nouns, as the records of a sync are,
+// page by page. The outcome of a row is saved together with its record, so that a row is booked once even if a worker
+// dies. All files of a kind share one memory (package intake), which recognizes the same row in a later file.
 //
 // The page docs/decisions/upload.md says what the contract leaves open and how it is answered here.
 package upload
@@ -91,7 +90,7 @@ func (Outcome) Enum() []string {
 	return api.Texts(Created, Updated, Unchanged, Skipped, Refused, Reverted)
 }
 
-// Override says how rows of a file are handled that was imported before.
+// Override says what to do with the rows of a file if the same file was imported before.
 type Override string
 
 // The overrides.
@@ -130,7 +129,7 @@ type Column struct {
 	Examples  []string `json:"examples" doc:"The first texts."`
 }
 
-// ColumnField is something that a column of a kind of file can hold.
+// ColumnField describes a field that a column can hold.
 type ColumnField struct {
 	Name       string `json:"name" doc:"As mappings name it."`
 	Type       string `json:"type" enum:"text,amount,date,integer,share,enum,currency,account,listing,contact,reservation" doc:"How its cells are read. The last four name records that are here already."`
@@ -138,7 +137,7 @@ type ColumnField struct {
 	IsRequired bool   `json:"isRequired" doc:"A file needs a column with it. Where one of several fields is enough, none of them is required."`
 }
 
-// Mapping has the fields of the columns of a file as far as a person has set them. Absent ones are found.
+// Mapping has what a person has set about the columns of a file. What is absent is found from the rows.
 type Mapping struct {
 	HasHeader *bool           `json:"hasHeader,omitempty" doc:"Whether the file has a line of headers."`
 	Columns   []ColumnMapping `json:"columns,omitempty" maxItems:"500"`
@@ -179,8 +178,8 @@ const (
 	asWarning  = "warning"
 )
 
-// Counts are the rows of a preview by status. Rows that a person has decided about are counted by the decision: those to
-// import as valid, the others as ignored.
+// Counts are the rows of a preview by status. A row with a decision counts by the decision: as valid if it is to be
+// imported, else as ignored.
 type Counts struct {
 	Rows       int64 `json:"rows" doc:"All rows after the headers."`
 	Valid      int64 `json:"valid" doc:"Rows to import."`
@@ -201,7 +200,7 @@ type Outcomes struct {
 	Undone    int64 `json:"undone" doc:"Records that were taken back."`
 }
 
-// Total is the sum of the amounts of rows.
+// Total is the sum of all amounts with the same status, outcome and currency.
 type Total struct {
 	Status   RowStatus   `json:"status"`
 	Outcome  *Outcome    `json:"outcome" doc:"Null before the rows are imported."`
@@ -241,7 +240,7 @@ type Import struct {
 	IsAutomatic bool             `json:"isAutomatic" doc:"The rows are imported as soon as they are read: a file of a connection."`
 }
 
-// Dependent is a record of an import that cannot be taken back.
+// Dependent is a record that keeps its import from being undone.
 type Dependent struct {
 	Row      int     `json:"row" doc:"Position of the row."`
 	Line     int     `json:"line" doc:"Line of the file."`
@@ -272,13 +271,14 @@ type Row struct {
 // The refusals of requests about imports.
 var (
 	errNotReady = apierr.New(apierr.CodeConflict, "", "The preview is not ready")
-	errOverride = apierr.New(apierr.CodeConflict, "", "The file was not imported before").With(reason{"duplicateOverrideNotApplicable"})
-	errFaulty   = apierr.New(apierr.CodeConflict, "", "The preview has rows that are faulty or to be decided")
-	errUnclear  = apierr.New(apierr.CodeConflict, "", "The preview has columns that read both ways or lacks some")
-	errTooMany  = apierr.New(apierr.CodeConflict, "", "So many rows cannot be imported all or none")
+	errOverride = apierr.New(apierr.CodeConflict, "", "The file was not imported before").
+			With(reason{"duplicateOverrideNotApplicable"})
+	errFaulty  = apierr.New(apierr.CodeConflict, "", "The preview has rows that are faulty or to be decided")
+	errUnclear = apierr.New(apierr.CodeConflict, "", "The preview has columns that read both ways or lacks some")
+	errTooMany = apierr.New(apierr.CodeConflict, "", "So many rows cannot be imported all or none")
 )
 
-// reason is the context of a refusal with a reason of the contract's (ERR-105).
+// reason is the context of a refusal for which the contract has a reason (ERR-105).
 type reason struct {
 	Reason string `json:"reason"`
 }

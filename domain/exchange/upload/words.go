@@ -8,17 +8,17 @@ import (
 	"stayledger/provider/table"
 )
 
-// fieldText has the meanings of the fields of all kinds, and the words for them.
+// fieldText describes all fields and lists the words by which headers and values are recognized.
 //
 //go:embed fields.txt
 var fieldText string
 
-// describe sets the words of the fields of kinds from fieldText. It panics for a field that no kind has, and for one
-// that is not described: that is a defect.
+// describe sets the texts of all fields from fieldText. It panics for an unknown field, and for a field without a
+// description: both are defects of the program.
 func describe(kinds map[Kind]*kind) {
 	var k *kind
 
-	// A line that begins with a space continues the one before.
+	// A line that begins with a space continues the line before.
 	for line := range strings.Lines(strings.ReplaceAll(fieldText, "\n ", " ")) {
 		line = strings.TrimSpace(line)
 
@@ -43,7 +43,8 @@ func describe(kinds map[Kind]*kind) {
 	}
 }
 
-// describe sets one text of a field: its meaning, an example, headers, or the words for one of its values.
+// describe sets a text of a field: its description, an example, headers, or words for a value. It fails for an unknown
+// field or text.
 func (k *kind) describe(name, text string) error {
 	name, what, _ := strings.Cut(name, ".")
 
@@ -67,7 +68,7 @@ func (k *kind) describe(name, text string) error {
 		}
 
 		f.values[table.Fold(value)] = value
-		for _, word := range strings.Split(text, ", ") {
+		for word := range strings.SplitSeq(text, ", ") {
 			f.values[word] = value
 		}
 	default:
