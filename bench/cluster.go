@@ -22,7 +22,7 @@ import (
 	"stayledger/platform/pgserver"
 )
 
-// superuser is the administrator of the cluster, for whom neither policies nor triggers count.
+// superuser is the administrator of the cluster. Neither policies nor triggers apply to this user.
 const superuser = "postgres"
 
 // cluster is the bench's own PostgreSQL. It stays between runs with the seeds in it.
@@ -146,7 +146,7 @@ func (c *cluster) asSuperuser(ctx context.Context, database string, statements .
 //go:embed seed_*.go
 var definitions embed.FS
 
-// seed is what the database of a section holds at its start. It is made once, and then copied.
+// seed fills the database that a section starts with. It runs once, and its database is copied.
 type seed struct {
 	name  string
 	sizes []int

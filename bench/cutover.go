@@ -14,8 +14,9 @@ import (
 // many records of syncs.
 const metricGoal, metricGrowth = 10, 1.5
 
-// cutovers compares a cutover, which is applied in the request, with the refresh of journals that it queues: both are about
-// the same reservations. It also measures the metrics of two teams that differ in how many records their syncs have had.
+// cutovers compares a cutover, which is applied in the request, with the refresh of journals that it queues: both are
+// about the same reservations. It also measures the metrics of two teams that differ in how many records their syncs
+// have had.
 func cutovers(ctx context.Context, b *bed) ([]Metric, error) {
 	applied, err := b.applyCutover(ctx, b.teams[movingName])
 	if err != nil {
@@ -107,8 +108,8 @@ func (b *bed) checkMoved(ctx context.Context, t tenant) error {
 	return nil
 }
 
-// timeMetrics returns how long the metrics of the teams with few and with many records of syncs take. The stays and books
-// of both teams are the same.
+// timeMetrics returns how long the metrics of the teams with few and with many records of syncs take. The stays and
+// books of both teams are the same.
 func (b *bed) timeMetrics(ctx context.Context) (out []Metric, err error) {
 	few, err := b.openMetrics(ctx, b.teams[fewName])
 	if err != nil {
@@ -201,7 +202,8 @@ func (b *bed) openMetrics(ctx context.Context, t tenant) (*metricClient, error) 
 	return m, nil
 }
 
-// latencies returns how long some requests for a metric take, in milliseconds. A path that ends with = gets the connection.
+// latencies returns how long some requests for a metric take, in milliseconds. A path that ends with = gets the
+// connection.
 func (m *metricClient) latencies(ctx context.Context, path string) ([]float64, error) {
 	if path[len(path)-1] == '=' {
 		path += m.source.String()

@@ -22,8 +22,9 @@ const (
 	batchOfEvents   = 200    // reservations of a batch
 )
 
-// events measures what grows with the trail, and what webhooks cost: pages of the trail with many events against pages of
-// one with few, writes of a team with a subscription against those of one without, and the sender against bare calls.
+// events measures what grows with the trail, and what webhooks cost: pages of the trail with many events against pages
+// of one with few, writes of a team with a subscription against those of one without, and the sender against bare
+// calls.
 func events(ctx context.Context, b *bed) ([]Metric, error) {
 	pages, err := b.trailRatios(ctx)
 	if err != nil {
@@ -258,8 +259,8 @@ const messageText = `{"id":"0198c3a2-7b1e-7f2f-8a11-95c1f6a0a001","type":"audit.
 	`"teamId":"0198c3a2-7b1e-7ca1-9d0e-d3f4a5b6c7d8","data":{"eventId":"0198c3a2-7b1e-7f2f-8a11-95c1f6a0a002","revision":1,"entityType":"reservation",` +
 	`"entityId":"0198c3a2-7b1e-7f2f-8a11-95c1f6a0a003","action":"created","changedKeys":["checkIn","checkOut","guestName","lines","listingId"]}}`
 
-// senderRatio compares how many waiting messages a second the sender sends with a loop that signs and sends the same text
-// over one connection, without a database.
+// senderRatio compares how many waiting messages a second the sender sends with a loop that signs and sends the same
+// text over one connection, without a database.
 func (b *bed) senderRatio(ctx context.Context, subscription id.ID, address string) (Metric, error) {
 	bare, err := bareCalls(ctx, address, waitingMessages/4)
 	if err != nil {

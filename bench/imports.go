@@ -19,11 +19,11 @@ import (
 	"stayledger/platform/id"
 )
 
-// The rows of the files that are imported: one whose memory is compared with that of the other.
+// The rows of the two imported files. Importing the longer file must not need more memory.
 const fewImported, manyImported = 10_000, 200_000
 
-// imports measures the preview of a bank file against COPY of its rows, its import against records that are taken in from
-// a source, and the memory of both at two sizes.
+// imports compares the preview of a bank file with a COPY of its rows, and its import with the intake of as many
+// records from a system. It also compares the memory of both at two sizes.
 func imports(ctx context.Context, b *bed) ([]Metric, error) {
 	kinds := intakeKinds()
 	kind := &kinds[2]
@@ -57,8 +57,8 @@ func imports(ctx context.Context, b *bed) ([]Metric, error) {
 	intakeRate := manyImported / seconds
 	detail := map[string]any{
 		"rows": manyImported, "previewPerSecond": manyImported / many.preview, "copyPerSecond": manyImported / copied,
-		"importPerSecond": manyImported / many.taken, "intakePerSecond": intakeRate, "importPerSecondOfFew": fewImported / few.taken,
-		"peakMiB": many.peak, "peakMiBOfFew": few.peak, "firstPageSeconds": many.first,
+		"importPerSecond": manyImported / many.taken, "importPerSecondOfFew": fewImported / few.taken,
+		"intakePerSecond": intakeRate, "peakMiB": many.peak, "peakMiBOfFew": few.peak, "firstPageSeconds": many.first,
 	}
 
 	return []Metric{
@@ -69,7 +69,7 @@ func imports(ctx context.Context, b *bed) ([]Metric, error) {
 	}, nil
 }
 
-// importResult is what importing a file took, in seconds and MiB resident.
+// importResult has the times of importing a file, in seconds, and the peak of resident memory in MiB.
 type importResult struct {
 	id                    id.ID
 	first, preview, taken float64
@@ -94,7 +94,8 @@ func (b *bed) importFile(ctx context.Context, rows, salt int) (r importResult, e
 	peak := watchMemory()
 	defer func() { r.peak = peak() }()
 
-	if r.id, err = b.upload(ctx, t, name, map[string]string{"kind": "bank-records", "bankAccountId": l.bank.String()}); err != nil {
+	fields := map[string]string{"kind": "bank-records", "bankAccountId": l.bank.String()}
+	if r.id, err = b.upload(ctx, t, name, fields); err != nil {
 		return r, err
 	}
 
@@ -105,6 +106,7 @@ func (b *bed) importFile(ctx context.Context, rows, salt int) (r importResult, e
 	defer c.close()
 
 	path := "/csv-imports/previews/" + r.id.String()
+	size := int64(rows)
 	began := time.Now()
 
 	// The first page shows before all rows are read.
@@ -118,7 +120,9 @@ func (b *bed) importFile(ctx context.Context, rows, salt int) (r importResult, e
 
 	r.first = time.Since(began).Seconds()
 
-	if err := b.pollImport(ctx, c, path, func(i imported) bool { return i.Status == "ready" && i.Counts.Valid == int64(rows) }); err != nil {
+	// Then wait until all rows are read, and import them.
+	isReady := func(i imported) bool { return i.Status == "ready" && i.Counts.Valid == size }
+	if err := b.pollImport(ctx, c, path, isReady); err != nil {
 		return r, err
 	}
 
@@ -129,21 +133,22 @@ func (b *bed) importFile(ctx context.Context, rows, salt int) (r importResult, e
 		return r, err
 	}
 
-	err = b.pollImport(ctx, c, path, func(i imported) bool { return i.Status == "imported" && i.Outcomes.Created == int64(rows) })
+	isDone := func(i imported) bool { return i.Status == "imported" && i.Outcomes.Created == size }
+	err = b.pollImport(ctx, c, path, isDone)
 	r.taken = time.Since(began).Seconds()
 
 	return r, err
 }
 
-// imported is an import as far as it is waited for.
+// imported has the fields of an import that pollImport waits for.
 type imported struct {
 	Status   string
 	Counts   struct{ Rows, Valid int64 }
 	Outcomes struct{ Created int64 }
 }
 
-// pollImport waits until an import is as far as wanted. It fails for one that ends otherwise.
-func (b *bed) pollImport(ctx context.Context, c *client, path string, is func(imported) bool) error {
+// pollImport reads an import until it meets a condition. It fails if the import ends without meeting it.
+func (b *bed) pollImport(ctx context.Context, c *client, path string, isMet func(imported) bool) error {
 	ctx, stop := context.WithTimeout(ctx, 10*patience)
 	defer stop()
 
@@ -159,7 +164,7 @@ func (b *bed) pollImport(ctx context.Context, c *client, path string, is func(im
 		}
 
 		switch {
-		case is(i):
+		case isMet(i):
 			return nil
 		case i.Status != "reading" && i.Status != "importing":
 			return fmt.Errorf("the import is %s", answer)
@@ -173,7 +178,7 @@ func (b *bed) pollImport(ctx context.Context, c *client, path string, is func(im
 	}
 }
 
-// writeBankFile writes a file of so many movements.
+// writeBankFile writes a file with as many movements as rows. Files with another salt have other movements.
 func (b *bed) writeBankFile(rows, salt int) (string, error) {
 	name := filepath.Join(b.folder, fmt.Sprintf("bank-%d-%d.csv", rows, salt))
 
@@ -186,7 +191,8 @@ func (b *bed) writeBankFile(rows, salt int) (string, error) {
 
 	for i := 0; i < rows && err == nil; i++ {
 		day := time.Date(2025, 1, 1+i%700, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
-		_, err = fmt.Fprintf(file, "%s,\"Movement %d of file %d, card 4711\",%d.%02d\n", day, i, salt, 1+i+1_000_000*salt, i%100)
+		_, err = fmt.Fprintf(file, "%s,\"Movement %d of file %d, card 4711\",%d.%02d\n",
+			day, i, salt, 1+i+1_000_000*salt, i%100)
 	}
 
 	return name, errors.Join(err, file.Close())
@@ -253,8 +259,8 @@ func writeForm(form *multipart.Writer, name string, fields map[string]string) er
 	return err
 }
 
-// copyImported returns how many seconds COPY takes for the rows of an import, as they are when they are read, into a
-// table without keys and indexes.
+// copyImported returns how many seconds COPY takes to write the rows of an import, with the columns of a preview, into
+// a table without keys and indexes.
 func (b *bed) copyImported(ctx context.Context, one id.ID) (float64, error) {
 	conn, err := pgx.Connect(ctx, b.url(superuser))
 	if err != nil {
@@ -262,7 +268,8 @@ func (b *bed) copyImported(ctx context.Context, one id.ID) (float64, error) {
 	}
 	defer func() { _ = conn.Close(ctx) }()
 
-	columns := "team_id, import_id, position, line, cells, plain, head, key, ordinal, status, amount, currency, issues, decision, match_id, is_certain"
+	columns := "team_id, import_id, position, line, cells, plain, head, key, ordinal, status, amount, currency, " +
+		"issues, decision, match_id, is_certain"
 
 	var text strings.Builder
 	if _, err := conn.PgConn().CopyTo(ctx, &text, fmt.Sprintf(

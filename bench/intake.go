@@ -27,7 +27,7 @@ type intakeKind struct {
 // item is the fields of a record, as a source and a batch give them.
 type item map[string]any
 
-// listed are what the records of a team can name.
+// listed has the ids that records of a team can name.
 type listed struct {
 	listings []id.ID
 	bank     id.ID
@@ -67,7 +67,8 @@ func intakeKinds() []intakeKind {
 				}
 
 				return item{
-					place: account, "uniqueRef": fmt.Sprintf("FIT%07d", n), "date": time.Date(2025, 1, 1+n%700, 0, 0, 0, 0, time.UTC).Format(time.DateOnly),
+					place: account, "uniqueRef": fmt.Sprintf("FIT%07d", n),
+					"date":        time.Date(2025, 1, 1+n%700, 0, 0, 0, 0, time.UTC).Format(time.DateOnly),
 					"description": "Movement " + strconv.Itoa(n), "amount": 100 + n%5000,
 				}
 			},
@@ -75,8 +76,8 @@ func intakeKinds() []intakeKind {
 	}
 }
 
-// intakes compares records that are taken in from a source with the same records in the batch endpoint, and a reading that
-// says nothing new with the first one.
+// intakes compares records that are taken in from a source with the same records in the batch endpoint, and a reading
+// that says nothing new with the first one.
 func intakes(ctx context.Context, b *bed) (all []Metric, err error) {
 	for _, k := range intakeKinds() {
 		metrics, err := b.intakeRatios(ctx, &k)
@@ -90,9 +91,9 @@ func intakes(ctx context.Context, b *bed) (all []Metric, err error) {
 	return all, nil
 }
 
-// intakeRatios measures a kind. When a page of the first reading has been taken in, a batch of as many records is sent, so
-// that a busy moment of the machine meets both. Pages that say nothing new are pulled ahead, so that they overlap: their
-// reading is timed as a whole, and the middle of several is taken.
+// intakeRatios measures a kind. When a page of the first reading has been taken in, a batch of as many records is sent,
+// so that a busy moment of the machine meets both. Pages that say nothing new are pulled ahead, so that they overlap:
+// their reading is timed as a whole, and the middle of several is taken.
 func (b *bed) intakeRatios(ctx context.Context, k *intakeKind) ([]Metric, error) {
 	ours, err := b.loadListed(ctx, b.teams[intakeName])
 	if err != nil {
@@ -263,8 +264,8 @@ func (b *bed) timeBatch(ctx context.Context, k *intakeKind, l listed, from, to i
 type pages struct {
 	kind    *intakeKind
 	changes []intake.Change
-	// reached is called with a page that is asked for and returns when the sync goes on at it; then between is called with
-	// the places of the records that have been taken in, before the page is given. Nil for nothing.
+	// reached is called with a page that is asked for and returns when the sync goes on at it; then between is called
+	// with the places of the records that have been taken in, before the page is given. Nil for nothing.
 	reached func(page string) error
 	between func(from, to int) error
 

@@ -117,8 +117,8 @@ func (k *keeper) keep(name string, metrics []Metric, took time.Duration, size si
 	return nil
 }
 
-// revision returns the commit of the code and whether the tree differs from it. Figures that the bench keeps in the tree
-// make no difference. Without git the code counts as different.
+// revision returns the commit of the code and whether the tree differs from it. Figures that the bench keeps in the
+// tree make no difference. Without git the code counts as different.
 func revision(ctx context.Context) (commit string, dirty bool) {
 	head, err := exec.CommandContext(ctx, "git", "rev-parse", "HEAD").Output()
 	if err != nil {

@@ -5,21 +5,22 @@
 // another size, measured in one run. So figures of different machines, or of different runs on a busy one, can be
 // compared. Times and rates by themselves are figures without a limit.
 //
-// A section works in a database of its own, a copy of its seed. Seeds are templates in the PostgreSQL of the bench, which
-// stays in .bench: the first run makes them, later ones copy them. They are made anew when their definition (the
-// files seed_*.go), the newest migration or the month is another one; -fresh drops them first.
-// Dropping the folder drops them all (make bench-clean).
+// A section works in a database of its own, a copy of its seed. Seeds are templates in the PostgreSQL of the bench,
+// which stays in .bench: the first run makes them, later ones copy them. They are made anew when their definition (the
+// files seed_*.go), the newest migration or the month is another one; -fresh drops them first. Dropping the folder
+// drops them all (make bench-clean).
 //
 // Figures are kept in results.json by section, with the commit, the time and the machine, as soon as a section is
 // measured: the figures of sections that are not part of a run stay as they are. For each figure that misses its goal
 // there is a line, and the exit code is 1; -v prints all figures.
 //
-// The sections whose names begin with daily hold what callers do all day (the page and the single read of every noun, the
+// The sections daily-… measure the requests that callers make all day (the page and the single read of every noun, the
 // writes of three of them, statements, many writers at once, batches) against bare handlers that read or write the same
 // rows. -only daily measures all of them, -only daily-pages one; -daily-only takes parts of the names of what they
 // measure, -daily-rows how many rows the teams have.
 //
-// Every section is meant to take two minutes at most with its usual sizes, sync three. -large takes a million rows and more, and hours.
+// Every section is meant to take two minutes at most with its usual sizes, sync three. -large takes a million rows and
+// more, and hours.
 package main
 
 import (
@@ -102,7 +103,8 @@ type sizes struct {
 	turn time.Duration
 }
 
-// usual are the sizes with which every section takes at most two minutes, sync three; large are those of a million rows and more.
+// usual are the sizes with which every section takes at most two minutes, sync three; large are those of a million rows
+// and more.
 var (
 	usual = sizes{
 		operations: 100_000, entries: 300_000, stays: 20_000, periods: 2_000, papers: 2_000, taken: 5_000,
@@ -226,8 +228,8 @@ func (o *options) chosenSections() (out []section, err error) {
 // errMissed says that a goal was missed or a section failed; what it was has been printed.
 var errMissed = errors.New("not all goals are met")
 
-// run measures the sections and keeps the figures of each when it is done. A section that fails does not keep the others
-// from being measured. It fails if one did, or if a goal is missed.
+// run measures the sections and keeps the figures of each when it is done. A section that fails does not keep the
+// others from being measured. It fails if one did, or if a goal is missed.
 func run(ctx context.Context, o options) (err error) {
 	// Check the flags before the long preparation.
 	size, err := o.chosenSizes()

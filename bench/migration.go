@@ -22,8 +22,8 @@ const monthsMoved = 36
 var movedTables = []string{"statement", "statement_origin", "ledger_entry", "audit_event", "audit_reference"}
 
 // legacyMoves compares the import of a legacy team's statements, over HTTP and from the request to the end of the
-// operation, with a COPY of the rows that it makes into tables with the same indexes. It also compares the memory of the
-// process, while a team is filled with its dump and while its statements are imported, with that of a tenth.
+// operation, with a COPY of the rows that it makes into tables with the same indexes. It also compares the memory of
+// the process, while a team is filled with its dump and while its statements are imported, with that of a tenth.
 func legacyMoves(ctx context.Context, b *bed) ([]Metric, error) {
 	few, err := b.moveTeam(ctx, fewName, b.sizes.moved/10)
 	if err != nil {
@@ -71,7 +71,8 @@ func legacyMoves(ctx context.Context, b *bed) ([]Metric, error) {
 // moveResult is the outcome of the move of a team.
 type moveResult struct {
 	target id.ID
-	// fill and bootstrap are how long the steps before the import take; took is the import, and again one that replaces it.
+	// fill and bootstrap are how long the steps before the import take; took is the import, and again one that replaces
+	// it.
 	fill, bootstrap, took, again time.Duration
 	fillPeak, peak               float64 // MiB resident
 }
@@ -132,7 +133,8 @@ func (b *bed) loadMoved(ctx context.Context, source id.ID) (target id.ID, err er
 	return target, err
 }
 
-// requestImport initializes a new team and returns the request of an import in which every legacy account has an account.
+// requestImport initializes a new team and returns the request of an import in which every legacy account has an
+// account.
 func (*bed) requestImport(c *client, source, target id.ID) (string, error) {
 	c.team = target.String()
 	if err := c.ask(http.MethodPatch, "/teams/"+c.team+"/init", nil, nil); err != nil {

@@ -17,11 +17,11 @@ import (
 	"stayledger/provider/pms"
 )
 
-// syncs compares the first sync of a property-management system, over its own protocol and HTTP, with the batch endpoint
-// that gets the same records, page by page: after each page of the sync a batch of the records of that page is sent, so
-// that a busy moment of the machine meets both. Both derive the journals of the reservations in the transaction that
-// saves them, and have as many entries in the end, so that nothing is left to be done behind either. The ratio is that of
-// the page in the middle; its detail has that of the whole sync, too.
+// syncs compares the first sync of a property-management system, over its own protocol and HTTP, with the batch
+// endpoint that gets the same records, page by page: after each page of the sync a batch of the records of that page is
+// sent, so that a busy moment of the machine meets both. Both derive the journals of the reservations in the
+// transaction that saves them, and have as many entries in the end, so that nothing is left to be done behind either.
+// The ratio is that of the page in the middle; its detail has that of the whole sync, too.
 //
 // It also compares the memory of the process, in which the system is not, with that of a first sync of a tenth, and the
 // first sync with one in which the same pages say nothing new. The pages of that one are pulled ahead, so that they
@@ -74,8 +74,9 @@ type syncResult struct {
 	peak           float64       // MiB resident
 }
 
-// syncFirst connects a team to a system with so many reservations and reads it twice. Another team gets the same records
-// in batches during the first sync. It fails if the sync leaves records out, or if the books of the teams differ.
+// syncFirst connects a team to a system with so many reservations and reads it twice. Another team gets the same
+// records in batches during the first sync. It fails if the sync leaves records out, or if the books of the teams
+// differ.
 func (b *bed) syncFirst(ctx context.Context, name, batchName string, records int) (r syncResult, err error) {
 	s, err := startSystem(ctx, records)
 	if err != nil {
@@ -182,8 +183,8 @@ func (b *bed) awaitFolds(ctx context.Context, teams ...tenant) (time.Duration, e
 	return time.Since(begin), nil
 }
 
-// reachPage returns when the sync of a team goes on at a page, empty for the first: those before it have been taken in. A
-// sync can ask for a page ahead. It fails after a minute.
+// reachPage returns when the sync of a team goes on at a page, empty for the first: those before it have been taken in.
+// A sync can ask for a page ahead. It fails after a minute.
 func (b *bed) reachPage(ctx context.Context, t tenant, page string) error {
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()

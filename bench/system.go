@@ -23,11 +23,11 @@ import (
 	sandbox "stayledger/provider/sandbox/pms"
 )
 
-// systemToken is what callers of the property-management system present.
+// systemToken is the token that callers of the property-management system present.
 const systemToken = "bench"
 
-// serveSystem serves a property-management system with so many reservations until its standard input ends. It writes its
-// address to the standard output.
+// serveSystem serves a property-management system with so many reservations until its standard input ends. It writes
+// its address to the standard output.
 func serveSystem(ctx context.Context, reservations int) error {
 	s, err := sandbox.New(sandbox.Config{Token: systemToken, PageSize: intakePage})
 	if err != nil {
@@ -131,8 +131,8 @@ type relay struct {
 	mu   sync.Mutex
 	page string    // that was asked for last
 	at   time.Time // when it was passed on; zero for none
-	// took is seconds of each page: from when its request was passed on until it has been taken in. away is how long the
-	// calls of taken have kept the sync waiting, and failed the first error of the calls.
+	// took is seconds of each page: from when its request was passed on until it has been taken in. away is how long
+	// the calls of taken have kept the sync waiting, and failed the first error of the calls.
 	took   []float64
 	away   time.Duration
 	failed error

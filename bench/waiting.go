@@ -7,7 +7,7 @@ import (
 	"net/http"
 )
 
-// waitingGrowth is how much longer a page of what waits may take over more teams or more entries.
+// waitingGrowth is how much longer a page of waiting records may take over more teams or more entries.
 const waitingGrowth = 1.5
 
 // waits compares a page of issues across many teams with a page across few, and a page of held-back changes to many
@@ -23,7 +23,8 @@ func waits(ctx context.Context, b *bed) ([]Metric, error) {
 	return []Metric{issues, held}, err
 }
 
-// pageGrowth returns how much longer the first page of a list takes for the second team than for the first. It fails if a page is empty.
+// pageGrowth returns how much longer the first page of a list takes for the second team than for the first. It fails if
+// a page is empty.
 func (b *bed) pageGrowth(ctx context.Context, name, path string, teams [2]string) (m Metric, err error) {
 	var (
 		clients [2]*client
