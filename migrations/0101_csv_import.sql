@@ -62,7 +62,7 @@ create table csv_import_row (
     amount bigint,
     currency text,
     issues jsonb,
-    decision text check (decision in ('import', 'skip')),
+    decision text check (decision in ('import', 'skip', 'replace')),
     match_id uuid,
     is_certain boolean not null,
     outcome text,
@@ -72,6 +72,7 @@ create table csv_import_row (
     primary key (team_id, import_id, position)
 );
 create index csv_import_row_part on csv_import_row (team_id, import_id, head) where head is not null;
+create index csv_import_row_updated on csv_import_row (team_id, entity_id) where outcome = 'updated';
 create index csv_import_row_odd on csv_import_row (team_id, import_id, status, position) where status <> 'valid';
 select stayledger_tenant('csv_import_row');
 

@@ -2502,6 +2502,7 @@ const (
 const (
 	UploadRowDecisionImport      UploadRowDecision = "import"
 	UploadRowDecisionLessThannil UploadRowDecision = "<nil>"
+	UploadRowDecisionReplace     UploadRowDecision = "replace"
 	UploadRowDecisionSkip        UploadRowDecision = "skip"
 )
 
@@ -2520,6 +2521,7 @@ const (
 const (
 	UploadRowChangeDecisionImport      UploadRowChangeDecision = "import"
 	UploadRowChangeDecisionLessThannil UploadRowChangeDecision = "<nil>"
+	UploadRowChangeDecisionReplace     UploadRowChangeDecision = "replace"
 	UploadRowChangeDecisionSkip        UploadRowChangeDecision = "skip"
 )
 
@@ -16383,7 +16385,7 @@ type UploadDependent struct {
 	// Outcome What became of it.
 	Outcome UploadOutcome `json:"outcome"`
 
-	// Reason Why: reason or code of the refusal, or changedSince.
+	// Reason Why: reason or code of the refusal, changedSince for an edit here, or laterImport.
 	Reason string `json:"reason"`
 
 	// Row Position of the row.
@@ -16690,11 +16692,11 @@ type UploadRowChange struct {
 	// Cells Cells with another text.
 	Cells []UploadCellChange `json:"cells,omitzero"`
 
-	// Decision import takes the row in although it is perhaps here already, or is one to be looked at; skip leaves it out; null is no decision.
+	// Decision import takes the row in although it is perhaps here already, or is one to be looked at; replace writes it over the record that it matches; skip leaves it out; null is no decision.
 	Decision *UploadRowChangeDecision `json:"decision,omitempty"`
 }
 
-// UploadRowChangeDecision import takes the row in although it is perhaps here already, or is one to be looked at; skip leaves it out; null is no decision.
+// UploadRowChangeDecision import takes the row in although it is perhaps here already, or is one to be looked at; replace writes it over the record that it matches; skip leaves it out; null is no decision.
 type UploadRowChangeDecision string
 
 // UploadRowPage defines model for UploadRowPage.

@@ -16,6 +16,8 @@ type balanceReading struct {
 
 	// The index of the first row that breaks each way, plus one; 0 if none does.
 	breaks [len(ways)]int
+	// What the amounts lead to there, and what the file has.
+	expected, stated [len(ways)]int64
 	// The index of the first row with more than so many places, plus one.
 	placesBreak [balancePlaces + 1]int
 }
@@ -24,6 +26,9 @@ type balanceReading struct {
 type way struct{ isNewestFirst, isNegated bool }
 
 var ways = [...]way{{false, false}, {true, false}, {false, true}, {true, true}}
+
+// units are the powers of ten.
+var units = [...]int64{1, 10, 100, 1000, 10000}
 
 const (
 	balancePlaces = 4       // Numbers are compared with so many: no currency has more.
@@ -39,6 +44,9 @@ type Proof struct {
 	// FirstBreak is, if nothing is proved, the index of the first row (from 0) at which the best reading breaks. It is
 	// -1 if there are less than two balances, or if nothing breaks but two readings hold.
 	FirstBreak int
+	// Expected is the balance that the amounts lead to at that row, and Stated the one that the file has, in the places
+	// of the currency. Both are 0 if numbers are not read.
+	Expected, Stated int64
 }
 
 // Add notes the cells of a row; those of absent columns are empty. Without an amount, it is the credit less the debit,
@@ -122,9 +130,16 @@ func (r *balanceReading) add(index int, row balanceRow) {
 	// Then try each way from the row before.
 	if r.count > 0 {
 		for i, w := range ways {
-			if !w.leads(r.amount, r.balance, row) {
-				setOnce(&r.breaks[i], index)
+			expected, stated := w.lead(r.amount, r.balance, row)
+			if expected == stated {
+				continue
 			}
+
+			if r.breaks[i] == 0 {
+				r.expected[i], r.stated[i] = expected, stated
+			}
+
+			setOnce(&r.breaks[i], index)
 		}
 	}
 
@@ -132,19 +147,19 @@ func (r *balanceReading) add(index int, row balanceRow) {
 	r.count++
 }
 
-// leads reports whether a row follows another one in this way.
-func (w way) leads(amount, balance int64, next balanceRow) bool {
+// lead returns the balance that an amount leads to between two rows in this way, and the one that the rows have.
+func (w way) lead(amount, balance int64, next balanceRow) (expected, stated int64) {
 	// With the newest first, the upper amount leads from the lower balance to the upper one.
-	step, moved := next.balance-balance, next.amount
+	from, to, moved := balance, next.balance, next.amount
 	if w.isNewestFirst {
-		step, moved = -step, amount
+		from, to, moved = to, from, amount
 	}
 
 	if w.isNegated {
 		moved = -moved
 	}
 
-	return step == moved
+	return from + moved, to
 }
 
 func (r *balanceReading) breakAll(index int) {
@@ -166,7 +181,8 @@ func (b *Balances) Decide(places int) Proof {
 	var held []Proof
 
 	// A way holds if no row broke it and no number has more places than the currency.
-	best := 0 // The latest first break, plus one.
+	best := Proof{FirstBreak: -1} // The latest first break.
+	places = min(max(places, 0), balancePlaces)
 
 	for i, decimal := range [...]Decimal{decimalPoint, decimalComma} {
 		reading := &b.readings[i]
@@ -175,8 +191,15 @@ func (b *Balances) Decide(places int) Proof {
 		}
 
 		for k, w := range ways {
-			broken := firstBreak(reading.breaks[k], reading.placesBreak[min(max(places, 0), balancePlaces)])
-			best = max(best, broken)
+			broken := firstBreak(reading.breaks[k], reading.placesBreak[places])
+			if broken-1 > best.FirstBreak {
+				best = Proof{FirstBreak: broken - 1}
+
+				if broken == reading.breaks[k] {
+					unit := units[balancePlaces-places]
+					best.Expected, best.Stated = reading.expected[k]/unit, reading.stated[k]/unit
+				}
+			}
 
 			if broken == 0 {
 				held = append(held, Proof{
@@ -193,7 +216,7 @@ func (b *Balances) Decide(places int) Proof {
 	case len(held) == 1:
 		return held[0]
 	default:
-		return Proof{FirstBreak: best - 1}
+		return best
 	}
 }
 

@@ -16365,7 +16365,7 @@ export interface components {
             valid: number;
         };
         /** @enum {string} */
-        UploadDecision: "import" | "skip";
+        UploadDecision: "import" | "skip" | "replace";
         UploadDependent: {
             /** @description What is needed to go on. */
             context?: unknown;
@@ -16377,7 +16377,7 @@ export interface components {
             line: number;
             /** @description What became of it. */
             outcome: components["schemas"]["UploadOutcome"];
-            /** @description Why: reason or code of the refusal, or changedSince. */
+            /** @description Why: reason or code of the refusal, changedSince for an edit here, or laterImport. */
             reason: string;
             /**
              * Format: int64
@@ -16628,7 +16628,7 @@ export interface components {
         UploadRowChange: {
             /** @description Cells with another text. */
             cells?: components["schemas"]["UploadCellChange"][];
-            /** @description import takes the row in although it is perhaps here already, or is one to be looked at; skip leaves it out; null is no decision. */
+            /** @description import takes the row in although it is perhaps here already, or is one to be looked at; replace writes it over the record that it matches; skip leaves it out; null is no decision. */
             decision?: components["schemas"]["UploadDecision"] | null;
         };
         UploadRowPage: {

@@ -49,6 +49,12 @@ type bankAccount struct {
 // startBanking begins the books of a bank account on a day, or moves their beginning. It excludes the bank records
 // before that day and books the difference between the starting balance and what the books have of it.
 func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (*BankingStarted, error) {
+	return r.beginBooks(ctx, tx, in, false)
+}
+
+// beginBooks is startBanking. With asBooked the account begins with what the books have of it, and the opening
+// transaction goes.
+func (r routes) beginBooks(ctx context.Context, tx *db.Tx, in *bankingInput, asBooked bool) (*BankingStarted, error) {
 	b, err := db.One[bankAccount](ctx, tx, apierr.NotFound, `
 		select a.type, a.banking_currency, a.banking_opening_at, a.banking_opening, a.banking_opening_transaction_id, t.statement_start_at
 		from account a join team t on t.id = a.team_id where a.team_id = @team and a.id = @id for update of a`, db.Args{"team": tx.Team, "id": in.ID})
@@ -80,6 +86,10 @@ func (r routes) startBanking(ctx context.Context, tx *db.Tx, in *bankingInput) (
 	of, err := bank.LoadStart(ctx, tx, in.ID, *b.BankingCurrency, start)
 	if err != nil {
 		return nil, err
+	}
+
+	if asBooked {
+		amount = of.Booked - of.Transit
 	}
 
 	missing := amount - of.Booked + of.Transit

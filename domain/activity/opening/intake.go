@@ -159,7 +159,8 @@ func loadItems(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Va
 	return out, nil
 }
 
-// Undo takes back an opening balance that a file has set. A bank account keeps its first day with a balance of zero.
+// Undo takes back an opening balance that a file has set. A bank account keeps its first day, and begins with what the
+// books have of it.
 func Undo(rules bank.Rules) func(ctx context.Context, tx *db.Tx, one id.ID) error {
 	return func(ctx context.Context, tx *db.Tx, one id.ID) error {
 		now, err := loadItem(ctx, tx, one)
@@ -167,13 +168,12 @@ func Undo(rules bank.Rules) func(ctx context.Context, tx *db.Tx, one id.ID) erro
 			return err
 		}
 
-		if now.AccountID != nil {
-			now.Amount = 0
-			_, err = routes{rules}.setItem(ctx, tx, now)
-
-			return err
+		if now.AccountID == nil {
+			return transaction.Delete(ctx, tx, one)
 		}
 
-		return transaction.Delete(ctx, tx, one)
+		_, err = routes{rules}.beginBooks(ctx, tx, &bankingInput{ID: *now.AccountID}, true)
+
+		return err
 	}
 }

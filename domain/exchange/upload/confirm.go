@@ -2,6 +2,7 @@ package upload
 
 import (
 	"context"
+	"errors"
 
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
@@ -46,6 +47,13 @@ func (s *service) confirm(ctx context.Context, tx *db.Tx, in *confirmInput) (*op
 
 	if in.Body.DuplicateOverride != nil && it.PriorID == nil {
 		return nil, errOverride
+	}
+
+	// Rows that were refused are tried again: what kept them out may be gone.
+	if it.Outcomes.Failed+it.Outcomes.Skipped > 0 {
+		if err := errors.Join(retryRows(ctx, tx, it.ID), countRows(ctx, tx, it)); err != nil {
+			return nil, err
+		}
 	}
 
 	it.Override, it.AllOrNone = in.Body.DuplicateOverride, in.Body.AllOrNothing
@@ -102,6 +110,10 @@ func startTake(ctx context.Context, tx *db.Tx, it *stored, work job.Kind) (*oper
 func (s *service) cancel(ctx context.Context, tx *db.Tx, in *oneInput) (*Import, error) {
 	it, err := lock(ctx, tx, in.ID)
 	if err != nil {
+		return nil, err
+	}
+
+	if err := s.kinds[it.Kind].checkScope(tx); err != nil {
 		return nil, err
 	}
 

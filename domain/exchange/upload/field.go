@@ -30,7 +30,7 @@ var contactFields = append([]field{
 	{name: "email", typ: typeText, into: "email"},
 	{name: "phone", typ: typeText, into: "phone"},
 	{name: "companyType", typ: typeEnum, into: "companyType"},
-	{name: "taxIdentifier", typ: typeText, into: "taxIdentifier"},
+	{name: "taxIdentifier", typ: typeText, into: "taxIdentifier", isSecret: true},
 	{name: "status", typ: typeEnum, into: "status"},
 	refField,
 }, addressFields()...)
@@ -123,7 +123,7 @@ var bankFields = []field{
 	{name: "amount", typ: typeAmount, into: "amount"},
 	{name: "debit", typ: typeAmount},
 	{name: "credit", typ: typeAmount},
-	{name: "direction", typ: typeEnum, lenient: true},
+	{name: "direction", typ: typeEnum},
 	{name: "balance", typ: typeAmount},
 	{name: "reference", typ: typeText},
 	{name: "account", typ: typeAccount, into: "accountId"},

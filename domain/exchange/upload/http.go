@@ -173,6 +173,10 @@ func (s *service) mapAgain(ctx context.Context, tx *db.Tx, in *mapInput) (*opera
 	}
 
 	k := s.kinds[old.Kind]
+	if err := k.checkScope(tx); err != nil {
+		return nil, err
+	}
+
 	if issues := k.checkMapping(&in.Body); len(issues) > 0 {
 		return nil, apierr.BadRequest.At(issues...)
 	}

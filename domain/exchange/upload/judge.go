@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 
 	"stayledger/domain/record/intake"
 	"stayledger/platform/db"
@@ -70,7 +71,7 @@ func (j *judge) judge(ctx context.Context, tx *db.Tx, all []keyed) ([]verdict, e
 		case all[i].isRepeated:
 			out[i].status, out[i].isCertain = Duplicate, true
 		case all[i].isNamed && all[i].ordinal > 0 && rec.kind.isOnce:
-			rec.addIssue("repeatedKey", asQuestion, -1, j.reader)
+			rec.addIssue(repeatedKey, asQuestion, -1, j.reader)
 
 			out[i].status = Question
 			open = append(open, i)
@@ -89,7 +90,7 @@ func (j *judge) judge(ctx context.Context, tx *db.Tx, all []keyed) ([]verdict, e
 
 	// Then look up the names in the memory of earlier files. A name that the file repeats is left to a person.
 	open, err := j.recall(ctx, tx, all, open, out)
-	open = slices.DeleteFunc(open, func(i int) bool { return hasIssue(all[i].issues, "repeatedKey") })
+	open = slices.DeleteFunc(open, func(i int) bool { return hasIssue(all[i].issues, repeatedKey) })
 
 	if err != nil || len(open) == 0 || !j.hasRecords {
 		return out, err
@@ -129,12 +130,33 @@ func (j *judge) recall(ctx context.Context, tx *db.Tx, all []keyed, open []int, 
 		known[name{found[n].Name, found[n].Ordinal}] = &found[n]
 	}
 
+	// A person may have deleted or renamed records since.
+	var ids []id.ID
+
+	for _, i := range open {
+		if was := known[name{all[i].key, all[i].ordinal}]; was != nil {
+			ids = append(ids, *was.EntityID)
+		}
+	}
+
+	here, err := j.show(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+
 	rest := open[:0:0]
 
 	for _, i := range open {
 		was := known[name{all[i].key, all[i].ordinal}]
 		if was == nil {
 			rest = append(rest, i)
+			continue
+		}
+
+		if here[*was.EntityID] == nil {
+			all[i].addIssue(deletedHere, asQuestion, -1, j.reader)
+			out[i].status = Question
+
 			continue
 		}
 
@@ -149,12 +171,39 @@ func (j *judge) recall(ctx context.Context, tx *db.Tx, all []keyed, open []int, 
 			out[i].status, all[i].issues = Duplicate, nil
 		case j.reader.kind.name == Transactions || j.reader.kind.name == JournalEntries:
 			// Booked money is changed only if a person wants it.
-			all[i].addIssue("changedInFile", asQuestion, -1, j.reader)
+			all[i].addIssue(changedInFile, asQuestion, -1, j.reader)
 			out[i].status = Question
+		default:
+			j.checkName(&all[i], here[*was.EntityID], &out[i])
 		}
 	}
 
 	return rest, nil
+}
+
+// show returns the present values of records here. Deleted records are absent.
+func (j *judge) show(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]intake.Values, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+
+	return j.reader.kind.noun.Show(ctx, tx, ids)
+}
+
+// checkName asks about a contact with another name than the record here: two people can share an e-mail address.
+func (j *judge) checkName(k *keyed, here intake.Values, v *verdict) {
+	if j.reader.kind.name != Contacts {
+		return
+	}
+
+	said, is := k.word("name"), text(here["name"])
+	if said == "" || fold(said) == fold(is) || k.word("uniqueRef") != "" {
+		return
+	}
+
+	k.addIssue(otherName, asQuestion, -1, j.reader)
+	k.issues[len(k.issues)-1].Context = map[string]any{"name": is}
+	v.status = Question
 }
 
 // change returns the record as a change from its source.
@@ -180,6 +229,19 @@ func (j *judge) match(ctx context.Context, tx *db.Tx, all []keyed, open []int, o
 		return nil, err
 	}
 
+	var ids []id.ID
+
+	for _, m := range found {
+		if m.ID != nil && k.name == Contacts {
+			ids = append(ids, *m.ID)
+		}
+	}
+
+	here, err := j.show(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+
 	rest := open[:0:0]
 
 	for n, i := range open {
@@ -192,6 +254,8 @@ func (j *judge) match(ctx context.Context, tx *db.Tx, all []keyed, open []int, o
 		default:
 			out[i].match, out[i].isCertain = m.ID, true
 			j.taken[*m.ID] = true
+
+			j.checkName(&all[i], here[*m.ID], &out[i])
 
 			// The booked record with the reference stays as it is.
 			if k.name == Transactions || k.name == JournalEntries {
@@ -230,6 +294,12 @@ func (j *judge) compare(ctx context.Context, tx *db.Tx, all []keyed, open []int,
 		return err
 	}
 
+	// A record that files know by another number of its own is another one.
+	named, err := j.loadNamed(ctx, tx, found)
+	if err != nil {
+		return err
+	}
+
 	// First match rows with the same text on the same day. Then the nearest records that are left.
 	for _, certain := range []bool{true, false} {
 		for _, f := range found {
@@ -238,7 +308,7 @@ func (j *judge) compare(ctx context.Context, tx *db.Tx, all []keyed, open []int,
 			isSame := f.Date.String() == rec.word("date") &&
 				plain.Text(f.Description) == plain.Text(rec.word("description"))
 
-			if j.taken[f.ID] || out[i].match != nil || certain && !isSame {
+			if j.taken[f.ID] || all[i].isNamed && named[f.ID] || out[i].match != nil || certain && !isSame {
 				continue
 			}
 
@@ -255,6 +325,31 @@ func (j *judge) compare(ctx context.Context, tx *db.Tx, all []keyed, open []int,
 	}
 
 	return nil
+}
+
+// loadNamed returns the records that files have brought under a number of their own.
+func (j *judge) loadNamed(ctx context.Context, tx *db.Tx, found []intake.Likeness) (map[id.ID]bool, error) {
+	if len(found) == 0 || !j.remembers {
+		return nil, nil
+	}
+
+	ids := make([]id.ID, len(found))
+	for n, f := range found {
+		ids[n] = f.ID
+	}
+
+	names, err := intake.LoadNamesOf(ctx, tx, j.source, j.reader.kind.noun.Name, ids)
+	if err != nil {
+		return nil, err
+	}
+
+	// A name without a field is a hash of the content.
+	out := make(map[id.ID]bool, len(names))
+	for one, name := range names {
+		out[one] = strings.Contains(name, ":")
+	}
+
+	return out, nil
 }
 
 // withNames returns a kind whose Match also finds a record by its name, if no other record has the same name. People

@@ -72,6 +72,8 @@ type field struct {
 	values map[string]string
 	// lenient says that other words mean nothing.
 	lenient bool
+	// isSecret says that callers see only the end of its texts.
+	isSecret bool
 	// several says that the texts from several columns are joined.
 	several bool
 	// doc and example explain the column in the template.
@@ -95,6 +97,8 @@ type kind struct {
 	groups []string
 	// together are fields that, all equal, bind rows into one record where groups has no value.
 	together []string
+	// apart are fields in which rows of one record agree, where they have a value.
+	apart []string
 	// lines is the list of lines in a record.
 	lines string
 	// finish completes a record from all of its rows.
@@ -107,6 +111,10 @@ type kind struct {
 	undo func(ctx context.Context, tx *db.Tx, one id.ID) error
 	// isOnce says that a key names one record: a second row with the key repeats it.
 	isOnce bool
+	// isLast reports whether a record is imported after all others, nil for none. All rows of such a kind are one page.
+	isLast func(rec *record) bool
+	// undoneLast is an SQL condition on rows w: their records are taken back after all others. Empty for none.
+	undoneLast string
 	// owns says that its records change who owns listings, which is done alone in a team.
 	owns bool
 }

@@ -43,12 +43,14 @@ func newKinds(n *Nouns) map[Kind]*kind {
 			},
 			groups:   []string{"uniqueRef", "sourceId", "confirmationCode"},
 			together: []string{"listing", "checkIn", "checkOut", "guestName"},
+			apart:    []string{"listing", "checkIn", "checkOut"},
 			lines:    "lines", finish: finishReservation, scope: "reservations:import",
 		},
 		{
 			name: Transactions, noun: n.Transaction, fields: transactionFields,
 			needs: [][]string{{"date"}, {"amount"}}, must: [][]string{{"date"}},
-			keys: [][]string{{"uniqueRef"}}, groups: []string{"uniqueRef", "reference"},
+			isOnce: true, keys: [][]string{{"uniqueRef"}, {"reference", "contact"}},
+			groups: []string{"uniqueRef", "reference"}, apart: []string{"date", "contact", "type"},
 			lines: "lines", finish: finishTransaction, scope: "transactions:import", needsBooks: true,
 		},
 		{
@@ -60,14 +62,18 @@ func newKinds(n *Nouns) map[Kind]*kind {
 		{
 			name: JournalEntries, noun: n.Journal, fields: journalFields,
 			needs: [][]string{{"date"}, {"account"}, {"amount", "debit", "credit"}}, must: [][]string{{"date"}},
-			keys: [][]string{{"uniqueRef"}}, groups: []string{"uniqueRef", "journal"},
+			keys: [][]string{{"uniqueRef"}}, groups: []string{"uniqueRef", "journal"}, apart: []string{"date"},
 			lines: "lines", finish: finishJournal, scope: "journals:post", needsBooks: true,
 		},
 		{
 			name: OpeningBalances, noun: n.Opening, fields: openingFields,
 			needs: [][]string{{"listing", "account"}, {"amount"}}, must: [][]string{{"listing", "account"}, {"amount"}},
 			isOnce: true, keys: [][]string{{"listing", "currency"}, {"listing"}, {"account"}}, finish: finishOpening,
-			scope: "listings:write",
+			scope: "listings:write", needsBooks: true,
+			// The opening of a bank account is computed from that of the houses, so it comes after them both ways.
+			isLast: func(rec *record) bool { return rec.get("account") != nil },
+			undoneLast: `exists (select from account a
+				where a.team_id = @team and w.entity_id in (a.id, a.banking_opening_transaction_id))`,
 		},
 	}
 
@@ -131,6 +137,11 @@ func finishBankRecord(r *reader, rec *record) {
 	amount, has := rec.cents("amount"), rec.get("amount") != nil
 	if rec.get("debit") != nil || rec.get("credit") != nil {
 		amount, has = rec.cents("credit")-abs(rec.cents("debit")), true
+	}
+
+	// No movement goes both ways.
+	if rec.cents("debit") != 0 && rec.cents("credit") != 0 {
+		r.addFault(rec, "debitAndCredit", asQuestion, "credit")
 	}
 
 	// A word for the direction decides the sign. Otherwise the whole file may have signs the other way round.
@@ -285,6 +296,11 @@ func finishTransaction(r *reader, rec *record) {
 		}
 	}
 
+	// The same line twice in one record may be a line that the file repeats.
+	if n := countRepeated(rec); n > 0 {
+		r.addFault(rec, "repeatedLine", asQuestion, "amount").Context = map[string]any{"lines": n}
+	}
+
 	// Tax has neither a rate nor a recipient, so it is not booked. A person decides about the record.
 	if slices.ContainsFunc(rows, func(row *record) bool { return row.cents("taxAmount") != 0 }) {
 		r.addFault(rec, "taxNotRead", asQuestion, "taxAmount")
@@ -314,6 +330,26 @@ func finishTransaction(r *reader, rec *record) {
 	if string(rec.get("isOpeningBalance")) == "false" {
 		rec.set("isOpeningBalance", nil)
 	}
+}
+
+// countRepeated returns how many rows after the head have exactly the cells of an earlier row.
+func countRepeated(rec *record) (n int) {
+	if len(rec.parts) == 0 {
+		return 0
+	}
+
+	known := map[string]bool{strings.Join(rec.texts, "\x00"): true}
+
+	for _, part := range rec.parts {
+		cells := strings.Join(part.texts, "\x00")
+		if known[cells] {
+			n++
+		}
+
+		known[cells] = true
+	}
+
+	return n
 }
 
 // setMarkup turns the markup's amount into an object, or removes a markup of zero.

@@ -167,37 +167,42 @@ func (s *ownerSaver) saveAll(
 ) ([]intake.Saved, error) {
 	saved := make([]intake.Saved, len(writes))
 
-	for i, w := range writes {
-		// The noun knows nothing about owners, so it gets the other fields.
-		bare := w
-		bare.Fields = maps.Clone(w.Fields)
-		delete(bare.Fields, ownersField)
-		delete(bare.Fields, termsField)
+	// A house is not saved if its owners are refused.
+	refusals, err := db.Halves(ctx, tx, len(writes), apierr.IsRefusal, func(ctx context.Context, tx *db.Tx, first, last int) (err error) {
+		for i := first; i < last && err == nil; i++ {
+			saved[i], err = s.saveOne(ctx, tx, from, &writes[i])
+		}
 
-		// A house is not saved if its owners are refused.
-		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
-			one, err := s.save(ctx, tx, from, []intake.Write{bare})
-			if err != nil {
-				return err
-			}
+		return err
+	})
 
-			if saved[i] = one[0]; one[0].Refusal == nil {
-				err = s.setOwners(ctx, tx, one[0].ID, w.Fields)
-			}
-
-			return err
-		})
-
-		switch {
-		case err == nil:
-		case apierr.IsRefusal(err):
-			saved[i] = intake.Saved{Refusal: apierr.From(err)}
-		default:
-			return nil, err
+	for i, refusal := range refusals {
+		if refusal != nil {
+			saved[i] = intake.Saved{Refusal: apierr.From(refusal)}
 		}
 	}
 
-	return saved, nil
+	return saved, err
+}
+
+// saveOne saves a listing and gives it its owners.
+func (s *ownerSaver) saveOne(ctx context.Context, tx *db.Tx, from intake.Origin, w *intake.Write) (intake.Saved, error) {
+	// The noun knows nothing about owners, so it gets the other fields.
+	bare := *w
+	bare.Fields = maps.Clone(w.Fields)
+	delete(bare.Fields, ownersField)
+	delete(bare.Fields, termsField)
+
+	saved, err := s.save(ctx, tx, from, []intake.Write{bare})
+	if err != nil {
+		return intake.Saved{}, err
+	}
+
+	if saved[0].Refusal != nil {
+		return saved[0], nil
+	}
+
+	return saved[0], s.setOwners(ctx, tx, saved[0].ID, w.Fields)
 }
 
 // setOwners gives a listing the owners that a file names, if it names any.

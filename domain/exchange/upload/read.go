@@ -294,7 +294,7 @@ const sharePlaces = 3
 
 // readEnum reads a word for a value.
 func readEnum(f *field, text string) (json.RawMessage, string) {
-	value, isKnown := f.values[table.Fold(text)]
+	value, isKnown := f.findValue(text)
 
 	switch {
 	case !isKnown && f.lenient:
@@ -306,6 +306,19 @@ func readEnum(f *field, text string) (json.RawMessage, string) {
 	}
 
 	return quote(value), ""
+}
+
+// findValue returns the value that a word means.
+func (f *field) findValue(text string) (value string, isKnown bool) {
+	word := table.Fold(text)
+	if word == "" {
+		// Nothing is left of a plus or a minus.
+		word = strings.ReplaceAll(strings.TrimSpace(text), "−", "-")
+	}
+
+	value, isKnown = f.values[word]
+
+	return value, isKnown
 }
 
 // signs maps signs of currencies to their codes. A sign such as $ has several, so it is not listed.
@@ -373,7 +386,7 @@ func (rec *record) addIssue(code, severity string, at int, r *reader) *Issue {
 		}
 
 		if at < len(rec.texts) {
-			issue.Text = shorten(rec.texts[at])
+			issue.Text = rec.kind.show(issue.Field, shorten(rec.texts[at]))
 		}
 	}
 
@@ -643,16 +656,13 @@ func text(raw json.RawMessage) (s string) {
 	return s
 }
 
-// apart returns the house, days and guest of a stay, to distinguish stays that share a code. It is empty for other
-// kinds, and for rows with a code alone.
-func (rec *record) apart() string {
-	var parts []string
-
-	for _, name := range rec.kind.together {
-		if text := fold(rec.keyText(name)); text != "" {
-			parts = append(parts, name+"="+text)
-		}
+// apart returns the texts of the fields that tell records with one number from each other, such as the house and the
+// days of stays of one booking.
+func (rec *record) apart() []string {
+	out := make([]string, len(rec.kind.apart))
+	for i, name := range rec.kind.apart {
+		out[i] = fold(rec.keyText(name))
 	}
 
-	return strings.Join(parts, "|")
+	return out
 }

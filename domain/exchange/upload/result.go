@@ -58,7 +58,7 @@ func (s *service) rowsCSV() export.Declaration[resultRows] {
 
 			return export.Size{Rows: n}, err
 		},
-		Render: renderRows,
+		Render: s.renderRows,
 	}
 }
 
@@ -72,7 +72,7 @@ func (sel *resultRows) where(tx *db.Tx) (string, db.Args) {
 const renderPage = 2000
 
 // renderRows writes the rows page by page.
-func renderRows(ctx context.Context, tx *db.Tx, sel *resultRows, out *export.Sink) error {
+func (s *service) renderRows(ctx context.Context, tx *db.Tx, sel *resultRows, out *export.Sink) error {
 	it, err := load(ctx, tx, sel.ImportID)
 	if err != nil {
 		return err
@@ -107,11 +107,11 @@ func renderRows(ctx context.Context, tx *db.Tx, sel *resultRows, out *export.Sin
 		}
 	}
 
-	return export.WriteTable(out, resultColumns(it), rows)
+	return export.WriteTable(out, resultColumns(it, s.kinds[it.Kind]), rows)
 }
 
 // resultColumns returns the columns of the export: first outcomes and issues, then the columns of the imported file.
-func resultColumns(it *stored) []export.GoColumn[storedRow] {
+func resultColumns(it *stored, k *kind) []export.GoColumn[storedRow] {
 	columns := []export.GoColumn[storedRow]{
 		export.FromRow("importLine", csv.Integer, func(r *storedRow) any { return r.Line }),
 		export.FromRow("importStatus", csv.Text, func(r *storedRow) any { return r.Status }),
@@ -127,7 +127,7 @@ func resultColumns(it *stored) []export.GoColumn[storedRow] {
 				return ""
 			}
 
-			return r.Cells[i]
+			return k.show(c.Field, r.Cells[i])
 		}))
 	}
 

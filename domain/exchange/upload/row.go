@@ -95,10 +95,11 @@ func (s *service) renderPreview(ctx context.Context, tx *db.Tx, it *stored, rows
 		}
 
 		row := rows[i].Row
+		row.Cells = it.showCells(r.kind, row.Cells)
 		row.Values = map[string]any{}
 
 		for name, value := range rec.values() {
-			row.Values[name] = value
+			row.Values[name] = r.kind.showValue(name, value)
 		}
 
 		// Beyond mostIssues the issues of a row are not saved.
@@ -115,7 +116,7 @@ func (s *service) renderPreview(ctx context.Context, tx *db.Tx, it *stored, rows
 // RowChange is the change of a row by a person.
 type RowChange struct {
 	Cells    []CellChange      `json:"cells,omitempty" maxItems:"500" doc:"Cells with another text."`
-	Decision api.Opt[Decision] `json:"decision,omitzero" doc:"import takes the row in although it is perhaps here already, or is one to be looked at; skip leaves it out; null is no decision."`
+	Decision api.Opt[Decision] `json:"decision,omitzero" doc:"import takes the row in although it is perhaps here already, or is one to be looked at; replace writes it over the record that it matches; skip leaves it out; null is no decision."`
 }
 
 // CellChange is another text of a cell.
@@ -149,6 +150,10 @@ func (s *service) updateRow(ctx context.Context, tx *db.Tx, in *rowInput) (*Row,
 		return nil, errNotReady
 	}
 
+	if err := s.kinds[it.Kind].checkScope(tx); err != nil {
+		return nil, err
+	}
+
 	row := rows[0]
 	head := row
 
@@ -171,8 +176,14 @@ func (s *service) updateRow(ctx context.Context, tx *db.Tx, in *rowInput) (*Row,
 		return nil, errRowTaken
 	}
 
-	// First the new texts, which are read as texts even in a workbook.
+	// First the new texts, which are read as texts even in a workbook. What callers see of a tax identifier is none.
+	shown := it.showCells(s.kinds[it.Kind], row.Cells)
+
 	for _, c := range in.Body.Cells {
+		if c.Column <= len(shown) && shown[c.Column-1] == c.Text {
+			continue
+		}
+
 		if c.Column > len(it.Columns) {
 			return nil, apierr.BadRequest.At(apierr.IssueRange.InBody("cells"))
 		}

@@ -302,7 +302,12 @@ func (s *sheet) addRow(row *table.Row, balances *table.Balances, lines *[]int) {
 		}
 
 		if len(c.examples) < shownExamples {
-			c.examples = append(c.examples, shorten(text))
+			field := ""
+			if c.field >= 0 {
+				field = s.kind.fields[c.field].name
+			}
+
+			c.examples = append(c.examples, s.kind.show(field, shorten(text)))
 		}
 
 		if c.field >= 0 && (i >= len(row.Plain) || !row.Plain[i]) {
@@ -327,7 +332,8 @@ func (s *sheet) addText(c *columnStats, typ valueType, text string) {
 		c.dates.Add(text)
 	case typeEnum, typeText:
 		if !c.notWords && s.kind.name == BankRecords {
-			c.notWords = s.kind.fields[s.kind.find("direction")].values[table.Fold(text)] == ""
+			_, isWord := s.kind.fields[s.kind.find("direction")].findValue(text)
+			c.notWords = !isWord
 		}
 	}
 }
@@ -371,6 +377,10 @@ func (s *sheet) decide(balances *table.Balances, lines []int) {
 		issue := Issue{Code: "balanceBreak", Severity: asWarning}
 		if proof.FirstBreak < len(lines) {
 			issue.Line = lines[proof.FirstBreak]
+		}
+
+		if proof.Expected != proof.Stated {
+			issue.Context = map[string]any{"centExpected": proof.Expected, "centStated": proof.Stated}
 		}
 
 		s.issues = append(s.issues, issue)

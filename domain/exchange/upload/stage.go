@@ -291,7 +291,7 @@ type readState struct {
 	reader *reader
 	judge  *judge
 	// heads are the first rows of records, by group. ordinals counts how often a key has come.
-	heads    map[string]int
+	heads    map[string][]groupHead
 	ordinals map[string]int
 	// sum is the balance so far of the journal that is being read, for files that do not number journals. head is its
 	// first row.
@@ -308,7 +308,7 @@ type readState struct {
 // saveRows reads the rows and saves them page by page.
 func (st *stager) saveRows(ctx context.Context, d *db.DB, r *table.Reader) error {
 	s := &readState{
-		heads: map[string]int{}, ordinals: map[string]int{}, late: map[int]bool{}, contents: map[string]string{},
+		heads: map[string][]groupHead{}, ordinals: map[string]int{}, late: map[int]bool{}, contents: map[string]string{},
 	}
 	isLast := false
 
@@ -587,6 +587,23 @@ func isFooter(rec *record, c *cells) bool {
 	return !hasDate && table.IsTotal(&table.Row{Line: c.line, Cells: c.texts})
 }
 
+// groupHead is the first row of a record, with the texts that tell it from others of its group.
+type groupHead struct {
+	position int
+	apart    []string
+}
+
+// agrees reports whether a row can belong to the record: no text differs where both have one.
+func (h *groupHead) agrees(apart []string) bool {
+	for i, text := range apart {
+		if text != "" && h.apart[i] != "" && text != h.apart[i] {
+			return false
+		}
+	}
+
+	return true
+}
+
 // findHead returns the position of the row that begins the record of rec, 0 if rec begins it.
 func (s *readState) findHead(rec *record) int {
 	k := rec.kind
@@ -596,13 +613,14 @@ func (s *readState) findHead(rec *record) int {
 
 	if group := s.reader.group(rec); group != "" {
 		// A booking may have rows for several houses under one code.
-		apart := group + rec.apart()
-		if head := s.heads[apart]; head > 0 {
-			return head
+		apart := rec.apart()
+		for _, h := range slices.Backward(s.heads[group]) {
+			if h.agrees(apart) {
+				return h.position
+			}
 		}
 
-		// Later rows with the code alone belong to this stay.
-		s.heads[group], s.heads[apart] = rec.position, rec.position
+		s.heads[group] = append(s.heads[group], groupHead{rec.position, apart})
 
 		return 0
 	}

@@ -253,10 +253,24 @@ func updateRows(ctx context.Context, tx *db.Tx, rows []*storedRow) error {
 const rowColumns = `w.import_id, w.position, w.line, w.status, w.cells, w.plain, w.head, w.key, w.ordinal, w.amount, w.currency, w.issues, w.decision,
 	w.match_id, w.is_certain, w.outcome, w.reason, w.entity_id, w.before`
 
-// loadHeads loads the next takeRows rows without an outcome that begin a record. If records have several rows, the
-// parts come, too, in the order of the file.
-func loadHeads(ctx context.Context, tx *db.Tx, it *stored, hasParts bool) ([]*storedRow, error) {
+// retryRows has the next import try again the rows of an import that were refused or left out as faulty.
+func retryRows(ctx context.Context, tx *db.Tx, one id.ID) error {
+	_, err := tx.Exec(ctx, `update csv_import_row set outcome = null where team_id = @team and import_id = @id and head is null
+		and (outcome = 'failed' or outcome = 'skipped' and reason in ('faulty', 'undecided'))`, db.Args{"team": tx.Team, "id": one})
+	if err != nil {
+		return fmt.Errorf("queue refused rows again: %w", err)
+	}
+
+	return nil
+}
+
+// loadHeads loads the next takeRows rows without an outcome that begin a record; with isWhole mostAtOnce rows. If
+// records have several rows, the parts come, too, in the order of the file.
+func loadHeads(ctx context.Context, tx *db.Tx, it *stored, hasParts, isWhole bool) ([]*storedRow, error) {
 	args := db.Args{"team": tx.Team, "id": it.ID, "after": it.Step, "most": takeRows}
+	if isWhole {
+		args["most"] = mostAtOnce
+	}
 
 	if !hasParts {
 		return selectRows(ctx, tx, `
@@ -321,7 +335,7 @@ func countRows(ctx context.Context, tx *db.Tx, s *stored) error {
 	// A row that a person has decided about is counted by the decision.
 	found, err := db.Select[row](ctx, tx, `
 		select case when status = 'part' then status when decision = 'skip' then 'ignored'
-			when decision = 'import' and status in ('question', 'duplicate') then 'valid' else status end as status, outcome, count(*) as rows
+			when decision in ('import', 'replace') and status in ('question', 'duplicate') then 'valid' else status end as status, outcome, count(*) as rows
 		from csv_import_row where team_id = @team and import_id = @id group by 1, 2`,
 		db.Args{"team": tx.Team, "id": s.ID})
 	if err != nil {
@@ -385,15 +399,15 @@ func purge(ctx context.Context, d *db.DB) error {
 	// One import at a time, in steps of 5000 rows, until there is nothing left to delete.
 	return d.Repeat(ctx, 1, db.Stmt{SQL: `
 		with old as materialized (select team_id, id from csv_import where purge_at < @now order by purge_at limit 1),
-		some as materialized (
+		chosen as materialized (
 			select r.team_id, r.import_id, r.position from csv_import_row r join old on r.team_id = old.team_id and r.import_id = old.id limit 5000),
 		gone as (
-			delete from csv_import_row r using some where r.team_id = some.team_id and r.import_id = some.import_id and r.position = some.position returning 1),
+			delete from csv_import_row r using chosen c where r.team_id = c.team_id and r.import_id = c.import_id and r.position = c.position returning 1),
 		over as (
 			update csv_import i set purge_at = case when i.imported_at is null then i.purge_at else 'infinity' end
-			from old where i.team_id = old.team_id and i.id = old.id and not exists (select from some) and i.imported_at is not null returning 1),
+			from old where i.team_id = old.team_id and i.id = old.id and not exists (select from chosen) and i.imported_at is not null returning 1),
 		dropped as (
-			delete from csv_import i using old where i.team_id = old.team_id and i.id = old.id and not exists (select from some) and i.imported_at is null
+			delete from csv_import i using old where i.team_id = old.team_id and i.id = old.id and not exists (select from chosen) and i.imported_at is null
 				returning 1)
 		select (select count(*) from gone) + (select count(*) from over) + (select count(*) from dropped)`, Args: db.Args{"now": d.Now()}})
 }

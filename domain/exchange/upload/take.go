@@ -99,7 +99,9 @@ func (t *taking) next(ctx context.Context, tx *db.Tx, j job.Job, isLate bool) (b
 	audit.FromFile(tx, t.it.ID)
 
 	for {
-		rows, err := loadHeads(ctx, tx, t.it, t.kinds[t.it.Kind].lines != "")
+		k := t.kinds[t.it.Kind]
+
+		rows, err := loadHeads(ctx, tx, t.it, k.lines != "", k.isLast != nil)
 		if err != nil {
 			return false, err
 		}
@@ -210,12 +212,17 @@ const (
 
 // takePage imports the records that begin with rows, and saves their outcomes.
 func (t *taking) takePage(ctx context.Context, tx *db.Tx, rows []*storedRow) (err error) {
+	if err := intake.OpenSource(ctx, tx, t.it.SourceID, t.it.ConnectionID); err != nil {
+		return err
+	}
+
+	// Imports of one source take turns, so that rows of two files are compared with each other.
+	if err := intake.Hold(ctx, tx, t.it.SourceID); err != nil {
+		return err
+	}
+
 	if t.reader == nil {
 		if t.reader, err = t.service.reader(ctx, tx, t.it); err != nil {
-			return err
-		}
-
-		if err := intake.OpenSource(ctx, tx, t.it.SourceID, t.it.ConnectionID); err != nil {
 			return err
 		}
 	}
@@ -240,6 +247,7 @@ func (t *taking) takePage(ctx context.Context, tx *db.Tx, rows []*storedRow) (er
 	ways := map[wayIn][]int{}
 
 	for i, row := range heads {
+		was := row.Status
 		row.settle(&records[i], &verdicts[i])
 
 		way, why := t.decide(row)
@@ -247,16 +255,24 @@ func (t *taking) takePage(ctx context.Context, tx *db.Tx, rows []*storedRow) (er
 			row.skip(why)
 		}
 
-		// Without a confirmation, faulty rows count as refused rather than skipped, so that the operation fails.
-		if t.it.IsAutomatic && way == leave && why == leftFaulty {
+		// A row that became faulty after the preview is refused, as no person has accepted to leave it out. So is a
+		// faulty row of a connection.
+		isOdd := way == leave && (row.Status == Faulty || row.Status == Question)
+		if isOdd && (was == Valid || t.it.IsAutomatic && row.Status == Faulty) {
 			refused := Refused
 			row.Outcome = &refused
 		}
 	}
 
-	for _, way := range []wayIn{plainly, winning, anew} {
-		if err := t.save(ctx, tx, way, pick(heads, ways[way]), pick(records, ways[way])); err != nil {
-			return err
+	for _, isLast := range []bool{false, true} {
+		for _, way := range []wayIn{plainly, winning, anew} {
+			these := slices.DeleteFunc(slices.Clone(ways[way]), func(i int) bool {
+				return isLast != (t.reader.kind.isLast != nil && t.reader.kind.isLast(records[i].record))
+			})
+
+			if err := t.save(ctx, tx, way, pick(heads, these), pick(records, these)); err != nil {
+				return err
+			}
 		}
 	}
 
@@ -284,9 +300,7 @@ func (t *taking) decide(row *storedRow) (wayIn, string) {
 	}
 
 	isKnown := row.Status == Duplicate || row.MatchID != nil && t.it.Override != nil
-
 	isQuestion := row.Status == Question
-	isAnother := isQuestion && hasIssue(row.Issues, "repeatedKey")
 
 	switch {
 	case row.Decision != nil && *row.Decision == LeaveRow:
@@ -295,11 +309,13 @@ func (t *taking) decide(row *storedRow) (wayIn, string) {
 		return leave, *row.Reason
 	case row.Status == Faulty:
 		return leave, leftFaulty
+	case row.Decision != nil && *row.Decision == ReplaceRow && row.MatchID != nil:
+		return winning, ""
 	case isQuestion && !wants:
 		return leave, "undecided"
-	case isQuestion && hasIssue(row.Issues, "changedInFile"), isKnown && over == ReplaceKnown:
+	case isQuestion && hasIssue(row.Issues, changedInFile, deletedHere), isKnown && over == ReplaceKnown:
 		return winning, ""
-	case row.Status == Duplicate && wants, isAnother, isKnown && over == KeepBoth:
+	case row.Status == Duplicate && wants, isQuestion && hasIssue(row.Issues, repeatedKey, otherName), isKnown && over == KeepBoth:
 		return anew, ""
 	case isKnown:
 		return leave, "duplicate"
@@ -311,9 +327,17 @@ func (t *taking) decide(row *storedRow) (wayIn, string) {
 // leftFaulty is the reason for leaving out a faulty row.
 const leftFaulty = "faulty"
 
-// hasIssue reports whether there is an issue with a code.
-func hasIssue(all []Issue, code string) bool {
-	return slices.ContainsFunc(all, func(i Issue) bool { return i.Code == code })
+// The issues that a person answers with a decision.
+const (
+	changedInFile = "changedInFile"
+	deletedHere   = "deletedHere"
+	repeatedKey   = "repeatedKey"
+	otherName     = "otherName"
+)
+
+// hasIssue reports whether there is an issue with one of some codes.
+func hasIssue(all []Issue, codes ...string) bool {
+	return slices.ContainsFunc(all, func(i Issue) bool { return slices.Contains(codes, i.Code) })
 }
 
 // skip sets the outcome to skipped, with the reason.
@@ -474,7 +498,7 @@ func (t *taking) saveOutcomes(ctx context.Context, tx *db.Tx, heads []*storedRow
 		return fmt.Errorf("save the outcomes of rows: %w", err)
 	}
 
-	return nil
+	return t.dropSecrets(ctx, tx, heads)
 }
 
 // finish ends an import after its last page. Its operation fails if some rows were refused. With AllOrNone, finish
@@ -499,8 +523,11 @@ func (t *taking) finish(ctx context.Context, tx *db.Tx, j job.Job) error {
 	now := day.At(tx.Now)
 	it.Status, it.ImportedAt, it.PurgeAt = Imported, &now, day.At(tx.Now.Add(keepImported))
 
-	if err := file.KeepUntil(ctx, tx, it.FileID, tx.Now.Add(keepImported)); err != nil {
-		return err
+	// A file with tax identifiers is deleted as early as one without a confirmation.
+	if !it.hasSecrets(t.kinds[it.Kind]) {
+		if err := file.KeepUntil(ctx, tx, it.FileID, tx.Now.Add(keepImported)); err != nil {
+			return err
+		}
 	}
 
 	if err := update(ctx, tx, it); err != nil {

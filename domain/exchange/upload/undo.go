@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"stayledger/domain/record/audit"
@@ -87,25 +89,14 @@ func (u *undoing) run(ctx context.Context, tx *db.Tx, j job.Job) (err error) {
 		return err
 	}
 
-	// Later rows may depend on earlier ones, never the other way round.
-	for before := u.it.Counts.Rows + 1; ; {
-		rows, err := selectRows(ctx, tx, `
-			select `+rowColumns+` from csv_import_row w where w.team_id = @team and w.import_id = @id and w.position < @before
-				and w.outcome in ('created', 'updated') order by w.position desc limit 500`,
-			db.Args{"team": tx.Team, "id": u.it.ID, "before": before})
-		if err != nil {
-			return err
-		}
+	if u.reader.kind.undoneLast == "" {
+		err = u.undoWhere(ctx, tx, "true")
+	} else if err = u.undoWhere(ctx, tx, "not "+u.reader.kind.undoneLast); err == nil {
+		err = u.undoWhere(ctx, tx, u.reader.kind.undoneLast)
+	}
 
-		if len(rows) == 0 {
-			break
-		}
-
-		before = int64(rows[len(rows)-1].Position)
-
-		if err := u.undoRows(ctx, tx, rows); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 
 	// Collect all dependents before giving up, so that a person sees them at once.
@@ -125,23 +116,59 @@ func (u *undoing) run(ctx context.Context, tx *db.Tx, j job.Job) (err error) {
 	return update(ctx, tx, u.it)
 }
 
-// undoRows takes back rows, each by itself, and collects the refusals. A record that is gone already counts as undone.
-func (u *undoing) undoRows(ctx context.Context, tx *db.Tx, rows []*storedRow) error {
-	var gone []id.ID
-
-	for _, row := range rows {
-		err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return u.undoRow(ctx, tx, row) })
-
-		switch {
-		case err == nil, errors.Is(err, apierr.NotFound):
-			undone := Reverted
-			row.Outcome = &undone
-			gone = append(gone, *row.EntityID)
-		case apierr.IsRefusal(err):
-			u.addDependent(row, err)
-		default:
+// undoWhere takes back the rows w with a condition, the last first: later rows may depend on earlier ones, never the
+// other way round.
+func (u *undoing) undoWhere(ctx context.Context, tx *db.Tx, condition string) error {
+	for before := u.it.Counts.Rows + 1; len(u.dependents) < mostDependents; {
+		rows, err := selectRows(ctx, tx, `
+			select `+rowColumns+` from csv_import_row w where w.team_id = @team and w.import_id = @id and w.position < @before
+				and w.outcome in ('created', 'updated') and `+condition+` order by w.position desc limit 500`,
+			db.Args{"team": tx.Team, "id": u.it.ID, "before": before})
+		if err != nil || len(rows) == 0 {
 			return err
 		}
+
+		before = int64(rows[len(rows)-1].Position)
+
+		if err := u.undoRows(ctx, tx, rows); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
+
+// undoRows takes back rows and collects the refusals. A record that is gone already counts as undone.
+func (u *undoing) undoRows(ctx context.Context, tx *db.Tx, rows []*storedRow) error {
+	rows, err := u.keepTouched(ctx, tx, rows)
+	if err != nil {
+		return err
+	}
+
+	refusals, err := db.Halves(ctx, tx, len(rows), apierr.IsRefusal, func(ctx context.Context, tx *db.Tx, from, to int) error {
+		for _, row := range rows[from:to] {
+			if err := u.undoRow(ctx, tx, row); err != nil && !errors.Is(err, apierr.NotFound) {
+				return err
+			}
+		}
+
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+
+	var gone []id.ID
+
+	for i, row := range rows {
+		if refusals[i] != nil {
+			u.addDependent(row, refusals[i])
+			continue
+		}
+
+		undone := Reverted
+		row.Outcome = &undone
+		gone = append(gone, *row.EntityID)
 	}
 
 	// A later file with the same rows makes the records again.
@@ -152,8 +179,58 @@ func (u *undoing) undoRows(ctx context.Context, tx *db.Tx, rows []*storedRow) er
 	return updateRows(ctx, tx, rows)
 }
 
-// errChangedSince refuses to revert a record that was changed after the import.
-var errChangedSince = apierr.New(apierr.CodeConflict, "", "The record was changed since")
+// keepTouched returns the rows that can be taken back, and collects the others: new records that a later import or a
+// person has changed. Taking such a record back would lose the change.
+func (u *undoing) keepTouched(ctx context.Context, tx *db.Tx, rows []*storedRow) ([]*storedRow, error) {
+	var made []id.ID
+
+	for _, row := range rows {
+		if *row.Outcome == Created {
+			made = append(made, *row.EntityID)
+		}
+	}
+
+	if len(made) == 0 {
+		return rows, nil
+	}
+
+	later, err := db.Select[id.ID](ctx, tx, `select distinct entity_id from csv_import_row where team_id = @team
+		and entity_id = any(@made) and outcome = 'updated' and import_id <> @id`,
+		db.Args{"team": tx.Team, "id": u.it.ID, "made": made})
+	if err != nil {
+		return nil, fmt.Errorf("find later imports of the same records: %w", err)
+	}
+
+	edited, err := intake.LoadEdited(ctx, tx, &u.reader.kind.noun, u.it.SourceID, made)
+	if err != nil {
+		return nil, err
+	}
+
+	var out []*storedRow
+
+	for _, row := range rows {
+		field, isEdited := edited[*row.EntityID]
+
+		switch {
+		case *row.Outcome == Updated:
+			out = append(out, row)
+		case slices.Contains(later, *row.EntityID):
+			u.addDependent(row, errLaterImport)
+		case isEdited:
+			u.addDependent(row, errChangedSince.With(map[string]any{"field": field}))
+		default:
+			out = append(out, row)
+		}
+	}
+
+	return out, nil
+}
+
+// The reasons for keeping a record that was changed after the import.
+var (
+	errChangedSince = apierr.New(apierr.CodeConflict, "", "The record was changed since")
+	errLaterImport  = apierr.New(apierr.CodeConflict, "", "A later import has changed the record")
+)
 
 // undoRow deletes the record that a row has made, or gives a changed record its former values. It fails with
 // errChangedSince if a person has changed the same fields since.
@@ -206,8 +283,12 @@ func (u *undoing) addDependent(row *storedRow, refusal error) {
 		why = string(e.Code())
 	}
 
-	if errors.Is(refusal, errChangedSince) {
+	// The contract has no reasons for these two.
+	switch {
+	case errors.Is(refusal, errChangedSince):
 		why = "changedSince"
+	case errors.Is(refusal, errLaterImport):
+		why = "laterImport"
 	}
 
 	u.dependents = append(u.dependents, Dependent{

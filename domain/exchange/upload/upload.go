@@ -65,12 +65,13 @@ type Decision string
 
 // The decisions.
 const (
-	TakeRow  Decision = "import"
-	LeaveRow Decision = "skip"
+	TakeRow    Decision = "import"
+	LeaveRow   Decision = "skip"
+	ReplaceRow Decision = "replace"
 )
 
 // Enum lists the decisions.
-func (Decision) Enum() []string { return api.Texts(TakeRow, LeaveRow) }
+func (Decision) Enum() []string { return api.Texts(TakeRow, LeaveRow, ReplaceRow) }
 
 // Outcome is the result of taking a row in.
 type Outcome string
@@ -245,7 +246,7 @@ type Dependent struct {
 	Row      int     `json:"row" doc:"Position of the row."`
 	Line     int     `json:"line" doc:"Line of the file."`
 	EntityID id.ID   `json:"entityId"`
-	Reason   string  `json:"reason" doc:"Why: reason or code of the refusal, or changedSince."`
+	Reason   string  `json:"reason" doc:"Why: reason or code of the refusal, changedSince for an edit here, or laterImport."`
 	Context  any     `json:"context,omitempty"`
 	Outcome  Outcome `json:"outcome"`
 }

@@ -117,7 +117,7 @@ func Keep(
 	return s, nil
 }
 
-// fill creates a file with what write gives. A file whose write fails is not kept; failures of the store itself
+// fill creates a file with what write gives. A file is not kept if write fails; failures of the store itself
 // are ErrStore.
 func fill(ctx context.Context, store blob.Store, key string, write func(io.Writer) error) (blob.Info, error) {
 	w, err := store.Create(ctx, key)

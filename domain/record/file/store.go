@@ -121,7 +121,7 @@ func Insert(ctx context.Context, tx *db.Tx, n New) (*File, error) {
 	return f, nil
 }
 
-// KeepUntil keeps the content of a file until a later time than before. A file whose content was purged stays so.
+// KeepUntil keeps the content of a file until a later time than before. Purged content stays purged.
 func KeepUntil(ctx context.Context, tx *db.Tx, file id.ID, until time.Time) error {
 	_, err := tx.Exec(ctx, `update file set purge_at = @until where team_id = @team and id = @id and purge_at < @until`,
 		db.Args{"team": tx.Team, "id": file, "until": until})

@@ -2,7 +2,10 @@ package intake
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -160,23 +163,85 @@ func AddEach[C any](
 	return func(ctx context.Context, tx *db.Tx, items []C) ([]api.Attempt, error) {
 		out := make([]api.Attempt, len(items))
 
-		for i := range items {
-			err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		refusals, err := db.Halves(ctx, tx, len(items), apierr.IsRefusal, func(ctx context.Context, tx *db.Tx, from, to int) (err error) {
+			for i := from; i < to && err == nil; i++ {
 				out[i].ID, err = add(ctx, tx, &items[i])
-				return err
-			})
+			}
 
-			switch {
-			case err == nil:
-			case apierr.IsRefusal(err):
-				out[i] = api.Attempt{Refusal: apierr.From(err)}
-			default:
-				return nil, err
+			return err
+		})
+
+		for i, refusal := range refusals {
+			if refusal != nil {
+				out[i] = api.Attempt{Refusal: apierr.From(refusal)}
 			}
 		}
 
-		return out, nil
+		return out, err
 	}
+}
+
+// LoadEdited returns the records of a source that have another value here than was taken in last, each with a field that
+// differs. Lists and objects are not compared.
+func LoadEdited(ctx context.Context, tx *db.Tx, k *Kind, source id.ID, ids []id.ID) (map[id.ID]string, error) {
+	type row struct {
+		EntityID id.ID
+		Taken    Values
+	}
+
+	rows, err := db.Select[row](ctx, tx, `select entity_id, taken from external_record
+		where team_id = @team and source_id = @source and kind = @kind and entity_id = any(@ids)`,
+		db.Args{"team": tx.Team, "source": source, "kind": k.Name, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read the values that a file has set: %w", err)
+	}
+
+	here, err := k.Show(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+
+	out := map[id.ID]string{}
+
+	for _, r := range rows {
+		for field, was := range r.Taken {
+			is, has := here[r.EntityID][field]
+			if !has || slices.Contains(k.Secret, field) || len(was) == 0 || was[0] == '[' || was[0] == '{' {
+				continue
+			}
+
+			if !sameValue(was, is) {
+				out[r.EntityID] = field
+			}
+		}
+	}
+
+	return out, nil
+}
+
+// sameValue reports whether two values are the same; texts may differ in letters and spaces.
+func sameValue(a, b json.RawMessage) bool {
+	x, errA := canonical(a)
+	y, errB := canonical(b)
+
+	return errors.Join(errA, errB) == nil && x == y || sameText(string(a), string(b))
+}
+
+// LoadNamesOf returns the names under which a source has brought records here.
+func LoadNamesOf(ctx context.Context, tx *db.Tx, source id.ID, kind string, ids []id.ID) (map[id.ID]string, error) {
+	found, err := db.Select[KnownName](ctx, tx, `select external_id as name, ordinal, entity_id, hash from external_record
+		where team_id = @team and source_id = @source and kind = @kind and entity_id = any(@ids)`,
+		db.Args{"team": tx.Team, "source": source, "kind": kind, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read the names of records of a file: %w", err)
+	}
+
+	out := make(map[id.ID]string, len(found))
+	for _, f := range found {
+		out[*f.EntityID] = f.Name
+	}
+
+	return out, nil
 }
 
 // Forget removes what is remembered of records here that an import has made and that are deleted.

@@ -32,6 +32,8 @@ type pending struct {
 	filled Values
 	// isSaved says that the external record was saved before joining.
 	isSaved bool
+	// isOfFile says that a person has uploaded the change.
+	isOfFile bool
 	// before has the former values of the fields that are written.
 	before Values
 }
@@ -104,6 +106,14 @@ func (p *pending) merge(tx *db.Tx, here Values, k *Kind) (err error) {
 	}
 
 	p.write.Fields, p.asks = out.fields, len(out.conflicts) > 0
+
+	// Of a file, a new value of such a field is written: nobody can have changed it here.
+	for _, field := range k.Apart {
+		if value := p.values[field]; p.isOfFile && value != nil && (p.was == nil || !sameValue(value, p.was.Taken[field])) {
+			p.write.Fields[field] = value
+		}
+	}
+
 	p.conflicts = stillOpen(p.conflicts, p.values, out)
 
 	// A renamed record keeps the conflicts it had under its former id.

@@ -353,7 +353,7 @@ func (in *intake) identify(
 	var found []*pending
 
 	for _, c := range changes {
-		p := &pending{change: c, was: known[c.key()]}
+		p := &pending{change: c, was: known[c.key()], isOfFile: in.origin.IsFile}
 		p.write = Write{ID: p.was.entity(), ExternalID: c.ExternalID}
 		p.entity = p.write.ID
 
@@ -481,6 +481,11 @@ func (in *intake) planWrites(ctx context.Context, tx *db.Tx, k *Kind, found []*p
 		current, exists := Values{}, true
 		if p.write.ID != nil {
 			current, exists = here[*p.write.ID]
+		}
+
+		// A person can bring back a record that was deleted here.
+		if !exists && p.change.wins {
+			p.write.ID, p.was, current, exists = nil, nil, Values{}, true
 		}
 
 		// A record that was deleted here stays deleted: the source cannot bring it back.
