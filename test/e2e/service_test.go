@@ -101,9 +101,21 @@ func launch(t *testing.T, database, data string, args ...string) *process {
 	}
 	go func() { _ = p.cmd.Wait(); close(p.done) }()
 
-	t.Cleanup(func() { p.signal(syscall.SIGTERM); p.wait(40 * time.Second) })
+	t.Cleanup(func() { p.signal(syscall.SIGTERM); p.wait(40 * time.Second); p.checkTasks() })
 
 	return p
+}
+
+// checkTasks fails the test if the statement of a periodic task was wrong: such a task does nothing, and only the log
+// says so.
+func (p *process) checkTasks() {
+	p.t.Helper()
+
+	for line := range strings.Lines(p.log.String()) {
+		if strings.Contains(line, "periodic task") && strings.Contains(line, "SQLSTATE 42") {
+			p.t.Errorf("a periodic task failed: %s", line)
+		}
+	}
 }
 
 func (p *process) untilReady() {

@@ -198,8 +198,8 @@ func (s *ownerSaver) saveOne(ctx context.Context, tx *db.Tx, from intake.Origin,
 		return intake.Saved{}, err
 	}
 
-	if saved[0].Refusal != nil {
-		return saved[0], nil
+	if refusal := saved[0].Refusal; refusal != nil {
+		return intake.Saved{}, refusal
 	}
 
 	return saved[0], s.setOwners(ctx, tx, saved[0].ID, w.Fields)

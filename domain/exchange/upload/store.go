@@ -388,10 +388,8 @@ func loadTotals(ctx context.Context, tx *db.Tx, one id.ID) ([]Total, error) {
 }
 
 const (
-	// keepPreview is how long a preview is kept without a confirmation, with its rows.
-	keepPreview = 14 * 24 * time.Hour
-	// keepImported is how long the rows of an import are kept. The import itself stays.
-	keepImported = 400 * 24 * time.Hour
+	keepPreview  = 14 * 24 * time.Hour  // How long a preview is kept without a confirmation, with its rows.
+	keepImported = 400 * 24 * time.Hour // How long the rows of an import are kept. The import itself stays.
 )
 
 // purge deletes old rows and imports that were never confirmed.
@@ -404,7 +402,7 @@ func purge(ctx context.Context, d *db.DB) error {
 		gone as (
 			delete from csv_import_row r using chosen c where r.team_id = c.team_id and r.import_id = c.import_id and r.position = c.position returning 1),
 		over as (
-			update csv_import i set purge_at = case when i.imported_at is null then i.purge_at else 'infinity' end
+			update csv_import i set purge_at = case when i.imported_at is null then i.purge_at else timestamptz '9999-01-01' end
 			from old where i.team_id = old.team_id and i.id = old.id and not exists (select from chosen) and i.imported_at is not null returning 1),
 		dropped as (
 			delete from csv_import i using old where i.team_id = old.team_id and i.id = old.id and not exists (select from chosen) and i.imported_at is null

@@ -25,12 +25,9 @@ var (
 )
 
 const (
-	// takeRows is how many records are imported by one transaction.
-	takeRows = 500
-	// turnTime is how long a job goes on before other teams have their turn.
-	turnTime = 10 * time.Second
-	// mostAtOnce bounds the rows of an import with AllOrNone, which is one transaction.
-	mostAtOnce = 10_000
+	takeRows   = 500              // Records that are imported by one transaction.
+	turnTime   = 10 * time.Second // How long a job goes on before other teams have their turn.
+	mostAtOnce = 10_000           // Rows of an import with AllOrNone, which is one transaction.
 )
 
 // taking imports the rows of a file.

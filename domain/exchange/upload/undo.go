@@ -23,10 +23,8 @@ import (
 var undoKind = job.NewKind("upload.undo")
 
 const (
-	// undoTime bounds one undo, which is a single transaction.
-	undoTime = 30 * time.Minute
-	// mostDependents bounds the list of records that keep an import from being undone.
-	mostDependents = 1000
+	undoTime       = 30 * time.Minute // For one undo, which is a single transaction.
+	mostDependents = 1000             // Records in the list of those that keep an import from being undone.
 )
 
 // errDependents stops an undo because other records depend on the import.
