@@ -277,7 +277,6 @@ func testQuestions(p *tab, o *office) {
 	evaluate[bool](p, `[...document.querySelectorAll(".rows tbody tr:last-child button")].find((b) => b.textContent === "Leave out").click(); true`)
 	p.until(`document.querySelector(".rows tbody tr:last-child [aria-pressed=true]")?.textContent === "Leave out"`)
 	p.checks("decided")
-	p.do(chromedp.Click(chromedp.CSS("#import-acceptIssues")))
 	p.do(chromedp.Click(chromedp.CSS("#imports form[aria-label=Import] .main")))
 	p.until(`/Created\s+1\s+Skipped\s+1/.test(document.querySelector("#imports dl")?.innerText)`)
 

@@ -23,7 +23,7 @@ const meanings = {
   enum: "This word is not known here", currency: "This is not a currency", ambiguous: "Several records have this name", notFound: "Nothing here has this name",
   required: "A value is missing", totalDeviation: "The total is not the sum of its lines", lineTypeUnmapped: "This type of money has no account yet",
   unbalanced: "Debits and credits differ", contradiction: "This contradicts another column", shares: "The shares are not 100 percent together",
-  changedInFile: "It was imported before and has changed since: import it to replace what is here", ambiguousRecord: "Several records here could be this one",
+  changedInFile: "It was imported before and has changed since", ambiguousRecord: "Several records here could be this one",
   possibleDuplicate: "This may be here already", balanceBreak: "The balances do not add up from here on", columnNotRead: "This column is not read",
   internal: "Something went wrong in the service", csvMissingColumn: "No column has what the import needs", csvBlankHeader: "A column with values has no header",
   csvDuplicateHeader: "Two columns have the same header", csvEmpty: "The file has no rows", csvTooLarge: "The file is too large", csvEncoding: "The character set is not known: upload the file again and choose it under Advanced",
@@ -107,8 +107,10 @@ export function rowList(path, it, changed) {
       const button = el("button", { type: "button", "data-save": true, onclick: () => busy(button, () => save(row, inputs, {}, node)) }, "Save");
       buttons.push(button);
     }
-    if (canChange(it, row) && (row.status === "question" || row.status === "duplicate")) buttons.push(decide("import", "Import anyway"));
-    if (canChange(it, row) && row.status === "question") buttons.push(decide("skip", "Leave out"));
+    const can = canChange(it, row), asks = can && row.status === "question";
+    if (asks || can && row.status === "duplicate") buttons.push(decide("import", "Import anyway"));
+    if (asks && row.matchId) buttons.push(decide("replace", "Replace what is here"));
+    if (asks) buttons.push(decide("skip", "Leave out"));
     const why = row.outcome ? row.reason : row.status === "ignored" && row.reason;
     const node = el("div", { class: "verdict", tabindex: "-1" },
       row.outcome ? state(row.outcome) : state(row.status, statuses.find(([name]) => name === row.status)?.[2]),

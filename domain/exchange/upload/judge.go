@@ -154,7 +154,7 @@ func (j *judge) recall(ctx context.Context, tx *db.Tx, all []keyed, open []int, 
 		}
 
 		if here[*was.EntityID] == nil {
-			all[i].addIssue(deletedHere, asQuestion, -1, j.reader)
+			all[i].addIssue(deletedHere, asQuestion, -1, j.reader).say("The record was deleted here")
 			out[i].status = Question
 
 			continue
@@ -201,8 +201,7 @@ func (j *judge) checkName(k *keyed, here intake.Values, v *verdict) {
 		return
 	}
 
-	k.addIssue(otherName, asQuestion, -1, j.reader)
-	k.issues[len(k.issues)-1].Context = map[string]any{"name": is}
+	k.addIssue(otherName, asQuestion, -1, j.reader).say("Another name has this e-mail address or reference: " + is)
 	v.status = Question
 }
 

@@ -141,7 +141,7 @@ func finishBankRecord(r *reader, rec *record) {
 
 	// No movement goes both ways.
 	if rec.cents("debit") != 0 && rec.cents("credit") != 0 {
-		r.addFault(rec, "debitAndCredit", asQuestion, "credit")
+		r.addFault(rec, "debitAndCredit", asQuestion, "credit").say("The row has a debit and a credit")
 	}
 
 	// A word for the direction decides the sign. Otherwise the whole file may have signs the other way round.
@@ -297,8 +297,8 @@ func finishTransaction(r *reader, rec *record) {
 	}
 
 	// The same line twice in one record may be a line that the file repeats.
-	if n := countRepeated(rec); n > 0 {
-		r.addFault(rec, "repeatedLine", asQuestion, "amount").Context = map[string]any{"lines": n}
+	if hasRepeated(rec) {
+		r.addFault(rec, "repeatedLine", asQuestion, "amount").say("The record has the same line more than once")
 	}
 
 	// Tax has neither a rate nor a recipient, so it is not booked. A person decides about the record.
@@ -332,10 +332,10 @@ func finishTransaction(r *reader, rec *record) {
 	}
 }
 
-// countRepeated returns how many rows after the head have exactly the cells of an earlier row.
-func countRepeated(rec *record) (n int) {
+// hasRepeated reports whether a row after the head has exactly the cells of an earlier row.
+func hasRepeated(rec *record) bool {
 	if len(rec.parts) == 0 {
-		return 0
+		return false
 	}
 
 	known := map[string]bool{strings.Join(rec.texts, "\x00"): true}
@@ -343,13 +343,13 @@ func countRepeated(rec *record) (n int) {
 	for _, part := range rec.parts {
 		cells := strings.Join(part.texts, "\x00")
 		if known[cells] {
-			n++
+			return true
 		}
 
 		known[cells] = true
 	}
 
-	return n
+	return false
 }
 
 // setMarkup turns the markup's amount into an object, or removes a markup of zero.

@@ -395,6 +395,9 @@ func (rec *record) addIssue(code, severity string, at int, r *reader) *Issue {
 	return &rec.issues[len(rec.issues)-1]
 }
 
+// say sets the message that people read.
+func (i *Issue) say(message string) { i.Context = map[string]any{"message": message} }
+
 // shorten cuts a text for people to recognize.
 func shorten(text string) string {
 	if len(text) > shownText {
