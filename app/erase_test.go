@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"stayledger/app"
+	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
 	"stayledger/platform/blob"
 	"stayledger/platform/db"
@@ -217,5 +218,62 @@ func TestOnlyATeamThatIsDeletedCanBeErased(t *testing.T) {
 
 	if err := erase(w.ID, "audit_reference"); err != nil {
 		t.Error(err)
+	}
+}
+
+// DELETE /team with the team's name starts an operation that leaves nothing of it, and nothing else does.
+//
+// Proves: INIT-01.
+func TestATeamIsDeletedByItsName(t *testing.T) {
+	t.Parallel()
+	gone, _ := furnished(t)
+	stays, _ := furnished(t)
+	other := stays.Fingerprint()
+
+	was := gone.Get("/team").Want(200)
+	gone.Call("DELETE", "/team", world.Object{"confirmName": was.String("name") + "s"}).Want(400).WantIssue("contradiction", "confirmName")
+
+	// Money is under way: it must not lose its books.
+	payment := id.New(gone.DB.Now())
+	gone.Exec(`insert into operation (team_id, id, type, status, initiated_by, tasks_open, created_at)
+		values (@team, @id, 'provider-payment', 'running', @user, 1, now())`, db.Args{"id": payment, "user": gone.User})
+	gone.Call("DELETE", "/team", world.Object{"confirmName": was.String("name")}).WantError(apierr.CodeConflict, "")
+	gone.Exec(`update operation set tasks_open = 0, status = 'completed', finished_at = now() where team_id = @team and id = @id`, db.Args{"id": payment})
+
+	started := gone.Call("DELETE", "/team", world.Object{"confirmName": was.String("name")}).Want(202)
+	if started.String("type") != "team-delete" || started.String("resource.id") != gone.ID.String() {
+		t.Errorf("acknowledgement: %s", started.Body)
+	}
+
+	gone.Work()
+
+	left := rows(t, gone)
+	for _, kept := range []string{"team", "operation", "operation_resource", "access_key", "access_member", "audit_log", "audit_leaf"} {
+		delete(left, kept)
+	}
+
+	for _, trail := range []string{"audit_action", "audit_event", "audit_reference"} { // of the deletion itself
+		if left[trail] > 2 {
+			t.Errorf("%d rows of %s are left", left[trail], trail)
+		}
+
+		delete(left, trail)
+	}
+
+	if len(left) > 0 {
+		t.Errorf("left are %v", left)
+	}
+
+	gone.System(func(ctx context.Context, tx *db.Tx) error {
+		status, err := db.Get[string](ctx, tx, `select status from team where id = @team and email is null and tax_id is null`, db.Args{"team": gone.ID})
+		if status != "deleted" {
+			t.Errorf("the team is %q", status)
+		}
+
+		return err
+	})
+
+	if after := stays.Fingerprint(); after != other {
+		t.Errorf("the other team changed:\n%s\n%s", other, after)
 	}
 }

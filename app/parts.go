@@ -191,13 +191,16 @@ func Parts(o External, c Config) parts.Part {
 	)
 
 	// Access, teams and sample books come first; teams copy the settings of all nouns.
-	return parts.Join(append([]parts.Part{
+	all := parts.Join(append([]parts.Part{
 		access.Part(),
 		team.Part(team.Config{
 			Journals: journals, Extractable: apps.Extractable(), Closing: parts.ClosingChecks(nouns...), Waits: parts.Waits(nouns...),
 		}, parts.Copies(nouns...)...),
 		demo.Part(journals),
 	}, nouns...)...)
+
+	// A team is deleted with the rows of all nouns.
+	return parts.Join(all, team.Deleting(all.Erase))
 }
 
 // Describe renders the published description without a database.

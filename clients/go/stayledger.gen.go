@@ -2405,7 +2405,7 @@ const (
 // Defines values for UploadColumnMappingDecimal.
 const (
 	UploadColumnMappingDecimalDot   UploadColumnMappingDecimal = "."
-	UploadColumnMappingDecimalEmpty UploadColumnMappingDecimal = ""
+	UploadColumnMappingDecimalEmpty UploadColumnMappingDecimal = "\\"
 )
 
 // Defines values for UploadImportDuplicateOverride.
@@ -14823,6 +14823,12 @@ type TeamCurrencyView struct {
 	Places int64 `json:"places"`
 }
 
+// TeamDeletion Example: {"confirmName":"Seaside Stays"}
+type TeamDeletion struct {
+	// ConfirmName The team's name, letter by letter.
+	ConfirmName string `json:"confirmName"`
+}
+
 // TeamDestinationGuard defines model for TeamDestinationGuard.
 type TeamDestinationGuard string
 
@@ -21764,6 +21770,9 @@ type CreateTaxRateJSONRequestBody = TaxCreate
 // UpdateTaxRateJSONRequestBody defines body for UpdateTaxRate for application/json ContentType.
 type UpdateTaxRateJSONRequestBody = TaxUpdate
 
+// DeleteTeamJSONRequestBody defines body for DeleteTeam for application/json ContentType.
+type DeleteTeamJSONRequestBody = TeamDeletion
+
 // UpdateTeamJSONRequestBody defines body for UpdateTeam for application/json ContentType.
 type UpdateTeamJSONRequestBody = TeamChange
 
@@ -23540,6 +23549,12 @@ func (c *Client) GetTaxRate(ctx context.Context, id IdParameter) (answer *TaxRat
 // UpdateTaxRate sends PUT /tax-rates/{id}: Change a tax rate.
 func (c *Client) UpdateTaxRate(ctx context.Context, id IdParameter, params *UpdateTaxRateParams, body TaxUpdate) (answer *TaxRate, err error) {
 	err = c.send(ctx, call{method: "PUT", path: fmt.Sprintf("/tax-rates/%s", url.PathEscape(fmt.Sprint(id))), params: params, body: body}, &answer)
+	return answer, err
+}
+
+// DeleteTeam sends DELETE /team: Delete the selected team with everything that it owns.
+func (c *Client) DeleteTeam(ctx context.Context, body TeamDeletion) (answer *OperationAcknowledgement, err error) {
+	err = c.send(ctx, call{method: "DELETE", path: "/team", body: body}, &answer)
 	return answer, err
 }
 

@@ -83,6 +83,8 @@ type Endpoint struct {
 	NeedsBooks bool
 	// Frozen routes also work while the team's writes are frozen.
 	Frozen bool
+	// Deleted routes also work for a team that was deleted.
+	Deleted bool
 	// Status of a success; 0 means 200.
 	Status int
 	// MaxBody in bytes; 0 means 1 MiB.

@@ -4422,7 +4422,11 @@ export interface paths {
          */
         put: operations["updateTeam"];
         post?: never;
-        delete?: never;
+        /**
+         * Delete the selected team with everything that it owns
+         * @description Starts an operation of type team-delete. Its start freezes the team: writes are refused with 423. At its end all records, files and secrets of the team are gone, other requests are answered with 410, and the operation stays readable by the credential that has started it and by the team's partner. A deletion that has failed can be started again.
+         */
+        delete: operations["deleteTeam"];
         options?: never;
         head?: never;
         patch?: never;
@@ -15197,6 +15201,15 @@ export interface components {
              * @description Decimal places of an amount: 2 if 12345 is 123.45, 0 if it is 12345.
              */
             places: number;
+        };
+        /**
+         * @example {
+         *       "confirmName": "Seaside Stays"
+         *     }
+         */
+        TeamDeletion: {
+            /** @description The team's name, letter by letter. */
+            confirmName: string;
         };
         /** @enum {string} */
         TeamDestinationGuard: "hold" | "approve" | "off";
@@ -27455,6 +27468,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Team"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteTeam: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TeamDeletion"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationAcknowledgement"];
                 };
             };
             default: components["responses"]["Error"];

@@ -15,7 +15,6 @@ import (
 
 	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
-	"stayledger/domain/tenant/access"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -50,14 +49,14 @@ func Part(box *seal.Box, contacts, listings intake.Kind) parts.Part {
 func endpoints() []api.Endpoint {
 	move := api.Endpoint{
 		Method: http.MethodPost, Tag: tag, Scopes: []string{"migrations:execute"}, Status: http.StatusAccepted,
-		Errors: apierr.List{access.ErrMigrating},
+		Errors: apierr.List{team.ErrMigrating},
 		Doc: "Starts an operation of type vri-team-migration that makes a team with a general ledger: with the settings, listings, owners, connections and " +
 			"ownership periods of the legacy team, and without accounts, layouts and statements. Its result is the new team. Nobody writes in the legacy " +
 			"team meanwhile. Fails with 400 for a source that the caller does not reach (`notFound`) or that has a general ledger (`sourceNotLegacy`).",
 	}
 	statements := api.Endpoint{
 		Method: http.MethodPost, Tag: tag, Scopes: []string{"migrations:execute"}, Status: http.StatusAccepted,
-		Errors: append(apierr.List{access.ErrMigrating}, importErrors...),
+		Errors: append(apierr.List{team.ErrMigrating}, importErrors...),
 		Doc: "Starts an operation of type vri-statement-import that imports the final owner statements from before the cutover, all or none, and the " +
 			"statement templates. It can be repeated: statements are replaced. An account for a legacy account is that of accountMappings, else the one " +
 			"of the last import, else the one that is suggested; with 422 and an issue `accountMappingRequired` for each legacy account without any.",
@@ -155,7 +154,7 @@ func checkPartner(ctx context.Context, tx *db.Tx, partner *id.ID) error {
 	return err
 }
 
-// freeze freezes teams until the operation ends. It fails with access.ErrMigrating if a team is frozen already.
+// freeze freezes teams until the operation ends. It fails with team.ErrMigrating if a team is frozen already.
 func freeze(ctx context.Context, tx *db.Tx, teams ...id.ID) error {
 	for _, t := range id.Distinct(teams) {
 		if err := tx.Join(ctx, t); err != nil {
@@ -168,7 +167,7 @@ func freeze(ctx context.Context, tx *db.Tx, teams ...id.ID) error {
 		}
 
 		if !done {
-			return access.ErrMigrating
+			return team.ErrMigrating
 		}
 	}
 

@@ -45,6 +45,7 @@ func endpoints(poll time.Duration) []api.Endpoint {
 			Open:      readers,
 			Selection: api.OneTeamOrPartner,
 			Region:    true,
+			Deleted:   true, // (OPEN-81)
 		}, waiting.getOperation),
 		api.Read(api.Endpoint{
 			Method:  "GET",
@@ -58,6 +59,7 @@ func endpoints(poll time.Duration) []api.Endpoint {
 			Open:      readers,
 			Selection: api.OneTeamOrPartner,
 			Region:    true,
+			Deleted:   true,
 		}, getProgress),
 	}
 }

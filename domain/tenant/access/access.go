@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -37,15 +38,6 @@ var (
 	errTeamDeleted    = apierr.New(apierr.CodeTeamDeleted, "", "Team was deleted")
 	errMisdirected    = apierr.New(apierr.CodeMisdirectedRequest, "", "Team lives in another data region")
 	errNoTeam         = apierr.New(apierr.CodeBadRequest, "", "A team must be selected")
-
-	// ErrMigrating refuses to write in a team that a migration is at.
-	ErrMigrating = apierr.New(apierr.CodeTeamMigrationFrozen, "", "Team is frozen by a migration")
-
-	errFrozen = map[string]*apierr.Error{
-		"migration": ErrMigrating,
-		"deletion":  apierr.New(apierr.CodeTeamDeletionFrozen, "", "Team is frozen by its deletion"),
-		"unknown":   apierr.New(apierr.CodeTeamWritesFrozen, "", "Team does not accept writes"),
-	}
 )
 
 // Config of the gate.
@@ -143,7 +135,7 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 		return db.Scope{}, err
 	}
 
-	team, err := g.selectTeam(c, r, e, region)
+	selected, err := g.selectTeam(c, r, e, region)
 	if err != nil {
 		return db.Scope{}, err
 	}
@@ -153,14 +145,14 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 	}
 
 	// The scopes of a person are those in the team, and a person can be an owner there.
-	if team != nil {
-		scope.Team, scope.NoLedger, scope.Zone = team.ID, team.NoLedger, team.Zone
+	if selected != nil {
+		scope.Team, scope.NoLedger, scope.Zone = selected.ID, selected.NoLedger, selected.Zone
 		if c.Kind == api.User {
-			scope.Actor.Scopes = team.Scopes
+			scope.Actor.Scopes = selected.Scopes
 		}
 
-		if team.ContactID != nil {
-			kind, scope.Actor.Owner = api.Owner, team.ContactID
+		if selected.ContactID != nil {
+			kind, scope.Actor.Owner = api.Owner, selected.ContactID
 		}
 	}
 
@@ -170,8 +162,8 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 	}
 
 	// Last, nothing is written to a team that is being migrated or deleted.
-	if e.Mutates() && !e.Frozen && team != nil && team.Freeze != nil {
-		return db.Scope{}, frozen(*team.Freeze)
+	if e.Mutates() && !e.Frozen && selected != nil && selected.Freeze != nil {
+		return db.Scope{}, team.FrozenBy(*selected.Freeze)
 	}
 
 	return scope, nil
@@ -205,18 +197,10 @@ func Refusals(e *api.Endpoint) apierr.List {
 
 	list = append(list, errTeamDeleted, errMisdirected)
 	if e.Mutates() && !e.Frozen {
-		list = append(list, errFrozen["migration"], errFrozen["deletion"], errFrozen["unknown"])
+		list = append(list, team.Freezes()...)
 	}
 
 	return list
-}
-
-func frozen(reason string) error {
-	if err, known := errFrozen[reason]; known {
-		return err
-	}
-
-	return errFrozen["unknown"]
 }
 
 // identify finds the credential of a request. A key and a bearer token together are refused rather than guessed at.

@@ -24,13 +24,13 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 	case err != nil:
 		return nil, err
 	case e.PartnerOnly:
-		return g.selectPartner(c, wanted)
+		return g.selectPartner(c, e, wanted)
 	case wanted == nil:
 		return g.onlyTeam(c, e, region)
 	}
 
 	if t := c.team(*wanted); t != nil {
-		return g.checkServed(t, true)
+		return g.checkServed(t, e, true)
 	}
 
 	// The answer for a team that the credential does not hold says no more than the caller may know.
@@ -104,11 +104,11 @@ func (g *Gate) onlyTeam(c *credential, e *api.Endpoint, region Region) (*members
 			return nil, nil // the slice holds nothing of the partner, and without a team nothing is seen (OPEN-35)
 		}
 
-		return g.checkServed(home, false)
+		return g.checkServed(home, e, false)
 	}
 
 	if len(c.Teams) == 1 {
-		return g.checkServed(&c.Teams[0], false)
+		return g.checkServed(&c.Teams[0], e, false)
 	}
 
 	return nil, missingSelection()
@@ -143,8 +143,8 @@ func (g *Gate) here(region Region, team *id.ID) error {
 }
 
 // checkServed returns the team, or fails if it was deleted or another deployment serves it.
-func (g *Gate) checkServed(t *membership, selected bool) (*membership, error) {
-	if t.Status == "deleted" {
+func (g *Gate) checkServed(t *membership, e *api.Endpoint, selected bool) (*membership, error) {
+	if t.Status == "deleted" && !e.Deleted {
 		return nil, errTeamDeleted
 	}
 
@@ -162,7 +162,7 @@ func (g *Gate) checkServed(t *membership, selected bool) (*membership, error) {
 
 // selectPartner returns the partner's own team. Routes of the partner work in no other (AUTH-34 … AUTH-38,
 // OPEN-64).
-func (g *Gate) selectPartner(c *credential, wanted *id.ID) (*membership, error) {
+func (g *Gate) selectPartner(c *credential, e *api.Endpoint, wanted *id.ID) (*membership, error) {
 	var selected *membership
 
 	switch {
@@ -196,5 +196,5 @@ func (g *Gate) selectPartner(c *credential, wanted *id.ID) (*membership, error) 
 		return nil, errNotPartnerTeam.With(detail)
 	}
 
-	return g.checkServed(selected, wanted != nil)
+	return g.checkServed(selected, e, wanted != nil)
 }

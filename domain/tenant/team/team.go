@@ -351,6 +351,7 @@ func endpoints(c Config) []api.Endpoint {
 				"journals of all reservations; those that a lock holds stay as they are.",
 			Scopes: []string{"team:write"},
 		}, h.update),
+		deleteEndpoint(),
 		api.Read(api.Endpoint{
 			Method:    "GET",
 			Path:      "/teams",
