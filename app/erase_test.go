@@ -230,6 +230,9 @@ func TestATeamIsDeletedByItsName(t *testing.T) {
 	stays, _ := furnished(t)
 	other := stays.Fingerprint()
 
+	gone.Put("/team", world.Object{"email": "office@example.com"}).Want(200)
+	gone.Work()
+
 	was := gone.Get("/team").Want(200)
 	gone.Call("DELETE", "/team", world.Object{"confirmName": was.String("name") + "s"}).Want(400).WantIssue("contradiction", "confirmName")
 

@@ -56,6 +56,7 @@ func TestADeletedTeamIsGone(t *testing.T) {
 
 	for range 3 {
 		w := start(t, database, data, "work", "--workers", "2")
+
 		time.Sleep(50 * time.Millisecond) // somewhere in its work
 		w.kill()
 	}

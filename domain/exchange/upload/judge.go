@@ -202,6 +202,7 @@ func (j *judge) checkName(k *keyed, here intake.Values, v *verdict) {
 	}
 
 	k.addIssue(otherName, asQuestion, -1, j.reader).say("Another name has this e-mail address or reference: " + is)
+
 	v.status = Question
 }
 

@@ -97,6 +97,7 @@ func toys() []api.Endpoint {
 		api.Read(api.Endpoint{Method: "GET", Path: "/toys/inner", ID: "innerToys", Open: []api.Credential{api.TeamKey, api.User}}, see[api.None]),
 		api.Read(api.Endpoint{Method: "GET", Path: "/toys/owned", ID: "ownedToys", Open: everybody, Scopes: []string{"statements:read"}}, see[api.None]),
 		api.Read(api.Endpoint{Method: "GET", Path: "/toys/either", ID: "eitherToys", Scopes: []string{"contacts:write|contacts:vendors:write", "contacts:read"}}, see[api.None]),
+		api.Read(api.Endpoint{Method: "GET", Path: "/toys/after", ID: "toysAfter", Scopes: []string{"team:read"}, Deleted: true}, see[api.None]),
 		api.Read(api.Endpoint{Method: "GET", Path: "/toys/managed", ID: "managedToys", Scopes: []string{"team:read"}, Selection: api.ManagedTeams, Region: true}, see[api.None]),
 		api.Read(api.Endpoint{Method: "GET", Path: "/toys/teams/{id}", ID: "teamToys", TeamInPath: true}, see[byID]),
 		api.Read(api.Endpoint{Method: "GET", Path: "/partner/toys", ID: "partnerToys", Scopes: []string{"partner:read"}, PartnerOnly: true}, see[api.None]),

@@ -229,6 +229,11 @@ func TestADeletedTeamIsGone(t *testing.T) {
 		headers []string
 	}{{single, nil}, {single, selected}, {several, selected}, {partnerKey, selected}, {token, nil}, {token, selected}} {
 		w.get("/team", c.secret, c.headers...).refused(apierr.CodeTeamDeleted, "Team was deleted")
+
+		// What says how the deletion went stays readable (OPEN-81).
+		if s := w.get("/toys/after", c.secret, c.headers...).seen(); s.Team != gone.String() {
+			t.Errorf("team %s", s.Team)
+		}
 	}
 
 	w.get("/team", w.key(stranger), selected...).refused(apierr.CodeForbidden, conflict)
