@@ -14,7 +14,7 @@ import (
 )
 
 // steady are the columns with the same cells in every run.
-const steady = "uniqueRef,type,status,date,paymentDate,description,isOpeningBalance,accountCode,account,contact,line,lineUniqueRef,lineDescription," +
+const steady = "uniqueRef,type,status,date,paymentDate,description,isOpeningBalance,accountCode,account,paymentAccountCode,contact,line,lineUniqueRef,lineDescription," +
 	"lineAccountCode,lineAccount,lineContact,listing,reservation,party,amount,taxAmount,markupAmount,total,transactionTotal,currency"
 
 // Proves: EXP-01, EXP-02, EXP-03, EXP-04, EXP-05, EXP-07, EXP-10, EXP-P07, OPEN-48.

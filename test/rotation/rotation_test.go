@@ -240,7 +240,7 @@ func columnsAreKnown(t *testing.T, d *db.DB, counts map[string]app.Resealed) {
 
 	plain := []string{ // hashes, and content that is no secret of ours
 		"access_key.hash", "access_token.hash", "access_owner_link.hash", "access_owner_session.hash", "external_record.hash", "connection_token.credentials_sum", "connection_authorization.hash", "api_idempotency.request_hash", "api_idempotency.body",
-		"file.sha256", "historical_txn.content", "team_logo.content", "team_logo.sha256",
+		"csv_import.sha256", "file.sha256", "historical_txn.content", "team_logo.content", "team_logo.sha256",
 		"audit_checkpoint.root", "audit_leaf.hash", "audit_leaf.salt", "audit_tile.hashes",
 	}
 
