@@ -257,6 +257,8 @@ func TestEveryExampleOfTheReferenceFitsTheService(t *testing.T) {
 // changes.
 func late(op *reference.Operation) int {
 	switch {
+	case op.ID == "deleteTeam": // it takes all others away
+		return 3
 	case op.Method == "DELETE":
 		return 2
 	case op.ID == "createOwnershipPeriod":
