@@ -243,6 +243,19 @@ func TestATeamIsDeletedByItsName(t *testing.T) {
 	gone.Call("DELETE", "/team", world.Object{"confirmName": was.String("name")}).WantError(apierr.CodeConflict, "")
 	gone.Exec(`update operation set tasks_open = 0, status = 'completed', finished_at = now() where team_id = @team and id = @id`, db.Args{"id": payment})
 
+	// A migration keeps the team, and so does a deletion that is under way. One that has failed is started again.
+	earlier := id.New(gone.DB.Now())
+	gone.Exec(`insert into operation (team_id, id, type, status, initiated_by, tasks_open, created_at)
+		values (@team, @id, 'team-delete', 'running', @user, 1, now())`, db.Args{"id": earlier, "user": gone.User})
+
+	for reason, code := range map[string]apierr.Code{"migration": apierr.CodeTeamMigrationFrozen, "deletion": apierr.CodeTeamDeletionFrozen} {
+		gone.Exec(`update team set freeze_reason = @reason where team_id = @team`, db.Args{"reason": reason})
+		gone.Call("DELETE", "/team", world.Object{"confirmName": was.String("name")}).WantError(code, "")
+	}
+
+	gone.Exec(`update team set freeze_reason = 'deletion' where team_id = @team`, nil)
+	gone.Exec(`update operation set tasks_open = 0, status = 'failed', finished_at = now() where team_id = @team and id = @id`, db.Args{"id": earlier})
+
 	started := gone.Call("DELETE", "/team", world.Object{"confirmName": was.String("name")}).Want(202)
 	if started.String("type") != "team-delete" || started.String("resource.id") != gone.ID.String() {
 		t.Errorf("acknowledgement: %s", started.Body)

@@ -2405,7 +2405,7 @@ const (
 // Defines values for UploadColumnMappingDecimal.
 const (
 	UploadColumnMappingDecimalDot   UploadColumnMappingDecimal = "."
-	UploadColumnMappingDecimalEmpty UploadColumnMappingDecimal = "\\"
+	UploadColumnMappingDecimalEmpty UploadColumnMappingDecimal = ""
 )
 
 // Defines values for UploadImportDuplicateOverride.

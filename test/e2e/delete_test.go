@@ -57,7 +57,7 @@ func TestADeletedTeamIsGone(t *testing.T) {
 	for range 3 {
 		w := start(t, database, data, "work", "--workers", "2")
 
-		time.Sleep(50 * time.Millisecond) // somewhere in its work
+		time.Sleep(50 * time.Millisecond) // the moment of the kill is the chance that is tried; the end is waited for
 		w.kill()
 	}
 

@@ -268,17 +268,7 @@ func (m *Mapping) check(ctx context.Context, tx *db.Tx) error {
 		return nil
 	}
 
-	// Any account of the team will do.
-	found, err := account.ByID(ctx, tx, []id.ID{*m.AccountID})
-	if err != nil {
-		return err
-	}
-
-	if _, exists := found[*m.AccountID]; !exists {
-		return apierr.BadRequest.At(apierr.IssueNotFound.InBody("accountId"))
-	}
-
-	return nil
+	return account.CheckExists(ctx, tx, *m.AccountID)
 }
 
 // remove deletes a line mapping. Less specific mappings apply from then on.

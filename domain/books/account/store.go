@@ -62,6 +62,20 @@ func columnsSQL(banking string) string {
 			from account_connection k where k.team_id = a.team_id and k.account_id = a.id and k.last_digits <> a.banking_last4), '[]') as issues, a.created_at, a.updated_at`
 }
 
+// CheckExists refuses an account, from the field accountId of a body, that the team does not have.
+func CheckExists(ctx context.Context, tx *db.Tx, one id.ID) error {
+	found, err := ByID(ctx, tx, []id.ID{one})
+	if err != nil {
+		return err
+	}
+
+	if _, exists := found[one]; !exists {
+		return apierr.BadRequest.At(apierr.IssueNotFound.InBody("accountId"))
+	}
+
+	return nil
+}
+
 // ByID loads accounts of the team by id; ids that name none are absent. A bank account comes without its
 // connections, records and balance.
 func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Account, error) {

@@ -23,11 +23,12 @@ func (k *kind) show(field, text string) string {
 		return text
 	}
 
-	if len(text) <= 4 {
+	end := []rune(text)
+	if len(end) <= 4 {
 		return mask
 	}
 
-	return mask + text[len(text)-4:]
+	return mask + string(end[len(end)-4:])
 }
 
 // showValue returns the value of a field as callers see it.

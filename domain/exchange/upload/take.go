@@ -254,7 +254,7 @@ func (t *taking) takePage(ctx context.Context, tx *db.Tx, rows []*storedRow) (er
 
 		// A row that became faulty after the preview is refused, as no person has accepted to leave it out. So is a
 		// faulty row of a connection.
-		isOdd := way == leave && (row.Status == Faulty || row.Status == Question)
+		isOdd := way == leave && why != leftByChoice && (row.Status == Faulty || row.Status == Question)
 		if isOdd && (was == Valid || t.it.IsAutomatic && row.Status == Faulty) {
 			refused := Refused
 			row.Outcome = &refused
@@ -301,7 +301,7 @@ func (t *taking) decide(row *storedRow) (wayIn, string) {
 
 	switch {
 	case row.Decision != nil && *row.Decision == LeaveRow:
-		return leave, "skipped"
+		return leave, leftByChoice
 	case row.Status == Ignored:
 		return leave, *row.Reason
 	case row.Status == Faulty:
@@ -321,8 +321,11 @@ func (t *taking) decide(row *storedRow) (wayIn, string) {
 	return plainly, ""
 }
 
-// leftFaulty is the reason for leaving out a faulty row.
-const leftFaulty = "faulty"
+// The reasons for leaving out a faulty row, and one that a person has decided to skip.
+const (
+	leftFaulty   = "faulty"
+	leftByChoice = "skipped"
+)
 
 // The issues that a person answers with a decision.
 const (

@@ -296,3 +296,23 @@ func TestAMethodThatIsPutAwayIsNotPaid(t *testing.T) {
 		(<-answer).WantError(apierr.CodeBadRequest, apierr.ReasonPayProviderRecipientNotReady)
 	}
 }
+
+// Money on its way must not lose its books: a team is deleted once the provider has said what became of it.
+func TestATeamWithMoneyOnItsWayIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	w := newTill(t)
+	payment := w.pay(w.bill(300))
+	name := object{"confirmName": w.Get("/team").Want(200).String("name")}
+
+	w.Call("DELETE", "/team", name).WantError(apierr.CodeConflict, "")
+	w.work()
+
+	if got := w.read(payment).String("status"); got != "submitted" {
+		t.Fatalf("the payment is %s", got)
+	}
+
+	w.Call("DELETE", "/team", name).WantError(apierr.CodeConflict, "")
+	w.bank.becomes(payment, pay.Paid)
+	w.ask()
+	w.Call("DELETE", "/team", name).Want(202)
+}

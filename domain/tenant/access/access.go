@@ -195,7 +195,11 @@ func Refusals(e *api.Endpoint) apierr.List {
 		list = append(list, errNotPartnerTeam)
 	}
 
-	list = append(list, errTeamDeleted, errMisdirected)
+	if !e.Deleted {
+		list = append(list, errTeamDeleted)
+	}
+
+	list = append(list, errMisdirected)
 	if e.Mutates() && !e.Frozen {
 		list = append(list, team.Freezes()...)
 	}

@@ -84,8 +84,9 @@ func startDeletion(ctx context.Context, tx *db.Tx, in *deleteInput) (*operation.
 	t, err := db.Get[doomed](ctx, tx, `
 		select t.name, t.type, t.freeze_reason,
 			exists (select from operation o where o.team_id = @team and o.type = 'team-delete' and o.tasks_open > 0) as is_deleting,
-			exists (select from operation o where o.team_id = @team and o.type in ('provider-payment', 'provider-payment-recovery')
-				and o.tasks_open > 0) as is_paying
+			exists (select from payment p where p.team_id = @team and p.status in ('requested', 'sending', 'submitted'))
+				or exists (select from operation o where o.team_id = @team and o.type in ('provider-payment', 'provider-payment-recovery')
+					and o.tasks_open > 0) as is_paying
 		from team t where t.id = @team for update`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read the team to delete: %w", err)
@@ -129,14 +130,19 @@ func Deleting(erase func(ctx context.Context, d *db.DB, team, operation id.ID) e
 // bury marks an erased team as deleted. Its row stays without what it says about people, so that its id, its name and
 // its partner are known.
 func bury(ctx context.Context, tx *db.Tx) error {
-	_, err := tx.Exec(ctx, `update team set status = 'deleted', company_name = null, email = null, support_email = null, phone = null,
+	was, err := db.Get[Status](ctx, tx, `select status from team where id = @team for update`, db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("read an erased team: %w", err)
+	}
+
+	_, err = tx.Exec(ctx, `update team set status = 'deleted', company_name = null, email = null, support_email = null, phone = null,
 		tax_id = null, statement_address = null, billing_address = null, updated_at = @now where id = @team`,
 		db.Args{"team": tx.Team, "now": day.At(tx.Now)})
 	if err != nil {
 		return fmt.Errorf("mark a team as deleted: %w", err)
 	}
 
-	audit.Note(tx, audit.Updated, audit.Team, tx.Team, map[string]any{"status": "active"}, map[string]any{"status": "deleted"})
+	audit.Note(tx, audit.Updated, audit.Team, tx.Team, map[string]any{"status": was}, map[string]any{"status": "deleted"})
 
 	return Announce(ctx, tx)
 }
