@@ -418,19 +418,12 @@ type Singles[C, U any] struct {
 
 // Write saves records, each by itself, and returns an outcome for each in the given order. It is a Kind.Save.
 func (s *Singles[C, U]) Write(ctx context.Context, tx *db.Tx, _ Origin, writes []Write) ([]Saved, error) {
-	saved, items, places := make([]Saved, len(writes)), []C{}, []int{}
+	saved, changed := make([]Saved, len(writes)), []int{}
+	items, places := []C{}, []int{}
 
 	for i := range writes {
 		if writes[i].ID != nil {
-			refusal, err := s.change(ctx, tx, &writes[i])
-			if err != nil {
-				return nil, err
-			}
-
-			if saved[i].Refusal = refusal; refusal == nil {
-				saved[i].ID = *writes[i].ID
-			}
-
+			changed = append(changed, i)
 			continue
 		}
 
@@ -441,6 +434,10 @@ func (s *Singles[C, U]) Write(ctx context.Context, tx *db.Tx, _ Origin, writes [
 		}
 
 		items, places = append(items, item), append(places, i)
+	}
+
+	if err := s.changeAll(ctx, tx, writes, changed, saved); err != nil {
+		return nil, err
 	}
 
 	if len(items) == 0 {
@@ -459,8 +456,31 @@ func (s *Singles[C, U]) Write(ctx context.Context, tx *db.Tx, _ Origin, writes [
 	return saved, nil
 }
 
-// change changes a record, and returns what it was refused with.
-func (s *Singles[C, U]) change(ctx context.Context, tx *db.Tx, w *Write) (*apierr.Error, error) {
+// changeAll changes the records at places, and saves which were refused. A savepoint for each would take many locks.
+func (s *Singles[C, U]) changeAll(ctx context.Context, tx *db.Tx, writes []Write, places []int, saved []Saved) error {
+	refusals, err := db.Halves(ctx, tx, len(places), apierr.IsRefusal, func(ctx context.Context, tx *db.Tx, from, to int) error {
+		for _, i := range places[from:to] {
+			if err := s.change(ctx, tx, &writes[i]); err != nil {
+				return err
+			}
+		}
+
+		return nil
+	})
+
+	for n, i := range places {
+		if refusals[n] != nil {
+			saved[i].Refusal = apierr.From(refusals[n])
+		} else {
+			saved[i].ID = *writes[i].ID
+		}
+	}
+
+	return err
+}
+
+// change changes a record, or fails with a refusal.
+func (s *Singles[C, U]) change(ctx context.Context, tx *db.Tx, w *Write) error {
 	fields := maps.Clone(w.Fields)
 	for _, fixed := range s.Fixed {
 		delete(fields, fixed)
@@ -468,15 +488,10 @@ func (s *Singles[C, U]) change(ctx context.Context, tx *db.Tx, w *Write) (*apier
 
 	var item U
 	if refusal := decodeFields(s.Update, tx, fields, &item); refusal != nil {
-		return refusal, nil
+		return refusal
 	}
 
-	err := tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error { return s.Change(ctx, tx, *w.ID, &item) })
-	if err != nil && apierr.IsRefusal(err) {
-		return apierr.From(err), nil
-	}
-
-	return nil, err
+	return s.Change(ctx, tx, *w.ID, &item)
 }
 
 // decodeFields decodes and checks fields, and returns what is wrong with them.
