@@ -141,7 +141,7 @@ func TestAnErasedTeamLeavesNothing(t *testing.T) {
 		t.Error("a team that is not being deleted was erased")
 	}
 
-	gone.Exec(`update team set freeze_reason = 'deletion' where team_id = @team`, nil)
+	gone.Exec(`update team set freeze_reason = 'deletion', freeze_operation_id = @operation where team_id = @team`, db.Args{"operation": operation})
 
 	other := stays.Fingerprint()
 

@@ -319,6 +319,8 @@ func condition(r *http.Request, err error) *apierr.Error {
 	switch {
 	case errors.As(err, &known) && known != nil:
 		return known
+	case db.FreezeReason(err) != "":
+		return apierr.FrozenBy(db.FreezeReason(err))
 	case db.SQLState(err) == "22003": // a sum that no integer of the database holds
 		return errUnsafe.Because(err)
 	case errors.Is(err, db.ErrUnavailable):

@@ -345,7 +345,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, rc *requestContex
 		rc.scope = scope
 	}
 
-	rc.scope.RequestID, rc.scope.Timeout, rc.scope.Exclusive = rc.requestID, e.Timeout, e.Exclusive
+	rc.scope.RequestID, rc.scope.Timeout, rc.scope.Exclusive, rc.scope.Frozen = rc.requestID, e.Timeout, e.Exclusive, e.Frozen
 
 	query, err := s.strictQuery(r, rc)
 	if err != nil {

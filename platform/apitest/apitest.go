@@ -344,11 +344,14 @@ func (x *Team) SetZone(zone day.Zone) {
 	x.zone = zone
 }
 
-// Tx runs work in the team's scope and commits it.
+// Tx runs work in the team's scope and commits it, also if the team is frozen.
 func (x *Team) Tx(work db.Work) {
 	x.t.Helper()
 
-	if err := x.DB.Write(x.t.Context(), x.Scope(), SetUp(work)); err != nil {
+	scope := x.Scope()
+	scope.Frozen = true
+
+	if err := x.DB.Write(x.t.Context(), scope, SetUp(work)); err != nil {
 		x.t.Fatal(err)
 	}
 }

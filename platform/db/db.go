@@ -433,7 +433,9 @@ type Scope struct {
 	Exclusive bool
 	// Ungated lets all other writes of the team run at the same time, exclusive ones too.
 	Ungated bool
-	across  bool
+	// Frozen lets the transaction write in a frozen team.
+	Frozen bool
+	across bool
 }
 
 // ActorKind says what kind of credential acts as a user.

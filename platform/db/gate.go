@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"stayledger/platform/id"
 )
 
@@ -17,11 +19,18 @@ import (
 // never part of a deadlock. Reads and the work across teams pass no gate, and neither does work that takes minutes in
 // one transaction and relies on nothing that the gate keeps.
 //
+// Behind the gate a transaction fails if the team is frozen and the work neither is a task of the operation that froze it
+// nor said that it writes in frozen teams. A team is frozen by an exclusive transaction, so no other write is on its way
+// then; Settle waits for those that pass no gate.
+//
 // The gate is an advisory lock of the transaction. Its key is a hash of the team: two teams with the same key wait for
 // each other at times, which does no other harm.
 type gate struct {
 	name      string // of the lock, empty for none
+	team      id.ID
+	operation id.ID
 	exclusive bool
+	frozen    bool          // also if the team is frozen
 	wait      time.Duration // at the gate
 	rowWait   time.Duration // after it
 }
@@ -45,10 +54,13 @@ func (s Scope) gate(wait, rowWait time.Duration) gate {
 	switch {
 	case s.Team.IsZero() || s.across:
 		return gate{}
-	case s.Ungated: // a lock that nothing waits for says whose write it is
-		return gate{name: ungatedName + s.Team.String(), wait: wait, rowWait: rowWait}
+	case s.Ungated: // a lock that only Settle waits for says whose write it is
+		return gate{name: ungatedName + s.Team.String(), team: s.Team, operation: s.Operation, frozen: s.Frozen, wait: wait, rowWait: rowWait}
 	default:
-		return gate{name: gateName + s.Team.String(), exclusive: s.Exclusive, wait: wait, rowWait: rowWait}
+		return gate{
+			name: gateName + s.Team.String(), team: s.Team, operation: s.Operation, frozen: s.Frozen, exclusive: s.Exclusive,
+			wait: wait, rowWait: rowWait,
+		}
 	}
 }
 
@@ -66,8 +78,41 @@ func (g gate) pass(sql string, args []any) (string, []any) {
 	sql += fmt.Sprintf(", set_config('lock_timeout', '%s', true), %s(hashtextextended($%d, 0)), "+
 		"set_config('lock_timeout', '%s', true)",
 		milliseconds(wait), lock, len(args)+1, milliseconds(g.rowWait))
+	args = append(args, g.name)
 
-	return sql, append(args, g.name)
+	if g.frozen {
+		return sql, args
+	}
+
+	return sql + fmt.Sprintf(", team_writable($%d, $%d)", len(args)+1, len(args)+2), append(args, g.team, g.operation)
+}
+
+// FreezeReason returns why a team did not accept a write: what its row says; "" for other errors.
+func FreezeReason(err error) string {
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "SL015" {
+		return pg.Detail
+	}
+
+	return ""
+}
+
+// settleWait is how long Settle waits for the writes of a team that pass no gate.
+const settleWait = time.Minute
+
+// Settle returns when every write of the scope's team that had begun has ended. Call it in an operation that has frozen
+// the team: from then on what it reads is changed by nobody else. It fails with a lock timeout while work runs for
+// minutes.
+func (d *DB) Settle(ctx context.Context, s Scope) error {
+	s.Exclusive = true
+
+	return d.Write(ctx, s, func(ctx context.Context, tx *Tx) error {
+		if _, err := tx.Exec(ctx, `select set_config('lock_timeout', @wait, true), pg_advisory_xact_lock(hashtextextended(@name, 0))`,
+			Args{"wait": milliseconds(settleWait), "name": ungatedName + s.Team.String()}); err != nil {
+			return fmt.Errorf("wait for the writes of a team: %w", err)
+		}
+
+		return nil
+	})
 }
 
 // Exclusively fails with ErrNotExclusive unless the transaction is the only write of the team; it sends nothing.

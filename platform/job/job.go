@@ -52,7 +52,9 @@ type Job struct {
 	// StartedAt is when this attempt was claimed.
 	StartedAt time.Time `db:"-"`
 	// Trying is how long before this attempt the first one has failed.
-	Trying    time.Duration
+	Trying time.Duration
+	// IsFrozen says that the team was frozen at the claim by an operation that the job is no task of.
+	IsFrozen  bool
 	worker    id.ID
 	exclusive bool
 	ungated   bool

@@ -518,3 +518,46 @@ func TestBulkWorkHoldsNothingUp(t *testing.T) {
 		t.Errorf("%d bulk jobs ran at a time, want 2", most.Load())
 	}
 }
+
+// The work of a frozen team waits, what reaches the world outside too, and it costs no attempt. The operation that froze
+// the team goes on.
+//
+// Proves: OPEN-77.
+func TestTheWorkOfAFrozenTeamWaits(t *testing.T) {
+	t.Parallel()
+	x := apitest.New(t, apitest.Config{Silent: true})
+	freezing := id.New(x.DB.Now())
+	waits := insert(t, x, job.New{Kind: kind("k"), MaxAttempts: 1})
+	goesOn := insert(t, x, job.New{Kind: kind("k"), OperationID: freezing})
+	x.Exec(`update team set freeze_reason = 'migration', freeze_operation_id = @operation where id = @team`, db.Args{"operation": freezing})
+
+	var (
+		mu  sync.Mutex
+		ran []id.ID
+	)
+
+	run(t, x, job.Config{Handlers: map[job.Kind]job.Handler{kind("k"): {Do: func(ctx context.Context, d *db.DB, j job.Job) error {
+		mu.Lock()
+		defer mu.Unlock()
+
+		ran = append(ran, j.ID)
+
+		return finish(ctx, d, j)
+	}}}}, time.Second)
+
+	eventually(t, "the wait of the job", func() bool {
+		left := rows(t, x)
+		return len(left) == 1 && left[0].WorkerID.IsZero() && left[0].Wait > 0 && left[0].Attempt == 0
+	})
+
+	mu.Lock()
+	if len(ran) != 1 || ran[0] != goesOn {
+		t.Errorf("ran %v, not only the work of the operation", ran)
+	}
+	mu.Unlock()
+
+	// After the thaw it is done as if nothing had been.
+	x.Exec(`update team set freeze_reason = null, freeze_operation_id = null where id = @team`, nil)
+	x.Exec(`update job set due_at = clock_timestamp() where id = @id`, db.Args{"id": waits})
+	eventually(t, "the end of the job", func() bool { return len(rows(t, x)) == 0 })
+}

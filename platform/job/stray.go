@@ -72,13 +72,14 @@ func (w *Worker) strays(ctx context.Context) (more bool, err error) {
 
 		late, err = db.Select[Job](ctx, tx, `
 			with stray as materialized (
-				select id from job
+				select id from job c
 				where kind <> all(@known::text[]) and due_at <= clock_timestamp() - @patience::interval and (@only::uuid is null or team_id = @only)
+					and not exists (`+freeze+`)
 				order by due_at, id limit @some for update skip locked)
 			update job j set worker_id = @worker, due_at = clock_timestamp() + @lease::interval, attempt = least(j.attempt + 1, 32767)
 			from stray where j.id = stray.id
 			returning j.id, team_id, coalesce((select t.time_zone from team t where t.id = j.team_id), '') as zone, kind, args, actor_id, actor_type, action_id,
-				operation_id, priority, attempt, max_attempts, due_at, created_at, interval '0' as trying`,
+				operation_id, priority, attempt, max_attempts, due_at, created_at, interval '0' as trying, false as is_frozen`,
 			db.Args{"known": known, "only": w.Only, "worker": w.id, "lease": Lease, "patience": strayPatience, "some": strayBatch})
 
 		return err

@@ -262,10 +262,14 @@ func (w *Worker) claimLoop(ctx, working context.Context, l *lane) {
 	}
 }
 
+// freeze selects the freeze of the team of a job c that the job must wait for.
+const freeze = `select from team t where t.id = c.team_id and t.freeze_reason is not null and t.freeze_operation_id is distinct from c.operation_id`
+
 // Jobs of a kind that this process does not know are left alone (see watchStrays).
 const claimJobs = `
 	select id, team_id, coalesce((select t.time_zone from team t where t.id = c.team_id), '') as zone, kind, args, actor_id, actor_type, action_id, operation_id, priority, attempt, max_attempts, due_at, created_at,
-		coalesce(clock_timestamp() - tried_at, interval '0') as trying
+		coalesce(clock_timestamp() - tried_at, interval '0') as trying,
+		exists (` + freeze + `) as is_frozen
 	from job_claim(@worker, @lease, @kinds, @only, @after, @places, @busy::uuid[], @held::int[]) c`
 
 // claim takes due jobs for the free places of a lane.
@@ -369,6 +373,12 @@ func (w *Worker) do(ctx context.Context, l *lane, j Job) {
 		defer func() { ended(failure) }()
 	}
 
+	// A frozen team waits, and so does what reaches the world outside for it.
+	if j.IsFrozen {
+		w.postpone(ctx, j)
+		return
+	}
+
 	// The last attempt ended with its worker, so it is over.
 	if j.Attempt > j.MaxAttempts {
 		failure = Permanent(ErrWorkerDied)
@@ -383,8 +393,33 @@ func (w *Worker) do(ctx context.Context, l *lane, j Job) {
 
 	cancel()
 
-	if failure != nil && !LeaseLost(failure) {
+	switch {
+	case failure == nil || LeaseLost(failure):
+	case db.FreezeReason(failure) != "":
+		w.postpone(ctx, j)
+	default:
 		w.finish(ctx, j, h, failure)
+	}
+}
+
+// freezePause is how long the work of a frozen team waits until it is looked at again.
+const freezePause = 10 * time.Second
+
+// postpone gives a job of a frozen team back for later. It is no attempt.
+func (w *Worker) postpone(ctx context.Context, j Job) {
+	if ctx.Err() != nil {
+		return // shutting down: giveBack returns it
+	}
+
+	err := w.DB.WriteLazily(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		_, err := tx.Exec(ctx, `update job set worker_id = null, due_at = clock_timestamp() + @wait::interval, attempt = attempt - 1
+			where id = @id and worker_id = @worker and attempt = @attempt`,
+			db.Args{"wait": freezePause, "id": j.ID, "worker": w.id, "attempt": j.Attempt})
+
+		return err
+	})
+	if err != nil {
+		w.Log.Error("postpone a job of a frozen team", "job", j.ID, "error", err)
 	}
 }
 

@@ -68,6 +68,11 @@ func (p Part) Erase(ctx context.Context, d *db.DB, team, operation id.ID) error 
 		return err
 	}
 
+	// From here on nobody else writes in the team.
+	if err := d.Settle(ctx, scope); err != nil {
+		return err
+	}
+
 	// Files first: their rows say where the bytes are.
 	if p.Outside != nil {
 		if err := p.Outside(ctx, d, team); err != nil {

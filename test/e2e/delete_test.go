@@ -67,6 +67,11 @@ func TestADeletedTeamIsGone(t *testing.T) {
 		t.Fatalf("operation: %s", got.body)
 	}
 
+	// Credentials are remembered for moments, until the notification of the change has arrived.
+	eventually(t, "the end of the team's credentials", func() bool {
+		return asking.get("/team").status == 410 && manages.get("/team").status == 410 && second.get("/team").status == 401
+	})
+
 	for name, c := range map[string]*client{"the key that asked": asking, "the partner": manages} {
 		if got := c.get("/team").want(410).text("code"); got != "TEAM_DELETED" {
 			t.Errorf("%s: %s", name, got)

@@ -326,7 +326,8 @@ func retryDue(ctx context.Context, d *db.DB) error {
 
 	err := d.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		all, err = db.Select[due](ctx, tx, `
-			select b.team_id, b.id, (select m.time_zone from team m where m.id = b.team_id) as zone from calendar_block b where try_at is not null and try_at <= @now order by try_at limit @most`,
+			select b.team_id, b.id, m.time_zone as zone from calendar_block b join team m on m.id = b.team_id and m.freeze_reason is null
+			where try_at is not null and try_at <= @now order by try_at limit @most`,
 			db.Args{"now": tx.Now, "most": retryAtOnce})
 
 		return err

@@ -57,6 +57,10 @@ func (m mover) bootstrap(
 	run operation.Run,
 	b Bootstrap,
 ) (db.Work, error) {
+	if err := settle(ctx, d, run.OperationID, b.SourceTenantID); err != nil {
+		return nil, err
+	}
+
 	target := id.Derive(run.OperationID.Time(), "migration", run.OperationID.String())
 	requesting := scope.Team
 	scope.Team, scope.Timeout = target, 10*time.Minute

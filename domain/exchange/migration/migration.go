@@ -49,14 +49,14 @@ func Part(box *seal.Box, contacts, listings intake.Kind) parts.Part {
 func endpoints() []api.Endpoint {
 	move := api.Endpoint{
 		Method: http.MethodPost, Tag: tag, Scopes: []string{"migrations:execute"}, Status: http.StatusAccepted,
-		Errors: apierr.List{team.ErrMigrating},
+		Errors: apierr.List{apierr.Migrating},
 		Doc: "Starts an operation of type vri-team-migration that makes a team with a general ledger: with the settings, listings, owners, connections and " +
 			"ownership periods of the legacy team, and without accounts, layouts and statements. Its result is the new team. Nobody writes in the legacy " +
 			"team meanwhile. Fails with 400 for a source that the caller does not reach (`notFound`) or that has a general ledger (`sourceNotLegacy`).",
 	}
 	statements := api.Endpoint{
 		Method: http.MethodPost, Tag: tag, Scopes: []string{"migrations:execute"}, Status: http.StatusAccepted,
-		Errors: append(apierr.List{team.ErrMigrating}, importErrors...),
+		Errors: append(apierr.List{apierr.Migrating}, importErrors...),
 		Doc: "Starts an operation of type vri-statement-import that imports the final owner statements from before the cutover, all or none, and the " +
 			"statement templates. It can be repeated: statements are replaced. An account for a legacy account is that of accountMappings, else the one " +
 			"of the last import, else the one that is suggested; with 422 and an issue `accountMappingRequired` for each legacy account without any.",
@@ -110,16 +110,12 @@ func startMove(ctx context.Context, tx *db.Tx, in *moveInput) (*operation.Acknow
 		return nil, err
 	}
 
-	if err := freeze(ctx, tx, source.ID); err != nil {
-		return nil, err
-	}
-
 	from := operation.Resource{Type: operation.Team, ID: source.ID, Role: operation.Source}
 
-	return operation.Start(ctx, tx, operation.New{
+	return start(ctx, tx, &operation.New{
 		Type: operation.LegacyTeamMigration, Primary: &from, Resources: []operation.Resource{from},
 		Tasks: []operation.Task{{Kind: bootstrapKind, Args: in.Body}},
-	})
+	}, source.ID)
 }
 
 // reach loads a team within the reach of the credential. For any other team it fails with 400 at a field of the body.
@@ -154,20 +150,36 @@ func checkPartner(ctx context.Context, tx *db.Tx, partner *id.ID) error {
 	return err
 }
 
-// freeze freezes teams until the operation ends. It fails with team.ErrMigrating if a team is frozen already.
-func freeze(ctx context.Context, tx *db.Tx, teams ...id.ID) error {
+// start starts an operation and freezes teams until it ends. It fails with apierr.Migrating if a team is frozen already.
+func start(ctx context.Context, tx *db.Tx, o *operation.New, teams ...id.ID) (*operation.Acknowledgement, error) {
+	started, err := operation.Start(ctx, tx, *o)
+	if err != nil {
+		return nil, err
+	}
+
 	for _, t := range id.Distinct(teams) {
 		if err := tx.Join(ctx, t); err != nil {
-			return fmt.Errorf("freeze a team: %w", err)
+			return nil, fmt.Errorf("freeze a team: %w", err)
 		}
 
-		done, err := team.Freeze(ctx, tx, t)
+		done, err := team.Freeze(ctx, tx, t, started.OperationID)
 		if err != nil {
-			return fmt.Errorf("freeze a team: %w", err)
+			return nil, fmt.Errorf("freeze a team: %w", err)
 		}
 
 		if !done {
-			return team.ErrMigrating
+			return nil, apierr.Migrating
+		}
+	}
+
+	return started, nil
+}
+
+// settle waits until nobody else writes in the frozen teams of an operation.
+func settle(ctx context.Context, d *db.DB, operationID id.ID, teams ...id.ID) error {
+	for _, t := range id.Distinct(teams) {
+		if err := d.Settle(ctx, db.Scope{Team: t, Operation: operationID}); err != nil {
+			return err
 		}
 	}
 

@@ -66,17 +66,13 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*operation.Ac
 		return nil, err
 	}
 
-	if err := freeze(ctx, tx, r.SourceTenantID, r.TargetTenantID); err != nil {
-		return nil, err
-	}
-
 	target := operation.Resource{Type: operation.Team, ID: r.TargetTenantID, Role: operation.Target}
 	source := operation.Resource{Type: operation.Team, ID: r.SourceTenantID, Role: operation.Source}
 
-	return operation.Start(ctx, tx, operation.New{
+	return start(ctx, tx, &operation.New{
 		Type: operation.LegacyStatementImport, Primary: &target, Resources: []operation.Resource{target, source},
 		Tasks: []operation.Task{{Kind: importKind, Args: in.Body}},
-	})
+	}, r.SourceTenantID, r.TargetTenantID)
 }
 
 // resolveAccounts returns the account for each legacy account: chosen, else of the last import, else suggested. It
@@ -155,6 +151,10 @@ func importStatements(
 	run operation.Run,
 	r HistoricalImport,
 ) (db.Work, error) {
+	if err := settle(ctx, d, run.OperationID, r.SourceTenantID, r.TargetTenantID); err != nil {
+		return nil, err
+	}
+
 	scope.Team, scope.Timeout, scope.Ungated = r.TargetTenantID, 30*time.Minute, true
 
 	var done []historic.Statement

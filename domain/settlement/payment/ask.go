@@ -106,7 +106,8 @@ func claimDue(ctx context.Context, d *db.DB) ([]due, error) {
 	err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		found, err = db.Select[due](ctx, tx, `
 			with due as materialized (
-				select team_id, id from payment where ask_at <= @now order by ask_at limit @limit for update skip locked)
+				select team_id, id from payment a where ask_at <= @now and exists (select from team m where m.id = a.team_id and m.freeze_reason is null)
+				order by ask_at limit @limit for update skip locked)
 			update payment p set ask_at = case
 				when p.status <> 'paid' then @now::timestamptz + greatest(interval '1 minute', least(interval '1 hour', (@now::timestamptz - p.sent_at) / 4))
 				when p.sent_at > @now::timestamptz - interval '70 days' then @now::timestamptz + interval '1 day' end

@@ -16,7 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -163,7 +162,7 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 
 	// Last, nothing is written to a team that is being migrated or deleted.
 	if e.Mutates() && !e.Frozen && selected != nil && selected.Freeze != nil {
-		return db.Scope{}, team.FrozenBy(*selected.Freeze)
+		return db.Scope{}, apierr.FrozenBy(*selected.Freeze)
 	}
 
 	return scope, nil
@@ -201,7 +200,7 @@ func Refusals(e *api.Endpoint) apierr.List {
 
 	list = append(list, errMisdirected)
 	if e.Mutates() && !e.Frozen {
-		list = append(list, team.Freezes()...)
+		list = append(list, apierr.Freezes()...)
 	}
 
 	return list

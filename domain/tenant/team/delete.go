@@ -47,7 +47,7 @@ func deleteEndpoint() api.Endpoint {
 			"all records, files and secrets of the team are gone, other requests are answered with 410, and the operation " +
 			"stays readable by the credential that has started it and by the team's partner. A deletion that has failed " +
 			"can be started again.",
-		Errors: append(Freezes(), errPartnerTeam, errPaying),
+		Errors: append(apierr.Freezes(), errPartnerTeam, errPaying),
 		Scopes: []string{"team:execute"}, Exclusive: true, Frozen: true, Status: 202,
 	}, startDeletion)
 }
@@ -57,8 +57,10 @@ type doomed struct {
 	Name         string
 	Type         Type
 	FreezeReason *string
-	IsDeleting   bool
-	IsPaying     bool
+	// FreezeOperationID is the operation that froze the team.
+	FreezeOperationID *id.ID
+	IsDeleting        bool
+	IsPaying          bool
 }
 
 // check refuses a deletion.
@@ -67,7 +69,7 @@ func (t *doomed) check(in *Deletion) error {
 
 	switch {
 	case t.FreezeReason != nil && !isAgain:
-		return FrozenBy(*t.FreezeReason)
+		return apierr.FrozenBy(*t.FreezeReason)
 	case in.ConfirmName != t.Name:
 		return apierr.BadRequest.At(apierr.IssueContradiction.InBody("confirmName"))
 	case t.Type == Partner:
@@ -82,7 +84,7 @@ func (t *doomed) check(in *Deletion) error {
 // startDeletion freezes the team and starts the operation that deletes it (INIT-01).
 func startDeletion(ctx context.Context, tx *db.Tx, in *deleteInput) (*operation.Acknowledgement, error) {
 	t, err := db.Get[doomed](ctx, tx, `
-		select t.name, t.type, t.freeze_reason,
+		select t.name, t.type, t.freeze_reason, t.freeze_operation_id,
 			exists (select from operation o where o.team_id = @team and o.type = 'team-delete' and o.tasks_open > 0) as is_deleting,
 			exists (select from payment p where p.team_id = @team and p.status in ('requested', 'sending', 'submitted'))
 				or exists (select from operation o where o.team_id = @team and o.type in ('provider-payment', 'provider-payment-recovery')
@@ -96,24 +98,25 @@ func startDeletion(ctx context.Context, tx *db.Tx, in *deleteInput) (*operation.
 		return nil, err
 	}
 
-	if _, err := tx.Exec(ctx, `update team set freeze_reason = 'deletion', updated_at = @now where id = @team`,
-		db.Args{"team": tx.Team, "now": tx.Now}); err != nil {
-		return nil, fmt.Errorf("freeze the team to delete: %w", err)
-	}
-
-	audit.Note(tx, audit.Updated, audit.Team, tx.Team, map[string]any{"freezeReason": t.FreezeReason},
-		map[string]any{"freezeReason": "deletion"})
-
-	if err := Announce(ctx, tx); err != nil {
-		return nil, err
-	}
-
 	self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Target}
 
-	return operation.Start(ctx, tx, operation.New{
+	started, err := operation.Start(ctx, tx, operation.New{
 		Type: operation.TeamDelete, Primary: &self, Resources: []operation.Resource{self},
 		Tasks: []operation.Task{{Kind: kindDelete}},
 	})
+	if err != nil {
+		return nil, err
+	}
+
+	if _, err := tx.Exec(ctx, `update team set freeze_reason = 'deletion', freeze_operation_id = @operation, updated_at = @now where id = @team`,
+		db.Args{"team": tx.Team, "operation": started.OperationID, "now": tx.Now}); err != nil {
+		return nil, fmt.Errorf("freeze the team to delete: %w", err)
+	}
+
+	audit.Note(tx, audit.Updated, audit.Team, tx.Team, map[string]any{"freezeReason": t.FreezeReason, "freezeOperationId": t.FreezeOperationID},
+		map[string]any{"freezeReason": "deletion", "freezeOperationId": started.OperationID})
+
+	return started, Announce(ctx, tx)
 }
 
 // Deleting returns the task that deletes a team. The function erase removes everything that a team owns.

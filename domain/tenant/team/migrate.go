@@ -43,10 +43,12 @@ func LoadShell(ctx context.Context, tx *db.Tx, team id.ID) (*Shell, error) {
 	return &s, nil
 }
 
-// Freeze keeps everybody from writing in a team because of a migration, until Thaw. It returns false for a team that is
-// frozen already. The caller has the team in sight.
-func Freeze(ctx context.Context, tx *db.Tx, team id.ID) (bool, error) {
-	n, err := tx.Exec(ctx, `update team set freeze_reason = 'migration' where id = @id and freeze_reason is null`, db.Args{"id": team})
+// Freeze keeps everybody but the tasks of an operation from writing in a team because of a migration, until Thaw. It
+// returns false for a team that is frozen already. The caller has the team in sight. Writes that have begun go on: see
+// db.Settle.
+func Freeze(ctx context.Context, tx *db.Tx, team, operationID id.ID) (bool, error) {
+	n, err := tx.Exec(ctx, `update team set freeze_reason = 'migration', freeze_operation_id = @operation where id = @id and freeze_reason is null`,
+		db.Args{"id": team, "operation": operationID})
 	if err != nil {
 		return false, fmt.Errorf("freeze a team: %w", err)
 	}
@@ -61,7 +63,7 @@ func Freeze(ctx context.Context, tx *db.Tx, team id.ID) (bool, error) {
 
 // Thaw ends the freeze of a migration. The caller has the team in sight.
 func Thaw(ctx context.Context, tx *db.Tx, team id.ID) error {
-	n, err := tx.Exec(ctx, `update team set freeze_reason = null where id = @id and freeze_reason = 'migration'`, db.Args{"id": team})
+	n, err := tx.Exec(ctx, `update team set freeze_reason = null, freeze_operation_id = null where id = @id and freeze_reason = 'migration'`, db.Args{"id": team})
 	if err != nil {
 		return fmt.Errorf("end the freeze of a team: %w", err)
 	}

@@ -291,9 +291,10 @@ type due struct {
 	DueAt    time.Time
 }
 
-// scope returns the scope of work on the messages of a receiver. It relies on nothing that the gate keeps.
+// scope returns the scope of work on the messages of a receiver. It relies on nothing that the gate keeps, and the outcome
+// of a message that was sent is kept in a frozen team too.
 func (r *receiver) scope() db.Scope {
-	return db.Scope{Team: r.TeamID, Actor: db.Service, Work: sendKind.String(), Ungated: true}
+	return db.Scope{Team: r.TeamID, Actor: db.Service, Work: sendKind.String(), Ungated: true, Frozen: true}
 }
 
 // takeLease takes the lease of the messages of a receiver, and reports whether it was free. A lease does not wait for the
