@@ -52,6 +52,12 @@ func TestEveryTableOfTeamsHasANoun(t *testing.T) {
 // rows are how many of a team's are in each table that has any.
 func rows(t *testing.T, w *world.World) map[string]int64 {
 	t.Helper()
+	return rowsOf(t, w, w.ID)
+}
+
+// rowsOf is rows for another team.
+func rowsOf(t *testing.T, w *world.World, team id.ID) map[string]int64 {
+	t.Helper()
 
 	out := map[string]int64{}
 
@@ -68,7 +74,7 @@ func rows(t *testing.T, w *world.World) map[string]int64 {
 			N    int64
 		}
 
-		all, err := db.Select[counted](ctx, tx, strings.Join(counts, " union all "), db.Args{"team": w.ID})
+		all, err := db.Select[counted](ctx, tx, strings.Join(counts, " union all "), db.Args{"team": team})
 		for _, c := range all {
 			out[c.Name] = c.N
 		}

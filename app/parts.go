@@ -194,7 +194,7 @@ func Parts(o External, c Config) parts.Part {
 	all := parts.Join(append([]parts.Part{
 		access.Part(),
 		team.Part(team.Config{
-			Journals: journals, Extractable: apps.Extractable(), Closing: parts.ClosingChecks(nouns...), Waits: parts.Waits(nouns...),
+			Journals: journals, Extractable: apps.Extractable(), Closing: parts.ClosingChecks(nouns...), Waits: parts.Waits(nouns...), Grants: access.CopyGrants,
 		}, parts.Copies(nouns...)...),
 		demo.Part(journals),
 	}, nouns...)...)

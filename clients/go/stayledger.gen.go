@@ -2059,6 +2059,17 @@ const (
 	TeamDestinationGuardOff     TeamDestinationGuard = "off"
 )
 
+// Defines values for TeamDuplicated.
+const (
+	TeamDuplicatedAccounts      TeamDuplicated = "accounts"
+	TeamDuplicatedContacts      TeamDuplicated = "contacts"
+	TeamDuplicatedLayouts       TeamDuplicated = "layouts"
+	TeamDuplicatedLineMappings  TeamDuplicated = "lineMappings"
+	TeamDuplicatedListings      TeamDuplicated = "listings"
+	TeamDuplicatedRecurringFees TeamDuplicated = "recurringFees"
+	TeamDuplicatedTaxRates      TeamDuplicated = "taxRates"
+)
+
 // Defines values for TeamInitTemplate.
 const (
 	TeamInitTemplateStandard TeamInitTemplate = "standard"
@@ -14832,6 +14843,16 @@ type TeamDeletion struct {
 // TeamDestinationGuard defines model for TeamDestinationGuard.
 type TeamDestinationGuard string
 
+// TeamDuplicate Example: {"include":["accounts","layouts","listings","contacts"],"name":"Lake Stays"}
+type TeamDuplicate struct {
+	// Include Parts to copy; all when absent.
+	Include []TeamDuplicated `json:"include,omitzero"`
+	Name    string           `json:"name"`
+}
+
+// TeamDuplicated defines model for TeamDuplicated.
+type TeamDuplicated string
+
 // TeamExtractable defines model for TeamExtractable.
 type TeamExtractable struct {
 	// AppId GET /apps says which files its app has.
@@ -20879,6 +20900,12 @@ type ListBooksClosingsParams struct {
 	Page *PageParameter `form:"page,omitempty" json:"page,omitempty"`
 }
 
+// DuplicateTeamParams defines parameters for DuplicateTeam.
+type DuplicateTeamParams struct {
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
 // GenerateDemoDataParams defines parameters for GenerateDemoData.
 type GenerateDemoDataParams struct {
 	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
@@ -21778,6 +21805,9 @@ type UpdateTeamJSONRequestBody = TeamChange
 
 // CloseBooksJSONRequestBody defines body for CloseBooks for application/json ContentType.
 type CloseBooksJSONRequestBody = TeamCloseBooks
+
+// DuplicateTeamJSONRequestBody defines body for DuplicateTeam for application/json ContentType.
+type DuplicateTeamJSONRequestBody = TeamDuplicate
 
 // GenerateDemoDataJSONRequestBody defines body for GenerateDemoData for application/json ContentType.
 type GenerateDemoDataJSONRequestBody = DemoRequest
@@ -23579,6 +23609,12 @@ func (c *Client) CloseBooks(ctx context.Context, params *CloseBooksParams, body 
 // ListBooksClosings sends GET /team/books-closings: List the closings of the books, newest first.
 func (c *Client) ListBooksClosings(ctx context.Context, params *ListBooksClosingsParams) (answer *TeamClosingPage, err error) {
 	err = c.send(ctx, call{method: "GET", path: "/team/books-closings", params: params}, &answer)
+	return answer, err
+}
+
+// DuplicateTeam sends POST /team/duplicate: Make a new team with the settings of the selected one.
+func (c *Client) DuplicateTeam(ctx context.Context, params *DuplicateTeamParams, body TeamDuplicate) (answer *OperationAcknowledgement, err error) {
+	err = c.send(ctx, call{method: "POST", path: "/team/duplicate", takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 

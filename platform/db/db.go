@@ -433,6 +433,9 @@ type Scope struct {
 	Exclusive bool
 	// Ungated lets all other writes of the team run at the same time, exclusive ones too.
 	Ungated bool
+	// Snapshot lets a write read everything as it was when it began. It runs again if somebody else has changed a row
+	// that it changes.
+	Snapshot bool
 	// Frozen lets the transaction write in a frozen team.
 	Frozen bool
 	across bool
@@ -481,7 +484,7 @@ func (s Scope) teams() []id.ID {
 
 // settings returns what a transaction of the scope sets for itself.
 func (s Scope) settings(gateWait, rowWait time.Duration) setting {
-	out := setting{across: "off", gate: s.gate(gateWait, rowWait)}
+	out := setting{across: "off", gate: s.gate(gateWait, rowWait), snapshot: s.Snapshot}
 
 	// Off, unless the scope is across teams: a mistake then shows too little, and not too much.
 	if s.across {
@@ -521,6 +524,7 @@ func milliseconds(limit time.Duration) string {
 // setting has the values that a transaction sets for itself; an empty timeout leaves the connection's.
 type setting struct {
 	teams, across, timeout string
+	snapshot               bool
 	gate                   gate
 }
 

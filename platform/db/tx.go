@@ -226,7 +226,12 @@ func (tx *Tx) batch(statements int) (*pgx.Batch, int, error) {
 
 		n++
 	case modeWrite, modeWriteLazily, modeDryRun:
-		b.Queue("begin")
+		begin := "begin"
+		if tx.settings.snapshot {
+			begin += " isolation level repeatable read"
+		}
+
+		b.Queue(begin)
 
 		n++
 	case modeReadOne:

@@ -11,6 +11,8 @@ import (
 type Copy struct {
 	// Name is the name by which callers choose the part.
 	Name string
+	// Whole parts are records, not settings: only a duplicate of a whole team has them.
+	Whole bool
 	// NeedsBooks parts are left out of a team without a general ledger.
 	NeedsBooks bool
 	// Standard adds what the standard has and the team lacks; nil when it has nothing of the noun.

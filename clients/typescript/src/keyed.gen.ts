@@ -101,6 +101,7 @@ export const keyed: ReadonlySet<string> = new Set([
   "/syncs/{id}/missing-records",
   "/tax-rates",
   "/team/books-closing",
+  "/team/duplicate",
   "/team/generate-demo-data",
   "/team/init",
   "/teams/migrate-vri-to-vrt",

@@ -4469,6 +4469,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/team/duplicate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a new team with the settings of the selected one
+         * @description Starts an operation of type team-duplicate; its result is the new team, of the same partner, region and type. People and keys of several teams that work in the selected team work in the new one, and the key that has asked. It has no stays, no books and no connections. Part by part: an ownership period is copied when its owners are, and what names an account when accounts are.
+         */
+        post: operations["duplicateTeam"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/team/generate-demo-data": {
         parameters: {
             query?: never;
@@ -15213,6 +15233,24 @@ export interface components {
         };
         /** @enum {string} */
         TeamDestinationGuard: "hold" | "approve" | "off";
+        /**
+         * @example {
+         *       "include": [
+         *         "accounts",
+         *         "layouts",
+         *         "listings",
+         *         "contacts"
+         *       ],
+         *       "name": "Lake Stays"
+         *     }
+         */
+        TeamDuplicate: {
+            /** @description Parts to copy; all when absent. */
+            include?: components["schemas"]["TeamDuplicated"][];
+            name: string;
+        };
+        /** @enum {string} */
+        TeamDuplicated: "accounts" | "layouts" | "lineMappings" | "recurringFees" | "taxRates" | "listings" | "contacts";
         TeamExtractable: {
             /** @description GET /apps says which files its app has. */
             appId: string;
@@ -27562,6 +27600,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TeamClosingPage"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    duplicateTeam: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TeamDuplicate"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationAcknowledgement"];
                 };
             };
             default: components["responses"]["Error"];

@@ -12,6 +12,28 @@ import (
 	"stayledger/platform/parts"
 )
 
+// copyable are the active fees of a team with the periods in which listings are charged them.
+type copyable struct {
+	fees    []Fee
+	periods []Period
+}
+
+// loadCopyable loads the active fees of a team that the transaction may read, and their periods.
+func loadCopyable(ctx context.Context, tx *db.Tx, team id.ID) (copyable, error) {
+	fees, err := loadActive(ctx, tx, team)
+	if err != nil {
+		return copyable{}, err
+	}
+
+	periods, err := db.Select[Period](ctx, tx, `select `+periodColumns+` from `+periodTables+` where p.team_id = @team and f.status = 'active'
+		order by p.listing_id, p.start_at nulls first, p.id`, db.Args{"team": team})
+	if err != nil {
+		return copyable{}, fmt.Errorf("read the listing periods of a team: %w", err)
+	}
+
+	return copyable{fees, periods}, nil
+}
+
 // loadActive loads the active fees of a team that the transaction may read.
 func loadActive(ctx context.Context, tx *db.Tx, team id.ID) ([]Fee, error) {
 	fees, err := db.Select[Fee](ctx, tx, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.status = 'active' order by f.id`,
@@ -29,8 +51,11 @@ func loadActive(ctx context.Context, tx *db.Tx, team id.ID) ([]Fee, error) {
 
 // copyFees copies the fees of another team that can be charged here: those with a counterpart for each account, the tax
 // rate and everything else that their formula and conditions name. A fee that the team has already, by name or
-// reference, is not copied; it takes the place of the other team's fee in formulas that build on it.
-func copyFees(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterparts) error {
+// reference, is not copied; it takes the place of the other team's fee in formulas that build on it. Copied fees are
+// charged to the counterparts of the listings that have them.
+func copyFees(ctx context.Context, tx *db.Tx, all copyable, here parts.Counterparts) error {
+	from := all.fees
+
 	own, err := loadOwnFees(ctx, tx)
 	if err != nil {
 		return err
@@ -84,11 +109,36 @@ func copyFees(ctx context.Context, tx *db.Tx, from []Fee, here parts.Counterpart
 		return nil
 	}
 
+	details = append(details, copyPeriods(tx, all.periods, added, fees, here)...)
+
 	if err := tx.Pipeline(ctx, append(writes, details...)...); err != nil {
 		return fmt.Errorf("copy recurring fees: %w", err)
 	}
 
 	return nil
+}
+
+// copyPeriods returns the statements that charge copied fees to listings. The map fees has the counterparts of all fees.
+func copyPeriods(tx *db.Tx, periods []Period, added []*Fee, fees map[id.ID]id.ID, here parts.Counterparts) []db.Stmt {
+	var out []*Period
+
+	for _, p := range periods {
+		p.FeeID, p.ListingID = fees[p.FeeID], here[p.ListingID]
+		if isAdded := slices.ContainsFunc(added, func(f *Fee) bool { return f.ID == p.FeeID }); !isAdded || p.ListingID.IsZero() {
+			continue
+		}
+
+		p.ID, p.CreatedAt, p.UpdatedAt = tx.NewID(), day.At(tx.Now), day.At(tx.Now)
+		p.RecurringFee.ID = p.FeeID
+		notePeriod(tx, audit.Created, nil, &p)
+		out = append(out, &p)
+	}
+
+	if out == nil {
+		return nil
+	}
+
+	return []db.Stmt{periodTable.Insert(tx, out...)}
 }
 
 // loadOwnFees returns a function that finds the team's own fee for a fee of another team: the one of the same name,

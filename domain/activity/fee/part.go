@@ -12,7 +12,7 @@ func Part() parts.Part {
 	return parts.Part{
 		Endpoints: api.RequireBooks(endpoints(used)),
 		Tables:    parts.Owns("fee", "fee_condition", "fee_listing_period", "fee_reference"),
-		Copy:      &parts.Copy{Name: "recurringFees", NeedsBooks: true, Read: parts.Copying(loadActive, copyFees)},
+		Copy:      &parts.Copy{Name: "recurringFees", NeedsBooks: true, Read: parts.Copying(loadCopyable, copyFees)},
 		Uses: []parts.Use{
 			{
 				Of: "account", Reason: "recurringFees", Columns: []string{

@@ -6,55 +6,12 @@ import (
 	"fmt"
 	"slices"
 
-	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
-	"stayledger/domain/record/intake"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
-	"stayledger/platform/seal"
 )
-
-// ListOwners loads the owners of a legacy team in sight, with the values to make contacts from.
-func ListOwners(ctx context.Context, tx *db.Tx, box *seal.Box, team id.ID) ([]id.ID, []intake.Values, error) {
-	ids, values, err := contact.ListOwners(ctx, tx, box, team)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the owners of a legacy team: %w", err)
-	}
-
-	return ids, values, nil
-}
-
-// ListListings loads the listings of a legacy team in sight, with the values to make listings from.
-func ListListings(ctx context.Context, tx *db.Tx, team id.ID) ([]id.ID, []intake.Values, error) {
-	type row struct {
-		ID              id.ID            `json:"-"`
-		Name            string           `json:"name"`
-		UniqueRef       *string          `json:"uniqueRef,omitempty"`
-		Status          string           `json:"status"`
-		DefaultCurrency string           `json:"defaultCurrency"`
-		TimeZone        *string          `json:"timeZone,omitempty"`
-		Address         *contact.Address `json:"address,omitempty"`
-	}
-
-	rows, err := db.Select[row](ctx, tx, `select id, name, unique_ref, status, default_currency, time_zone, address from listing where team_id = @from order by id`,
-		db.Args{"from": team})
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the listings of a legacy team: %w", err)
-	}
-
-	ids, values := make([]id.ID, len(rows)), make([]intake.Values, len(rows))
-
-	for i := range rows {
-		ids[i] = rows[i].ID
-		if values[i], err = intake.Encode(&rows[i]); err != nil {
-			return nil, nil, fmt.Errorf("read the listings of a legacy team: %w", err)
-		}
-	}
-
-	return ids, values, nil
-}
 
 // OwnerShare is an owner's part in a listing from StartAt up to, but not including, EndAt.
 type OwnerShare struct {

@@ -8,6 +8,7 @@ import (
 
 	"stayledger/domain/exchange/legacy"
 	"stayledger/domain/exchange/pms"
+	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
@@ -20,9 +21,6 @@ import (
 )
 
 var bootstrapKind = job.NewKind("vri-team-migration")
-
-// atOnce is how many records are saved at a time.
-const atOnce = 500
 
 // bootstrapHandler returns the handler of the task that makes the new team. When the task ends, well or not, the
 // legacy team is thawed.
@@ -177,7 +175,7 @@ func (m mover) moveConnections(ctx context.Context, tx *db.Tx, b *Bootstrap) (ma
 func (m mover) copyOwners(ctx context.Context, tx *db.Tx, from id.ID) (map[id.ID]id.ID, error) {
 	visit := func() (ids []id.ID, values []intake.Values, err error) {
 		err = tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
-			ids, values, err = legacy.ListOwners(ctx, tx, m.box, from)
+			ids, values, err = contact.LoadAll(ctx, tx, m.box, from, contact.Owner)
 			return err
 		})
 
@@ -191,7 +189,7 @@ func (m mover) copyOwners(ctx context.Context, tx *db.Tx, from id.ID) (map[id.ID
 func (m mover) copyListings(ctx context.Context, tx *db.Tx, from id.ID) (map[id.ID]id.ID, error) {
 	visit := func() (ids []id.ID, values []intake.Values, err error) {
 		err = tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
-			ids, values, err = legacy.ListListings(ctx, tx, from)
+			ids, values, err = listing.LoadAll(ctx, tx, from)
 			return err
 		})
 
@@ -213,31 +211,7 @@ func copyRecords(
 		return nil, err
 	}
 
-	out := make(map[id.ID]id.ID, len(ids))
-
-	for first := 0; first < len(ids); first += atOnce {
-		some := values[first:min(first+atOnce, len(ids))]
-
-		writes := make([]intake.Write, len(some))
-		for i := range some {
-			writes[i].Fields = some[i]
-		}
-
-		saved, err := kind.Save(ctx, tx, intake.Origin{}, writes)
-		if err != nil {
-			return nil, fmt.Errorf("copy the records of a legacy team: %w", err)
-		}
-
-		for i := range saved {
-			if saved[i].Refusal != nil {
-				return nil, fmt.Errorf("copy the %s %v: %w", kind.Name, ids[first+i], saved[i].Refusal)
-			}
-
-			out[ids[first+i]] = saved[i].ID
-		}
-	}
-
-	return out, nil
+	return kind.CopyAll(ctx, tx, ids, values)
 }
 
 // upsertRecords saves the new record of each legacy record: targets[i] for sources[i].

@@ -17,6 +17,7 @@ func Part(box *seal.Box) parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(box, used),
 		Tables:    parts.Owns("contact", "contact_former_email"),
+		Copy:      &parts.Copy{Name: "contacts", Whole: true, Read: edge{box: box}.copying},
 		Uses: []parts.Use{
 			{Of: "account", Reason: "payoutAccounts", Columns: []string{"contact.payout_account_id"}, Holds: true},
 			{Of: "connection", Reason: "contacts", Columns: []string{"contact.connection_id"}},

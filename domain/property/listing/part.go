@@ -29,6 +29,7 @@ func (h Listings) Part() parts.Part {
 		Endpoints: h.endpoints(),
 		Every:     h.periodicTasks(),
 		Tables:    parts.Owns("listing", "listing_ownership_period", "listing_ownership_member"),
+		Copy:      &parts.Copy{Name: "listings", Whole: true, Read: h.copying},
 		Uses: []parts.Use{
 			{Of: "contact", Reason: "ownershipPeriods", Columns: []string{"listing_ownership_member.contact_id"}},
 			{Of: "listing", Reason: "groupedListings", Columns: []string{"listing.parent_id"}},

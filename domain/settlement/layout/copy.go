@@ -2,6 +2,7 @@ package layout
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"stayledger/domain/activity/fee"
@@ -9,6 +10,75 @@ import (
 	"stayledger/platform/id"
 	"stayledger/platform/parts"
 )
+
+// copyable are the layouts of a team, and the listings that have one of them as their own.
+type copyable struct {
+	designs []Design
+	choices []namedChoice
+}
+
+// namedChoice names a layout by its name.
+type namedChoice struct {
+	Name      string
+	ListingID id.ID
+}
+
+// loadCopyable loads the layouts of a team that the transaction may read, and the listings that have chosen one.
+func loadCopyable(ctx context.Context, tx *db.Tx, team id.ID) (copyable, error) {
+	designs, err := All(ctx, tx, team)
+	if err != nil {
+		return copyable{}, err
+	}
+
+	choices, err := db.Select[namedChoice](ctx, tx, `
+		select y.name, u.listing_id from layout_listing u join layout y on y.team_id = u.team_id and y.id = u.layout_id where u.team_id = @team
+		order by u.listing_id`, db.Args{"team": team})
+	if err != nil {
+		return copyable{}, fmt.Errorf("read the listings of statement layouts: %w", err)
+	}
+
+	return copyable{designs, choices}, nil
+}
+
+// copyAll copies layouts, and gives them to the counterparts of the listings that have them.
+func copyAll(ctx context.Context, tx *db.Tx, from copyable, here parts.Counterparts) error {
+	if err := Copy(ctx, tx, from.designs, here); err != nil {
+		return err
+	}
+
+	var names []string
+
+	listings := map[string][]id.ID{}
+
+	for _, c := range from.choices {
+		if l := here[c.ListingID]; !l.IsZero() {
+			names, listings[c.Name] = append(names, c.Name), append(listings[c.Name], l)
+		}
+	}
+
+	if names == nil {
+		return nil
+	}
+
+	type named struct {
+		ID   id.ID
+		Name string
+	}
+
+	own, err := db.Select[named](ctx, tx, `select id, name from layout where team_id = @team and name = any(@names::text[]) order by name`,
+		db.Args{"team": tx.Team, "names": names})
+	if err != nil {
+		return fmt.Errorf("find the copied layouts: %w", err)
+	}
+
+	for _, y := range own {
+		if err := saveListings(ctx, tx, y.ID, listings[y.Name]); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
 
 // Copy inserts the layouts of another team, with the counterparts of their accounts in this team. A name that
 // exists is left alone, and so is the team's default. Accounts without a counterpart are left out of their columns,

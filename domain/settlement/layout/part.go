@@ -7,6 +7,6 @@ func Part() parts.Part {
 	return parts.Part{
 		Endpoints: endpoints(),
 		Tables:    parts.Owns("layout", "layout_listing"),
-		Copy:      &parts.Copy{Name: "statementLayouts", Standard: InstallStandard, Read: parts.Copying(All, Copy)},
+		Copy:      &parts.Copy{Name: "statementLayouts", Standard: InstallStandard, Read: parts.Copying(loadCopyable, copyAll)},
 	}
 }

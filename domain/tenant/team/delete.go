@@ -24,7 +24,7 @@ const deleteTime = time.Hour
 
 // The conditions under which a team is not deleted.
 var (
-	errPartnerTeam = apierr.New(apierr.CodeConflict, "", "A partner's own team cannot be deleted")
+	errPartnerTeam = apierr.New(apierr.CodeConflict, "", "A partner's own team cannot be deleted or duplicated")
 	errPaying      = apierr.New(apierr.CodeConflict, "", "Payments of the team are under way")
 )
 

@@ -46,7 +46,7 @@ func (Copied) Enum() []string {
 type Init struct {
 	CopyFromTeamID *id.ID   `json:"copyFromTeamId,omitempty" doc:"Copies the settings of this team, which the credential must reach."`
 	Template       string   `json:"template,omitempty" enum:"standard"`
-	Include        []Copied `json:"include,omitempty" maxItems:"10" doc:"Parts to copy; all when absent."`
+	Include        []Copied `json:"include,omitzero" maxItems:"10" doc:"Parts to copy; all when absent."`
 }
 
 var kindInit = job.NewKind("team-initialize")
@@ -64,6 +64,8 @@ type initTeamInput struct {
 type beginning struct {
 	journals ledger.Sources
 	nouns    []parts.Copy
+	// grants lets everybody into a new team who may work in another one.
+	grants func(ctx context.Context, tx *db.Tx, from id.ID) error
 }
 
 // endpoints returns the routes that fill a new team.
@@ -137,6 +139,7 @@ func (b beginning) handlers() map[job.Kind]job.Handler {
 		kindInit: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run, in Init) error {
 			return Install(ctx, tx, b.journals, b.nouns, &in)
 		}).Exclusively(),
+		kindDuplicate: b.duplicateHandler(),
 	}
 }
 
@@ -162,18 +165,15 @@ func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, nouns []pa
 		return err
 	}
 
-	// A team without a general ledger gets what needs no books.
-	keeps, err := db.Get[bool](ctx, tx, `select is_general_ledger from team where team_id = @team`, db.Args{"team": tx.Team})
-	if err != nil {
-		return fmt.Errorf("read the team: %w", err)
-	}
-
-	if !keeps {
-		nouns = slices.DeleteFunc(slices.Clone(nouns), func(n parts.Copy) bool { return n.NeedsBooks })
+	if nouns, err = fitting(ctx, tx, nouns); err != nil {
+		return err
 	}
 
 	if in.CopyFromTeamID != nil {
-		err = copyNouns(ctx, tx, nouns, *in.CopyFromTeamID, in.Include)
+		settings := slices.DeleteFunc(slices.Clone(nouns), func(n parts.Copy) bool { return n.Whole })
+		err = copyNouns(ctx, tx, settings, *in.CopyFromTeamID, func(noun string) bool {
+			return in.Include == nil || slices.Contains(in.Include, Copied(noun))
+		})
 	} else {
 		err = installStandard(ctx, tx, nouns)
 	}
@@ -195,6 +195,20 @@ func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, nouns []pa
 	return markInitialized(ctx, tx)
 }
 
+// fitting returns the parts that the team can have: one without a general ledger gets what needs no books.
+func fitting(ctx context.Context, tx *db.Tx, nouns []parts.Copy) ([]parts.Copy, error) {
+	keeps, err := db.Get[bool](ctx, tx, `select is_general_ledger from team where team_id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("read the team: %w", err)
+	}
+
+	if keeps {
+		return nouns, nil
+	}
+
+	return slices.DeleteFunc(slices.Clone(nouns), func(n parts.Copy) bool { return n.NeedsBooks }), nil
+}
+
 // installStandard adds the standard settings of every noun to a new team.
 func installStandard(ctx context.Context, tx *db.Tx, nouns []parts.Copy) error {
 	for i := range nouns {
@@ -213,7 +227,7 @@ func installStandard(ctx context.Context, tx *db.Tx, nouns []parts.Copy) error {
 // copyNouns copies the parts from another team and leaves out what the team has already, so running it again adds
 // nothing. Accounts are matched by name, code or reference. If the team lacks an account, the part that needs it is
 // copied as far as possible.
-func copyNouns(ctx context.Context, tx *db.Tx, nouns []parts.Copy, from id.ID, include []Copied) error {
+func copyNouns(ctx context.Context, tx *db.Tx, nouns []parts.Copy, from id.ID, asks func(noun string) bool) error {
 	pastes := make([]parts.Paste, len(nouns))
 
 	// First read all parts as the other team.
@@ -235,8 +249,7 @@ func copyNouns(ctx context.Context, tx *db.Tx, nouns []parts.Copy, from id.ID, i
 	here := parts.Counterparts{}
 
 	for i := range nouns {
-		asked := include == nil || slices.Contains(include, Copied(nouns[i].Name))
-		if err := pastes[i](ctx, tx, asked, here); err != nil {
+		if err := pastes[i](ctx, tx, asks(nouns[i].Name), here); err != nil {
 			return err
 		}
 	}

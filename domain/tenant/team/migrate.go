@@ -76,9 +76,35 @@ func Thaw(ctx context.Context, tx *db.Tx, team id.ID) error {
 	return Announce(ctx, tx)
 }
 
-// CopyShell inserts the team of the transaction as a copy of the settings of a legacy team. A zero partner means the
-// partner of the legacy team. It visits the legacy team itself, so the caller must not visit any team.
+// CopyShell inserts the team of the transaction as a copy of the settings of a legacy team, with a general ledger. A zero
+// partner means the partner of the legacy team. It visits the legacy team itself, so the caller must not visit any team.
 func CopyShell(ctx context.Context, tx *db.Tx, from id.ID, name string, partner id.ID) error {
+	instead := map[string]any{"is_general_ledger": true, "migrated_from_tenant_id": from}
+	if !partner.IsZero() {
+		instead["partner_id"] = partner
+	}
+
+	if err := insertLike(ctx, tx, from, name, instead); err != nil {
+		return err
+	}
+
+	audit.NoteIn(tx, tx.Team, audit.Created, audit.Team, tx.Team, nil, map[string]any{
+		"name":                 name,
+		"migratedFromTenantId": from,
+	})
+
+	return Announce(ctx, tx)
+}
+
+// likeColumns are the settings that a new team takes over from the team that it is made like. What closes books, and the
+// first day of statements, belongs to the team that has them.
+const likeColumns = `type, company_name, email, support_email, phone, tax_id, region, partner_id, default_currency, default_revenue_recognition,
+	long_term_stay_nights, is_general_ledger, statement_address, billing_address, owner_portal_show_draft_statements, payout_basis,
+	funds_before_stay, funds_deposits_after_stay, destination_guard, destination_hold_days, owner_overdraft, time_zone, migrated_from_tenant_id`
+
+// insertLike inserts the team of the transaction with a name, the settings of another team and the given ones instead of
+// its own. It visits the other team.
+func insertLike(ctx context.Context, tx *db.Tx, from id.ID, name string, instead map[string]any) error {
 	type settings struct{ Row []byte }
 
 	var found settings
@@ -88,30 +114,19 @@ func CopyShell(ctx context.Context, tx *db.Tx, from id.ID, name string, partner 
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read the team to move: %w", err)
+		return fmt.Errorf("read the team to copy: %w", err)
 	}
 
+	// The row of the other team has the settings, except those that are given.
 	_, err = tx.Exec(ctx, `
-		insert into team (id, type, name, company_name, email, support_email, phone, tax_id, region, partner_id, default_currency,
-			default_revenue_recognition, long_term_stay_nights, statement_address, billing_address, owner_portal_show_draft_statements, payout_basis,
-			funds_before_stay, funds_deposits_after_stay, destination_guard, destination_hold_days, owner_overdraft, time_zone,
-			migrated_from_tenant_id, freeze_reason, created_at, updated_at)
-		select @id, t.type, @name, t.company_name, t.email, t.support_email, t.phone, t.tax_id, t.region,
-			coalesce(nullif(@partner::uuid, '00000000-0000-0000-0000-000000000000'), t.partner_id), t.default_currency, t.default_revenue_recognition,
-			t.long_term_stay_nights, t.statement_address, t.billing_address, t.owner_portal_show_draft_statements, t.payout_basis,
-			t.funds_before_stay, t.funds_deposits_after_stay, t.destination_guard, t.destination_hold_days, t.owner_overdraft, t.time_zone, @from, null, @now, @now
-		from jsonb_populate_record(null::team, @row::jsonb) t`,
-		db.Args{"id": tx.Team, "name": name, "partner": partner, "from": from, "row": string(found.Row), "now": tx.Now})
+		insert into team (id, name, created_at, updated_at, `+likeColumns+`)
+		select @id, @name, @now, @now, `+likeColumns+` from jsonb_populate_record(null::team, @row::jsonb || @instead)`,
+		db.Args{"id": tx.Team, "name": name, "now": tx.Now, "row": string(found.Row), "instead": instead})
 	if err != nil {
-		return fmt.Errorf("make the team to move to: %w", err)
+		return fmt.Errorf("make a team like another one: %w", err)
 	}
 
-	audit.NoteIn(tx, tx.Team, audit.Created, audit.Team, tx.Team, nil, map[string]any{
-		"name":                 name,
-		"migratedFromTenantId": from,
-	})
-
-	return Announce(ctx, tx)
+	return nil
 }
 
 // NoteImport notes that the statements of the legacy team were imported, and that live statements begin on a day

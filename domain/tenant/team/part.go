@@ -10,12 +10,17 @@ import (
 // order. It panics for a noun that Copied does not name.
 func Part(c Config, nouns ...parts.Copy) parts.Part {
 	for _, n := range nouns {
-		if !slices.Contains(Copied("").Enum(), n.Name) {
+		names := Copied("").Enum()
+		if n.Whole {
+			names = Duplicated("").Enum()
+		}
+
+		if !slices.Contains(names, n.Name) {
 			panic("team: no caller can choose to copy " + n.Name) // a value of Copied is missing
 		}
 	}
 
-	b := beginning{c.Journals, nouns}
+	b := beginning{c.Journals, nouns, c.Grants}
 
 	return parts.Part{
 		Endpoints: append(endpoints(c), b.endpoints()...),

@@ -315,6 +315,8 @@ type Config struct {
 	Extractable []string
 	// Waits find the issues of other records, until a person settles them.
 	Waits []parts.Wait
+	// Grants lets everybody into the team of the transaction who may work in another one.
+	Grants func(ctx context.Context, tx *db.Tx, from id.ID) error
 	// Closing are the checks of the nouns when the books are closed.
 	Closing []parts.ClosingCheck
 }
@@ -352,6 +354,7 @@ func endpoints(c Config) []api.Endpoint {
 			Scopes: []string{"team:write"},
 		}, h.update),
 		deleteEndpoint(),
+		duplicateEndpoint(),
 		api.Read(api.Endpoint{
 			Method:    "GET",
 			Path:      "/teams",

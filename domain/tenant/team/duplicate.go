@@ -1,0 +1,184 @@
+package team
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"stayledger/domain/record/audit"
+	"stayledger/domain/record/operation"
+	"stayledger/platform/api"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// Duplicated is a part of a team that a duplicate can have.
+type Duplicated string
+
+// duplicated names the noun of each part.
+var duplicated = []struct {
+	part Duplicated
+	noun string
+}{
+	{"accounts", string(Accounts)},
+	{"layouts", string(StatementLayouts)},
+	{"lineMappings", string(LineMappings)},
+	{"recurringFees", string(RecurringFees)},
+	{"taxRates", string(TaxRates)},
+	{"listings", "listings"},
+	{"contacts", "contacts"},
+}
+
+// Enum lists the parts.
+func (Duplicated) Enum() []string {
+	out := make([]string, len(duplicated))
+	for i := range duplicated {
+		out[i] = string(duplicated[i].part)
+	}
+
+	return out
+}
+
+// Duplicate is the body of a duplication of a team.
+type Duplicate struct {
+	Name    string       `json:"name" minLength:"1" maxLength:"200"`
+	Include []Duplicated `json:"include,omitzero" maxItems:"10" doc:"Parts to copy; all when absent."`
+}
+
+// asks reports whether the part of a noun is copied.
+func (d *Duplicate) asks(noun string) bool {
+	return d.Include == nil || slices.ContainsFunc(duplicated, func(p struct {
+		part Duplicated
+		noun string
+	},
+	) bool {
+		return p.noun == noun && slices.Contains(d.Include, p.part)
+	})
+}
+
+type duplicateInput struct{ Body Duplicate }
+
+var kindDuplicate = job.NewKind("team-duplicate")
+
+// duplicateTime bounds one attempt at a duplication, which is one transaction.
+const duplicateTime = 10 * time.Minute
+
+// duplicateEndpoint returns the route that duplicates the selected team (INIT-02).
+func duplicateEndpoint() api.Endpoint {
+	return api.Write(api.Endpoint{
+		Method:  "POST",
+		Path:    "/team/duplicate",
+		ID:      "duplicateTeam",
+		Tag:     "Teams",
+		Summary: "Make a new team with the settings of the selected one",
+		Doc: "Starts an operation of type team-duplicate; its result is the new team, of the same partner, region and type. " +
+			"People and keys of several teams that work in the selected team work in the new one, and the key that has asked. " +
+			"It has no stays, no books and no connections. Part by part: an ownership period is copied when its owners are, " +
+			"and what names an account when accounts are.",
+		Errors: apierr.List{errPartnerTeam},
+		Scopes: []string{"team:execute"}, Status: 202,
+	}, func(ctx context.Context, tx *db.Tx, in *duplicateInput) (*operation.Acknowledgement, error) {
+		// Customers belong to one partner, so there is no second one like it.
+		of, err := db.Get[Type](ctx, tx, `select type from team where id = @team`, db.Args{"team": tx.Team})
+		if err != nil {
+			return nil, fmt.Errorf("read the team to duplicate: %w", err)
+		}
+
+		if of == Partner {
+			return nil, errPartnerTeam
+		}
+
+		self := operation.Resource{Type: operation.Team, ID: tx.Team, Role: operation.Source}
+
+		return operation.Start(ctx, tx, operation.New{
+			Type: operation.TeamDuplicate, Primary: &self, Resources: []operation.Resource{self},
+			Tasks: []operation.Task{{Kind: kindDuplicate, Args: in.Body}},
+		})
+	})
+}
+
+// duplicateHandler returns the handler of the task that makes the new team. A worker that takes over from one that died
+// finds all of the team or nothing, by the id derived from the operation.
+func (b beginning) duplicateHandler() job.Handler {
+	return operation.External(duplicateTime, func(
+		ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, in Duplicate,
+	) (db.Work, error) {
+		from := scope.Team
+		scope.Team = id.Derive(run.OperationID.Time(), "duplicate", run.OperationID.String())
+		scope.Timeout, scope.Exclusive, scope.Snapshot = duplicateTime, true, true
+
+		// An earlier attempt may have made the team and died before it could say so.
+		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+			made, err := db.Get[bool](ctx, tx, `select exists (select from team where id = @team)`, db.Args{"team": tx.Team})
+			if err != nil || made {
+				return err
+			}
+
+			return b.duplicate(ctx, tx, from, &in)
+		})
+
+		return func(ctx context.Context, tx *db.Tx) error {
+			return operation.AddResult(ctx, tx, run.OperationID, operation.Resource{Type: operation.Team, ID: scope.Team, Role: operation.Result})
+		}, err
+	}).InBulk()
+}
+
+// duplicate makes the team of the transaction like another one.
+func (b beginning) duplicate(ctx context.Context, tx *db.Tx, from id.ID, in *Duplicate) error {
+	// First the team itself, with its settings.
+	if err := insertLike(ctx, tx, from, in.Name, map[string]any{"migrated_from_tenant_id": nil}); err != nil {
+		return err
+	}
+
+	audit.NoteIn(tx, tx.Team, audit.Created, audit.Team, tx.Team, nil, map[string]any{"name": in.Name, "duplicateOfId": from})
+
+	if err := copyLogo(ctx, tx, from); err != nil {
+		return err
+	}
+
+	// Then who may work in it, and the records that are asked for.
+	if err := b.grants(ctx, tx, from); err != nil {
+		return err
+	}
+
+	nouns, err := fitting(ctx, tx, b.nouns)
+	if err != nil {
+		return err
+	}
+
+	if err := copyNouns(ctx, tx, nouns, from, in.asks); err != nil {
+		return err
+	}
+
+	// Without a chart somebody has to initialize it yet.
+	if !in.asks(string(Accounts)) {
+		return Announce(ctx, tx)
+	}
+
+	return markInitialized(ctx, tx)
+}
+
+// copyLogo copies the logo of another team.
+func copyLogo(ctx context.Context, tx *db.Tx, from id.ID) error {
+	type logo struct{ Row []byte }
+
+	var found *logo
+
+	err := tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = db.Maybe[logo](ctx, tx, `select to_jsonb(g) as row from team_logo g where team_id = @from`, db.Args{"from": from})
+		return err
+	})
+	if err != nil || found == nil {
+		return err
+	}
+
+	if _, err := tx.Exec(ctx, `insert into team_logo select (jsonb_populate_record(null::team_logo, @row::jsonb || jsonb_build_object('team_id', @team::uuid))).*`,
+		db.Args{"row": string(found.Row), "team": tx.Team}); err != nil {
+		return fmt.Errorf("copy the logo of a team: %w", err)
+	}
+
+	return nil
+}
