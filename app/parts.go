@@ -21,6 +21,7 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
 	"stayledger/domain/books/trial"
+	"stayledger/domain/exchange/archive"
 	"stayledger/domain/exchange/calendar"
 	"stayledger/domain/exchange/cutover"
 	"stayledger/domain/exchange/flow"
@@ -185,8 +186,8 @@ func Parts(o External, c Config) parts.Part {
 			page.Counts.Every(),
 			job.Every{Name: "table-statistics", Interval: 5 * time.Second, Do: db.AnalyzeGrown},
 		), Tables: append(
-			parts.Owns(append(page.Tables(), "api_idempotency")...),
-			parts.Table{Name: "job", Keep: `r.operation_id = @operation`}, // the job that deletes the team
+			parts.Keeps(append(page.Tables(), "api_idempotency")...),
+			parts.Table{Name: "job", Archived: parts.Left, Keep: `r.operation_id = @operation`}, // the job that deletes the team
 		)},
 	)
 
@@ -199,8 +200,8 @@ func Parts(o External, c Config) parts.Part {
 		demo.Part(journals),
 	}, nouns...)...)
 
-	// A team is deleted with the rows of all nouns.
-	return parts.Join(all, team.Deleting(all.Erase))
+	// A team is archived and deleted with the rows of all nouns.
+	return parts.Join(all, archive.Part(o.Store, all.Tables), team.Deleting(all.Erase))
 }
 
 // Describe renders the published description without a database.

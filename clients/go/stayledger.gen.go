@@ -20906,6 +20906,12 @@ type DuplicateTeamParams struct {
 	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
 }
 
+// ExportTeamParams defines parameters for ExportTeam.
+type ExportTeamParams struct {
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
 // GenerateDemoDataParams defines parameters for GenerateDemoData.
 type GenerateDemoDataParams struct {
 	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
@@ -23615,6 +23621,12 @@ func (c *Client) ListBooksClosings(ctx context.Context, params *ListBooksClosing
 // DuplicateTeam sends POST /team/duplicate: Make a new team with the settings of the selected one.
 func (c *Client) DuplicateTeam(ctx context.Context, params *DuplicateTeamParams, body TeamDuplicate) (answer *OperationAcknowledgement, err error) {
 	err = c.send(ctx, call{method: "POST", path: "/team/duplicate", takesKey: true, params: params, body: body}, &answer)
+	return answer, err
+}
+
+// ExportTeam sends POST /team/export: Make one file of everything that the selected team owns.
+func (c *Client) ExportTeam(ctx context.Context, params *ExportTeamParams) (answer *OperationAcknowledgement, err error) {
+	err = c.send(ctx, call{method: "POST", path: "/team/export", takesKey: true, params: params}, &answer)
 	return answer, err
 }
 

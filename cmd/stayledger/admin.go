@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 
+	"stayledger/app"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -41,6 +42,8 @@ func (c *database) across(ctx context.Context, work db.Work) error {
 type teamCmd struct {
 	Create teamCreate `cmd:"" help:"Make a team and print its id."`
 	List   teamList   `cmd:"" help:"List the teams."`
+	// Restore is the way back from POST /team/export.
+	Restore teamRestore `cmd:"" help:"Make a team of an archive as POST /team/export gives it, and print its id."`
 }
 
 type teamCreate struct {
@@ -76,6 +79,43 @@ func (c *teamCreate) Run(r *runContext) error {
 		made, err = team.Create(ctx, tx, n)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+
+	_, err = fmt.Println(made)
+
+	return err
+}
+
+type teamRestore struct {
+	app.Config `embed:""`
+	File       string `arg:"" type:"existingfile" help:"The archive."`
+	Name       string `help:"Name of the team; that of the archived one when empty."`
+	Under      id.ID  `help:"Id of the partner that manages the team."`
+}
+
+// Run restores the team.
+func (c *teamRestore) Run(r *runContext) error {
+	// The content of files goes to where the service has its own.
+	if c.DataDir == "" {
+		var err error
+		if c.DataDir, err = defaultDataDir(); err != nil {
+			return err
+		}
+	}
+
+	if err := c.Check(); err != nil {
+		return err
+	}
+
+	d, err := db.Open(r.ctx, db.Config{URL: c.DatabaseURL, MaxConnections: 2})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+
+	made, err := app.RestoreTeam(r.ctx, &c.Config, d, newLog(c.LogLevel), app.ArchivedTeam{Path: c.File, Name: c.Name, Partner: c.Under})
 	if err != nil {
 		return err
 	}

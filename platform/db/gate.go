@@ -50,6 +50,7 @@ const (
 // exclusive.
 var ErrNotExclusive = errors.New("the transaction does not hold its team alone")
 
+// gate returns the gate that a write of the scope passes, the zero value for none.
 func (s Scope) gate(wait, rowWait time.Duration) gate {
 	switch {
 	case s.Team.IsZero() || s.across:

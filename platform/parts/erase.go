@@ -17,16 +17,57 @@ type Table struct {
 	// Keep is a condition in SQL on the rows r that outlive their team, empty for none. @operation is the operation
 	// that erases the team.
 	Keep string
+	// Archived says what an archive of the team has of the rows.
+	Archived Archived
+	// Instead are expressions in SQL for columns of rows s that are read back from an archive, by column.
+	Instead map[string]string
 }
 
+// Archived says what an archive of a team has of a table.
+type Archived int
+
+// The answers. The zero value is for what the books are made of.
+const (
+	// Restored rows are in an archive, and a restored team has them again.
+	Restored Archived = iota
+	// Told rows are in an archive to be read: they say what happened in the team that it was made of.
+	Told
+	// Left rows are in no archive: sums that follow from other rows, marks of running work, and what lets people in.
+	Left
+)
+
 // Owns returns tables with rows that all end with their team.
-func Owns(names ...string) []Table {
+func Owns(names ...string) []Table { return owns(Restored, names) }
+
+// Tells returns tables as Owns does, with rows that archives have to be read.
+func Tells(names ...string) []Table { return owns(Told, names) }
+
+// Keeps returns tables as Owns does, with rows that are in no archive.
+func Keeps(names ...string) []Table { return owns(Left, names) }
+
+func owns(archived Archived, names []string) []Table {
 	out := make([]Table, len(names))
 	for i, name := range names {
-		out[i].Name = name
+		out[i].Name, out[i].Archived = name, archived
 	}
 
 	return out
+}
+
+// ParentsFirst returns tables in an order in which the foreign keys of the database allow rows to be inserted, apart from
+// keys that are cleared when their row goes.
+func ParentsFirst(ctx context.Context, tx *db.Tx, tables []Table) ([]Table, error) {
+	order, err := childrenFirst(ctx, tx, tables)
+	if err != nil {
+		return nil, err
+	}
+
+	out := make([]Table, len(order))
+	for i := range order {
+		out[len(out)-1-i] = order[i].Table
+	}
+
+	return out, nil
 }
 
 // eraseBatch is how many rows a transaction of an erasure deletes: a team can have millions of rows, and the locks and

@@ -39,7 +39,7 @@ var folders = []struct{ name, nouns string }{
 	{"activity", "fee mapping linemapping reservation transaction opening recurring journal"},
 	{"banking", "match rule accountconnection channelpayout reconciliation"},
 	{"settlement", "layout chain statement historic delivery payapp payee payment payout"},
-	{"exchange", "pms calendar flow legacy merge cutover migration upload"},
+	{"exchange", "pms calendar flow legacy merge cutover migration upload archive"},
 	{"reporting", "report trust summary metric"},
 	{"setup", "demo"},
 }

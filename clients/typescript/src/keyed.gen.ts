@@ -102,6 +102,7 @@ export const keyed: ReadonlySet<string> = new Set([
   "/tax-rates",
   "/team/books-closing",
   "/team/duplicate",
+  "/team/export",
   "/team/generate-demo-data",
   "/team/init",
   "/teams/migrate-vri-to-vrt",

@@ -4489,6 +4489,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/team/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make one file of everything that the selected team owns
+         * @description Starts an operation of type export, whose result is a ZIP: tables as CSV, files, the books as a journal that hledger reads, and a manifest that describes them. Account numbers, tax identifiers and credentials stay sealed with the keys of this service. Only who may delete the team can read the file.
+         */
+        post: operations["exportTeam"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/team/generate-demo-data": {
         parameters: {
             query?: never;
@@ -27622,6 +27642,35 @@ export interface operations {
                 "application/json": components["schemas"]["TeamDuplicate"];
             };
         };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperationAcknowledgement"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    exportTeam: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
         responses: {
             /** @description Accepted */
             202: {

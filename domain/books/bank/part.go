@@ -13,9 +13,11 @@ func Part(rules Rules) parts.Part {
 	return parts.Part{
 		Endpoints: api.RequireBooks(routes{rules}.endpoints()),
 		Every:     []job.Every{sums.Every()},
-		Tables: parts.Owns(
-			"bank_record", "bank_reconciliation", "account_excluded_record", "bank_clearing", "bank_day_kept",
-			"bank_delta",
+		Tables: append(
+			parts.Owns("bank_reconciliation", "account_excluded_record"),
+			append(parts.Keeps("bank_clearing", "bank_day_kept", "bank_delta"), parts.Table{ // they follow from the others
+				Name: "bank_record", Instead: map[string]string{"made": "0"}, // reconciliations add to it
+			})...,
 		),
 		Uses: []parts.Use{
 			{

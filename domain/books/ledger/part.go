@@ -11,11 +11,10 @@ import (
 func Part() parts.Part {
 	return parts.Part{
 		Every: []job.Every{sums.Every()},
-		Tables: parts.Owns(
-			"ledger_entry", "ledger_stale", "ledger_held", "ledger_held_line", "ledger_delta", "ledger_balance_kept",
-			"ledger_month_kept",
-			"ledger_day_kept", "ledger_owner_kept", "ledger_large",
-		),
+		// The sums follow from the entries.
+		Tables: append(parts.Owns("ledger_entry", "ledger_stale", "ledger_held", "ledger_held_line"), parts.Keeps(
+			"ledger_delta", "ledger_balance_kept", "ledger_month_kept", "ledger_day_kept", "ledger_owner_kept", "ledger_large",
+		)...),
 		Uses:  uses(),
 		Waits: waits(),
 	}

@@ -392,3 +392,14 @@ func tryHeldBack(ctx context.Context, tx *db.Tx) error {
 
 	return job.Insert(ctx, tx, job.New{Kind: HeldBackKind})
 }
+
+// HasStale reports whether journals of the team wait to be derived by a task that goes on. Those that a lock holds, and
+// those that failed, wait for a person.
+func HasStale(ctx context.Context, tx *db.Tx) (bool, error) {
+	stale, err := db.Get[bool](ctx, tx, `select exists (select from ledger_stale where team_id = @team and status = 'stale')`, db.Args{"team": tx.Team})
+	if err != nil {
+		return false, fmt.Errorf("look for stale journals: %w", err)
+	}
+
+	return stale, nil
+}

@@ -74,7 +74,7 @@ func (s *Systems) Part() parts.Part {
 				Doc:  "For systems that send the messages of all accounts to one address, with the name and password that the operator has set there.",
 			}, s.takeAppMessage),
 		},
-		Tables: parts.Owns("listing_connection", "connection_token"), Every: periodicTasks(),
+		Tables: append(parts.Owns("listing_connection"), parts.Keeps("connection_token")...), Every: periodicTasks(),
 	}
 }
 

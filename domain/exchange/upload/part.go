@@ -66,8 +66,10 @@ func Part(c Config) parts.Part {
 			takeAloneKind: take.Exclusively(),
 			undoKind:      job.Handler{Timeout: undoTime, Do: s.undo, Exhausted: s.giveUp}.InBulk(),
 		},
-		Every:  []job.Every{{Name: "csv-import-purge", Interval: time.Hour, Do: purge}},
-		Tables: parts.Owns("csv_import_row", "csv_import"),
+		Every: []job.Every{{Name: "csv-import-purge", Interval: time.Hour, Do: purge}},
+		Tables: append(parts.Owns("csv_import_row"), parts.Table{Name: "csv_import", Instead: map[string]string{
+			"status": `case s.status when 'reading' then 'failed' when 'importing' then 'failed' when 'undoing' then 'imported' else s.status end`, // nobody goes on with it
+		}}),
 		Waits: []parts.Wait{{
 			ID: "i.id",
 			Columns: `i.imported_at as since, 'importRowsRefused' as code, 'warning' as severity, 'import' as entity_type, i.id as entity_id,

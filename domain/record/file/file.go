@@ -34,11 +34,13 @@ const (
 	Payment Kind = "payment"
 	// Import files have rows to take in.
 	Import Kind = "import"
+	// Archive files have everything that a team owns.
+	Archive Kind = "archive"
 )
 
 // Enum lists the kinds.
 func (Kind) Enum() []string {
-	return []string{string(Export), string(Attachment), string(Payment), string(Import)}
+	return []string{string(Export), string(Attachment), string(Payment), string(Import), string(Archive)}
 }
 
 // KeepExports is how long the content of an export stays: OPEN-48.
@@ -99,7 +101,7 @@ func Keep(
 	s := Stored{ID: id.New(d.Now())}
 
 	// The draft row comes before the first byte, so that the sweep finds the bytes of a writer that died.
-	key := "files/" + scope.Team.String() + "/" + s.ID.String()
+	key := BlobKey(scope.Team, s.ID)
 	if err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
 		return insertDraft(ctx, tx, s.ID, key)
 	}); err != nil {
@@ -116,6 +118,9 @@ func Keep(
 
 	return s, nil
 }
+
+// BlobKey returns the key of the content of a team's file.
+func BlobKey(team, file id.ID) string { return "files/" + team.String() + "/" + file.String() }
 
 // fill creates a file with what write gives. A file is not kept if write fails; failures of the store itself
 // are ErrStore.

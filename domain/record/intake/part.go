@@ -44,9 +44,11 @@ func Part(c Config) parts.Part {
 		Waits: waits(),
 		// A connection that was synced is archived instead of deleted, so that its external records stay.
 		Uses: []parts.Use{{Of: "connection", Reason: "syncs", Columns: []string{"sync_source.connection_id"}}},
-		Tables: parts.Owns(
-			"sync_source", "sync_cursor", "sync", "sync_item", "sync_day", "sync_seen", "external_record", "sync_conflict",
-			"sync_issue", "sync_hint",
+		Tables: append(
+			parts.Owns("sync_source", "sync_item", "sync_day", "external_record", "sync_conflict", "sync_issue"),
+			append(parts.Keeps("sync_cursor", "sync_seen", "sync_hint"), parts.Table{Name: "sync", Instead: map[string]string{
+				"status": "case when s.status in ('queued', 'started') then 'failed' else s.status end", // nobody goes on with it
+			}})...,
 		),
 	}
 }

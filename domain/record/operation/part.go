@@ -11,9 +11,9 @@ import (
 func Part(keep time.Duration) parts.Part {
 	// The operation that deletes a team stays readable and says how that went (OPEN-81).
 	return parts.Part{Endpoints: endpoints(waitPoll), Every: every(keep), Tables: append(
-		parts.Owns("operation_count"),
-		parts.Table{Name: "operation_progress", Keep: `r.operation_id = @operation`},
-		parts.Table{Name: "operation_resource", Keep: `r.operation_id = @operation`},
-		parts.Table{Name: "operation", Keep: `r.id = @operation`},
+		parts.Keeps("operation_count"),
+		parts.Table{Name: "operation_progress", Archived: parts.Left, Keep: `r.operation_id = @operation`},
+		parts.Table{Name: "operation_resource", Archived: parts.Told, Keep: `r.operation_id = @operation`},
+		parts.Table{Name: "operation", Archived: parts.Told, Keep: `r.id = @operation`},
 	)}
 }

@@ -4,5 +4,5 @@ import "stayledger/platform/parts"
 
 // Part returns the part that delivers statements to owners.
 func (p Post) Part() parts.Part {
-	return parts.Part{Endpoints: p.endpoints(), Handlers: p.handlers(), Tables: parts.Owns("delivery_email")}
+	return parts.Part{Endpoints: p.endpoints(), Handlers: p.handlers(), Tables: parts.Keeps("delivery_email")}
 }

@@ -6,15 +6,13 @@ import "stayledger/platform/parts"
 func (s *Gateway) Part() parts.Part {
 	return parts.Part{
 		Endpoints: s.endpoints(), Handlers: s.handlers(), Every: s.every(),
-		Tables: parts.Owns(
-			"payment",
+		Tables: append(parts.Owns(
 			"payment_approval",
 			"payment_batch",
 			"payment_batch_counter",
-			"payment_callback",
 			"payment_limit",
 			"payment_return",
-		),
+		), parts.Table{Name: "payment_callback", Archived: parts.Told}, parts.Table{Name: "payment", Instead: map[string]string{"ask_at": "null"}}), // the other team asks
 		Uses: uses(),
 	}
 }

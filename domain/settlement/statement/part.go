@@ -11,8 +11,9 @@ func Part(linkers ...Linker) parts.Part {
 	return parts.Part{
 		Endpoints: slices.Concat(endpoints(linkers...), batchEndpoints()), Handlers: handlers(),
 		Exports: exports(), Closing: checkClosing,
-		Tables: parts.Owns(
-			"statement_origin", "statement", "statement_version", "statement_batch", "statement_batch_item",
+		Tables: append(
+			parts.Owns("statement_origin", "statement", "statement_version"),
+			parts.Tells("statement_batch", "statement_batch_item")...,
 		),
 		Uses: []parts.Use{
 			{Of: "listing", Reason: "ownerStatements", Columns: []string{"statement.listing_id"}},

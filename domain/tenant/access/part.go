@@ -11,9 +11,9 @@ func Part() parts.Part {
 	uses := []parts.Use{{Of: "contact", Reason: "access", Columns: []string{"access_member.contact_id"}}}
 
 	return parts.Part{Endpoints: endpoints(), Every: every(), Uses: uses, Tables: append(
-		parts.Owns("access_owner_session", "access_owner_link"),
-		parts.Table{Name: "access_key_team", Keep: `exists (select from access_key k where k.team_id = r.home_team_id and k.id = r.key_id and k.user_id = ` + asked + `)`},
-		parts.Table{Name: "access_key", Keep: `r.user_id = ` + asked},
-		parts.Table{Name: "access_member", Keep: `r.user_id = ` + asked},
+		parts.Keeps("access_owner_session", "access_owner_link"),
+		parts.Table{Name: "access_key_team", Archived: parts.Left, Keep: `exists (select from access_key k where k.team_id = r.home_team_id and k.id = r.key_id and k.user_id = ` + asked + `)`},
+		parts.Table{Name: "access_key", Archived: parts.Left, Keep: `r.user_id = ` + asked},
+		parts.Table{Name: "access_member", Archived: parts.Left, Keep: `r.user_id = ` + asked},
 	)}
 }

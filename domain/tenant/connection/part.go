@@ -8,8 +8,14 @@ func Part(c Config) parts.Part {
 
 	return parts.Part{
 		Endpoints: endpoints(c, used), Handlers: writer{c, used}.jobHandlers(),
-		Tables: parts.Owns("connection", "connection_authorization"),
-		Used:   []*parts.Usage{used},
+		Tables: append(parts.Keeps("connection_authorization"), parts.Table{
+			// Two teams must not sync with one system, nor pay from one account: people connect a restored one anew.
+			Name: "connection", Instead: map[string]string{
+				"credentials": "null", "is_sync_enabled": "false", "next_sync_at": "null",
+				"status": "case when s.status in ('active', 'connecting') then 'reconnectRequired' else s.status end",
+			},
+		}),
+		Used: []*parts.Usage{used},
 		Waits: []parts.Wait{{
 			ID: "c.id",
 			Columns: `c.updated_at as since, 'connectionReconnectRequired' as code, 'error' as severity, 'connection' as entity_type, c.id as entity_id,

@@ -17,6 +17,9 @@ import (
 	"stayledger/platform/page"
 )
 
+// bookColumns are the settings that belong to the books, which a restored team has again.
+const bookColumns = `, books_closed_at, soft_closed_at, soft_close_posters, statement_start_at, initialized_at, historical_statements_imported_at`
+
 // Books are the days up to which the books are closed. Both are first days that are open again: before BooksClosedAt
 // no user posts, and from there up to SoftClosedAt only SoftClosePosters do.
 type Books struct {

@@ -2,6 +2,7 @@ package team
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"stayledger/domain/books/ledger"
@@ -102,6 +103,40 @@ const likeColumns = `type, company_name, email, support_email, phone, tax_id, re
 	long_term_stay_nights, is_general_ledger, statement_address, billing_address, owner_portal_show_draft_statements, payout_basis,
 	funds_before_stay, funds_deposits_after_stay, destination_guard, destination_hold_days, owner_overdraft, time_zone, migrated_from_tenant_id`
 
+// Restored is a team to be restored from its row. A zero partner leaves it without one.
+type Restored struct {
+	Row     []byte // of JSON
+	Name    string
+	Partner id.ID
+	From    any // what the trail says of where it comes from
+}
+
+// Restore inserts the team of the transaction from the row of another one, with its books.
+func Restore(ctx context.Context, tx *db.Tx, r *Restored) error {
+	var partner *id.ID
+	if !r.Partner.IsZero() {
+		partner = &r.Partner
+	}
+
+	if err := insertRow(ctx, tx, likeColumns+bookColumns, r.Row, map[string]any{"name": r.Name, "partner_id": partner}); err != nil {
+		return err
+	}
+
+	audit.NoteIn(tx, tx.Team, audit.Created, audit.Team, tx.Team, nil, map[string]any{"name": r.Name, "restoredFrom": r.From})
+
+	return Announce(ctx, tx)
+}
+
+// LoadRow returns the row of the transaction's team as Restore takes it.
+func LoadRow(ctx context.Context, tx *db.Tx) (json.RawMessage, error) {
+	row, err := db.Get[[]byte](ctx, tx, `select to_jsonb(t) from team t where id = @team`, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("read the team: %w", err)
+	}
+
+	return row, nil
+}
+
 // insertLike inserts the team of the transaction with a name, the settings of another team and the given ones instead of
 // its own. It visits the other team.
 func insertLike(ctx context.Context, tx *db.Tx, from id.ID, name string, instead map[string]any) error {
@@ -117,11 +152,17 @@ func insertLike(ctx context.Context, tx *db.Tx, from id.ID, name string, instead
 		return fmt.Errorf("read the team to copy: %w", err)
 	}
 
-	// The row of the other team has the settings, except those that are given.
-	_, err = tx.Exec(ctx, `
-		insert into team (id, name, created_at, updated_at, `+likeColumns+`)
-		select @id, @name, @now, @now, `+likeColumns+` from jsonb_populate_record(null::team, @row::jsonb || @instead)`,
-		db.Args{"id": tx.Team, "name": name, "now": tx.Now, "row": string(found.Row), "instead": instead})
+	instead["name"] = name
+
+	return insertRow(ctx, tx, likeColumns, found.Row, instead)
+}
+
+// insertRow inserts the team of the transaction with columns of a row, some of them with other values; its name is one.
+func insertRow(ctx context.Context, tx *db.Tx, columns string, row []byte, instead map[string]any) error {
+	_, err := tx.Exec(ctx, `
+		insert into team (id, name, created_at, updated_at, `+columns+`)
+		select @id, name, @now, @now, `+columns+` from jsonb_populate_record(null::team, @row::jsonb || @instead)`,
+		db.Args{"id": tx.Team, "now": tx.Now, "row": string(row), "instead": instead})
 	if err != nil {
 		return fmt.Errorf("make a team like another one: %w", err)
 	}

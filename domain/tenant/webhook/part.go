@@ -50,7 +50,7 @@ func Part(c Config) parts.Part {
 		},
 		Every:  []job.Every{{Name: "webhook-purge", Interval: time.Hour, Do: deleteOld}},
 		Loops:  []parts.Loop{c.Send},
-		Tables: parts.Owns("webhook_note", "webhook_rate", "webhook_delivery", "webhook"),
+		Tables: parts.Keeps("webhook_note", "webhook_rate", "webhook_delivery", "webhook"),
 		Waits: []parts.Wait{{
 			ID: "w.id",
 			Columns: `w.disabled_at as since, 'webhookDisabled' as code, 'error' as severity, 'webhook' as entity_type, w.id as entity_id,

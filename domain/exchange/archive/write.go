@@ -1,0 +1,210 @@
+package archive
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"stayledger/domain/books/ledger"
+	"stayledger/domain/tenant/team"
+	"stayledger/platform/blob"
+	"stayledger/platform/day"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/parts"
+)
+
+// archiver writes archives of the rows of tables.
+type archiver struct {
+	store  blob.Store
+	tables []parts.Table
+}
+
+// write writes the archive of the transaction's team. It fails with errStale while journals wait.
+func (a archiver) write(ctx context.Context, tx *db.Tx, schema int64, w io.Writer) error {
+	stale, err := ledger.HasStale(ctx, tx)
+	if err != nil {
+		return err
+	}
+
+	if stale {
+		return errStale
+	}
+
+	m := manifest{Format: format, Schema: schema, ExportedAt: day.At(tx.Now), TeamID: tx.Team}
+	if m.Team, err = team.LoadRow(ctx, tx); err != nil {
+		return err
+	}
+
+	z := zipped{zip.NewWriter(w), tx.Now}
+	if err := z.add("README.txt", func(w io.Writer) error { _, err := io.WriteString(w, readme); return err }); err != nil {
+		return err
+	}
+
+	// First the rows, then the books once more for people, and the content of files.
+	if m.Tables, err = a.writeTables(ctx, tx, z); err != nil {
+		return err
+	}
+
+	if err := z.add("journal.hledger", func(w io.Writer) error { return writeJournal(ctx, tx, w) }); err != nil {
+		return err
+	}
+
+	if m.Files, err = a.writeFiles(ctx, tx, z); err != nil {
+		return err
+	}
+
+	// The manifest comes last, because it has the counts.
+	if err := z.add("manifest.json", func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+
+		return e.Encode(m)
+	}); err != nil {
+		return err
+	}
+
+	return z.Close()
+}
+
+// writeTables writes the rows of all tables that archives have.
+func (a archiver) writeTables(ctx context.Context, tx *db.Tx, z zipped) ([]table, error) {
+	var out []table
+
+	for _, t := range a.tables {
+		if t.Archived == parts.Left || t.Name == teamTable {
+			continue
+		}
+
+		columns, err := loadColumns(ctx, tx, t.Name)
+		if err != nil {
+			return nil, err
+		}
+
+		names := make([]string, len(columns))
+		for i, c := range columns {
+			names[i] = quote(c.Name)
+		}
+
+		query := fmt.Sprintf(`select %s from %s where team_id = '%s' order by %s`, strings.Join(names, ", "), t.Name, tx.Team, firstKey(columns))
+		row := table{Name: t.Name, Columns: columns, IsRestored: t.Archived == parts.Restored}
+
+		if err := z.add("tables/"+t.Name+".csv", func(w io.Writer) (err error) {
+			row.Rows, err = tx.CopyOut(ctx, w, query)
+			return err
+		}); err != nil {
+			return nil, err
+		}
+
+		out = append(out, row)
+	}
+
+	return out, nil
+}
+
+// teamTable has the team itself, which the manifest has.
+const teamTable = "team"
+
+// firstKey is the column that the rows of a table are ordered by: the id if there is one, which goes by time.
+func firstKey(columns []column) string {
+	for _, c := range columns {
+		if c.Name == "id" {
+			return "id"
+		}
+	}
+
+	return "1"
+}
+
+// loadColumns returns the columns of a table that are written, in their order.
+func loadColumns(ctx context.Context, tx *db.Tx, name string) ([]column, error) {
+	found, err := db.Select[column](ctx, tx, `
+		select attname::text as name, format_type(atttypid, atttypmod) as type from pg_attribute
+		where attrelid = to_regclass(@name) and attnum > 0 and not attisdropped and attgenerated = '' and attidentity = '' order by attnum`,
+		db.Args{"name": name})
+	if err != nil {
+		return nil, fmt.Errorf("read the columns of %s: %w", name, err)
+	}
+
+	return found, nil
+}
+
+// quote returns the name of a column as SQL has it.
+func quote(name string) string { return `"` + name + `"` }
+
+// writeFiles writes the content of the team's files, without exports, which can be made again. It returns those that have
+// any.
+func (a archiver) writeFiles(ctx context.Context, tx *db.Tx, z zipped) ([]id.ID, error) {
+	type content struct {
+		ID      id.ID
+		BlobKey string
+	}
+
+	found, err := db.Select[content](ctx, tx, `
+		select id, blob_key from file where team_id = @team and purged_at is null and kind not in ('export', 'archive') order by id`,
+		db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("list the files of the team: %w", err)
+	}
+
+	out := []id.ID{}
+
+	for _, f := range found {
+		object, err := a.store.Open(ctx, f.BlobKey)
+		if errors.Is(err, blob.ErrNotFound) {
+			continue // it was purged a moment ago
+		}
+
+		if err != nil {
+			return nil, fmt.Errorf("open file %v: %w", f.ID, err)
+		}
+
+		if err := z.add("files/"+f.ID.String(), func(w io.Writer) error {
+			_, err := io.Copy(w, object)
+			return errors.Join(err, object.Close())
+		}); err != nil {
+			return nil, err
+		}
+
+		out = append(out, f.ID)
+	}
+
+	return out, nil
+}
+
+// zipped is a ZIP that is being written, with the time of its entries.
+type zipped struct {
+	*zip.Writer
+	at time.Time
+}
+
+// add writes an entry.
+func (z zipped) add(name string, write func(io.Writer) error) error {
+	w, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: z.at})
+	if err != nil {
+		return fmt.Errorf("begin %s: %w", name, err)
+	}
+
+	if err := write(w); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+
+	return nil
+}
+
+// readme explains an archive to who opens it without the service.
+const readme = `This is everything that a team of stayledger owns.
+
+manifest.json    what the file has: the team, each table with its columns and rows
+tables/*.csv     the rows of each table; an empty field without quotes is null; amounts are cents
+journal.hledger  the books as a plain-text journal: hledger -f journal.hledger balance
+files/*          the content of attachments and other files, by id; tables/file.csv has their names
+
+Account numbers, tax identifiers and credentials are sealed: only the service that wrote the file can open them.
+"stayledger team restore FILE" makes a team of it again.
+`

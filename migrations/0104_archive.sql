@@ -1,0 +1,7 @@
+-- +goose Up
+-- Files with everything that a team owns.
+alter table file drop constraint file_kind_check, add constraint file_kind_check check (kind in ('export', 'attachment', 'payment', 'import', 'archive'));
+
+-- +goose Down
+update file set kind = 'export' where kind = 'archive';
+alter table file drop constraint file_kind_check, add constraint file_kind_check check (kind in ('export', 'attachment', 'payment', 'import'));
