@@ -39,6 +39,7 @@ import (
 	"stayledger/domain/record/operation"
 	"stayledger/domain/record/proof"
 	"stayledger/domain/record/trail"
+	"stayledger/domain/reporting/daily"
 	"stayledger/domain/reporting/metric"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/summary"
@@ -160,6 +161,7 @@ func Parts(o External, c Config) parts.Part {
 		report.Part(o.Box),
 		summary.Part(),
 		metric.Part(),
+		daily.Part(),
 	}
 
 	// Imports of files delete what they have made by the doors of the nouns.

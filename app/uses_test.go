@@ -43,6 +43,7 @@ var noUses = map[string]map[string]string{
 		"bank_reconciliation.account_id":       "belongs to a bank record, which is a use",
 		"bank_record.bank_account_id":          "an account connection",
 		"bank_rule.account_ids":                "the rule has an issue when the account is gone",
+		"gl_summary_sum.account_id":            "sums that were taken stay as they were",
 		"ledger_balance_kept.account_id":       "sums of entries",
 		"ledger_held_line.account_id":          "what is derived again when the account goes",
 		"ledger_day_kept.account_id":           "sums of entries",
@@ -85,6 +86,7 @@ var noUses = map[string]map[string]string{
 		"calendar_block.listing_id":           "goes with the listing",
 		"layout_listing.listing_id":           "goes with the listing",
 		"legacy_ownership.listing_id":         "goes with the listing",
+		"gl_summary_sum.listing_id":           "sums that were taken stay as they were",
 		"ledger_balance_kept.listing_id":      "sums of entries",
 		"ledger_delta.listing_id":             "sums of entries",
 		"ledger_held_line.listing_id":         "derived with the journal of a record, which is a use",
@@ -124,6 +126,7 @@ var stay = map[string]map[string]string{
 		"delivery_email.contact_id":       "history outlives its records",
 	},
 	"listing": {
+		"gl_summary_sum.listing_id":      "sums that were taken stay as they were",
 		"ledger_balance_kept.listing_id": "sums of entries",
 		"ledger_delta.listing_id":        "sums of entries",
 		"ledger_held_line.listing_id":    "derived again with the journals that a merge moves",

@@ -121,7 +121,7 @@ var promises = []promise{
 // teams, the audit trail. Their own tests hold them to paging.
 var apart = []string{
 	"/audit/events", "/audit/timeline", "/partner/audit-events",
-	"/accounts/{id}/reconciling-items", "/bank-records/suggestions", "/bank-rules/{id}/runs/{operationId}", "/bank-rules/{id}/versions", "/contacts/{id}/payment-methods", "/listings/opening-balance", "/operations", "/reports/guest-balances", "/reports/information-returns",
+	"/accounts/{id}/reconciling-items", "/bank-records/suggestions", "/bank-rules/{id}/runs/{operationId}", "/bank-rules/{id}/versions", "/contacts/{id}/payment-methods", "/general-ledger/daily-summary", "/listings/opening-balance", "/operations", "/reports/guest-balances", "/reports/information-returns",
 	"/reports/manager-statements", "/reports/owner-statement-summaries-per-layout", "/reports/owner-statement-summaries-per-layout/details/{contactId}",
 	"/reports/sales-tax-liability", "/reports/trust-reconciliation/by-listing", "/statements/batch/{id}", "/statements/{id}/emails",
 	"/statements/{id}/owner-links", "/syncs/{id}/items", "/team/books-closings", "/teams", "/teams/issues",

@@ -17,7 +17,7 @@ const tag = "General ledger"
 var failures = "Failures in order: malformed input; an unknown currency; " +
 	"`beforeStatementStartDate`; 422 for lines that do not balance (context.difference: debits less credits); " +
 	"unknown references; a bank account of the other ledger, an inactive or non-posting account, an owners' line " +
-	"without a listing or without an ownership period on the date; `duplicateUniqueRef`; the locks " + ledger.LockReasons() + "."
+	"without a listing or without an ownership period on the date; `operationsAccountingDisabled`; `duplicateUniqueRef`; the locks " + ledger.LockReasons() + "."
 
 // endpoints returns the routes of manual journals and of the historical ledger.
 func endpoints() []api.Endpoint {
@@ -42,7 +42,7 @@ func endpoints() []api.Endpoint {
 			Tag:     tag,
 			Summary: "Write a manual journal",
 			Errors: apierr.List{
-				transaction.ErrBeforeStart, errUnbalanced, errDuplicateRef, ledger.Refusals,
+				transaction.ErrBeforeStart, errUnbalanced, ledger.ErrOperationsDisabled, errDuplicateRef, ledger.Refusals,
 			},
 			Scopes: post,
 			DryRun: true,
@@ -68,6 +68,7 @@ func endpoints() []api.Endpoint {
 				errReversed,
 				transaction.ErrBeforeStart,
 				errUnbalanced,
+				ledger.ErrOperationsDisabled,
 				errDuplicateRef,
 				ledger.Refusals,
 			},

@@ -122,6 +122,13 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 		return nil, err
 	}
 
+	// What is in the books can be taken back in every team.
+	if j.ReversesID == nil {
+		if err := ledger.CheckOperations(ctx, tx, []ledger.Posting{p}); err != nil {
+			return nil, err
+		}
+	}
+
 	// A new journal has no entries that could be replaced.
 	book := ledger.Replace
 	if stored == nil {

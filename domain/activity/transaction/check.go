@@ -1,6 +1,7 @@
 package transaction
 
 import (
+	"context"
 	"slices"
 
 	"stayledger/domain/books/account"
@@ -8,6 +9,7 @@ import (
 	"stayledger/domain/property/listing"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
+	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/ptr"
@@ -216,6 +218,17 @@ func (d *draft) check(t *terms, r *references) error {
 	}
 
 	return nil
+}
+
+// derive returns the journal of a checked draft. It fails as Journal does, and with ledger.ErrOperationsDisabled. Money
+// of a payout that came back is booked in every team, since it did come back.
+func (d *draft) derive(ctx context.Context, tx *db.Tx, r *references) ([]ledger.Posting, error) {
+	postings, err := Journal(&d.Transaction, &r.facts)
+	if err != nil || d.Type == Payout && d.Total < 0 {
+		return postings, err
+	}
+
+	return postings, ledger.CheckOperations(ctx, tx, postings)
 }
 
 // unknownReferences returns an issue for each reference to a record that the team does not have.

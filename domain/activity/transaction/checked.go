@@ -34,7 +34,7 @@ func Check(ctx context.Context, tx *db.Tx, c *Create) (*Checked, error) {
 	}
 
 	// Deriving the journal finds missing ownership periods and assignments.
-	if _, err := Journal(&d.Transaction, &r.facts); err != nil {
+	if _, err := d.derive(ctx, tx, r); err != nil {
 		return nil, err
 	}
 

@@ -276,6 +276,7 @@ var DraftRefusals = apierr.List{
 	ErrListing,
 	errLinked,
 	errRecurring,
+	ledger.ErrOperationsDisabled,
 	errDuplicateRef,
 }
 

@@ -205,7 +205,7 @@ func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Le
 			return err
 		}
 
-		derived, err := Journal(&d.Transaction, &r.facts)
+		derived, err := d.derive(ctx, tx, r)
 		if err != nil {
 			return err
 		}

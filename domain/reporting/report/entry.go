@@ -62,6 +62,10 @@ type entriesInput struct {
 
 // listEntries returns a page of journal entries with the totals of all that match.
 func listEntries(ctx context.Context, tx *db.Tx, in *entriesInput) (*Entries, error) {
+	if err := ledger.CheckView(ctx, tx, in.Ledger); err != nil {
+		return nil, err
+	}
+
 	q := EntryQuery(in.Selection)
 	q.Args["team"] = tx.Team
 

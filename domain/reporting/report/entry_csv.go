@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/export"
+	"stayledger/platform/apierr"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -110,6 +112,8 @@ func journalEntriesCSV() export.Declaration[entrySelection] {
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "journal-entries",
+		Check:  checkBooks(func(s *entrySelection) (string, ledger.Ledger) { return s.Currency, s.Ledger }),
+		Errors: apierr.List{ledger.ErrOperationsDisabled},
 		Count: func(ctx context.Context, tx *db.Tx, s *entrySelection) (export.Size, error) {
 			// The sums of the report count its entries as well.
 			all, err := sumEntries(ctx, tx, s.Selection)

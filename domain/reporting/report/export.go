@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/export"
 	"stayledger/platform/api"
 	"stayledger/platform/db"
@@ -37,6 +38,19 @@ func exports(box *seal.Box) []parts.Export {
 // operation is queued for it.
 func CheckCurrencyIn[S any](currency func(s *S) string) func(context.Context, *db.Tx, *S) error {
 	return func(_ context.Context, _ *db.Tx, s *S) error { return CheckCurrency(currency(s)) }
+}
+
+// checkBooks returns a check of a selection that refuses an invalid currency and a ledger that the team has no view of,
+// as the reports do, before an operation is queued for it.
+func checkBooks[S any](books func(s *S) (string, ledger.Ledger)) func(context.Context, *db.Tx, *S) error {
+	return func(ctx context.Context, tx *db.Tx, s *S) error {
+		currency, of := books(s)
+		if err := CheckCurrency(currency); err != nil {
+			return err
+		}
+
+		return ledger.CheckView(ctx, tx, of)
+	}
 }
 
 // CountAccounts returns the size of a report that has at most a row for each account.

@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/export"
+	"stayledger/platform/apierr"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
@@ -119,7 +121,8 @@ func profitCSV() export.Declaration[profitSelection] {
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "profit-and-loss",
-		Check:  CheckCurrencyIn(func(s *profitSelection) string { return s.Currency }),
+		Check:  checkBooks(func(s *profitSelection) (string, ledger.Ledger) { return s.Currency, ledger.Ledger(s.Ledger) }),
+		Errors: apierr.List{ledger.ErrOperationsDisabled},
 		Count: func(ctx context.Context, tx *db.Tx, _ *profitSelection) (export.Size, error) {
 			return CountAccounts(ctx, tx)
 		},
@@ -147,7 +150,8 @@ func balanceSheetCSV() export.Declaration[sheetSelection] {
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "balance-sheet",
-		Check:  CheckCurrencyIn(func(s *sheetSelection) string { return s.Currency }),
+		Check:  checkBooks(func(s *sheetSelection) (string, ledger.Ledger) { return s.Currency, ledger.Ledger(s.Ledger) }),
+		Errors: apierr.List{ledger.ErrOperationsDisabled},
 		Count: func(ctx context.Context, tx *db.Tx, _ *sheetSelection) (export.Size, error) {
 			return CountAccounts(ctx, tx)
 		},

@@ -58,6 +58,10 @@ type profitInput struct{ ProfitFilter }
 
 // profitAndLoss answers GET /reports/profit-and-loss.
 func profitAndLoss(ctx context.Context, tx *db.Tx, in *profitInput) (*ProfitAndLoss, error) {
+	if err := ledger.CheckView(ctx, tx, ledger.Ledger(in.Ledger)); err != nil {
+		return nil, err
+	}
+
 	return loadProfit(ctx, tx, in.ProfitFilter)
 }
 

@@ -62,6 +62,10 @@ type sheetInput struct{ SheetFilter }
 
 // balanceSheet answers GET /reports/balance-sheet.
 func balanceSheet(ctx context.Context, tx *db.Tx, in *sheetInput) (*BalanceSheet, error) {
+	if err := ledger.CheckView(ctx, tx, ledger.Ledger(in.Ledger)); err != nil {
+		return nil, err
+	}
+
 	return loadSheet(ctx, tx, in.SheetFilter)
 }
 

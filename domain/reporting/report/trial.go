@@ -62,6 +62,10 @@ type trialInput struct{ TrialFilter }
 
 // trialBalance answers GET /reports/trial-balance.
 func trialBalance(ctx context.Context, tx *db.Tx, in *trialInput) (*TrialBalance, error) {
+	if err := ledger.CheckView(ctx, tx, ledger.Ledger(in.Ledger)); err != nil {
+		return nil, err
+	}
+
 	return loadTrial(ctx, tx, in.TrialFilter)
 }
 

@@ -3,7 +3,9 @@ package report
 import (
 	"context"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/export"
+	"stayledger/platform/apierr"
 	"stayledger/platform/csv"
 	"stayledger/platform/db"
 )
@@ -51,7 +53,8 @@ func trialBalanceCSV() export.Declaration[trialSelection] {
 		Format: export.CSV,
 		Scopes: []string{"reports:export"},
 		Name:   "trial-balance",
-		Check:  CheckCurrencyIn(func(s *trialSelection) string { return s.Currency }),
+		Check:  checkBooks(func(s *trialSelection) (string, ledger.Ledger) { return s.Currency, ledger.Ledger(s.Ledger) }),
+		Errors: apierr.List{ledger.ErrOperationsDisabled},
 		Count: func(ctx context.Context, tx *db.Tx, _ *trialSelection) (export.Size, error) {
 			return CountAccounts(ctx, tx)
 		},

@@ -101,7 +101,8 @@ func CopyShell(ctx context.Context, tx *db.Tx, from id.ID, name string, partner 
 // first day of statements, belongs to the team that has them.
 const likeColumns = `type, company_name, email, support_email, phone, tax_id, region, partner_id, default_currency, default_revenue_recognition,
 	long_term_stay_nights, is_general_ledger, statement_address, billing_address, owner_portal_show_draft_statements, payout_basis,
-	funds_before_stay, funds_deposits_after_stay, destination_guard, destination_hold_days, owner_overdraft, time_zone, migrated_from_tenant_id`
+	funds_before_stay, funds_deposits_after_stay, destination_guard, destination_hold_days, owner_overdraft, time_zone, billing_partner_id,
+	daily_gl_summary, operations_accounting, migrated_from_tenant_id`
 
 // Restored is a team to be restored from its row. A zero partner leaves it without one.
 type Restored struct {
@@ -118,7 +119,9 @@ func Restore(ctx context.Context, tx *db.Tx, r *Restored) error {
 		partner = &r.Partner
 	}
 
-	if err := insertRow(ctx, tx, likeColumns+bookColumns, r.Row, map[string]any{"name": r.Name, "partner_id": partner}); err != nil {
+	if err := insertRow(ctx, tx, likeColumns+bookColumns, r.Row, map[string]any{
+		"name": r.Name, "partner_id": partner, "billing_partner_id": nil,
+	}); err != nil {
 		return err
 	}
 

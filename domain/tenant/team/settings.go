@@ -11,11 +11,13 @@ import (
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
+	"stayledger/platform/id"
 )
 
 // Change is the body of an update.
 type Change struct {
 	Name                           *string           `json:"name,omitempty" minLength:"1" maxLength:"200"`
+	Slug                           api.Opt[string]   `json:"slug,omitzero" pattern:"^[a-z0-9-]{2,60}$" doc:"As shown."`
 	CompanyName                    api.Opt[string]   `json:"companyName,omitzero" minLength:"1" maxLength:"200"`
 	Email                          api.Opt[string]   `json:"email,omitzero" format:"email" maxLength:"254"`
 	SupportEmail                   api.Opt[string]   `json:"supportEmail,omitzero" format:"email" maxLength:"254"`
@@ -28,6 +30,9 @@ type Change struct {
 	StatementAddress               api.Opt[Address]  `json:"statementAddress,omitzero"`
 	BillingAddress                 api.Opt[Address]  `json:"billingAddress,omitzero"`
 	OwnerPortalShowDraftStatements *bool             `json:"ownerPortalShowDraftStatements,omitempty"`
+	BillingPartnerID               api.Opt[id.ID]    `json:"billingPartnerId,omitzero" doc:"Partner that is billed for the team, null for the team's own. Only who acts for the partner chooses it."`
+	DailyGLSummary                 *bool             `json:"dailyGlSummary,omitempty" doc:"As shown."`
+	OperationsAccounting           *bool             `json:"operationsAccounting,omitempty" doc:"As shown."`
 	PayoutBasis                    *PayoutBasis      `json:"payoutBasis,omitempty" doc:"What payouts are suggested by."`
 	FundsRelease                   *FundsChange      `json:"fundsRelease,omitempty" doc:"When the money of guests can be paid out; absent fields stay."`
 	DestinationGuard               *DestinationGuard `json:"destinationGuard,omitempty" doc:"Needs the scope payments:approve."`
@@ -40,6 +45,8 @@ type FundsChange struct {
 	BeforeStay        *int64 `json:"beforeStay,omitempty" minimum:"0" maximum:"100" doc:"As shown."`
 	DepositsAfterStay *bool  `json:"depositsAfterStay,omitempty" doc:"As shown."`
 }
+
+var errDuplicateSlug = apierr.New(apierr.CodeConflict, apierr.ReasonDuplicateName, "Another team has this slug")
 
 type updateInput struct{ Body Change }
 
@@ -72,6 +79,56 @@ func (c *Change) money(tx *db.Tx, t *Team) (weaker bool, err error) {
 
 	return t.DestinationGuard.weight() < guard.weight() || t.DestinationGuard == GuardHold &&
 		t.DestinationHoldDays < days, nil
+}
+
+// books applies the settings of the books. It fails with apierr.LedgerDisabled if one is turned on in a team without a
+// general ledger.
+func (c *Change) books(t *Team) error {
+	on := func(setting *bool) bool { return setting != nil && *setting }
+	if !t.IsGeneralLedger && (on(c.DailyGLSummary) || on(c.OperationsAccounting)) {
+		return apierr.LedgerDisabled
+	}
+
+	set(&t.DailyGLSummary, c.DailyGLSummary)
+	set(&t.OperationsAccounting, c.OperationsAccounting)
+
+	return nil
+}
+
+// billing returns the partner that is chosen to be billed for the team, nil for the team's own or if none is chosen.
+// Only who acts for the partner that is going to be billed chooses it: it fails with apierr.RouteClosed for anybody
+// else, and with the issue notFound for a team that is no partner.
+func (c *Change) billing(ctx context.Context, tx *db.Tx, t *Team) (*id.ID, error) {
+	if !c.BillingPartnerID.Present {
+		return nil, nil
+	}
+
+	chosen := c.BillingPartnerID.Value
+	billed := chosen
+
+	if billed == nil && t.Partner != nil {
+		billed = &t.Partner.ID
+	}
+
+	if billed == nil || !tx.Actor.Reaches(*billed) {
+		return nil, apierr.RouteClosed
+	}
+
+	// The partner is out of sight in the transaction of its customer.
+	var known bool
+
+	err := tx.Visit(ctx, *billed, func(ctx context.Context, tx *db.Tx) (err error) {
+		known, err = db.Get[bool](ctx, tx, `
+			select exists (select from team where team_id = @billed and type in ('partner', 'admin') and status <> 'deleted')`,
+			db.Args{"billed": *billed})
+
+		return err
+	})
+	if err == nil && !known {
+		err = apierr.BadRequest.At(apierr.IssueNotFound.InBody("billingPartnerId"))
+	}
+
+	return chosen, err
 }
 
 // set sets a field to a value that is given.
@@ -124,16 +181,32 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 		return nil, err
 	}
 
+	billing, err := c.billing(ctx, tx, t)
+	if err != nil {
+		return nil, err
+	}
+
+	if err := c.books(t); err != nil {
+		return nil, err
+	}
+
 	// Save all of them in one statement.
 	_, err = tx.Exec(ctx, `
-		update team set name = @name, company_name = @company, email = @email, support_email = @support, phone = @phone, tax_id = @tax,
+		update team set name = @name, slug = @slug, company_name = @company, email = @email, support_email = @support, phone = @phone, tax_id = @tax,
 			default_revenue_recognition = @recognition, long_term_stay_nights = @nights, statement_start_at = @start, time_zone = @zone,
 			statement_address = @statement_address, billing_address = @billing_address, owner_portal_show_draft_statements = @drafts, payout_basis = @basis,
 			funds_before_stay = @before_stay, funds_deposits_after_stay = @after_stay, destination_guard = @guard, destination_hold_days = @hold_days,
 			destination_guard_by = case when @weaker::boolean then @user else destination_guard_by end, owner_overdraft = @overdraft,
+			billing_partner_id = case when @bills::boolean then @billing else billing_partner_id end, daily_gl_summary = @daily,
+			operations_accounting = case when is_general_ledger then @operations else operations_accounting end,
 			updated_at = @now
 		where team_id = @team`, db.Args{
 		"name":              t.Name,
+		"slug":              c.Slug.Or(t.Slug),
+		"bills":             c.BillingPartnerID.Present,
+		"billing":           billing,
+		"daily":             t.DailyGLSummary,
+		"operations":        t.OperationsAccounting,
 		"company":           c.CompanyName.Or(t.CompanyName),
 		"email":             c.Email.Or(t.Email),
 		"support":           c.SupportEmail.Or(t.SupportEmail),
@@ -157,6 +230,10 @@ func Update(ctx context.Context, tx *db.Tx, journals ledger.Sources, c *Change) 
 		"now":               tx.Now,
 		"team":              tx.Team,
 	})
+	if db.Constraint(err) == "team_slug" {
+		return nil, errDuplicateSlug.Because(err)
+	}
+
 	if err != nil {
 		return nil, fmt.Errorf("update team: %w", err)
 	}

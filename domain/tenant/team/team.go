@@ -120,6 +120,7 @@ type Team struct {
 	Type                           Type              `json:"type"`
 	Status                         Status            `json:"status"`
 	Name                           string            `json:"name"`
+	Slug                           *string           `json:"slug" doc:"Name in addresses: lower-case letters, digits and hyphens; no other team has it. Null until it is set."`
 	CompanyName                    *string           `json:"companyName"`
 	Email                          *string           `json:"email"`
 	SupportEmail                   *string           `json:"supportEmail"`
@@ -132,6 +133,8 @@ type Team struct {
 	DefaultRevenueRecognition      Recognition       `json:"defaultRevenueRecognition"`
 	LongTermStayNights             *int64            `json:"longTermStayNights" doc:"Stays longer than this are recognised per night."`
 	IsGeneralLedger                bool              `json:"isGeneralLedger"`
+	DailyGLSummary                 bool              `json:"dailyGlSummary" doc:"Whether GET /general-ledger/daily-summary works; never without a general ledger."`
+	OperationsAccounting           bool              `json:"operationsAccounting" doc:"Whether transactions can touch only operating accounts and no listing, and reports show the operating ledger alone; never without a general ledger."`
 	BooksClosedAt                  *day.Day          `json:"booksClosedAt" doc:"First open date."`
 	SoftClosedAt                   *day.Day          `json:"softClosedAt" doc:"From the first open date up to this day only softClosePosters post."`
 	SoftClosePosters               []id.ID           `json:"softClosePosters" doc:"Users who may still post in the softly closed days."`
@@ -150,6 +153,7 @@ type Team struct {
 	IsOnboarding                   bool              `json:"isOnboarding"`
 	InitializedAt                  *day.Instant      `json:"initializedAt"`
 	Partner                        *Reference        `json:"partner"`
+	BillingPartner                 *Reference        `json:"billingPartner" doc:"The partner that is billed for the team: the team's own unless another one was chosen; null without a partner."`
 	Issues                         []finding.Finding `json:"issues"`
 	ExtractableConnections         []Extractable     `json:"extractableConnections,omitzero" db:"-" doc:"The active connections that files can be made from; in the single read only."`
 	IssueCount                     *int64            `json:"issueCount,omitempty" db:"-" doc:"How many issues GET /teams/issues has of the team; in the single read only."`
@@ -157,14 +161,15 @@ type Team struct {
 	UpdatedAt                      day.Instant       `json:"updatedAt"`
 }
 
-const columns = `t.id, t.type, t.status, t.name, t.company_name, t.email, t.support_email, t.phone, t.tax_id,
+const columns = `t.id, t.type, t.status, t.name, t.slug, t.company_name, t.email, t.support_email, t.phone, t.tax_id,
 	case when exists (select from team_logo g where g.team_id = t.id) then '/team/logo' end as logo, t.region as data_region,
-	t.default_currency, t.time_zone, t.default_revenue_recognition, t.long_term_stay_nights, t.is_general_ledger, t.books_closed_at, t.soft_closed_at, t.soft_close_posters, t.statement_start_at,
+	t.default_currency, t.time_zone, t.default_revenue_recognition, t.long_term_stay_nights, t.is_general_ledger, t.daily_gl_summary, t.operations_accounting and t.is_general_ledger as operations_accounting, t.books_closed_at, t.soft_closed_at, t.soft_close_posters, t.statement_start_at,
 	t.statement_start_at as effective_statement_start_at, t.statement_address, t.billing_address, t.owner_portal_show_draft_statements, t.payout_basis,
 	jsonb_build_object('beforeStay', t.funds_before_stay, 'depositsAfterStay', t.funds_deposits_after_stay) as funds_release,
 	t.destination_guard, t.destination_hold_days, t.owner_overdraft,
 	t.historical_statements_imported_at, t.migrated_from_tenant_id, t.status = 'onboarding' as is_onboarding, t.initialized_at,
 	case when t.partner_id is not null then jsonb_build_object('id', t.partner_id, 'name', '') end as partner,
+	case when coalesce(t.billing_partner_id, t.partner_id) is not null then jsonb_build_object('id', coalesce(t.billing_partner_id, t.partner_id), 'name', '') end as billing_partner,
 	` + issues + ` as issues, t.created_at, t.updated_at`
 
 // Read returns the selected team. It fails with apierr.NotFound.
@@ -174,17 +179,25 @@ func Read(ctx context.Context, tx *db.Tx) (*Team, error) {
 		return nil, fmt.Errorf("read team: %w", err)
 	}
 
-	return &t, namePartner(ctx, tx, map[id.ID]string{}, &t)
+	return &t, t.namePartners(ctx, tx, map[id.ID]string{})
 }
 
-// namePartner fills in the partner's name, which is the other tenant's row and so takes a visit; names holds what was
-// found before.
-func namePartner(ctx context.Context, tx *db.Tx, names map[id.ID]string, t *Team) error {
-	if t.Partner == nil {
+// namePartners fills in the names of the partner and of the one that is billed; names holds what was found before.
+func (t *Team) namePartners(ctx context.Context, tx *db.Tx, names map[id.ID]string) error {
+	if err := namePartner(ctx, tx, names, t.Partner); err != nil {
+		return err
+	}
+
+	return namePartner(ctx, tx, names, t.BillingPartner)
+}
+
+// namePartner fills in a partner's name, which is the other tenant's row and so takes a visit.
+func namePartner(ctx context.Context, tx *db.Tx, names map[id.ID]string, named *Reference) error {
+	if named == nil {
 		return nil
 	}
 
-	partner := t.Partner.ID
+	partner := named.ID
 	if _, known := names[partner]; !known {
 		err := tx.Visit(ctx, partner, func(ctx context.Context, tx *db.Tx) (err error) {
 			names[partner], err = db.Get[string](ctx, tx, `select name from team where team_id = @partner`, db.Args{"partner": partner})
@@ -195,7 +208,7 @@ func namePartner(ctx context.Context, tx *db.Tx, names map[id.ID]string, t *Team
 		}
 	}
 
-	t.Partner.Name = names[partner]
+	named.Name = names[partner]
 
 	return nil
 }
@@ -347,10 +360,14 @@ func endpoints(c Config) []api.Endpoint {
 			ID:        "updateTeam",
 			Tag:       "Teams",
 			Summary:   "Change the selected team's settings",
+			Errors:    apierr.List{apierr.RouteClosed, apierr.LedgerDisabled, errDuplicateSlug},
 			Exclusive: true,
 			Doc: "Fields that are present change, null clears. A change of defaultRevenueRecognition or " +
 				"longTermStayNights starts an operation of type reservation-journal-refresh that derives the " +
-				"journals of all reservations; those that a lock holds stay as they are.",
+				"journals of all reservations; those that a lock holds stay as they are. Failures in order: malformed " +
+				"input; 403 for a billingPartnerId of a credential that does not act for that partner; 400 for one that is no " +
+				"partner; `generalLedgerDisabled` for turning a setting of the books on in a team without them; 409 " +
+				"with `duplicateName` for a slug that another team has.",
 			Scopes: []string{"team:write"},
 		}, h.update),
 		deleteEndpoint(),
@@ -413,7 +430,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Team], erro
 
 	names := map[id.ID]string{}
 	for i := range out.Data {
-		if err := namePartner(ctx, tx, names, &out.Data[i]); err != nil {
+		if err := out.Data[i].namePartners(ctx, tx, names); err != nil {
 			return nil, err
 		}
 	}
