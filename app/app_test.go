@@ -516,7 +516,7 @@ var sharedReasons = map[apierr.Reason]int{
 	apierr.ReasonAccountClassificationLocked: 2,  // of the ledger, of the bank
 	apierr.ReasonBeforeStatementStartDate:    2,  // a date, a month
 	apierr.ReasonBooksClosed:                 2,  // a date, records that would move
-	apierr.ReasonDuplicateName:               6,  // of six nouns
+	apierr.ReasonDuplicateName:               7,  // of seven nouns
 	apierr.ReasonDuplicateUniqueRef:          13, // of thirteen nouns
 	apierr.ReasonInUse:                       13, // of thirteen nouns
 	apierr.ReasonNotBankAccount:              3,  // an account as such, one for payouts, one for funding

@@ -506,6 +506,25 @@ const (
 	ContactUpdateCompanyTypeTrustEstate             ContactUpdateCompanyType = "trust_estate"
 )
 
+// Defines values for DailyLedgers.
+const (
+	DailyLedgersOperating DailyLedgers = "operating"
+	DailyLedgersTrust     DailyLedgers = "trust"
+)
+
+// Defines values for DailySummaryPeriod.
+const (
+	DailySummaryPeriodDay   DailySummaryPeriod = "day"
+	DailySummaryPeriodMonth DailySummaryPeriod = "month"
+)
+
+// Defines values for DailySummarySplit.
+const (
+	DailySummarySplitAccount DailySummarySplit = "account"
+	DailySummarySplitListing DailySummarySplit = "listing"
+	DailySummarySplitParty   DailySummarySplit = "party"
+)
+
 // Defines values for ExportAccountColumn.
 const (
 	ExportAccountColumnAssignments       ExportAccountColumn = "assignments"
@@ -5791,6 +5810,147 @@ type CutoverUnmatched struct {
 	ReservationId Id `json:"reservationId"`
 }
 
+// DailyLedgers defines model for DailyLedgers.
+type DailyLedgers string
+
+// DailySummaries defines model for DailySummaries.
+type DailySummaries struct {
+	Data []DailySummary `json:"data"`
+
+	// Pagination Where the page is in the list.
+	Pagination Pagination `json:"pagination"`
+}
+
+func (p *DailySummaries) page() ([]DailySummary, *int64) { return p.Data, p.Pagination.NextPage }
+
+// DailySummary defines model for DailySummary.
+type DailySummary struct {
+	// EndDate Last day, included.
+	EndDate Date `json:"endDate"`
+
+	// IsChanged Whether a sum shown here has changed since the whole period was taken.
+	IsChanged bool `json:"isChanged"`
+
+	// Period As asked for.
+	Period DailySummaryPeriod `json:"period"`
+	Rows   []DailySummaryRow  `json:"rows"`
+
+	// StartDate First day.
+	StartDate Date `json:"startDate"`
+
+	// Taken Null if no day of the period was taken.
+	Taken *DailySummaryTakenOrNull `json:"taken"`
+
+	// Totals Per ledger and currency, those with entries now.
+	Totals []DailySummaryTotal `json:"totals"`
+}
+
+// DailySummaryAmountsOrNull defines model for DailySummaryAmountsOrNull.
+type DailySummaryAmountsOrNull struct {
+	// Credit Credit side, in cents.
+	Credit Cents `json:"credit"`
+
+	// Debit Debit side, in cents.
+	Debit Cents `json:"debit"`
+}
+
+// DailySummaryPeriod defines model for DailySummaryPeriod.
+type DailySummaryPeriod string
+
+// DailySummaryRow defines model for DailySummaryRow.
+type DailySummaryRow struct {
+	Account AccountRef `json:"account"`
+
+	// Change What was added to the sums since then, less what was taken away; null for nothing.
+	Change *DailySummaryAmountsOrNull `json:"change"`
+
+	// Credit Credit side, in cents.
+	Credit Cents `json:"credit"`
+
+	// Currency Currency, ISO 4217.
+	Currency string `json:"currency"`
+
+	// Debit Debit side, in cents.
+	Debit Cents `json:"debit"`
+
+	// Drilldown The entries that the row adds up.
+	Drilldown ReportDrilldown `json:"drilldown"`
+
+	// Entries How many entries there are.
+	Entries int64  `json:"entries"`
+	Ledger  string `json:"ledger"`
+
+	// Listing By listing only; null when there is none of this id.
+	Listing *ListingRefOrNull `json:"listing"`
+
+	// ListingId By listing only; null for entries without a listing.
+	ListingId *string `json:"listingId"`
+
+	// Party By party only; null for entries of no party.
+	Party *string `json:"party"`
+
+	// Taken The sums when the whole period was taken; null if it was not.
+	Taken *DailySummaryAmountsOrNull `json:"taken"`
+}
+
+// DailySummarySplit defines model for DailySummarySplit.
+type DailySummarySplit string
+
+// DailySummaryTakenOrNull defines model for DailySummaryTakenOrNull.
+type DailySummaryTakenOrNull struct {
+	// At When, of several days the last time.
+	At Instant `json:"at"`
+
+	// Days How many days of the period were taken.
+	Days int64 `json:"days"`
+
+	// Period By which the days were taken.
+	Period DailySummaryPeriod `json:"period"`
+}
+
+// DailySummaryTaking Example: {"dateRange":"2026-01-01...2026-01-31","period":"month"}
+type DailySummaryTaking struct {
+	// DateRange YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD.
+	DateRange *DateRange `json:"dateRange,omitempty"`
+
+	// IsDateRangeEndInclusive Whether the last day of the range counts.
+	IsDateRangeEndInclusive *bool `json:"isDateRangeEndInclusive,omitempty"`
+
+	// Period What one summary is about.
+	Period *DailySummaryPeriod `json:"period,omitempty"`
+}
+
+// DailySummaryTakingResult defines model for DailySummaryTakingResult.
+type DailySummaryTakingResult struct {
+	// AlreadyTaken Days that were taken before, which stay as they were.
+	AlreadyTaken int64 `json:"alreadyTaken"`
+
+	// Days Days that were taken now.
+	Days int64 `json:"days"`
+
+	// EndDate Last day, included.
+	EndDate Date `json:"endDate"`
+
+	// Period As asked for.
+	Period DailySummaryPeriod `json:"period"`
+
+	// StartDate First day.
+	StartDate Date `json:"startDate"`
+}
+
+// DailySummaryTotal defines model for DailySummaryTotal.
+type DailySummaryTotal struct {
+	// Credit Credit side, in cents.
+	Credit Cents `json:"credit"`
+
+	// Currency Currency, ISO 4217.
+	Currency string `json:"currency"`
+
+	// Debit Debit side, in cents.
+	Debit  Cents  `json:"debit"`
+	Ledger string `json:"ledger"`
+}
+
 // Date Day of the calendar, YYYY-MM-DD, without a time zone.
 type Date = string
 
@@ -5947,7 +6107,7 @@ type ErrorContext struct {
 	// DataRegion The region of the data. With `MISDIRECTED_REQUEST`.
 	DataRegion *string `json:"dataRegion,omitempty"`
 
-	// Date The day of the payment. With `payProviderPaymentNotSupported`.
+	// Date The day of the payment, or the first day in the way. With `payProviderPaymentNotSupported`, `CONFLICT`.
 	Date *string `json:"date,omitempty"`
 
 	// DestinationBy The user who added or changed it. With `payProviderRecipientNotReady`.
@@ -6036,6 +6196,9 @@ type ErrorContext struct {
 
 	// PartnerTeamId The team to select instead; null if it has no partner. With `FORBIDDEN`.
 	PartnerTeamId *string `json:"partnerTeamId,omitempty"`
+
+	// Period The period by which the day was taken. With `CONFLICT`.
+	Period *string `json:"period,omitempty"`
 
 	// Position Where the formula goes wrong, in characters from 1. With `BAD_REQUEST`.
 	Position *int64 `json:"position,omitempty"`
@@ -14566,10 +14729,13 @@ type TaxUpdate struct {
 	UniqueRef *string `json:"uniqueRef,omitempty"`
 }
 
-// Team Example: {"billingAddress":null,"booksClosedAt":null,"companyName":null,"createdAt":"2026-01-15T09:30:00.000Z","dataRegion":"us","defaultCurrency":"usd","defaultRevenueRecognition":"checkIn","destinationGuard":"hold","destinationHoldDays":3,"effectiveStatementStartAt":"2026-01-01","email":null,"extractableConnections":[],"fundsRelease":{"beforeStay":100,"depositsAfterStay":true},"historicalStatementsImportedAt":null,"id":"0198c3a2-7b1e-7fa2-93d9-d9ef19afc32c","initializedAt":"2026-01-15T09:30:00.000Z","isGeneralLedger":true,"isOnboarding":false,"issueCount":0,"issues":[],"logo":null,"longTermStayNights":null,"migratedFromTenantId":null,"name":"Seaside Stays","ownerOverdraft":"warn","ownerPortalShowDraftStatements":false,"partner":null,"payoutBasis":"collected","phone":null,"softClosePosters":[],"softClosedAt":null,"statementAddress":null,"statementStartAt":"2026-01-01","status":"active","supportEmail":null,"taxId":null,"timeZone":"America/New_York","type":"propertyManager","updatedAt":"2026-01-15T09:30:00.000Z"}
+// Team Example: {"billingAddress":null,"billingPartner":null,"booksClosedAt":null,"companyName":null,"createdAt":"2026-01-15T09:30:00.000Z","dailyGlSummary":false,"dataRegion":"us","defaultCurrency":"usd","defaultRevenueRecognition":"checkIn","destinationGuard":"hold","destinationHoldDays":3,"effectiveStatementStartAt":"2026-01-01","email":null,"extractableConnections":[],"fundsRelease":{"beforeStay":100,"depositsAfterStay":true},"historicalStatementsImportedAt":null,"id":"0198c3a2-7b1e-7fa2-93d9-d9ef19afc32c","initializedAt":"2026-01-15T09:30:00.000Z","isGeneralLedger":true,"isOnboarding":false,"issueCount":0,"issues":[],"logo":null,"longTermStayNights":null,"migratedFromTenantId":null,"name":"Seaside Stays","operationsAccounting":true,"ownerOverdraft":"warn","ownerPortalShowDraftStatements":false,"partner":null,"payoutBasis":"collected","phone":null,"slug":null,"softClosePosters":[],"softClosedAt":null,"statementAddress":null,"statementStartAt":"2026-01-01","status":"active","supportEmail":null,"taxId":null,"timeZone":"America/New_York","type":"propertyManager","updatedAt":"2026-01-15T09:30:00.000Z"}
 type Team struct {
 	// BillingAddress Address on bills.
 	BillingAddress *TeamAddressOrNull `json:"billingAddress"`
+
+	// BillingPartner The partner that is billed for the team: the team's own unless another one was chosen; null without a partner.
+	BillingPartner *TeamReferenceOrNull `json:"billingPartner"`
 
 	// BooksClosedAt First open date.
 	BooksClosedAt *string `json:"booksClosedAt"`
@@ -14579,6 +14745,9 @@ type Team struct {
 
 	// CreatedAt When it was made.
 	CreatedAt Instant `json:"createdAt"`
+
+	// DailyGlSummary Whether GET /general-ledger/daily-summary works; never without a general ledger.
+	DailyGlSummary bool `json:"dailyGlSummary"`
 
 	// DataRegion Region in which the team's data are kept.
 	DataRegion string `json:"dataRegion"`
@@ -14634,6 +14803,9 @@ type Team struct {
 	MigratedFromTenantId *string `json:"migratedFromTenantId"`
 	Name                 string  `json:"name"`
 
+	// OperationsAccounting Whether transactions can touch only operating accounts and no listing, and reports show the operating ledger alone; never without a general ledger.
+	OperationsAccounting bool `json:"operationsAccounting"`
+
 	// OwnerOverdraft A bill paid by hand with more than its owners have is paid with an issue (warn) or refused.
 	OwnerOverdraft TeamOwnerOverdraft `json:"ownerOverdraft"`
 
@@ -14646,6 +14818,9 @@ type Team struct {
 	// PayoutBasis What payouts are suggested by: collected, what is available less what guests still owe on the stays in it; books, what is available.
 	PayoutBasis TeamPayoutBasis `json:"payoutBasis"`
 	Phone       *string         `json:"phone"`
+
+	// Slug Name in addresses: lower-case letters, digits and hyphens; no other team has it. Null until it is set.
+	Slug *string `json:"slug"`
 
 	// SoftClosePosters Users who may still post in the softly closed days.
 	SoftClosePosters []Id `json:"softClosePosters"`
@@ -14723,8 +14898,14 @@ type TeamChange struct {
 	// BillingAddress Address on bills.
 	BillingAddress *TeamAddressOrNull `json:"billingAddress,omitempty"`
 
+	// BillingPartnerId Partner that is billed for the team, null for the team's own. Only who acts for the partner chooses it.
+	BillingPartnerId *string `json:"billingPartnerId,omitempty"`
+
 	// CompanyName Name of the company.
 	CompanyName *string `json:"companyName,omitempty"`
+
+	// DailyGlSummary As shown.
+	DailyGlSummary *bool `json:"dailyGlSummary,omitempty"`
 
 	// DefaultRevenueRecognition When revenue of stays is recognised, unless a mapping says otherwise.
 	DefaultRevenueRecognition *TeamRecognition `json:"defaultRevenueRecognition,omitempty"`
@@ -14743,6 +14924,9 @@ type TeamChange struct {
 	LongTermStayNights *int64  `json:"longTermStayNights,omitempty"`
 	Name               *string `json:"name,omitempty"`
 
+	// OperationsAccounting As shown.
+	OperationsAccounting *bool `json:"operationsAccounting,omitempty"`
+
 	// OwnerOverdraft As shown.
 	OwnerOverdraft *TeamOwnerOverdraft `json:"ownerOverdraft,omitempty"`
 
@@ -14752,6 +14936,9 @@ type TeamChange struct {
 	// PayoutBasis What payouts are suggested by.
 	PayoutBasis *TeamPayoutBasis `json:"payoutBasis,omitempty"`
 	Phone       *string          `json:"phone,omitempty"`
+
+	// Slug As shown.
+	Slug *string `json:"slug,omitempty"`
 
 	// StatementAddress Address on statements.
 	StatementAddress *TeamAddressOrNull `json:"statementAddress,omitempty"`
@@ -18292,6 +18479,39 @@ type QueueImportRowsCSVParams struct {
 	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
 }
 
+// GetDailySummaryParams defines parameters for GetDailySummary.
+type GetDailySummaryParams struct {
+	// Limit Rows per page.
+	Limit *LimitParameter `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Page Page number from 1.
+	Page *PageParameter `form:"page,omitempty" json:"page,omitempty"`
+
+	// DateRange YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD.
+	DateRange *DateRangeParameter `form:"dateRange,omitempty" json:"dateRange,omitempty"`
+
+	// IsDateRangeEndInclusive Whether the last day of the range counts.
+	IsDateRangeEndInclusive *EndInclusiveParameter `form:"isDateRangeEndInclusive,omitempty" json:"isDateRangeEndInclusive,omitempty"`
+
+	// Period What one summary is about.
+	Period *DailySummaryPeriod `form:"period,omitempty" json:"period,omitempty"`
+
+	// By What the sums of an account are split by; account: by nothing more.
+	By *DailySummarySplit `form:"by,omitempty" json:"by,omitempty"`
+
+	// Ledger Default: both.
+	Ledger *DailyLedgers `form:"ledger,omitempty" json:"ledger,omitempty"`
+}
+
+// TakeDailySummaryParams defines parameters for TakeDailySummary.
+type TakeDailySummaryParams struct {
+	// DryRun Runs the whole write and rolls it back: same answer and status, nothing kept.
+	DryRun *DryRunParameter `form:"dryRun,omitempty" json:"dryRun,omitempty"`
+
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
+
 // ListHistoricalImportsParams defines parameters for ListHistoricalImports.
 type ListHistoricalImportsParams struct {
 	// Limit Rows per page.
@@ -21569,6 +21789,9 @@ type UpdateImportRowJSONRequestBody = UploadRowChange
 // QueueImportRowsCSVJSONRequestBody defines body for QueueImportRowsCSV for application/json ContentType.
 type QueueImportRowsCSVJSONRequestBody = ExportImportRowSelection
 
+// TakeDailySummaryJSONRequestBody defines body for TakeDailySummary for application/json ContentType.
+type TakeDailySummaryJSONRequestBody = DailySummaryTaking
+
 // ImportHistoricalLedgerJSONRequestBody defines body for ImportHistoricalLedger for application/json ContentType.
 type ImportHistoricalLedgerJSONRequestBody = JournalHistorical
 
@@ -22507,6 +22730,18 @@ func (c *Client) DownloadFile(ctx context.Context, id IdParameter) (*http.Respon
 // ListFlows sends GET /flows: List the built-in flows.
 func (c *Client) ListFlows(ctx context.Context) (answer *Flows, err error) {
 	err = c.send(ctx, call{method: "GET", path: "/flows"}, &answer)
+	return answer, err
+}
+
+// GetDailySummary sends GET /general-ledger/daily-summary: Summary of the general ledger by day or month.
+func (c *Client) GetDailySummary(ctx context.Context, params *GetDailySummaryParams) (answer *DailySummaries, err error) {
+	err = c.send(ctx, call{method: "GET", path: "/general-ledger/daily-summary", params: params}, &answer)
+	return answer, err
+}
+
+// TakeDailySummary sends POST /general-ledger/daily-summary/taken: Mark days of the daily summary as taken.
+func (c *Client) TakeDailySummary(ctx context.Context, params *TakeDailySummaryParams, body DailySummaryTaking) (answer *DailySummaryTakingResult, err error) {
+	err = c.send(ctx, call{method: "POST", path: "/general-ledger/daily-summary/taken", takesKey: true, params: params, body: body}, &answer)
 	return answer, err
 }
 
@@ -24012,8 +24247,9 @@ func (p ListPaymentMethodsParams) from(page int64) *ListPaymentMethodsParams {
 	p.Page = &page
 	return &p
 }
-func (p ListImportsParams) from(page int64) *ListImportsParams       { p.Page = &page; return &p }
-func (p ListImportRowsParams) from(page int64) *ListImportRowsParams { p.Page = &page; return &p }
+func (p ListImportsParams) from(page int64) *ListImportsParams         { p.Page = &page; return &p }
+func (p ListImportRowsParams) from(page int64) *ListImportRowsParams   { p.Page = &page; return &p }
+func (p GetDailySummaryParams) from(page int64) *GetDailySummaryParams { p.Page = &page; return &p }
 func (p ListHistoricalImportsParams) from(page int64) *ListHistoricalImportsParams {
 	p.Page = &page
 	return &p

@@ -85,7 +85,8 @@ type ErrorContext struct {
 	DestinationBy     *id.ID       `json:"destinationBy,omitempty"     with:"payProviderRecipientNotReady" doc:"The user who added or changed it." nullable:"true"`
 	FreeAt            *string      `json:"freeAt,omitempty"            with:"payProviderRecipientNotReady CONFLICT" doc:"From when on it can be paid to, or the day on which the rest of the money is free." nullable:"true"`
 	Amount            *money.Cents `json:"amount,omitempty"            with:"payProviderPaymentNotSupported" doc:"The amount that was asked for."`
-	Date              *day.Day     `json:"date,omitempty"              with:"payProviderPaymentNotSupported" doc:"The day of the payment." nullable:"true"`
+	Date              *day.Day     `json:"date,omitempty"              with:"payProviderPaymentNotSupported CONFLICT" doc:"The day of the payment, or the first day in the way." nullable:"true"`
+	Period            *string      `json:"period,omitempty"            with:"CONFLICT" doc:"The period by which the day was taken."`
 	Currency          *string      `json:"currency,omitempty"          with:"CONFLICT payProviderPaymentNotSupported" doc:"The currency of the amounts."`
 	Requested         *money.Cents `json:"requested,omitempty"         with:"CONFLICT" doc:"The amount that was asked for."`
 	Available         *money.Cents `json:"available,omitempty"         with:"CONFLICT" doc:"What the owners have; null when it was not the question." nullable:"true"`

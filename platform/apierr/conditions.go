@@ -21,6 +21,9 @@ var (
 	Unauthorized = New(CodeUnauthorized, "", "Credential is missing or not valid")
 	// LedgerDisabled is a route that posts or reads the books, for a team without a general ledger (RSN-21).
 	LedgerDisabled = New(CodeBadRequest, ReasonGeneralLedgerDisabled, "The team does not use the general ledger")
+	// OperationsDisabled is what a team without Operations Accounting cannot have: the operating view of a report, and a
+	// record that touches only operating accounts and no listing (RSN-36).
+	OperationsDisabled = New(CodeBadRequest, ReasonOperationsAccountingDisabled, "The team does not use Operations Accounting")
 	// MissingScope is a credential without a scope the endpoint requires.
 	MissingScope = New(CodeForbidden, "", "Credential lacks a required scope")
 	// RouteClosed is a credential of a kind the endpoint does not serve.

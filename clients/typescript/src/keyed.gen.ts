@@ -40,6 +40,7 @@ export const keyed: ReadonlySet<string> = new Set([
   "/csv-imports/previews/{id}/confirm",
   "/csv-imports/previews/{id}/undo",
   "/csv-imports/previews/{importId}/rows/csv",
+  "/general-ledger/daily-summary/taken",
   "/general-ledger/historical",
   "/general-ledger/journals",
   "/general-ledger/journals/{id}/reverse",

@@ -1655,6 +1655,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/general-ledger/daily-summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Summary of the general ledger by day or month
+         * @description One row of `data` for each day or month of `dateRange`, also for those without entries, with what it adds to each account. In every period, ledger and currency debits equal credits. Of a period that was taken, each row has the sums at that moment and what was changed later. Without `ledger` the trust and the operating ledger. Failures in order: malformed input; `dailyGlSummaryDisabled`; `operationsAccountingDisabled`; `tooManyLines` for a page of several periods with more than 20000 rows, with context.suggestedLimit.
+         */
+        get: operations["getDailySummary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/general-ledger/daily-summary/taken": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mark days of the daily summary as taken
+         * @description Keeps the sums of the days as they are now, of both ledgers and all currencies. Take first, then read the sums at the taking: entries that are posted meanwhile are later changes. Days that were taken by the same period stay as they were taken. Failures in order: malformed input, such as months that are not whole or more than 366 days; `dailyGlSummaryDisabled`; 400 for days that are not over; 409 for days that were taken by the other period (context.date, context.period), and then nothing is taken.
+         */
+        post: operations["takeDailySummary"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/general-ledger/historical": {
         parameters: {
             query?: never;
@@ -1700,7 +1740,7 @@ export interface paths {
         put?: never;
         /**
          * Write a manual journal
-         * @description Stores a balanced journal and posts it. Failures in order: malformed input; an unknown currency; `beforeStatementStartDate`; 422 for lines that do not balance (context.difference: debits less credits); unknown references; a bank account of the other ledger, an inactive or non-posting account, an owners' line without a listing or without an ownership period on the date; `duplicateUniqueRef`; the locks `booksClosed`, `statementAttachment`, `statementPeriod`, `statementInReview`, `transactionReconciled`.
+         * @description Stores a balanced journal and posts it. Failures in order: malformed input; an unknown currency; `beforeStatementStartDate`; 422 for lines that do not balance (context.difference: debits less credits); unknown references; a bank account of the other ledger, an inactive or non-posting account, an owners' line without a listing or without an ownership period on the date; `operationsAccountingDisabled`; `duplicateUniqueRef`; the locks `booksClosed`, `statementAttachment`, `statementPeriod`, `statementInReview`, `transactionReconciled`.
          */
         post: operations["createJournal"];
         delete?: never;
@@ -4418,7 +4458,7 @@ export interface paths {
         get: operations["getTeam"];
         /**
          * Change the selected team's settings
-         * @description Fields that are present change, null clears. A change of defaultRevenueRecognition or longTermStayNights starts an operation of type reservation-journal-refresh that derives the journals of all reservations; those that a lock holds stay as they are.
+         * @description Fields that are present change, null clears. A change of defaultRevenueRecognition or longTermStayNights starts an operation of type reservation-journal-refresh that derives the journals of all reservations; those that a lock holds stay as they are. Failures in order: malformed input; 403 for a billingPartnerId of a credential that does not act for that partner; 400 for one that is no partner; `generalLedgerDisabled` for turning a setting of the books on in a team without them; 409 with `duplicateName` for a slug that another team has.
          */
         put: operations["updateTeam"];
         post?: never;
@@ -7521,6 +7561,123 @@ export interface components {
             reason: string;
             reservationId: components["schemas"]["Id"];
         };
+        /** @enum {string} */
+        DailyLedgers: "trust" | "operating";
+        DailySummaries: {
+            data: components["schemas"]["DailySummary"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        DailySummary: {
+            /** @description Last day, included. */
+            endDate: components["schemas"]["Date"];
+            /** @description Whether a sum shown here has changed since the whole period was taken. */
+            isChanged: boolean;
+            /** @description As asked for. */
+            period: components["schemas"]["DailySummaryPeriod"];
+            rows: components["schemas"]["DailySummaryRow"][];
+            /** @description First day. */
+            startDate: components["schemas"]["Date"];
+            /** @description Null if no day of the period was taken. */
+            taken: components["schemas"]["DailySummaryTaken"] | null;
+            /** @description Per ledger and currency, those with entries now. */
+            totals: components["schemas"]["DailySummaryTotal"][];
+        };
+        DailySummaryAmounts: {
+            /** @description Credit side, in cents. */
+            credit: components["schemas"]["Cents"];
+            /** @description Debit side, in cents. */
+            debit: components["schemas"]["Cents"];
+        };
+        /** @enum {string} */
+        DailySummaryPeriod: "day" | "month";
+        DailySummaryRow: {
+            account: components["schemas"]["AccountRef"];
+            /** @description What was added to the sums since then, less what was taken away; null for nothing. */
+            change: components["schemas"]["DailySummaryAmounts"] | null;
+            /** @description Credit side, in cents. */
+            credit: components["schemas"]["Cents"];
+            /** @description Currency, ISO 4217. */
+            currency: string;
+            /** @description Debit side, in cents. */
+            debit: components["schemas"]["Cents"];
+            /** @description The entries that the row adds up. */
+            drilldown: components["schemas"]["ReportDrilldown"];
+            /**
+             * Format: int64
+             * @description How many entries there are.
+             */
+            entries: number;
+            ledger: string;
+            /** @description By listing only; null when there is none of this id. */
+            listing: components["schemas"]["ListingRef"] | null;
+            /** @description By listing only; null for entries without a listing. */
+            listingId: components["schemas"]["Id"] | null;
+            /** @description By party only; null for entries of no party. */
+            party: string | null;
+            /** @description The sums when the whole period was taken; null if it was not. */
+            taken: components["schemas"]["DailySummaryAmounts"] | null;
+        };
+        /** @enum {string} */
+        DailySummarySplit: "account" | "listing" | "party";
+        DailySummaryTaken: {
+            /** @description When, of several days the last time. */
+            at: components["schemas"]["Instant"];
+            /**
+             * Format: int64
+             * @description How many days of the period were taken.
+             */
+            days: number;
+            /** @description By which the days were taken. */
+            period: components["schemas"]["DailySummaryPeriod"];
+        };
+        /**
+         * @example {
+         *       "dateRange": "2026-01-01...2026-01-31",
+         *       "period": "month"
+         *     }
+         */
+        DailySummaryTaking: {
+            /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. */
+            dateRange?: components["schemas"]["DateRange"];
+            /**
+             * @description Whether the last day of the range counts.
+             * @default true
+             */
+            isDateRangeEndInclusive?: boolean;
+            /**
+             * @description What one summary is about.
+             * @default day
+             */
+            period?: components["schemas"]["DailySummaryPeriod"];
+        };
+        DailySummaryTakingResult: {
+            /**
+             * Format: int64
+             * @description Days that were taken before, which stay as they were.
+             */
+            alreadyTaken: number;
+            /**
+             * Format: int64
+             * @description Days that were taken now.
+             */
+            days: number;
+            /** @description Last day, included. */
+            endDate: components["schemas"]["Date"];
+            /** @description As asked for. */
+            period: components["schemas"]["DailySummaryPeriod"];
+            /** @description First day. */
+            startDate: components["schemas"]["Date"];
+        };
+        DailySummaryTotal: {
+            /** @description Credit side, in cents. */
+            credit: components["schemas"]["Cents"];
+            /** @description Currency, ISO 4217. */
+            currency: string;
+            /** @description Debit side, in cents. */
+            debit: components["schemas"]["Cents"];
+            ledger: string;
+        };
         /**
          * Format: date
          * @description Day of the calendar, YYYY-MM-DD, without a time zone.
@@ -7669,7 +7826,7 @@ export interface components {
             currency?: string;
             /** @description The region of the data. With `MISDIRECTED_REQUEST`. */
             dataRegion?: string;
-            /** @description The day of the payment. With `payProviderPaymentNotSupported`. */
+            /** @description The day of the payment, or the first day in the way. With `payProviderPaymentNotSupported`, `CONFLICT`. */
             date?: components["schemas"]["Date"] | null;
             /** @description The user who added or changed it. With `payProviderRecipientNotReady`. */
             destinationBy?: components["schemas"]["Id"] | null;
@@ -7741,6 +7898,8 @@ export interface components {
             ownershipPeriodIds?: components["schemas"]["Id"][];
             /** @description The team to select instead; null if it has no partner. With `FORBIDDEN`. */
             partnerTeamId?: components["schemas"]["Id"] | null;
+            /** @description The period by which the day was taken. With `CONFLICT`. */
+            period?: string;
             /**
              * Format: int64
              * @description Where the formula goes wrong, in characters from 1. With `BAD_REQUEST`.
@@ -14966,9 +15125,11 @@ export interface components {
         /**
          * @example {
          *       "billingAddress": null,
+         *       "billingPartner": null,
          *       "booksClosedAt": null,
          *       "companyName": null,
          *       "createdAt": "2026-01-15T09:30:00.000Z",
+         *       "dailyGlSummary": false,
          *       "dataRegion": "us",
          *       "defaultCurrency": "usd",
          *       "defaultRevenueRecognition": "checkIn",
@@ -14992,11 +15153,13 @@ export interface components {
          *       "longTermStayNights": null,
          *       "migratedFromTenantId": null,
          *       "name": "Seaside Stays",
+         *       "operationsAccounting": true,
          *       "ownerOverdraft": "warn",
          *       "ownerPortalShowDraftStatements": false,
          *       "partner": null,
          *       "payoutBasis": "collected",
          *       "phone": null,
+         *       "slug": null,
          *       "softClosePosters": [],
          *       "softClosedAt": null,
          *       "statementAddress": null,
@@ -15012,12 +15175,16 @@ export interface components {
         Team: {
             /** @description Address on bills. */
             billingAddress: components["schemas"]["TeamAddress"] | null;
+            /** @description The partner that is billed for the team: the team's own unless another one was chosen; null without a partner. */
+            billingPartner: components["schemas"]["TeamReference"] | null;
             /** @description First open date. */
             booksClosedAt: components["schemas"]["Date"] | null;
             /** @description Name of the company. */
             companyName: string | null;
             /** @description When it was made. */
             createdAt: components["schemas"]["Instant"];
+            /** @description Whether GET /general-ledger/daily-summary works; never without a general ledger. */
+            dailyGlSummary: boolean;
             /** @description Region in which the team's data are kept. */
             dataRegion: string;
             /** @description Currency, ISO 4217, where none is named. */
@@ -15063,6 +15230,8 @@ export interface components {
             /** @description The legacy team that a migration made this one of. */
             migratedFromTenantId: components["schemas"]["Id"] | null;
             name: string;
+            /** @description Whether transactions can touch only operating accounts and no listing, and reports show the operating ledger alone; never without a general ledger. */
+            operationsAccounting: boolean;
             /** @description A bill paid by hand with more than its owners have is paid with an issue (warn) or refused. */
             ownerOverdraft: components["schemas"]["TeamOwnerOverdraft"];
             /** @description Whether owners see drafts. */
@@ -15072,6 +15241,8 @@ export interface components {
             /** @description What payouts are suggested by: collected, what is available less what guests still owe on the stays in it; books, what is available. */
             payoutBasis: components["schemas"]["TeamPayoutBasis"];
             phone: string | null;
+            /** @description Name in addresses: lower-case letters, digits and hyphens; no other team has it. Null until it is set. */
+            slug: string | null;
             /** @description Users who may still post in the softly closed days. */
             softClosePosters: components["schemas"]["Id"][];
             /** @description From the first open date up to this day only softClosePosters post. */
@@ -15127,8 +15298,12 @@ export interface components {
         TeamChange: {
             /** @description Address on bills. */
             billingAddress?: components["schemas"]["TeamAddress"] | null;
+            /** @description Partner that is billed for the team, null for the team's own. Only who acts for the partner chooses it. */
+            billingPartnerId?: components["schemas"]["Id"] | null;
             /** @description Name of the company. */
             companyName?: string | null;
+            /** @description As shown. */
+            dailyGlSummary?: boolean;
             /** @description When revenue of stays is recognised, unless a mapping says otherwise. */
             defaultRevenueRecognition?: components["schemas"]["TeamRecognition"];
             /** @description Needs the scope payments:approve. */
@@ -15149,12 +15324,16 @@ export interface components {
             longTermStayNights?: number | null;
             name?: string;
             /** @description As shown. */
+            operationsAccounting?: boolean;
+            /** @description As shown. */
             ownerOverdraft?: components["schemas"]["TeamOwnerOverdraft"];
             /** @description Whether owners see drafts. */
             ownerPortalShowDraftStatements?: boolean;
             /** @description What payouts are suggested by. */
             payoutBasis?: components["schemas"]["TeamPayoutBasis"];
             phone?: string | null;
+            /** @description As shown. */
+            slug?: string | null;
             /** @description Address on statements. */
             statementAddress?: components["schemas"]["TeamAddress"] | null;
             /** @description First day of statements. */
@@ -20760,6 +20939,83 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Flows"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    getDailySummary: {
+        parameters: {
+            query?: {
+                /** @description Rows per page. */
+                limit?: components["parameters"]["LimitParameter"];
+                /** @description Page number from 1. */
+                page?: components["parameters"]["PageParameter"];
+                /** @description Rows to skip; it selects the rows even when page is given. */
+                offset?: components["parameters"]["OffsetParameter"];
+                /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. */
+                dateRange?: components["parameters"]["DateRangeParameter"];
+                /** @description Whether the last day of the range counts. */
+                isDateRangeEndInclusive?: components["parameters"]["EndInclusiveParameter"];
+                /** @description What one summary is about. */
+                period?: components["schemas"]["DailySummaryPeriod"];
+                /** @description What the sums of an account are split by; account: by nothing more. */
+                by?: components["schemas"]["DailySummarySplit"];
+                /** @description Default: both. */
+                ledger?: components["schemas"]["DailyLedgers"];
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DailySummaries"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    takeDailySummary: {
+        parameters: {
+            query?: {
+                /** @description Runs the whole write and rolls it back: same answer and status, nothing kept. */
+                dryRun?: components["parameters"]["DryRunParameter"];
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DailySummaryTaking"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DailySummaryTakingResult"];
                 };
             };
             default: components["responses"]["Error"];

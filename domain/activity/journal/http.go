@@ -42,7 +42,7 @@ func endpoints() []api.Endpoint {
 			Tag:     tag,
 			Summary: "Write a manual journal",
 			Errors: apierr.List{
-				transaction.ErrBeforeStart, errUnbalanced, ledger.ErrOperationsDisabled, errDuplicateRef, ledger.Refusals,
+				transaction.ErrBeforeStart, errUnbalanced, apierr.OperationsDisabled, errDuplicateRef, ledger.Refusals,
 			},
 			Scopes: post,
 			DryRun: true,
@@ -68,7 +68,7 @@ func endpoints() []api.Endpoint {
 				errReversed,
 				transaction.ErrBeforeStart,
 				errUnbalanced,
-				ledger.ErrOperationsDisabled,
+				apierr.OperationsDisabled,
 				errDuplicateRef,
 				ledger.Refusals,
 			},

@@ -242,3 +242,23 @@ func TestWhatAJournalPostedIsTold(t *testing.T) {
 		t.Errorf("told %q, want %q", got, want)
 	}
 }
+
+// A team without Operations Accounting has no journals of the operating ledger that name no listing. One that is there
+// can be reversed and deleted.
+//
+// Proves: RSN-36.
+func TestOperatingJournalsNeedOperationsAccounting(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	office := object{"date": "2026-02-01", "ledger": "operating", "lines": list{w.line("5200", 500), w.line("1010", -500)}}
+	rent := fixture.With(office, "lines", list{fixture.With(w.line("5200", 500), "listingId", w.villa, "party", "manager"), w.line("1010", -500)})
+	first, second := w.Post(journals, office).Want(201).String("id"), w.Post(journals, office).Want(201).String("id")
+	w.Exec(`update team set operations_accounting = false where id = @team`, nil)
+
+	w.Post(journals, office).WantError(apierr.CodeBadRequest, apierr.ReasonOperationsAccountingDisabled)
+	w.Put(journals+"/"+first, object{"date": "2026-02-02"}).WantError(apierr.CodeBadRequest, apierr.ReasonOperationsAccountingDisabled)
+	w.Post(journals, rent).Want(201)
+	w.Post(journals, w.gift("2026-02-20")).Want(201)
+	w.Post(journals+"/"+first+"/reverse", object{"date": "2026-03-01"}).Want(201)
+	w.Delete(journals + "/" + second).Want(204)
+}

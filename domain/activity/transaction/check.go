@@ -220,7 +220,7 @@ func (d *draft) check(t *terms, r *references) error {
 	return nil
 }
 
-// derive returns the journal of a checked draft. It fails as Journal does, and with ledger.ErrOperationsDisabled. Money
+// derive returns the journal of a checked draft. It fails as Journal does, and with apierr.OperationsDisabled. Money
 // of a payout that came back is booked in every team, since it did come back.
 func (d *draft) derive(ctx context.Context, tx *db.Tx, r *references) ([]ledger.Posting, error) {
 	postings, err := Journal(&d.Transaction, &r.facts)

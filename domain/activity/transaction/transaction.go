@@ -276,7 +276,7 @@ var DraftRefusals = apierr.List{
 	ErrListing,
 	errLinked,
 	errRecurring,
-	ledger.ErrOperationsDisabled,
+	apierr.OperationsDisabled,
 	errDuplicateRef,
 }
 

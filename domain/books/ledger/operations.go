@@ -8,12 +8,6 @@ import (
 	"stayledger/platform/db"
 )
 
-// ErrOperationsDisabled refuses what a team without Operations Accounting cannot have (RSN-36): the operating view of a
-// report, and a record that touches only operating accounts and no listing.
-var ErrOperationsDisabled = apierr.New(
-	apierr.CodeBadRequest, apierr.ReasonOperationsAccountingDisabled, "The team does not use Operations Accounting",
-)
-
 // loadOperations reports whether the team uses Operations Accounting.
 func loadOperations(ctx context.Context, tx *db.Tx) (bool, error) {
 	on, err := db.Get[bool](ctx, tx, `select operations_accounting from team where team_id = @team`, db.Args{"team": tx.Team})
@@ -24,7 +18,7 @@ func loadOperations(ctx context.Context, tx *db.Tx) (bool, error) {
 	return on, nil
 }
 
-// CheckView refuses the operating view of a report with ErrOperationsDisabled if the team does not use Operations
+// CheckView refuses the operating view of a report with apierr.OperationsDisabled if the team does not use Operations
 // Accounting. The other ledger, and the two together, are always shown.
 func CheckView(ctx context.Context, tx *db.Tx, of Ledger) error {
 	if of != Operating {
@@ -36,10 +30,10 @@ func CheckView(ctx context.Context, tx *db.Tx, of Ledger) error {
 		return err
 	}
 
-	return ErrOperationsDisabled
+	return apierr.OperationsDisabled
 }
 
-// CheckOperations refuses the postings of a record that a person or a rule writes, with ErrOperationsDisabled, if they
+// CheckOperations refuses the postings of a record that a person or a rule writes, with apierr.OperationsDisabled, if they
 // are of the operating ledger alone, name no listing, and the team does not use Operations Accounting. Postings that
 // are derived again later are not asked, so what was written before stays in the books.
 func CheckOperations(ctx context.Context, tx *db.Tx, postings []Posting) error {

@@ -1,8 +1,8 @@
-// Package daily owns the summary of the general ledger for accounting systems outside: what every day or month adds to
-// each account, and which days such a system has taken.
+// Package daily owns the summary of the general ledger for accounting systems outside: the sums that every day or month
+// adds to each account, and the days that such a system has taken.
 //
-// A summary balances: in each period, ledger and currency its debits equal its credits. A day is taken once, by itself or
-// with its month, and its sums at that moment are kept, so that every later change of the day is shown.
+// A summary balances: in each period, ledger and currency its debits equal its credits. A day is taken once, by itself
+// or with its month, and its sums at that moment are kept, so that every later change of the day is shown.
 //
 // The page docs/decisions/daily.md says what the contract leaves open and how it is answered here.
 package daily
@@ -10,7 +10,6 @@ package daily
 import (
 	"net/http"
 
-	"stayledger/domain/books/ledger"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/parts"
@@ -51,15 +50,15 @@ func endpoints() []api.Endpoint {
 			ID:      "getDailySummary",
 			Tag:     tag,
 			Summary: "Summary of the general ledger by day or month",
-			Errors:  apierr.List{errDisabled, ledger.ErrOperationsDisabled},
+			Errors:  apierr.List{errDisabled, apierr.OperationsDisabled},
 			Scopes:  []string{"general-ledger:read"},
-			Doc: "One row of `data` for each day or month of `dateRange`, also for those without entries, with what it " +
-				"adds to each account. In every period, ledger and currency debits equal credits. Of a period that was " +
-				"taken, each row has the sums at that moment and what was changed later. Without `ledger` the trust and " +
-				"the operating ledger. Failures in order: malformed input; `dailyGlSummaryDisabled`; " +
-				"`operationsAccountingDisabled`; `tooManyLines` for a page of several periods with more than 20000 rows, " +
-				"with context.suggestedLimit.",
-		}, read),
+			Doc: "One row of `data` for each day or month of `dateRange`, also for those without entries, with " +
+				"what it adds to each account. In every period, ledger and currency debits equal credits. Of a " +
+				"period that was taken, each row has the sums at that moment and what was changed later. Without " +
+				"`ledger` the trust and the operating ledger. Failures in order: malformed input; " +
+				"`dailyGlSummaryDisabled`; `operationsAccountingDisabled`; `tooManyLines` for a page of several " +
+				"periods with more than 20000 rows, with context.suggestedLimit.",
+		}, readSummaries),
 		api.Write(api.Endpoint{
 			Method:  http.MethodPost,
 			Path:    path + "/taken",
@@ -69,11 +68,12 @@ func endpoints() []api.Endpoint {
 			Errors:  apierr.List{errDisabled, errTaken},
 			Scopes:  []string{"journals:post"},
 			DryRun:  true,
-			Doc: "Keeps the sums of the days as they are now, of both ledgers and all currencies. Take first, then read " +
-				"the sums at the taking: entries that are posted meanwhile are later changes. Days that were taken by the " +
-				"same period stay as they were taken. Failures in order: malformed input, such as months that are not " +
-				"whole or more than 366 days; `dailyGlSummaryDisabled`; 400 for days that are not over; 409 for days that " +
-				"were taken by the other period (context.date, context.period), and then nothing is taken.",
-		}, take),
+			Doc: "Keeps the sums of the days as they are now, of both ledgers and all currencies. Take first, then " +
+				"read the sums at the taking: entries that are posted meanwhile are later changes. Days that were " +
+				"taken by the same period stay as they were taken. Failures in order: malformed input, such as " +
+				"months that are not whole or more than 366 days; `dailyGlSummaryDisabled`; 400 for days that are " +
+				"not over; 409 for days that were taken by the other period (context.date, context.period), and " +
+				"then nothing is taken.",
+		}, takeDays),
 	}
 }

@@ -23,7 +23,7 @@ type sumQuery struct {
 	days day.Range
 }
 
-// takenRow says what was taken of the period that begins on a day.
+// takenRow says how days of the period that begins on a day were taken.
 type takenRow struct {
 	Start day.Day
 	Taken
@@ -38,7 +38,7 @@ func (d Days) startSQL(of string) string {
 	return of
 }
 
-// loadTaken loads what was taken of the periods, by period. All taken days of a month were taken in the same way.
+// loadTaken loads how days of the periods were taken. All taken days of a month were taken in the same way.
 func loadTaken(ctx context.Context, tx *db.Tx, q sumQuery) ([]takenRow, error) {
 	return db.Select[takenRow](ctx, tx, `
 		select `+q.in.startSQL("day")+` as start, min(period) as period, max(taken_at) as at, count(*) as days
@@ -89,6 +89,7 @@ func (q *sumQuery) source() kept {
 // loadSums loads the sums of the periods of a page, in the order of its rows: one row more at most than a page of
 // several periods can have.
 func loadSums(ctx context.Context, tx *db.Tx, q sumQuery) ([]sumRow, error) {
+	// Sums that are not split by a column have the same value in it, so that they are added up.
 	now, party, place := q.source(), "''", noListing
 	if q.in.By == ByParty {
 		party = "party"

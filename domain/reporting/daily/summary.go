@@ -16,7 +16,7 @@ import (
 	"stayledger/platform/page"
 )
 
-// Period is what one summary is about.
+// Period is the length of time of one summary.
 type Period string
 
 // The periods.
@@ -28,7 +28,7 @@ const (
 // Enum lists the periods.
 func (Period) Enum() []string { return []string{string(ByDay), string(ByMonth)} }
 
-// Split says what the sums of an account are split by.
+// Split names the field that splits the sums of an account.
 type Split string
 
 // The splits.
@@ -53,11 +53,11 @@ type Summaries struct {
 	Pagination page.Pagination `json:"pagination"`
 }
 
-// Summary is what a day or a month adds to the accounts.
+// Summary has the sums that a day or a month adds to the accounts.
 type Summary struct {
 	StartDate day.Day `json:"startDate"`
 	EndDate   day.Day `json:"endDate" doc:"Last day, included."`
-	Period    Period  `json:"period"`
+	Period    Period  `json:"period" doc:"As asked for."`
 	Taken     *Taken  `json:"taken" doc:"Null if no day of the period was taken."`
 	IsChanged bool    `json:"isChanged" doc:"Whether a sum shown here has changed since the whole period was taken."`
 	Totals    []Total `json:"totals" doc:"Per ledger and currency, those with entries now."`
@@ -90,7 +90,7 @@ func (a Amounts) isZero() bool { return a == Amounts{} }
 // minus returns the difference of two amounts, part by part.
 func (a Amounts) minus(b Amounts) Amounts { return Amounts{a.Debit - b.Debit, a.Credit - b.Credit} }
 
-// Row is what a period adds to an account.
+// Row has the sums that a period adds to an account.
 type Row struct {
 	Ledger    ledger.Ledger `json:"ledger" enum:"trust,operating"`
 	Currency  string        `json:"currency"`
@@ -121,27 +121,31 @@ type Days struct {
 
 // Resolve refuses days that are missing, and months that are not whole.
 func (d Days) Resolve() []apierr.Issue {
-	switch days := d.span(); {
+	switch days := d.wholeDays(); {
 	case d.DateRange.IsZero():
 		return []apierr.Issue{apierr.IssueRequired.InQuery("dateRange")}
 	case days.Empty():
 		return []apierr.Issue{apierr.IssueDateOrder.InQuery("dateRange")}
-	case d.Period == ByMonth && (days.From != days.From.FirstOfMonth() || days.To != days.To.FirstOfMonth()):
+	}
+
+	// A month ends where the next one begins.
+	first := func(at day.Day) bool { return at == at.FirstOfMonth() }
+	if days := d.wholeDays(); d.Period == ByMonth && !(first(days.From) && first(days.To)) {
 		return []apierr.Issue{apierr.IssueContradiction.InQuery("dateRange")}
 	}
 
 	return nil
 }
 
-// span returns the days of the range.
-func (d Days) span() day.Range { return d.DateRange.Range(d.IsDateRangeEndInclusive) }
+// wholeDays returns the days of the range.
+func (d Days) wholeDays() day.Range { return d.DateRange.Range(d.IsDateRangeEndInclusive) }
 
 var errDisabled = apierr.New(
-	apierr.CodeBadRequest, apierr.ReasonDailyGlSummaryDisabled, "The team does not use the daily summary of the general ledger",
+	apierr.CodeBadRequest, apierr.ReasonDailyGlSummaryDisabled, "The team does not use the daily summary",
 )
 
-// check fails with errDisabled for a team that does not use the daily summary (RSN-17).
-func check(ctx context.Context, tx *db.Tx) error {
+// checkEnabled fails with errDisabled for a team that does not use the daily summary (RSN-17).
+func checkEnabled(ctx context.Context, tx *db.Tx) error {
 	on, err := db.Get[bool](ctx, tx, `select daily_gl_summary from team where team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return fmt.Errorf("read whether the team uses the daily summary: %w", err)
@@ -154,9 +158,9 @@ func check(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// read answers with a page of summaries.
-func read(ctx context.Context, tx *db.Tx, in *input) (*Summaries, error) {
-	if err := check(ctx, tx); err != nil {
+// readSummaries answers with a page of summaries.
+func readSummaries(ctx context.Context, tx *db.Tx, in *input) (*Summaries, error) {
+	if err := checkEnabled(ctx, tx); err != nil {
 		return nil, err
 	}
 
@@ -171,7 +175,8 @@ func read(ctx context.Context, tx *db.Tx, in *input) (*Summaries, error) {
 
 	for i := in.Rows(); i < int64(len(periods)) && int64(len(out.Data)) < in.Limit; i++ {
 		out.Data = append(out.Data, Summary{
-			StartDate: periods[i].From, EndDate: periods[i].To.AddDays(-1), Period: in.Period, Totals: []Total{}, Rows: []Row{},
+			StartDate: periods[i].From, EndDate: periods[i].To.AddDays(-1), Period: in.Period,
+			Totals: []Total{}, Rows: []Row{},
 		})
 	}
 
@@ -179,7 +184,7 @@ func read(ctx context.Context, tx *db.Tx, in *input) (*Summaries, error) {
 		return out, nil
 	}
 
-	// Then what was taken of these periods, and their sums.
+	// Then load the sums of these periods, and how they were taken.
 	var (
 		taken []takenRow
 		sums  []sumRow
@@ -193,14 +198,14 @@ func read(ctx context.Context, tx *db.Tx, in *input) (*Summaries, error) {
 		return nil, err
 	}
 
-	fill(out.Data, in.By, taken, sums)
+	fillRows(out.Data, in.By, taken, sums)
 
 	return out, nil
 }
 
 // periods returns the days or months of the range, in order.
 func (d Days) periods() []day.Range {
-	days := d.span()
+	days := d.wholeDays()
 
 	if d.Period == ByMonth {
 		months := days.Months()
@@ -239,12 +244,13 @@ func checkRows(sums []sumRow, periods int) error {
 		With(map[string]any{"suggestedLimit": max(fits, 1)})
 }
 
-// fill puts the rows into their summaries, which are in order as the rows are. A row with sums of a taking alone is
+// fillRows puts the rows into their summaries, which are in order as the rows are. A row with sums of a taking alone is
 // shown only where the whole period was taken: there its entries have gone since.
-func fill(summaries []Summary, by Split, taken []takenRow, sums []sumRow) {
+func fillRows(summaries []Summary, by Split, taken []takenRow, sums []sumRow) {
 	whole := map[day.Day]bool{}
 	at := map[day.Day]*Summary{}
 
+	// First find the summaries, and those that were taken from their first day to their last.
 	for i := range summaries {
 		at[summaries[i].StartDate] = &summaries[i]
 	}
@@ -255,21 +261,22 @@ func fill(summaries []Summary, by Split, taken []takenRow, sums []sumRow) {
 		whole[s.StartDate] = s.Taken.Days == s.StartDate.DaysUntil(s.EndDate)+1
 	}
 
+	// Then add the rows, which come in the order of their summaries.
 	for i := range sums {
 		s := at[sums[i].Start]
 		if !whole[s.StartDate] && sums[i].Entries == 0 {
 			continue
 		}
 
-		row := sums[i].render(s, by, whole[s.StartDate])
+		row := sums[i].renderRow(s, by, whole[s.StartDate])
 		s.IsChanged = s.IsChanged || row.Change != nil
 		s.Rows = append(s.Rows, row)
-		s.add(&row)
+		s.addToTotals(&row)
 	}
 }
 
-// add adds a row to the total of its ledger and currency.
-func (s *Summary) add(r *Row) {
+// addToTotals adds a row to the total of its ledger and currency.
+func (s *Summary) addToTotals(r *Row) {
 	if r.Entries == 0 {
 		return
 	}
@@ -284,12 +291,14 @@ func (s *Summary) add(r *Row) {
 	s.Totals[last].Credit += r.Credit
 }
 
-// render returns the row of a sum. Of a period that was taken as a whole it has the sums of the taking.
-func (r *sumRow) render(s *Summary, by Split, whole bool) Row {
+// renderRow returns the row of a sum. Of a period that was taken as a whole it has the sums of the taking.
+func (r *sumRow) renderRow(s *Summary, by Split, whole bool) Row {
 	behind := report.Selection{
 		StartDate: &report.Start{Day: s.StartDate}, EndDate: &report.End{Day: s.EndDate},
 		AccountIDs: page.Only(r.Account.ID), Ledger: r.Ledger, Currency: r.Currency,
 	}
+
+	// The party and the listing are shown, and asked for in the drill-down, only where the sums are split by them.
 	row := Row{Ledger: r.Ledger, Currency: r.Currency, Account: r.Account, Amounts: r.Amounts, Entries: r.Entries}
 
 	switch by {
@@ -305,6 +314,7 @@ func (r *sumRow) render(s *Summary, by Split, whole bool) Row {
 
 	row.Drilldown = report.DrilldownTo(behind)
 
+	// Without a taking of all days there is nothing to compare with.
 	if whole {
 		row.Taken = &Amounts{r.TakenDebit, r.TakenCredit}
 		if change := r.minus(*row.Taken); !change.isZero() {

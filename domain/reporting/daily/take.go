@@ -21,24 +21,24 @@ type Taking struct {
 	Days
 }
 
-// Resolve refuses what Days refuses, and more days than are taken at once.
+// Resolve refuses as Days does, and more days than are taken at once.
 func (t Taking) Resolve() []apierr.Issue {
 	if issues := t.Days.Resolve(); len(issues) > 0 {
 		return []apierr.Issue{issues[0].Code.InBody("dateRange")}
 	}
 
-	if t.span().Days() > mostDays {
+	if t.wholeDays().Days() > mostDays {
 		return []apierr.Issue{apierr.IssueRange.InBody("dateRange")}
 	}
 
 	return nil
 }
 
-// TakingResult says what a taking did.
+// TakingResult counts the days of a taking.
 type TakingResult struct {
 	StartDate    day.Day `json:"startDate"`
 	EndDate      day.Day `json:"endDate" doc:"Last day, included."`
-	Period       Period  `json:"period"`
+	Period       Period  `json:"period" doc:"As asked for."`
 	Days         int     `json:"days" doc:"Days that were taken now."`
 	AlreadyTaken int     `json:"alreadyTaken" doc:"Days that were taken before, which stay as they were."`
 }
@@ -46,25 +46,25 @@ type TakingResult struct {
 // takeInput is the input of POST /general-ledger/daily-summary/taken.
 type takeInput struct{ Body Taking }
 
-// Resolve refuses what Taking refuses.
+// Resolve refuses as Taking does.
 func (in *takeInput) Resolve() []apierr.Issue { return in.Body.Resolve() }
 
-// take marks days as taken and keeps their sums. Days that were taken in the same way stay as they are. It fails with
+// takeDays marks days as taken and keeps their sums. Days that were taken in the same way stay as they are. It fails with
 // errTaken for days that were taken by the other period, and then takes none.
-func take(ctx context.Context, tx *db.Tx, in *takeInput) (*TakingResult, error) {
-	if err := check(ctx, tx); err != nil {
+func takeDays(ctx context.Context, tx *db.Tx, in *takeInput) (*TakingResult, error) {
+	if err := checkEnabled(ctx, tx); err != nil {
 		return nil, err
 	}
 
 	period := cmp.Or(in.Body.Period, ByDay)
 
 	// A day that is not over would change all the time.
-	days := in.Body.span()
+	days := in.Body.wholeDays()
 	if days.To.After(tx.Today()) {
 		return nil, apierr.BadRequest.At(apierr.IssueDateInFuture.InBody("dateRange"))
 	}
 
-	// The key of the table lets a day be taken once, by whoever comes first. Who comes second waits for it.
+	// The key of the table lets a day be taken once. A second taking waits for the first one and finds its days.
 	fresh, err := db.Select[day.Day](ctx, tx, `
 		insert into gl_summary_day (team_id, day, period, taken_at)
 		select @team, d::date, @period, @now from generate_series(@from::date, @last::date, interval '1 day') d order by d

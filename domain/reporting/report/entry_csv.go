@@ -113,7 +113,7 @@ func journalEntriesCSV() export.Declaration[entrySelection] {
 		Scopes: []string{"reports:export"},
 		Name:   "journal-entries",
 		Check:  checkBooks(func(s *entrySelection) (string, ledger.Ledger) { return s.Currency, s.Ledger }),
-		Errors: apierr.List{ledger.ErrOperationsDisabled},
+		Errors: apierr.List{apierr.OperationsDisabled},
 		Count: func(ctx context.Context, tx *db.Tx, s *entrySelection) (export.Size, error) {
 			// The sums of the report count its entries as well.
 			all, err := sumEntries(ctx, tx, s.Selection)

@@ -122,7 +122,7 @@ func profitCSV() export.Declaration[profitSelection] {
 		Scopes: []string{"reports:export"},
 		Name:   "profit-and-loss",
 		Check:  checkBooks(func(s *profitSelection) (string, ledger.Ledger) { return s.Currency, ledger.Ledger(s.Ledger) }),
-		Errors: apierr.List{ledger.ErrOperationsDisabled},
+		Errors: apierr.List{apierr.OperationsDisabled},
 		Count: func(ctx context.Context, tx *db.Tx, _ *profitSelection) (export.Size, error) {
 			return CountAccounts(ctx, tx)
 		},
@@ -151,7 +151,7 @@ func balanceSheetCSV() export.Declaration[sheetSelection] {
 		Scopes: []string{"reports:export"},
 		Name:   "balance-sheet",
 		Check:  checkBooks(func(s *sheetSelection) (string, ledger.Ledger) { return s.Currency, ledger.Ledger(s.Ledger) }),
-		Errors: apierr.List{ledger.ErrOperationsDisabled},
+		Errors: apierr.List{apierr.OperationsDisabled},
 		Count: func(ctx context.Context, tx *db.Tx, _ *sheetSelection) (export.Size, error) {
 			return CountAccounts(ctx, tx)
 		},

@@ -69,7 +69,7 @@ func endpoints() []api.Endpoint {
 			ID:      "getTrialBalance",
 			Tag:     "Reports",
 			Summary: "Trial balance",
-			Errors:  apierr.List{ledger.ErrOperationsDisabled},
+			Errors:  apierr.List{apierr.OperationsDisabled},
 			Scopes:  scopes,
 			Doc: "Beginning balance, debits, credits and ending balance per account; debits are positive. Accounts " +
 				"without any of them are left out. Without `ledger` the trust and the operating ledger together. Of " +
@@ -81,7 +81,7 @@ func endpoints() []api.Endpoint {
 			ID:      "getProfitAndLoss",
 			Tag:     "Reports",
 			Summary: "Profit and loss",
-			Errors:  apierr.List{ledger.ErrOperationsDisabled},
+			Errors:  apierr.List{apierr.OperationsDisabled},
 			Scopes:  scopes,
 			Doc: "Revenue, expenses and net income of a period by category and account, in columns of the chosen " +
 				"view. Revenue and costs are positive. Accounts without entries are left out.",
@@ -92,7 +92,7 @@ func endpoints() []api.Endpoint {
 			ID:      "getBalanceSheet",
 			Tag:     "Reports",
 			Summary: "Balance sheet",
-			Errors:  apierr.List{ledger.ErrOperationsDisabled},
+			Errors:  apierr.List{apierr.OperationsDisabled},
 			Scopes:  scopes,
 			Doc: "Assets, liabilities and the computed balances of owners and manager at the end of a day. " +
 				"Assets equal liabilities and balances.",
@@ -103,7 +103,7 @@ func endpoints() []api.Endpoint {
 			ID:      "listJournalEntries",
 			Tag:     "Reports",
 			Summary: "Journal entries",
-			Errors:  apierr.List{ledger.ErrOperationsDisabled},
+			Errors:  apierr.List{apierr.OperationsDisabled},
 			Scopes:  scopes,
 			Doc: "Entries of the ledgers with their totals over all pages; every figure's drill-down is a selection of them. Without `ledger` the historical " +
 				"ledger is left out, without `status` inactive entries are.",

@@ -54,7 +54,7 @@ func trialBalanceCSV() export.Declaration[trialSelection] {
 		Scopes: []string{"reports:export"},
 		Name:   "trial-balance",
 		Check:  checkBooks(func(s *trialSelection) (string, ledger.Ledger) { return s.Currency, ledger.Ledger(s.Ledger) }),
-		Errors: apierr.List{ledger.ErrOperationsDisabled},
+		Errors: apierr.List{apierr.OperationsDisabled},
 		Count: func(ctx context.Context, tx *db.Tx, _ *trialSelection) (export.Size, error) {
 			return CountAccounts(ctx, tx)
 		},

@@ -34,7 +34,7 @@ const (
 		listBankRules createBankRule previewBankRules deleteBankRule getBankRule updateBankRule runBankRule
 		listBankRuleRun undoBankRuleRun listBankRuleVersions
 		listHistoricalImports importHistoricalLedger listHeldBack catchUpJournals listJournals createJournal deleteJournal getJournal
-		updateJournal reverseJournal
+		updateJournal reverseJournal getDailySummary takeDailySummary
 		getListingRevenue
 		listListingOpeningBalances putListingOpeningBalance getGuestOpeningBalance putGuestOpeningBalance
 		getOpeningTrialBalance putOpeningTrialBalance
