@@ -11,6 +11,7 @@ create unique index team_slug on team (slug) where status <> 'deleted';
 
 -- Pages of the daily summary read the sums of their days and months alone.
 create index ledger_day_kept_day on ledger_day_kept (team_id, day);
+create index ledger_month_kept_month on ledger_month_kept (team_id, month);
 create index ledger_balance_kept_month on ledger_balance_kept (team_id, month);
 
 -- Days that an accounting system outside has taken, each once: by itself or with its month.
@@ -43,5 +44,6 @@ select stayledger_tenant('gl_summary_sum');
 drop table gl_summary_sum;
 drop table gl_summary_day;
 drop index ledger_balance_kept_month;
+drop index ledger_month_kept_month;
 drop index ledger_day_kept_day;
 alter table team drop column slug, drop column billing_partner_id, drop column daily_gl_summary, drop column operations_accounting;

@@ -7,6 +7,32 @@ import (
 	"stayledger/test/world"
 )
 
+// The operating view of a report is not exported either, for a team without Operations Accounting.
+//
+// Proves: RSN-36.
+func TestOperatingExportsNeedOperationsAccounting(t *testing.T) {
+	t.Parallel()
+	g := newGoldenTeam(t)
+	before := g.operations()
+	g.Exec(`update team set operations_accounting = false where id = @team`, nil)
+
+	for report, selector := range map[string]world.Object{
+		"trial-balance": {"startDate": "2026", "endDate": "2026"}, "profit-and-loss": {"startDate": "2026", "endDate": "2026"},
+		"balance-sheet": {"date": "2026"}, "journal-entries": {"startDate": "2026"},
+	} {
+		path := "/reports/" + report + "/csv"
+		g.Get(path + query(selector)).Want(200)
+
+		selector["ledger"] = "operating"
+		g.Get(path+query(selector)).WantError(apierr.CodeBadRequest, apierr.ReasonOperationsAccountingDisabled)
+		g.Post(path, selector).WantError(apierr.CodeBadRequest, apierr.ReasonOperationsAccountingDisabled)
+	}
+
+	if after := g.operations(); after != before {
+		t.Errorf("operations %s, before %s", after, before)
+	}
+}
+
 // What a report refuses, its exports refuse in the same words, in both modes and before anything is queued.
 func TestReportRefusals(t *testing.T) {
 	t.Parallel()

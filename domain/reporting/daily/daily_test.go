@@ -320,7 +320,9 @@ func TestADayIsTakenByOnePeriod(t *testing.T) {
 
 	// Of two that come at once one takes the month, and the other one is refused.
 	answers := make(chan int, 2)
-	for _, body := range []object{{"dateRange": "2026-04", "period": "month"}, {"dateRange": "2026-04", "period": "day"}} {
+	bodies := []object{{"dateRange": "2026-04", "period": "month"}, {"dateRange": "2026-04", "period": "day"}}
+
+	for _, body := range bodies {
 		go func() { answers <- w.Post(taken+"?dryRun=false", body).Status }()
 	}
 

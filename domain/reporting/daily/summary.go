@@ -130,7 +130,7 @@ func (d Days) Resolve() []apierr.Issue {
 
 	// A month ends where the next one begins.
 	first := func(at day.Day) bool { return at == at.FirstOfMonth() }
-	if days := d.wholeDays(); d.Period == ByMonth && !(first(days.From) && first(days.To)) {
+	if days := d.wholeDays(); d.Period == ByMonth && (!first(days.From) || !first(days.To)) {
 		return []apierr.Issue{apierr.IssueContradiction.InQuery("dateRange")}
 	}
 
@@ -234,6 +234,7 @@ func checkRows(sums []sumRow, periods int) error {
 
 	// The rows come by period, and the last one read is cut off.
 	fits := 0
+
 	for i := 1; i < len(sums); i++ {
 		if sums[i].Start != sums[i-1].Start {
 			fits++
@@ -302,6 +303,7 @@ func (r *sumRow) renderRow(s *Summary, by Split, whole bool) Row {
 	row := Row{Ledger: r.Ledger, Currency: r.Currency, Account: r.Account, Amounts: r.Amounts, Entries: r.Entries}
 
 	switch by {
+	case ByAccount:
 	case ByParty:
 		if behind.Party = report.WithoutParty; r.Party != ledger.NoParty {
 			row.Party, behind.Party = &r.Party, r.Party
@@ -324,6 +326,3 @@ func (r *sumRow) renderRow(s *Summary, by Split, whole bool) Row {
 
 	return row
 }
-
-// noID is how the sums store that there is no listing.
-var noID = id.Zero.String()
