@@ -5910,8 +5910,8 @@ type DailySummaryTakenOrNull struct {
 
 // DailySummaryTaking Example: {"dateRange":"2026-01-01...2026-01-31","period":"month"}
 type DailySummaryTaking struct {
-	// DateRange YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD.
-	DateRange *DateRange `json:"dateRange,omitempty"`
+	// DateRange YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD; by month whole months.
+	DateRange DateRange `json:"dateRange"`
 
 	// IsDateRangeEndInclusive Whether the last day of the range counts.
 	IsDateRangeEndInclusive *bool `json:"isDateRangeEndInclusive,omitempty"`
@@ -5920,7 +5920,7 @@ type DailySummaryTaking struct {
 	Period *DailySummaryPeriod `json:"period,omitempty"`
 }
 
-// DailySummaryTakingResult defines model for DailySummaryTakingResult.
+// DailySummaryTakingResult Example: {"alreadyTaken":0,"days":31,"endDate":"2026-01-31","period":"month","startDate":"2026-01-01"}
 type DailySummaryTakingResult struct {
 	// AlreadyTaken Days that were taken before, which stay as they were.
 	AlreadyTaken int64 `json:"alreadyTaken"`
@@ -14729,7 +14729,7 @@ type TaxUpdate struct {
 	UniqueRef *string `json:"uniqueRef,omitempty"`
 }
 
-// Team Example: {"billingAddress":null,"billingPartner":null,"booksClosedAt":null,"companyName":null,"createdAt":"2026-01-15T09:30:00.000Z","dailyGlSummary":false,"dataRegion":"us","defaultCurrency":"usd","defaultRevenueRecognition":"checkIn","destinationGuard":"hold","destinationHoldDays":3,"effectiveStatementStartAt":"2026-01-01","email":null,"extractableConnections":[],"fundsRelease":{"beforeStay":100,"depositsAfterStay":true},"historicalStatementsImportedAt":null,"id":"0198c3a2-7b1e-7fa2-93d9-d9ef19afc32c","initializedAt":"2026-01-15T09:30:00.000Z","isGeneralLedger":true,"isOnboarding":false,"issueCount":0,"issues":[],"logo":null,"longTermStayNights":null,"migratedFromTenantId":null,"name":"Seaside Stays","operationsAccounting":true,"ownerOverdraft":"warn","ownerPortalShowDraftStatements":false,"partner":null,"payoutBasis":"collected","phone":null,"slug":null,"softClosePosters":[],"softClosedAt":null,"statementAddress":null,"statementStartAt":"2026-01-01","status":"active","supportEmail":null,"taxId":null,"timeZone":"America/New_York","type":"propertyManager","updatedAt":"2026-01-15T09:30:00.000Z"}
+// Team Example: {"billingAddress":null,"billingPartner":null,"booksClosedAt":null,"companyName":null,"createdAt":"2026-01-15T09:30:00.000Z","dailyGlSummary":true,"dataRegion":"us","defaultCurrency":"usd","defaultRevenueRecognition":"checkIn","destinationGuard":"hold","destinationHoldDays":3,"effectiveStatementStartAt":"2026-01-01","email":null,"extractableConnections":[],"fundsRelease":{"beforeStay":100,"depositsAfterStay":true},"historicalStatementsImportedAt":null,"id":"0198c3a2-7b1e-7fa2-93d9-d9ef19afc32c","initializedAt":"2026-01-15T09:30:00.000Z","isGeneralLedger":true,"isOnboarding":false,"issueCount":0,"issues":[],"logo":null,"longTermStayNights":null,"migratedFromTenantId":null,"name":"Seaside Stays","operationsAccounting":true,"ownerOverdraft":"warn","ownerPortalShowDraftStatements":false,"partner":null,"payoutBasis":"collected","phone":null,"slug":null,"softClosePosters":[],"softClosedAt":null,"statementAddress":null,"statementStartAt":"2026-01-01","status":"active","supportEmail":null,"taxId":null,"timeZone":"America/New_York","type":"propertyManager","updatedAt":"2026-01-15T09:30:00.000Z"}
 type Team struct {
 	// BillingAddress Address on bills.
 	BillingAddress *TeamAddressOrNull `json:"billingAddress"`
@@ -18487,8 +18487,8 @@ type GetDailySummaryParams struct {
 	// Page Page number from 1.
 	Page *PageParameter `form:"page,omitempty" json:"page,omitempty"`
 
-	// DateRange YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD.
-	DateRange *DateRangeParameter `form:"dateRange,omitempty" json:"dateRange,omitempty"`
+	// DateRange YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD; by month whole months.
+	DateRange DateRange `form:"dateRange" json:"dateRange"`
 
 	// IsDateRangeEndInclusive Whether the last day of the range counts.
 	IsDateRangeEndInclusive *EndInclusiveParameter `form:"isDateRangeEndInclusive,omitempty" json:"isDateRangeEndInclusive,omitempty"`

@@ -54,6 +54,8 @@ func (o *office) scene() scene {
 			"debitAccountId": account("5100"), "debitParty": "owners", "creditAccountId": account("4100"), "creditParty": "manager",
 		})
 	}
+	o.call("PUT", "/team", object{"dailyGlSummary": true}, 200)
+
 	ann, ben := owner("Ann Stone"), owner("Ben Stone")
 	house, barn := listing("Beach House One", ann), listing("Barn", ben)
 	kept, changed := stay(house, "2026-01-1"), stay(barn, "2026-02-1")

@@ -7638,8 +7638,8 @@ export interface components {
          *     }
          */
         DailySummaryTaking: {
-            /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. */
-            dateRange?: components["schemas"]["DateRange"];
+            /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD; by month whole months. */
+            dateRange: components["schemas"]["DateRange"];
             /**
              * @description Whether the last day of the range counts.
              * @default true
@@ -7651,6 +7651,15 @@ export interface components {
              */
             period?: components["schemas"]["DailySummaryPeriod"];
         };
+        /**
+         * @example {
+         *       "alreadyTaken": 0,
+         *       "days": 31,
+         *       "endDate": "2026-01-31",
+         *       "period": "month",
+         *       "startDate": "2026-01-01"
+         *     }
+         */
         DailySummaryTakingResult: {
             /**
              * Format: int64
@@ -15129,7 +15138,7 @@ export interface components {
          *       "booksClosedAt": null,
          *       "companyName": null,
          *       "createdAt": "2026-01-15T09:30:00.000Z",
-         *       "dailyGlSummary": false,
+         *       "dailyGlSummary": true,
          *       "dataRegion": "us",
          *       "defaultCurrency": "usd",
          *       "defaultRevenueRecognition": "checkIn",
@@ -20946,15 +20955,15 @@ export interface operations {
     };
     getDailySummary: {
         parameters: {
-            query?: {
+            query: {
                 /** @description Rows per page. */
                 limit?: components["parameters"]["LimitParameter"];
                 /** @description Page number from 1. */
                 page?: components["parameters"]["PageParameter"];
                 /** @description Rows to skip; it selects the rows even when page is given. */
                 offset?: components["parameters"]["OffsetParameter"];
-                /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. */
-                dateRange?: components["parameters"]["DateRangeParameter"];
+                /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD; by month whole months. */
+                dateRange: components["schemas"]["DateRange"];
                 /** @description Whether the last day of the range counts. */
                 isDateRangeEndInclusive?: components["parameters"]["EndInclusiveParameter"];
                 /** @description What one summary is about. */

@@ -115,22 +115,25 @@ type input struct {
 
 // Days are whole days or whole months: query parameters, and part of a body.
 type Days struct {
-	page.Dates
-	Period Period `query:"period" json:"period,omitempty" default:"day" doc:"What one summary is about."`
+	DateRange               day.Span `query:"dateRange" json:"dateRange" required:"true" doc:"YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD; by month whole months."`
+	IsDateRangeEndInclusive *bool    `query:"isDateRangeEndInclusive" json:"isDateRangeEndInclusive,omitempty" default:"true" doc:"Whether the last day of the range counts."`
+	Period                  Period   `query:"period" json:"period,omitempty" default:"day" doc:"What one summary is about."`
 }
 
-// Resolve refuses days that are missing, and months that are not whole.
+// Resolve refuses a range without days, and months that are not whole.
 func (d Days) Resolve() []apierr.Issue {
-	switch days := d.wholeDays(); {
-	case d.DateRange.IsZero():
-		return []apierr.Issue{apierr.IssueRequired.InQuery("dateRange")}
-	case days.Empty():
+	days := d.wholeDays()
+	if d.DateRange.IsZero() {
+		return nil // which is refused already
+	}
+
+	if days.Empty() {
 		return []apierr.Issue{apierr.IssueDateOrder.InQuery("dateRange")}
 	}
 
 	// A month ends where the next one begins.
 	first := func(at day.Day) bool { return at == at.FirstOfMonth() }
-	if days := d.wholeDays(); d.Period == ByMonth && (!first(days.From) || !first(days.To)) {
+	if d.Period == ByMonth && (!first(days.From) || !first(days.To)) {
 		return []apierr.Issue{apierr.IssueContradiction.InQuery("dateRange")}
 	}
 
