@@ -54,6 +54,7 @@ func (o *office) scene() scene {
 			"debitAccountId": account("5100"), "debitParty": "owners", "creditAccountId": account("4100"), "creditParty": "manager",
 		})
 	}
+
 	o.call("PUT", "/team", object{"dailyGlSummary": true}, 200)
 
 	ann, ben := owner("Ann Stone"), owner("Ben Stone")

@@ -9,10 +9,13 @@ import (
 	"testing"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/domain/reporting/daily"
 	"stayledger/platform/apierr"
+	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
+	"stayledger/platform/page"
 	"stayledger/test/posted"
 )
 
@@ -301,7 +304,7 @@ func TestAChangeOfListingIsAChangeByListing(t *testing.T) {
 func TestADayIsTakenByOnePeriod(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.post(ledger.Trust, "2026-01-10", "1000", "4000", 5000)
+	source := w.post(ledger.Trust, "2026-01-10", "1000", "4000", 5000)
 
 	w.Post(taken, object{"dateRange": "2026-01-10"}).Want(200)
 
@@ -312,6 +315,17 @@ func TestADayIsTakenByOnePeriod(t *testing.T) {
 
 	if s := w.read(t, "dateRange=2026-01&period=month")[0]; s.Taken == nil || s.Taken.Period != "day" || s.Taken.Days != 1 || s.Rows[0].Taken != nil {
 		t.Errorf("a month of which one day was taken: %+v", s)
+	}
+
+	// An account that has lost its entries since is shown where all days were taken.
+	w.replace(source)
+
+	if s := w.read(t, "dateRange=2026-01&period=month")[0]; len(s.Rows) != 0 || len(s.Totals) != 0 || s.IsChanged {
+		t.Errorf("a month without entries: %+v", s)
+	}
+
+	if s := w.read(t, "dateRange=2026-01-10")[0]; len(s.Rows) != 2 || len(s.Totals) != 0 || !s.IsChanged {
+		t.Errorf("a day without entries: %+v", s)
 	}
 
 	w.Post(taken, object{"dateRange": "2026-02-01...2026-03-31", "period": "month"}).Want(200)
@@ -350,7 +364,6 @@ func TestSummariesAreOfOneTeam(t *testing.T) {
 	other.Post(taken, object{"dateRange": "2026-01", "period": "month"}).Want(200)
 	w.post(ledger.Trust, "2026-01-10", "1000", "4000", 300)
 
-	// A transaction that sees both teams, as a partner's does, reads and writes one of them.
 	seen := func() []summary { return w.read(t, "by=listing&dateRange=2026-01-10") }
 	if s := seen()[0]; s.Taken != nil || byAccount([]summary{s}, "usd")[w.accounts["1000"].String()].Debit != 300 || len(s.Rows) != 2 {
 		t.Errorf("%+v", s)
@@ -360,6 +373,41 @@ func TestSummariesAreOfOneTeam(t *testing.T) {
 
 	if s := seen()[0]; s.Taken == nil || s.Rows[0].Taken.Debit != 300 {
 		t.Errorf("%+v", s)
+	}
+
+	// A transaction that sees both teams, as a partner's does, reads one of them.
+	scope := w.Scope()
+	scope.Managed = []id.ID{other.ID}
+
+	for _, by := range []daily.Split{daily.ByAccount, daily.ByListing, daily.ByParty} {
+		for _, period := range []daily.Period{daily.ByDay, daily.ByMonth} {
+			in := &daily.Input{Params: page.Params{Limit: 31}, By: by}
+			in.Period, in.DateRange = period, day.Span{First: date("2026-01-01"), Last: date("2026-01-31")}
+
+			err := w.DB.Read(t.Context(), scope, func(ctx context.Context, tx *db.Tx) error {
+				teams, err := db.Get[int](ctx, tx, `select count(*) from team`, nil)
+				if err != nil || teams != 2 {
+					t.Errorf("%d teams are in sight, %v", teams, err)
+				}
+
+				out, err := daily.ReadSummaries(ctx, tx, in)
+				if err != nil {
+					return err
+				}
+
+				for i := range out.Data {
+					s := &out.Data[i]
+					if s.Taken != nil && s.Taken.Days != 1 || s.IsChanged || len(s.Rows) > 2 || len(s.Totals) > 0 && s.Totals[0].Debit != 300 {
+						t.Errorf("by %s and %s: %+v", period, by, s)
+					}
+				}
+
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
 	}
 
 	w.System(func(ctx context.Context, tx *db.Tx) error {

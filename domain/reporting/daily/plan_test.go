@@ -32,7 +32,7 @@ func TestAPageReadsItsOwnDays(t *testing.T) {
 	const perDay = 2
 
 	w.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, listing_id, trigger_type, created_at)
-		select @team, gen_random_uuid(), gen_random_uuid(), 'code ' || n, side.sign::text, 'trust', '2022-01-01'::date + n, side.account, side.sign * 100, 'usd',
+		select @team, gen_random_uuid(), @team, 'code ' || n, side.sign::text, 'trust', '2022-01-01'::date + n, side.account, side.sign * 100, 'usd',
 			@listing, 'manual', now()
 		from generate_series(0, 1499) n, (values (@bank::uuid, 1), (@rent::uuid, -1)) side (account, sign)`,
 		db.Args{"bank": w.accounts["1000"], "rent": w.accounts["4000"], "listing": w.ID})
