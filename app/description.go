@@ -62,6 +62,7 @@ func withDescription(c api.Config) api.Config {
 		{Name: "Statement layouts", Doc: "What statements show, and in which columns."},
 		{Name: "Imports of files", Doc: "Spreadsheets and downloads, previewed row by row and booked once."},
 		{Name: "Owner access", Doc: "Links with which owners read their statements."},
+		{Name: "Embedded sessions", Doc: "Reports and statements of a team, in frames of its partner's product."},
 		{Name: "Payouts", Doc: "What owners and the manager are paid."},
 		{Name: "Payments", Doc: "Payments through providers, their approval and their limits."},
 		{Name: "Reports", Doc: "Figures of the books, each with the entries that it adds up."},

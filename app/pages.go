@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"stayledger/docs"
+	"stayledger/domain/tenant/access"
+	"stayledger/platform/id"
 	"stayledger/web"
 	"stayledger/web/reference"
 )
@@ -49,6 +51,8 @@ func (a *App) pages() error {
 		return err
 	}
 
+	a.embed()
+
 	// Then the changelog and the probes.
 	page("/changelog", "text/markdown; charset=utf-8", []byte(docs.Changelog))
 	a.API.Handle(http.MethodGet, "/", http.RedirectHandler("/docs", http.StatusFound).ServeHTTP)
@@ -74,6 +78,44 @@ func (a *App) console() error {
 
 	return nil
 }
+
+// embed serves the page of embedded sessions. The session in its address decides which pages can show it, so it is
+// rendered for each request, and no browser keeps it.
+func (a *App) embed() {
+	for _, asset := range web.EmbedAssets() {
+		a.API.Handle(http.MethodGet, asset.Path, func(w http.ResponseWriter, r *http.Request) {
+			serveValidated(w, r, asset)
+		})
+	}
+
+	a.API.Handle(http.MethodGet, "/embed/{id}", func(w http.ResponseWriter, r *http.Request) {
+		session, _ := id.Parse(r.PathValue("id")) // what is no id names no session
+
+		origins, err := access.EmbedOrigins(r.Context(), a.DB, session)
+		if err != nil {
+			a.Log.ErrorContext(r.Context(), "the page of an embedded session cannot be shown", "error", err)
+			http.Error(w, "The page cannot be shown", http.StatusInternalServerError)
+
+			return
+		}
+
+		page := web.EmbedPage(origins)
+		setGuards(w, web.Asset{ContentType: "text/html; charset=utf-8"})
+		w.Header().Set("Cache-Control", "no-store")
+		w.Header().Set("Content-Security-Policy", page.Policy)
+		w.Header().Set("Permissions-Policy", embedPermissions)
+
+		// A session that is not known is shown by no page.
+		if len(origins) == 0 {
+			w.WriteHeader(http.StatusNotFound)
+		}
+
+		_, _ = w.Write(page.HTML)
+	})
+}
+
+// embedPermissions takes everything from the page of an embedded session that a browser might let it use.
+const embedPermissions = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
 
 // serveValidated answers with a file of a page, or with 304 if the caller has it.
 func serveValidated(w http.ResponseWriter, r *http.Request, asset web.Asset) {

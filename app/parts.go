@@ -195,7 +195,7 @@ func Parts(o External, c Config) parts.Part {
 
 	// Access, teams and sample books come first; teams copy the settings of all nouns.
 	all := parts.Join(append([]parts.Part{
-		access.Part(),
+		access.Part(access.Portal{URL: c.PublicURL, Regions: c.Regions, Local: c.LocalProviders}),
 		team.Part(team.Config{
 			Journals: journals, Extractable: apps.Extractable(), Closing: parts.ClosingChecks(nouns...), Waits: parts.Waits(nouns...), Grants: access.CopyGrants,
 		}, parts.Copies(nouns...)...),

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"time"
 
 	"stayledger/platform/apierr"
@@ -25,6 +26,7 @@ const (
 	PartnerKey Credential = "partnerKey"
 	User       Credential = "user"
 	Owner      Credential = "owner"
+	Embedded   Credential = "embedded"
 )
 
 // Selection says how an endpoint finds the team it works for.
@@ -62,6 +64,8 @@ type Endpoint struct {
 	Scopes []string
 	// Open are the credentials that may call the route; nil means team keys, partner keys and users.
 	Open []Credential
+	// Embed opens a read to embedded sessions as well. A route without it is closed to them (AUTH-33).
+	Embed bool
 	// Public routes need no credential.
 	Public    bool
 	Selection Selection
@@ -309,11 +313,16 @@ func (e *Endpoint) Mutates() bool { return e.Method != http.MethodGet && e.kind 
 
 // Credentials returns the kinds of credentials that the endpoint is open to.
 func (e *Endpoint) Credentials() []Credential {
-	if e.Open == nil {
-		return []Credential{TeamKey, PartnerKey, User}
+	open := e.Open
+	if open == nil {
+		open = []Credential{TeamKey, PartnerKey, User}
 	}
 
-	return e.Open
+	if e.Embed {
+		open = append(slices.Clip(open), Embedded)
+	}
+
+	return open
 }
 
 func (e *Endpoint) status() int {

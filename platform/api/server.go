@@ -222,6 +222,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (s *Server) prepare(e *Endpoint) plan {
 	p := plan{endpoint: e, params: params(e.in, nil), query: map[string]bool{}, texts: map[string]bool{}}
 
+	// Embedded sessions only ever read (AUTH-31).
+	if e.Embed && (e.Method != http.MethodGet || e.kind != kindRead) {
+		panic("endpoint that is open to embedded sessions and is no read: " + e.ID)
+	}
+
 	// The input says by its fields what kind of body there is.
 	if f, ok := e.in.FieldByName("Body"); ok {
 		p.body, p.bodyIndex = s.registry.Schema(f.Type, true, e.ID+"Body"), f.Index

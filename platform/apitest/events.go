@@ -103,6 +103,8 @@ var records = map[string]record{
 
 // derived are the other tables of teams, each with what keeps its rows from being records of their own.
 var derived = map[string]string{
+	"access_embed_session": "a session of a quarter of an hour, of which an event tells when it is made",
+	"access_external_user": "what a partner calls a user, of which an event tells",
 	"access_owner_session": "a session of an owner who follows a link",
 	"api_idempotency":      "answers that are kept",
 	"audit_action":         "the trail itself",

@@ -449,6 +449,7 @@ const (
 	Person     ActorKind = "user"
 	TeamKey    ActorKind = "apiKey"
 	PartnerKey ActorKind = "partner"
+	Embedded   ActorKind = "embedded"
 	System     ActorKind = "system"
 )
 
@@ -459,6 +460,8 @@ type Actor struct {
 	Scopes []string
 	// Owner is set for a person who sees only the listings of one contact.
 	Owner *id.ID
+	// Statement is the only one that an embedded session sees; nil means all that are published.
+	Statement *id.ID
 	// Teams are all teams that the credential reaches, the selected one among them.
 	Teams []id.ID
 }
@@ -468,6 +471,10 @@ var Service = Actor{User: id.ID{6: 0x70, 8: 0x80, 15: 1}, Kind: System}
 
 // Reaches reports whether the actor's credential could have selected a team.
 func (a Actor) Reaches(team id.ID) bool { return slices.Contains(a.Teams, team) }
+
+// SeesAsOwner reports whether the actor sees statements as owners do: without drafts in review, drill-downs and what is
+// for the manager alone.
+func (a Actor) SeesAsOwner() bool { return a.Owner != nil || a.Kind == Embedded }
 
 // Has reports whether the actor holds a scope.
 func (a Actor) Has(scope string) bool {

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { apitest.Main(m) }
 
 func newTeam(t *testing.T) *apitest.Team {
 	t.Helper()
-	return apitest.New(t, apitest.Config{Endpoints: parts.Join(contact.Part(newBox(t)), access.Part(), journal.Part(), ledger.Part(), listing.New(nil, nil).Part(), (&payment.Gateway{}).Part(), transaction.Part()).Endpoints})
+	return apitest.New(t, apitest.Config{Endpoints: parts.Join(contact.Part(newBox(t)), access.Part(access.Portal{}), journal.Part(), ledger.Part(), listing.New(nil, nil).Part(), (&payment.Gateway{}).Part(), transaction.Part()).Endpoints})
 }
 
 func newBox(t *testing.T) *seal.Box {

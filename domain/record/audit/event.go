@@ -52,6 +52,7 @@ const (
 	ChannelPayout     Entity = "channel-payout"
 	Connection        Entity = "connection"
 	Contact           Entity = "contact"
+	EmbedSession      Entity = "embed-session"
 	File              Entity = "file"
 	HistoricalImport  Entity = "historical-import"
 	Journal           Entity = "journal"
@@ -79,7 +80,7 @@ const (
 func (Entity) Enum() []string {
 	return api.Texts(
 		Account, AccountConnection, Adjustment, APIKey, BankRecord, BankRule, CalendarBlock, Category,
-		ChannelPayout, Connection, Contact, File, HistoricalImport, Journal, LineMapping, Listing,
+		ChannelPayout, Connection, Contact, EmbedSession, File, HistoricalImport, Journal, LineMapping, Listing,
 		OwnerLink, OwnershipPeriod, Payment, PaymentApproval, PaymentMethod, RecurringFee, RecurringPeriod, RecurringTemplate,
 		Reservation, Statement, StatementLayout, TaxRate, Team, Transaction, User, Webhook,
 	)

@@ -147,7 +147,7 @@ var readScopes = map[audit.Entity]string{
 	audit.APIKey: "access:read", audit.BankRecord: "bank:read", audit.BankRule: "bank:read",
 	audit.CalendarBlock: "listings:read",
 	audit.Category:      "accounts:read", audit.ChannelPayout: "bank:read", audit.Connection: "connections:read",
-	audit.Contact: "contacts:read", audit.File: "files:read", audit.HistoricalImport: "general-ledger:read",
+	audit.Contact: "contacts:read", audit.EmbedSession: "access:read", audit.File: "files:read", audit.HistoricalImport: "general-ledger:read",
 	audit.Journal: "general-ledger:read", audit.LineMapping: "line-mappings:read", audit.Listing: "listings:read",
 	audit.OwnerLink: "statements:read", audit.OwnershipPeriod: "listings:read", audit.Payment: "transactions:read",
 	audit.PaymentApproval: "transactions:read", audit.PaymentMethod: "contacts:read",

@@ -71,6 +71,7 @@ func endpoints() []api.Endpoint {
 			Summary: "Trial balance",
 			Errors:  apierr.List{apierr.OperationsDisabled},
 			Scopes:  scopes,
+			Embed:   true,
 			Doc: "Beginning balance, debits, credits and ending balance per account; debits are positive. Accounts " +
 				"without any of them are left out. Without `ledger` the trust and the operating ledger together. Of " +
 				"one party or of listings it need not balance.",
@@ -83,6 +84,7 @@ func endpoints() []api.Endpoint {
 			Summary: "Profit and loss",
 			Errors:  apierr.List{apierr.OperationsDisabled},
 			Scopes:  scopes,
+			Embed:   true,
 			Doc: "Revenue, expenses and net income of a period by category and account, in columns of the chosen " +
 				"view. Revenue and costs are positive. Accounts without entries are left out.",
 		}, profitAndLoss),
@@ -94,6 +96,7 @@ func endpoints() []api.Endpoint {
 			Summary: "Balance sheet",
 			Errors:  apierr.List{apierr.OperationsDisabled},
 			Scopes:  scopes,
+			Embed:   true,
 			Doc: "Assets, liabilities and the computed balances of owners and manager at the end of a day. " +
 				"Assets equal liabilities and balances.",
 		}, balanceSheet),
@@ -105,6 +108,7 @@ func endpoints() []api.Endpoint {
 			Summary: "Journal entries",
 			Errors:  apierr.List{apierr.OperationsDisabled},
 			Scopes:  scopes,
+			Embed:   true,
 			Doc: "Entries of the ledgers with their totals over all pages; every figure's drill-down is a selection of them. Without `ledger` the historical " +
 				"ledger is left out, without `status` inactive entries are.",
 		}, listEntries),

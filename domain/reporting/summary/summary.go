@@ -149,7 +149,7 @@ func endpoints() []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: "GET", Path: Path, ID: "listOwnerStatementSummaries", Tag: "Reports",
-			Summary: "Owner statements added up by owner", Scopes: scopes,
+			Summary: "Owner statements added up by owner", Scopes: scopes, Embed: true,
 			Doc: "The totals of the statements of a period, drafts included, for each owner, by name. A member's " +
 				"part of a balance is what the member has earned so far by split, with the opening balances and less " +
 				"the payouts by name, as on the statements and in the trust report; the parts of all members add up " +
@@ -157,7 +157,7 @@ func endpoints() []api.Endpoint {
 		}, ownerSummaries),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: Path + "/details/{contactId}", ID: "getOwnerStatementSummary", Tag: "Reports",
-			Summary: "The statements behind an owner's summary", Scopes: scopes,
+			Summary: "The statements behind an owner's summary", Scopes: scopes, Embed: true,
 			Doc: "An owner's part of each statement with the columns of its layout, and those columns added up per " +
 				"layout by their names.",
 		}, ownerDetail),

@@ -241,6 +241,7 @@ func endpoints() []api.Endpoint {
 			Tag:     "Reports",
 			Summary: "Guest balances",
 			Scopes:  scopes,
+			Embed:   true,
 			Doc: "What guests have paid ahead and what they owe at the end of a day, by occupancy status, listing " +
 				"and reservation. Pages count reservations; the totals are those of all pages.",
 		}, guestBalances),
@@ -251,6 +252,7 @@ func endpoints() []api.Endpoint {
 			Tag:     "Reports",
 			Summary: "Sales-tax liability",
 			Scopes:  scopes,
+			Embed:   true,
 			Doc: "Taxable income and the taxes charged on stays, recognised in a period, by listing, channel and " +
 				"reservation. Pages count reservations; the totals are those of all pages. What is remitted does " +
 				"not lower it. Fails with the issue `notFound` for an unknown id among `taxableLineIds`.",
@@ -262,6 +264,7 @@ func endpoints() []api.Endpoint {
 			Tag:     "Reports",
 			Summary: "Manager statements",
 			Scopes:  managing,
+			Embed:   true,
 			Doc: "The manager's part of the trust month by month, newest first, up to the current month. Never " +
 				"saved: it follows the books.",
 		}, managerStatements),
@@ -272,6 +275,7 @@ func endpoints() []api.Endpoint {
 			Tag:     "Reports",
 			Summary: "Manager statement",
 			Scopes:  managing,
+			Embed:   true,
 			Doc:     "The manager's part of the trust over a period, and how much of it can be drawn at its end.",
 		}, managerStatement),
 		api.Read(api.Endpoint{
@@ -281,6 +285,7 @@ func endpoints() []api.Endpoint {
 			Tag:     "Reports",
 			Summary: "Three-way trust reconciliation",
 			Scopes:  scopes,
+			Embed:   true,
 			Doc: "Adjusted bank balance, book balance and liabilities at the end of a day, which are equal in a " +
 				"trust that is in order; what they differ by, and what should be looked at.",
 		}, reconciliation),
@@ -291,6 +296,7 @@ func endpoints() []api.Endpoint {
 			Tag:     "Reports",
 			Summary: "Trust reconciliation by listing",
 			Scopes:  scopes,
+			Embed:   true,
 			Doc: "The money that the trust holds for each listing and the parties it is owed to. Banks know no " +
 				"listings, so a listing's book balance is computed from its own entries.",
 		}, byListing),

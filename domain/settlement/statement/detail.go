@@ -309,7 +309,7 @@ func revenueColumns(stays []*entry) (columns []AccountAmount, at map[id.ID]int) 
 // Read returns a statement, saved or draft, with its lines. It fails with apierr.NotFound for an id that names
 // none, that is another team's, or that the actor may not see. An owner gets the owner's view.
 func Read(ctx context.Context, tx *db.Tx, statement id.ID) (*Detail, error) {
-	return read(ctx, tx, statement, tx.Actor.Owner != nil)
+	return read(ctx, tx, statement, tx.Actor.SeesAsOwner())
 }
 
 // ReadAsOwner returns what Read returns, in the owner's view for every actor. Documents for owners show this.

@@ -39,7 +39,7 @@ func eachRows(ctx context.Context, tx *db.Tx, f *Filter, size int, each func([]r
 // Each passes all selected statements to f in their order, without their lines.
 func Each(ctx context.Context, tx *db.Tx, filter Filter, f func(*Statement) error) error {
 	return eachRows(ctx, tx, &filter, eachChunk, func(rows []row) error {
-		statements, err := render(ctx, tx, rows, tx.Actor.Owner != nil)
+		statements, err := render(ctx, tx, rows, tx.Actor.SeesAsOwner())
 		if err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func EachDetail(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f f
 // of queries.
 func eachDetails(ctx context.Context, tx *db.Tx, filter Filter, asOwner bool, f func([]Detail) error) error {
 	return eachRows(ctx, tx, &filter, detailChunk, func(rows []row) error {
-		details, err := renderDetails(ctx, tx, rows, asOwner || tx.Actor.Owner != nil)
+		details, err := renderDetails(ctx, tx, rows, asOwner || tx.Actor.SeesAsOwner())
 		if err != nil {
 			return err
 		}

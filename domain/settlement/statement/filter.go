@@ -200,7 +200,7 @@ func memberSQL(contact string) string {
 
 // listQuery returns the list under conditions on the keys, restricted to the statements that the actor may see: an
 // owner sees the published statements of the ownership periods that he or she is a member of, and their drafts when
-// the team shows them.
+// the team shows them; an embedded session sees published ones, or the one that it is bound to.
 func listQuery(tx *db.Tx, k *keyFilter) page.Query {
 	// Clone the arguments: the caller may build another query from the same conditions.
 	args := maps.Clone(k.Args)
@@ -230,5 +230,13 @@ func onlyVisible(tx *db.Tx, q *page.Query) {
 	if tx.Actor.Owner != nil {
 		q.And(memberSQL("@visible_to"), db.Args{"visible_to": *tx.Actor.Owner})
 		q.And(`(g.status = 'published' or g.status is null and (select owner_portal_show_draft_statements from team where id = @team))`, nil)
+	}
+
+	if tx.Actor.Kind == db.Embedded {
+		q.And(`g.status = 'published'`, nil)
+
+		if tx.Actor.Statement != nil {
+			q.And(`g.id = @bound_to`, db.Args{"bound_to": *tx.Actor.Statement})
+		}
 	}
 }

@@ -34,9 +34,10 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 			Summary: "List owner statements, drafts included",
 			Doc: "One statement per ownership period, month and currency, from the team's first statement month to " +
 				"the current one. Owners see the published statements of their ownership periods, and drafts when " +
-				"the team shows them.",
+				"the team shows them. Embedded sessions see published statements, in the owner's view.",
 			Scopes: []string{"statements:read"},
 			Open:   readers,
+			Embed:  true,
 		}, listStatements),
 		api.Read(api.Endpoint{
 			Method:  "GET",
@@ -48,6 +49,7 @@ func endpoints(linkers ...Linker) []api.Endpoint {
 				"leaves out the drill-downs.",
 			Scopes: []string{"statements:read"},
 			Open:   readers,
+			Embed:  true,
 		}, shown.get),
 		api.Read(api.Endpoint{
 			Method:     "GET",
@@ -151,14 +153,14 @@ type getInput struct {
 
 // get returns a statement with its lines. Links to files are signed for the reader.
 func (s detailed) get(ctx context.Context, tx *db.Tx, in *getInput) (*Detail, error) {
-	d, err := read(ctx, tx, in.ID, in.ViewAs == "owner" || tx.Actor.Owner != nil)
+	d, err := read(ctx, tx, in.ID, in.ViewAs == "owner" || tx.Actor.SeesAsOwner())
 	if err != nil {
 		return nil, err
 	}
 
 	s.link.sign(tx, d.Attachments)
 
-	if len(in.Include) > 0 && tx.Actor.Owner == nil {
+	if len(in.Include) > 0 && !tx.Actor.SeesAsOwner() {
 		d.Provenance, err = loadOrigin(ctx, tx, in.ID)
 	}
 

@@ -293,7 +293,7 @@ func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool
 		return nil, err
 	}
 
-	statements, err := render(ctx, tx, rows, asOwner || tx.Actor.Owner != nil)
+	statements, err := render(ctx, tx, rows, asOwner || tx.Actor.SeesAsOwner())
 	if err != nil {
 		return nil, err
 	}

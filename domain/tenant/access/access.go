@@ -73,7 +73,9 @@ type credential struct {
 	Scopes  []string
 	Expires *time.Time
 	Teams   []membership
-	reach   []id.ID
+	// Statement is the only one that an embedded session sees, nil when it sees all that are published.
+	Statement *id.ID
+	reach     []id.ID
 }
 
 // membership is a team that a credential reaches.
@@ -119,9 +121,11 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 		scope.Actor.Kind = db.PartnerKey
 	case api.User, api.Owner:
 		scope.Actor.Kind = db.Person
+	case api.Embedded:
+		scope.Actor.Kind, scope.Actor.Statement = db.Embedded, c.Statement
 	}
 
-	// Keys and owners have the same scopes in all teams, so they are refused before a team is selected.
+	// Keys, owners and embedded sessions have the same scopes in all teams, so they are refused before a team is selected.
 	if kind != api.User {
 		if err := permit(e, kind, scope.Actor.Scopes); err != nil {
 			return db.Scope{}, err
@@ -216,8 +220,12 @@ func (g *Gate) identify(ctx context.Context, r *http.Request) (*credential, erro
 		return g.lookUp(ctx, secretKey{sum: hash(key)}, g.keyHolder)
 	case key == "" && token != "" && strings.EqualFold(scheme, "Bearer"):
 		look := g.tokenHolder
-		if strings.HasPrefix(token, "os_") {
+
+		switch kind, _, _ := strings.Cut(token, "_"); kind {
+		case "os":
 			look = g.sessionHolder
+		case embedToken:
+			look = g.embedHolder
 		}
 
 		return g.lookUp(ctx, secretKey{sum: hash(token), bearer: true}, look)

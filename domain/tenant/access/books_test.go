@@ -103,7 +103,7 @@ const (
 		importLegacyTeam migrateLegacyTeamForPartner importLegacyStatementsForPartner migrateLegacyTeam
 		importLegacyStatements getLegacyAccountMappings
 		listOperations getOperation getOperationProgress getOperationResult
-		exchangeOwnerLink listStatementEmails sendStatementEmails listOwnerLinks createOwnerLink revokeOwnerLink
+		createEmbedSession exchangeEmbedCode exchangeOwnerLink listStatementEmails sendStatementEmails listOwnerLinks createOwnerLink revokeOwnerLink
 		takePaymentCallback
 		listReservations createReservation batchReservations exportReservationsCSV queueReservationsCSV
 		deleteReservation getReservation updateReservation

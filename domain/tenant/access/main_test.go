@@ -51,7 +51,7 @@ func newDeployment(t *testing.T, regions, others map[access.Region]string) *worl
 	w.server = api.NewServer(api.Config{
 		DB: w.db, Log: slog.New(slog.DiscardHandler), Authenticate: w.gate.Authenticate, Refusals: access.Refusals, Audit: audit.Record,
 		CursorKey: []byte("test cursor key"), PublicURL: "https://us.example.com", Title: "test",
-	}, append(toys(), append(append(access.Part().Endpoints, team.Part(team.Config{}).Endpoints...), operation.Part(time.Hour).Endpoints...)...))
+	}, append(toys(), append(append(access.Part(access.Portal{URL: "https://us.example.com", Regions: []string{"us", "ca"}}).Endpoints, team.Part(team.Config{}).Endpoints...), operation.Part(time.Hour).Endpoints...)...))
 
 	return w
 }
@@ -201,14 +201,25 @@ func (w *world) person(members ...access.Member) (user id.ID, token string) {
 	return user, token
 }
 
-// call sends a request with a credential: a key, or a bearer token when it starts with ut_. Headers are name, value
+// call sends a request with a credential: a key, or a bearer token when it starts with ut_ or es_. Headers are name, value
 // pairs.
 func (w *world) call(method, path, secret string, headers ...string) *answer {
 	w.t.Helper()
-	r := httptest.NewRequestWithContext(w.t.Context(), method, path, http.NoBody)
+
+	return w.post(method, path, secret, "", headers...)
+}
+
+// post is call with a body, JSON unless it is empty.
+func (w *world) post(method, path, secret, body string, headers ...string) *answer {
+	w.t.Helper()
+
+	r := httptest.NewRequestWithContext(w.t.Context(), method, path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
 
 	switch {
-	case strings.HasPrefix(secret, "ut_"):
+	case strings.HasPrefix(secret, "ut_"), strings.HasPrefix(secret, "es_"):
 		r.Header.Set("Authorization", "Bearer "+secret)
 	case secret != "":
 		r.Header.Set("X-Api-Key", secret)

@@ -23,7 +23,7 @@ import (
 var (
 	// Anybody may call these: what they take is a secret itself, or signed.
 	publicRoutes = []string{
-		"GET /links/{teamId}/{fileId}", "POST /owner-statement-links/exchange", "POST /payment-callbacks/{connectionId}", "POST /pms-messages/{connectionId}",
+		"GET /links/{teamId}/{fileId}", "POST /embed-sessions/exchange", "POST /owner-statement-links/exchange", "POST /payment-callbacks/{connectionId}", "POST /pms-messages/{connectionId}",
 		"POST /pms-messages/apps/{appId}",
 	}
 	// A person's own. (AUTH-24, AUTH-25).
@@ -33,6 +33,15 @@ var (
 		"GET /me", "GET /operations", "GET /operations/{id}", "GET /operations/{id}/progress", "GET /statements", "GET /statements/{id}",
 		"GET /files/{id}", "GET /files/{id}/download", "GET /transaction-attachments/{attachmentId}", "GET /transaction-attachments/{attachmentId}/download",
 	}
+	// What embedded sessions may read, by their view, and nothing else. (AUTH-29, AUTH-33).
+	reportRoutes = []string{
+		"GET /reports/balance-sheet", "GET /reports/guest-balances", "GET /reports/journal-entries", "GET /reports/owner-statement-summaries-per-layout",
+		"GET /reports/owner-statement-summaries-per-layout/details/{contactId}", "GET /reports/profit-and-loss", "GET /reports/sales-tax-liability",
+		"GET /reports/trial-balance", "GET /reports/trust-reconciliation", "GET /reports/trust-reconciliation/by-listing",
+	}
+	statementRoutes = []string{
+		"GET /reports/manager-statements", "GET /reports/manager-statements/detail", "GET /statements", "GET /statements/{id}",
+	}
 )
 
 var pathParameter = regexp.MustCompile(`\{\w+\}`)
@@ -40,7 +49,7 @@ var pathParameter = regexp.MustCompile(`\{\w+\}`)
 // Every route is called by every kind of caller, with all scopes and a parameter that no route has: whoever is let in
 // gets an answer that says so, and nothing is done.
 //
-// Proves: AUTH-24, AUTH-25, OPEN-65.
+// Proves: AUTH-24, AUTH-25, AUTH-29, AUTH-31, AUTH-33, OPEN-65.
 func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -52,10 +61,11 @@ func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {
 	partner := w.partner("us")
 	team := w.team("us", partner)
 	contact := id.New(w.db.Now())
+	report, statement := w.embedded(partner, team, "report"), w.embedded(partner, team, "statement")
 	_, person := w.person(access.Member{Team: team, Scopes: access.Scopes()})
 	_, owner := w.person(access.Member{Team: team, Contact: &contact, Scopes: access.Scopes()})
 	open := map[string][]string{}
-	callers := map[string]string{"nobody": "", "teamKey": w.key(team), "partnerKey": w.partnerKey(partner), "user": person, "owner": owner}
+	callers := map[string]string{"nobody": "", "teamKey": w.key(team), "partnerKey": w.partnerKey(partner), "user": person, "owner": owner, "report": report, "statement": statement}
 
 	for i := range routes {
 		e := &routes[i]
@@ -80,7 +90,9 @@ func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {
 		}
 	}
 
-	want := map[string][]string{"nobody": slices.Clone(publicRoutes), "owner": slices.Concat(ownerRoutes, publicRoutes), "user": {}, "teamKey": {}, "partnerKey": {}}
+	want := map[string][]string{"nobody": slices.Clone(publicRoutes), "owner": slices.Concat(ownerRoutes, publicRoutes),
+		"report": slices.Concat(reportRoutes, publicRoutes), "statement": slices.Concat(statementRoutes, publicRoutes),
+		 "user": {}, "teamKey": {}, "partnerKey": {}}
 
 	for i := range routes {
 		route := fmt.Sprint(routes[i].Method, " ", routes[i].Path)

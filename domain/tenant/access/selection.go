@@ -37,7 +37,7 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 	switch {
 	case c.Kind == api.User:
 		return nil, apierr.NotFound // (ERR-93)
-	case c.Kind == api.Owner, c.Kind == api.TeamKey && len(c.Teams) == 1 && !e.TeamInPath:
+	case c.Kind == api.Owner, c.Kind == api.Embedded, c.Kind == api.TeamKey && len(c.Teams) == 1 && !e.TeamInPath:
 		return nil, errTeamConflict
 	default:
 		return nil, errTeamNotHeld
