@@ -11,6 +11,12 @@ import (
 	"time"
 )
 
+// Defines values for AccessEmbedView.
+const (
+	AccessEmbedViewReport    AccessEmbedView = "report"
+	AccessEmbedViewStatement AccessEmbedView = "statement"
+)
+
 // Defines values for AccountAssignment.
 const (
 	AccountAssignmentAccountsPayable      AccountAssignment = "accountsPayable"
@@ -124,6 +130,7 @@ const (
 	AuditEntityTypeChannelPayout                AuditEntityType = "channel-payout"
 	AuditEntityTypeConnection                   AuditEntityType = "connection"
 	AuditEntityTypeContact                      AuditEntityType = "contact"
+	AuditEntityTypeEmbedSession                 AuditEntityType = "embed-session"
 	AuditEntityTypeFile                         AuditEntityType = "file"
 	AuditEntityTypeHistoricalImport             AuditEntityType = "historical-import"
 	AuditEntityTypeJournal                      AuditEntityType = "journal"
@@ -3245,6 +3252,33 @@ const (
 	ListWebhooksParamsIncludeOperations ListWebhooksParamsInclude = "operations"
 )
 
+// AccessEmbedSession defines model for AccessEmbedSession.
+type AccessEmbedSession struct {
+	// ExpiresAt Until when the frame has to open it: for 60 seconds.
+	ExpiresAt Instant `json:"expiresAt"`
+
+	// Url For the frame. It works once.
+	Url string `json:"url"`
+}
+
+// AccessEmbedView defines model for AccessEmbedView.
+type AccessEmbedView string
+
+// AccessEmbeddedToken defines model for AccessEmbeddedToken.
+type AccessEmbeddedToken struct {
+	// AccessToken Sent as a bearer token.
+	AccessToken string `json:"accessToken"`
+
+	// ExpiresAt 15 minutes from now.
+	ExpiresAt Instant `json:"expiresAt"`
+
+	// TeamId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	TeamId Id `json:"teamId"`
+
+	// View What a column is.
+	View AccessEmbedView `json:"view"`
+}
+
 // AccessMe defines model for AccessMe.
 type AccessMe struct {
 	Email *string `json:"email"`
@@ -3272,6 +3306,30 @@ type AccessMyTeam struct {
 	// Scopes What the credential may do.
 	Scopes []string `json:"scopes"`
 	Type   string   `json:"type"`
+}
+
+// AccessNewEmbedSession Example: {"allowedOrigins":["https://app.example.com"],"autoProvision":true,"externalUserId":"u-1","teamId":"0198c3a2-7b1e-7623-9617-17b538360a63","view":"statement"}
+type AccessNewEmbedSession struct {
+	// AllowedOrigins The only pages that can show the session, each as https://host or https://host:port.
+	AllowedOrigins []string `json:"allowedOrigins"`
+
+	// AutoProvision Makes the user of an externalUserId that is not known yet.
+	AutoProvision *bool `json:"autoProvision,omitempty"`
+
+	// ExternalUserId In place of userId: a user of the partner's own product, by what it calls the user.
+	ExternalUserId *string `json:"externalUserId,omitempty"`
+
+	// ResourceId Of view statement: the published statement that the session sees, and no other. All that are published when absent.
+	ResourceId *Id `json:"resourceId,omitempty"`
+
+	// TeamId A customer team of the partner, in a region that is served here.
+	TeamId Id `json:"teamId"`
+
+	// UserId The user that the session acts as: a member of the team or of the partner who holds the scopes of the view. The caller when no user is named.
+	UserId *Id `json:"userId,omitempty"`
+
+	// View What a column is.
+	View AccessEmbedView `json:"view"`
 }
 
 // AccessOwnerLink defines model for AccessOwnerLink.
@@ -6286,6 +6344,15 @@ type ErrorContext struct {
 
 	// UndecidedRows Rows that a person has to decide about. With `CONFLICT`.
 	UndecidedRows *int64 `json:"undecidedRows,omitempty"`
+}
+
+// ExchangeEmbedCodeBody Example: {"code":"code"}
+type ExchangeEmbedCodeBody struct {
+	// Code What follows #code= in the address of the session.
+	Code string `json:"code"`
+
+	// SessionId The session in that address. With the code of another one the exchange fails.
+	SessionId *Id `json:"sessionId,omitempty"`
 }
 
 // ExchangeOwnerLinkBody Example: {"token":"token"}
@@ -21789,6 +21856,9 @@ type UpdateImportRowJSONRequestBody = UploadRowChange
 // QueueImportRowsCSVJSONRequestBody defines body for QueueImportRowsCSV for application/json ContentType.
 type QueueImportRowsCSVJSONRequestBody = ExportImportRowSelection
 
+// ExchangeEmbedCodeJSONRequestBody defines body for ExchangeEmbedCode for application/json ContentType.
+type ExchangeEmbedCodeJSONRequestBody = ExchangeEmbedCodeBody
+
 // TakeDailySummaryJSONRequestBody defines body for TakeDailySummary for application/json ContentType.
 type TakeDailySummaryJSONRequestBody = DailySummaryTaking
 
@@ -21836,6 +21906,9 @@ type SetListingParentJSONRequestBody = ListingSetParent
 
 // ExchangeOwnerLinkJSONRequestBody defines body for ExchangeOwnerLink for application/json ContentType.
 type ExchangeOwnerLinkJSONRequestBody = ExchangeOwnerLinkBody
+
+// CreateEmbedSessionJSONRequestBody defines body for CreateEmbedSession for application/json ContentType.
+type CreateEmbedSessionJSONRequestBody = AccessNewEmbedSession
 
 // MigrateLegacyTeamForPartnerJSONRequestBody defines body for MigrateLegacyTeamForPartner for application/json ContentType.
 type MigrateLegacyTeamForPartnerJSONRequestBody = MigrationBootstrap
@@ -22716,6 +22789,12 @@ func (c *Client) ListCurrencies(ctx context.Context) (answer *TeamCurrencyList, 
 	return answer, err
 }
 
+// ExchangeEmbedCode sends POST /embed-sessions/exchange: Exchange the code of an embedded session for its token.
+func (c *Client) ExchangeEmbedCode(ctx context.Context, body ExchangeEmbedCodeBody) (answer *AccessEmbeddedToken, err error) {
+	err = c.send(ctx, call{method: "POST", path: "/embed-sessions/exchange", body: body}, &answer)
+	return answer, err
+}
+
 // GetFile sends GET /files/{id}: Read the metadata of a file.
 func (c *Client) GetFile(ctx context.Context, id IdParameter) (answer *StoredFile, err error) {
 	err = c.send(ctx, call{method: "GET", path: fmt.Sprintf("/files/%s", url.PathEscape(fmt.Sprint(id)))}, &answer)
@@ -22973,6 +23052,12 @@ func (c *Client) ExchangeOwnerLink(ctx context.Context, body ExchangeOwnerLinkBo
 // ListPartnerAuditEvents sends GET /partner/audit-events: List what was changed in the managed teams.
 func (c *Client) ListPartnerAuditEvents(ctx context.Context, params *ListPartnerAuditEventsParams) (answer *AuditEventList, err error) {
 	err = c.send(ctx, call{method: "GET", path: "/partner/audit-events", params: params}, &answer)
+	return answer, err
+}
+
+// CreateEmbedSession sends POST /partner/embed-sessions: Make an embedded session.
+func (c *Client) CreateEmbedSession(ctx context.Context, body AccessNewEmbedSession) (answer *AccessEmbedSession, err error) {
+	err = c.send(ctx, call{method: "POST", path: "/partner/embed-sessions", body: body}, &answer)
 	return answer, err
 }
 

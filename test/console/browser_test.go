@@ -67,6 +67,7 @@ type tab struct {
 	t       *testing.T
 	ctx     context.Context //nolint:containedctx // what chromedp knows a tab by
 	base    string
+	framed  string // the origin of what is in a frame of the page, if any
 	folder  string // where downloads go
 	mu      sync.Mutex
 	trouble []string
@@ -162,7 +163,8 @@ func (p *tab) hear(event any) {
 		url := e.Request.URL
 
 		p.asked = append(p.asked, e.Request.Method+" "+strings.TrimPrefix(url, p.base))
-		if !strings.HasPrefix(url, p.base+"/") && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:"+p.base+"/") {
+		if !strings.HasPrefix(url, p.base+"/") && !strings.HasPrefix(url, "data:") && !strings.HasPrefix(url, "blob:"+p.base+"/") &&
+			(p.framed == "" || !strings.HasPrefix(url, p.framed+"/")) {
 			p.trouble = append(p.trouble, "a request to "+url)
 		}
 	}

@@ -1595,6 +1595,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/embed-sessions/exchange": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exchange the code of an embedded session for its token
+         * @description Needs no credential. The page of the frame does this; the code is what follows `#code=` in its address. A code that comes again ends the session that it began. Fails with 401 for a code that is unknown, older than 60 seconds or used, and with 403 for a browser on a page of another origin.
+         */
+        post: operations["exchangeEmbedCode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/files/{id}": {
         parameters: {
             query?: never;
@@ -2297,6 +2317,26 @@ export interface paths {
         get: operations["listPartnerAuditEvents"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/partner/embed-sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make an embedded session
+         * @description Returns an address for a frame in the partner's own product. It is shown once, works once and for 60 seconds, and only in pages of the allowed origins. The session that it begins lasts 15 minutes and reads the reports or the published statements of one team. It holds `reports:read`, or `statements:read` and, unless it is bound to a statement, `pm-statements:read`: the caller has to hold these too. An Idempotency-Key is not kept, since the answer holds a secret. Fails with 400 for a team, statement or user that cannot be used (issue `notFound`) and for an origin that is none of https (`addressNotAllowed`).
+         */
+        post: operations["createEmbedSession"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3809,7 +3849,7 @@ export interface paths {
         };
         /**
          * List owner statements, drafts included
-         * @description One statement per ownership period, month and currency, from the team's first statement month to the current one. Owners see the published statements of their ownership periods, and drafts when the team shows them.
+         * @description One statement per ownership period, month and currency, from the team's first statement month to the current one. Owners see the published statements of their ownership periods, and drafts when the team shows them. Embedded sessions see published statements, in the owner's view.
          */
         get: operations["listStatements"];
         put?: never;
@@ -5410,6 +5450,23 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AccessEmbedSession: {
+            /** @description Until when the frame has to open it: for 60 seconds. */
+            expiresAt: components["schemas"]["Instant"];
+            /** @description For the frame. It works once. */
+            url: string;
+        };
+        /** @enum {string} */
+        AccessEmbedView: "report" | "statement";
+        AccessEmbeddedToken: {
+            /** @description Sent as a bearer token. */
+            accessToken: string;
+            /** @description 15 minutes from now. */
+            expiresAt: components["schemas"]["Instant"];
+            teamId: components["schemas"]["Id"];
+            /** @description What a column is. */
+            view: components["schemas"]["AccessEmbedView"];
+        };
         AccessMe: {
             email: string | null;
             id: components["schemas"]["Id"];
@@ -5427,6 +5484,33 @@ export interface components {
             /** @description What the credential may do. */
             scopes: string[];
             type: string;
+        };
+        /**
+         * @example {
+         *       "allowedOrigins": [
+         *         "https://app.example.com"
+         *       ],
+         *       "autoProvision": true,
+         *       "externalUserId": "u-1",
+         *       "teamId": "0198c3a2-7b1e-7623-9617-17b538360a63",
+         *       "view": "statement"
+         *     }
+         */
+        AccessNewEmbedSession: {
+            /** @description The only pages that can show the session, each as https://host or https://host:port. */
+            allowedOrigins: string[];
+            /** @description Makes the user of an externalUserId that is not known yet. */
+            autoProvision?: boolean;
+            /** @description In place of userId: a user of the partner's own product, by what it calls the user. */
+            externalUserId?: string;
+            /** @description Of view statement: the published statement that the session sees, and no other. All that are published when absent. */
+            resourceId?: components["schemas"]["Id"];
+            /** @description A customer team of the partner, in a region that is served here. */
+            teamId: components["schemas"]["Id"];
+            /** @description The user that the session acts as: a member of the team or of the partner who holds the scopes of the view. The caller when no user is named. */
+            userId?: components["schemas"]["Id"];
+            /** @description What a column is. */
+            view: components["schemas"]["AccessEmbedView"];
         };
         AccessOwnerLink: {
             contactId: components["schemas"]["Id"];
@@ -6001,7 +6085,7 @@ export interface components {
         };
         AuditEntity: string;
         /** @enum {string} */
-        AuditEntityType: "app" | "account" | "account-connection" | "adjustment" | "api-key" | "bank-record" | "bank-rule" | "calendar-block" | "category" | "channel-payout" | "connection" | "contact" | "file" | "historical-import" | "journal" | "line-mapping" | "listing" | "owner-link" | "ownership-period" | "payment" | "payment-approval" | "payment-method" | "recurring-fee" | "recurring-fee-period" | "recurring-transaction-template" | "reservation" | "statement" | "statement-layout" | "tax-rate" | "team" | "transaction" | "user" | "webhook";
+        AuditEntityType: "app" | "account" | "account-connection" | "adjustment" | "api-key" | "bank-record" | "bank-rule" | "calendar-block" | "category" | "channel-payout" | "connection" | "contact" | "embed-session" | "file" | "historical-import" | "journal" | "line-mapping" | "listing" | "owner-link" | "ownership-period" | "payment" | "payment-approval" | "payment-method" | "recurring-fee" | "recurring-fee-period" | "recurring-transaction-template" | "reservation" | "statement" | "statement-layout" | "tax-rate" | "team" | "transaction" | "user" | "webhook";
         AuditEntry: {
             /** @description What was asked for, by whom. */
             action: components["schemas"]["AuditAction"];
@@ -7982,6 +8066,17 @@ export interface components {
              * @description Rows that a person has to decide about. With `CONFLICT`.
              */
             undecidedRows?: number;
+        };
+        /**
+         * @example {
+         *       "code": "code"
+         *     }
+         */
+        ExchangeEmbedCodeBody: {
+            /** @description What follows #code= in the address of the session. */
+            code: string;
+            /** @description The session in that address. With the code of another one the exchange fails. */
+            sessionId?: components["schemas"]["Id"];
         };
         /**
          * @example {
@@ -20861,6 +20956,31 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    exchangeEmbedCode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExchangeEmbedCodeBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessEmbeddedToken"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     getFile: {
         parameters: {
             query?: never;
@@ -22500,6 +22620,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditEventList"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    createEmbedSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AccessNewEmbedSession"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessEmbedSession"];
                 };
             };
             default: components["responses"]["Error"];

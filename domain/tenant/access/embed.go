@@ -63,8 +63,8 @@ func (p Portal) origin() string {
 // What an origin may be: that of an https page as a browser names it, so without a path, a default port or a wildcard.
 // Nothing else can get into a policy.
 var (
-	secureOrigin = regexp.MustCompile(`^https://[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9][0-9]{1,4})?$`)
-	localOrigin  = regexp.MustCompile(`^http://localhost(?::[1-9][0-9]{1,4})?$`)
+	secureOrigin = regexp.MustCompile(`^https://[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9][0-9]{0,4})?$`)
+	localOrigin  = regexp.MustCompile(`^http://localhost(?::[1-9][0-9]{0,4})?$`)
 	defaultPort  = regexp.MustCompile(`^https://.*:443$|^http://.*:80$`)
 )
 
