@@ -38,7 +38,7 @@ type Config struct {
 	ShutdownGrace   time.Duration     `name:"shutdown-grace" env:"STAYLEDGER_SHUTDOWN_GRACE" default:"25s" help:"How long requests and jobs in hand may take to end at a stop, from the signal on."`
 	DrainTime       time.Duration     `name:"drain-time" env:"STAYLEDGER_DRAIN_TIME" default:"5s" help:"How long requests are still taken at a stop, after /readyz has begun to answer 503; part of the grace."`
 	LogLevel        string            `name:"log-level" env:"STAYLEDGER_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"Least severe line to log."`
-	LocalProviders  bool              `name:"local-providers" env:"STAYLEDGER_LOCAL_PROVIDERS" help:"Let teams connect payment providers and webhooks at private addresses, such as the sandbox on this machine."`
+	LocalProviders  bool              `name:"local-providers" env:"STAYLEDGER_LOCAL_PROVIDERS" help:"Let teams connect payment providers and webhooks at private addresses, such as the sandbox on this machine, and pages of http://localhost show embedded sessions."`
 	ProviderTimeout time.Duration     `name:"provider-timeout" env:"STAYLEDGER_PROVIDER_TIMEOUT" default:"25s" help:"How long a payment provider may take to answer, at most 25s."`
 	OAuthClients    map[string]string `name:"oauth-clients" env:"STAYLEDGER_OAUTH_CLIENTS" help:"Own registrations at apps to which account holders give access, as app=id:secret, such as ownerrez=c_1:s_2."`
 	OAuthAddresses  map[string]string `name:"oauth-addresses" env:"STAYLEDGER_OAUTH_ADDRESSES" help:"Where such an app is when it is not the vendor itself, as app=https://address."`

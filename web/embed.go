@@ -18,7 +18,7 @@ var (
 )
 
 // EmbedPage returns the page of an embedded session, which only pages of the given origins can show in a frame. Without
-// any, none can. Origins are as browsers name them.
+// any, none can. Origins are as browsers name them: whoever keeps them has checked that.
 func EmbedPage(origins []string) Page {
 	ancestors := "'none'"
 	if len(origins) > 0 {

@@ -76,6 +76,31 @@ func TestTheConsoleHoldsNothingThatItsPolicyRefuses(t *testing.T) {
 	}
 }
 
+// Only the pages of a session's origins can show it, and nothing that it loads holds what its policy refuses.
+func TestAnEmbeddedPageIsShownByItsOriginsAlone(t *testing.T) {
+	t.Parallel()
+
+	for ancestors, origins := range map[string][]string{
+		"'none'": nil, "https://a.example https://b.example:8443": {"https://a.example", "https://b.example:8443"},
+	} {
+		page := web.EmbedPage(origins)
+		if !strings.Contains(page.Policy, "; frame-ancestors "+ancestors+"; ") || strings.Count(page.Policy, "frame-ancestors") != 1 {
+			t.Errorf("%q are allowed by %s", origins, page.Policy)
+		}
+
+		if !strings.Contains(string(page.HTML), `<meta name="origins" content="`+strings.Join(origins, " ")+`">`) {
+			t.Errorf("the page does not say %q: %s", origins, page.HTML)
+		}
+	}
+
+	forbidden := regexp.MustCompile(`(?i)https?://|\son[a-z]+="|\sstyle="|<style|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|localStorage|sessionStorage|document\.cookie|@import|console\.(log|error|warn)|postMessage\([^)]*"\*"`)
+	for _, a := range append(web.EmbedAssets(), web.Asset{Path: "page", Body: web.EmbedPage(nil).HTML}) {
+		if found := forbidden.Find(a.Body); found != nil {
+			t.Errorf("%s holds %q", a.Path, found)
+		}
+	}
+}
+
 // The browser's own table of places is that of CLDR, which differs from ISO 4217 for some currencies.
 func TestThePagesKnowThePlacesOfCurrencies(t *testing.T) {
 	t.Parallel()

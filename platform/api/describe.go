@@ -255,7 +255,7 @@ func security(e *Endpoint) []map[string][]string {
 		out = append(out, map[string][]string{"apiKey": {}})
 	}
 
-	if slices.Contains(e.Credentials(), User) || slices.Contains(e.Credentials(), Owner) {
+	if slices.ContainsFunc([]Credential{User, Owner, Embedded}, func(c Credential) bool { return slices.Contains(e.Credentials(), c) }) {
 		out = append(out, map[string][]string{"bearer": {}})
 	}
 

@@ -271,6 +271,8 @@ func TestListsThatContradictThemselvesDoNotStart(t *testing.T) {
 		"float":      {api.Read(get, func(context.Context, *db.Tx, *floating) (*api.None, error) { return nil, nil })},
 		"list":       {api.Read(get, func(context.Context, *db.Tx, *several) (*api.None, error) { return nil, nil })},
 		"bound":      {api.Read(get, func(context.Context, *db.Tx, *bounded) (*api.None, error) { return nil, nil })},
+		"embed":      {api.Write(api.Endpoint{Method: http.MethodPost, Path: "/a", ID: "a", Embed: true}, none)},
+		"preview":    {api.Read(api.Endpoint{Method: http.MethodPost, Path: "/a", ID: "a", Embed: true}, none)},
 		"format":     {api.Write(api.Endpoint{Method: http.MethodPost, Path: "/a", ID: "a"}, func(context.Context, *db.Tx, *phone) (*api.None, error) { return nil, nil })},
 	} {
 		func() {

@@ -239,7 +239,7 @@ func columnsAreKnown(t *testing.T, d *db.DB, counts map[string]app.Resealed) {
 	t.Helper()
 
 	plain := []string{ // hashes, and content that is no secret of ours
-		"access_key.hash", "access_token.hash", "access_owner_link.hash", "access_owner_session.hash", "external_record.hash", "connection_token.credentials_sum", "connection_authorization.hash", "api_idempotency.request_hash", "api_idempotency.body",
+		"access_key.hash", "access_token.hash", "access_owner_link.hash", "access_owner_session.hash", "access_embed_session.code_hash", "access_embed_session.token_hash", "external_record.hash", "connection_token.credentials_sum", "connection_authorization.hash", "api_idempotency.request_hash", "api_idempotency.body",
 		"csv_import.sha256", "file.sha256", "historical_txn.content", "team_logo.content", "team_logo.sha256",
 		"audit_checkpoint.root", "audit_leaf.hash", "audit_leaf.salt", "audit_tile.hashes",
 	}

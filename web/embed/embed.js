@@ -161,7 +161,7 @@ async function start() {
   } catch (failure) {
     fail(failure);
   }
-  new ResizeObserver(() => post({ type: "stayledger.resize", height: document.documentElement.scrollHeight })).observe(document.body);
+  new ResizeObserver(() => post({ type: "stayledger.resize", height: Math.ceil(document.body.getBoundingClientRect().height) })).observe(document.body);
 }
 
 start();

@@ -3,6 +3,9 @@
 // A credential always acts as a user; a key acts as the service user that was made with it. Secrets are stored hashed
 // and shown once. Each process remembers the credential of a secret for a few seconds, and forgets it at once when a
 // credential changes.
+//
+// The page docs/decisions/access.md says what the contract leaves open about embedded sessions and how it is answered
+// here; docs/decisions/delivery.md says it of the links of owners.
 package access
 
 import (
