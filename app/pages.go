@@ -100,6 +100,7 @@ func (a *App) embed() {
 		}
 
 		page := web.EmbedPage(origins)
+
 		setGuards(w, web.Asset{ContentType: "text/html; charset=utf-8"})
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Content-Security-Policy", page.Policy)

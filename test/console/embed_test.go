@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -58,6 +59,16 @@ func embed(t *testing.T) *embedding {
 	return e
 }
 
+// in is the same for a part of a test.
+func (e *embedding) in(t *testing.T) *embedding {
+	t.Helper()
+
+	shown, partner := *e.office, *e.partner
+	shown.t, partner.t = t, t
+
+	return &embedding{office: &shown, portal: e.portal, partner: &partner}
+}
+
 // local is a loopback address as a page at localhost.
 func local(address string) string {
 	return "http://localhost:" + address[strings.LastIndexByte(address, ':')+1:]
@@ -68,9 +79,7 @@ func (e *embedding) show(other object, origins ...string) string {
 	e.t.Helper()
 
 	body := object{"teamId": e.id, "allowedOrigins": origins}
-	for name, v := range other {
-		body[name] = v
-	}
+	maps.Copy(body, other)
 
 	url, _ := e.partner.call("POST", "/partner/embed-sessions", body, 201)["url"].(string)
 
@@ -83,16 +92,16 @@ window.heard = []; addEventListener("message", (e) => heard.push([e.origin, e.so
 </script><iframe id="frame" width="900" height="700" onload="window.loads = (window.loads || 0) + 1"></iframe></body></html>`
 
 // product serves the host page at an origin of its own and opens it.
-func (e *embedding) product(t *testing.T, chrome context.Context) *tab {
-	t.Helper()
+func (e *embedding) product(chrome context.Context) *tab {
+	e.t.Helper()
 
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = io.WriteString(w, host)
 	}))
-	t.Cleanup(server.Close)
+	e.t.Cleanup(server.Close)
 
-	p := open(t, chrome, &service{base: local(server.URL)}, desk)
+	p := open(e.t, chrome, &service{base: local(server.URL)}, desk)
 	p.framed = e.portal
 
 	return p
@@ -160,7 +169,10 @@ func TestEmbeddedSessionsInABrowser(t *testing.T) {
 	statement, _ := e.call("GET", "/statements?month=2026-01&sort=listing&limit=1", nil, 200)["data"].(array)[0].(object)
 
 	t.Run("in an allowed page", func(t *testing.T) {
-		p := e.product(t, chrome)
+		t.Parallel()
+
+		e := e.in(t)
+		p := e.product(chrome)
 
 		// One statement: the page keeps nothing, and the host hears of it without any figure.
 		one := e.show(object{"view": "statement", "resourceId": statement["id"]}, p.base)
@@ -204,7 +216,10 @@ func TestEmbeddedSessionsInABrowser(t *testing.T) {
 	})
 
 	t.Run("in another page", func(t *testing.T) {
-		p := e.product(t, chrome)
+		t.Parallel()
+
+		e := e.in(t)
+		p := e.product(chrome)
 		url := e.show(object{"view": "report"}, "https://app.example.com", "http://localhost:1")
 		p.put(url)
 		p.wait("the browser refuses to show the frame", func() bool {

@@ -182,9 +182,10 @@ func (w *world) embedded(partner, customer id.ID, view string) string {
 
 	e := &embedding{world: w, partner: partner, team: customer, key: w.partnerKey(partner)}
 	before := w.server
-	e.serve(time.Hour)
 
 	defer func() { w.server = before }()
+
+	e.serve(time.Hour)
 
 	return e.token(fields{"view": view})
 }

@@ -90,9 +90,11 @@ func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {
 		}
 	}
 
-	want := map[string][]string{"nobody": slices.Clone(publicRoutes), "owner": slices.Concat(ownerRoutes, publicRoutes),
+	want := map[string][]string{
+		"nobody": slices.Clone(publicRoutes), "owner": slices.Concat(ownerRoutes, publicRoutes),
 		"report": slices.Concat(reportRoutes, publicRoutes), "statement": slices.Concat(statementRoutes, publicRoutes),
-		 "user": {}, "teamKey": {}, "partnerKey": {}}
+		"user": {}, "teamKey": {}, "partnerKey": {},
+	}
 
 	for i := range routes {
 		route := fmt.Sprint(routes[i].Method, " ", routes[i].Path)
