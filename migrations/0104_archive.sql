@@ -3,5 +3,6 @@
 alter table file drop constraint file_kind_check, add constraint file_kind_check check (kind in ('export', 'attachment', 'payment', 'import', 'archive'));
 
 -- +goose Down
+set local stayledger.across_teams = 'on';
 update file set kind = 'export' where kind = 'archive';
 alter table file drop constraint file_kind_check, add constraint file_kind_check check (kind in ('export', 'attachment', 'payment', 'import'));

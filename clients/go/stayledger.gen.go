@@ -2109,6 +2109,13 @@ const (
 	TeamListSortName           TeamListSort = "name"
 )
 
+// Defines values for TeamManagedStatus.
+const (
+	TeamManagedStatusActive     TeamManagedStatus = "active"
+	TeamManagedStatusInactive   TeamManagedStatus = "inactive"
+	TeamManagedStatusOnboarding TeamManagedStatus = "onboarding"
+)
+
 // Defines values for TeamOwnerOverdraft.
 const (
 	TeamOwnerOverdraftRefuse TeamOwnerOverdraft = "refuse"
@@ -2127,6 +2134,15 @@ const (
 	TeamRecognitionCheckIn  TeamRecognition = "checkIn"
 	TeamRecognitionCheckOut TeamRecognition = "checkOut"
 	TeamRecognitionProRata  TeamRecognition = "proRata"
+)
+
+// Defines values for TeamRegion.
+const (
+	TeamRegionAp TeamRegion = "ap"
+	TeamRegionCa TeamRegion = "ca"
+	TeamRegionEu TeamRegion = "eu"
+	TeamRegionSa TeamRegion = "sa"
+	TeamRegionUs TeamRegion = "us"
 )
 
 // Defines values for TeamStatus.
@@ -2825,6 +2841,15 @@ const (
 	GetOperationProgressParamsXDataRegionEu GetOperationProgressParamsXDataRegion = "eu"
 	GetOperationProgressParamsXDataRegionSa GetOperationProgressParamsXDataRegion = "sa"
 	GetOperationProgressParamsXDataRegionUs GetOperationProgressParamsXDataRegion = "us"
+)
+
+// Defines values for ListPartnerOverviewParamsXDataRegion.
+const (
+	ListPartnerOverviewParamsXDataRegionAp ListPartnerOverviewParamsXDataRegion = "ap"
+	ListPartnerOverviewParamsXDataRegionCa ListPartnerOverviewParamsXDataRegion = "ca"
+	ListPartnerOverviewParamsXDataRegionEu ListPartnerOverviewParamsXDataRegion = "eu"
+	ListPartnerOverviewParamsXDataRegionSa ListPartnerOverviewParamsXDataRegion = "sa"
+	ListPartnerOverviewParamsXDataRegionUs ListPartnerOverviewParamsXDataRegion = "us"
 )
 
 // Defines values for ListRecurringFeesParamsStatus.
@@ -14948,6 +14973,15 @@ type TeamAddressOrNull struct {
 	StateCode *string `json:"stateCode,omitempty"`
 }
 
+// TeamBalance defines model for TeamBalance.
+type TeamBalance struct {
+	// CentTotal Total in cents.
+	CentTotal Cents `json:"centTotal"`
+
+	// Currency Currency, ISO 4217.
+	Currency string `json:"currency"`
+}
+
 // TeamBooks defines model for TeamBooks.
 type TeamBooks struct {
 	// BooksClosedAt First open day: the books are closed before it.
@@ -15074,6 +15108,28 @@ func (p *TeamClosingPage) page() ([]TeamClosing, *int64) { return p.Data, p.Pagi
 // TeamCopied defines model for TeamCopied.
 type TeamCopied string
 
+// TeamCreation Example: {"dataRegion":"us","init":{"template":"standard"},"name":"Lake Stays","timeZone":"America/Chicago"}
+type TeamCreation struct {
+	// DataRegion Where its data are; that of the partner when absent.
+	DataRegion *TeamRegion `json:"dataRegion,omitempty"`
+
+	// DefaultCurrency ISO 4217; usd when absent.
+	DefaultCurrency *string `json:"defaultCurrency,omitempty"`
+
+	// GeneralLedger Whether the team has a general ledger.
+	GeneralLedger *bool `json:"generalLedger,omitempty"`
+
+	// Init Also installs the chart and settings, as PATCH /teams/{id}/init does.
+	Init *TeamInit `json:"init,omitempty"`
+	Name string    `json:"name"`
+
+	// StatementStartAt First day of statements.
+	StatementStartAt *string `json:"statementStartAt,omitempty"`
+
+	// TimeZone That of the region when absent.
+	TimeZone *string `json:"timeZone,omitempty"`
+}
+
 // TeamCurrencyList defines model for TeamCurrencyList.
 type TeamCurrencyList struct {
 	Data []TeamCurrencyView `json:"data"`
@@ -15171,6 +15227,57 @@ type TeamLogo struct {
 	Width int64 `json:"width"`
 }
 
+// TeamManagedStatus defines model for TeamManagedStatus.
+type TeamManagedStatus string
+
+// TeamManagement Example: {"status":"inactive"}
+type TeamManagement struct {
+	// PartnerId Null lets the team go; other values are refused.
+	PartnerId *string `json:"partnerId,omitempty"`
+
+	// Status An inactive team is left alone by syncs, recurring bills and other work that begins by itself.
+	Status *TeamManagedStatus `json:"status,omitempty"`
+}
+
+// TeamOverview defines model for TeamOverview.
+type TeamOverview struct {
+	// DataRegion Region in which the team's data are kept.
+	DataRegion string `json:"dataRegion"`
+
+	// Id Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
+	Id Id `json:"id"`
+
+	// Listings How many there are.
+	Listings int64  `json:"listings"`
+	Name     string `json:"name"`
+
+	// OperatingBank The same for operating accounts.
+	OperatingBank []TeamBalance `json:"operatingBank"`
+
+	// Reservations How many there are.
+	Reservations int64      `json:"reservations"`
+	Status       TeamStatus `json:"status"`
+
+	// Transactions How many there are.
+	Transactions int64 `json:"transactions"`
+
+	// TrustBank What the books have on the trust bank accounts, by currency.
+	TrustBank []TeamBalance `json:"trustBank"`
+
+	// UpdatedAt When it was changed last.
+	UpdatedAt Instant `json:"updatedAt"`
+}
+
+// TeamOverviewPage defines model for TeamOverviewPage.
+type TeamOverviewPage struct {
+	Data []TeamOverview `json:"data"`
+
+	// Pagination Where the page is in the list.
+	Pagination Pagination `json:"pagination"`
+}
+
+func (p *TeamOverviewPage) page() ([]TeamOverview, *int64) { return p.Data, p.Pagination.NextPage }
+
 // TeamOwnerOverdraft defines model for TeamOwnerOverdraft.
 type TeamOwnerOverdraft string
 
@@ -15196,6 +15303,9 @@ type TeamReferenceOrNull struct {
 	Id   Id     `json:"id"`
 	Name string `json:"name"`
 }
+
+// TeamRegion defines model for TeamRegion.
+type TeamRegion string
 
 // TeamStatus defines model for TeamStatus.
 type TeamStatus string
@@ -19087,6 +19197,31 @@ type ListPartnerAuditEventsParams struct {
 	TeamIds []IdFilter `form:"teamIds,omitempty" json:"teamIds,omitzero"`
 }
 
+// ListPartnerOverviewParams defines parameters for ListPartnerOverview.
+type ListPartnerOverviewParams struct {
+	// Limit Rows per page.
+	Limit *LimitParameter `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Page Page number from 1.
+	Page *PageParameter `form:"page,omitempty" json:"page,omitempty"`
+
+	// Sort Default name.
+	Sort *TeamListSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// Ids Only these; an id with a leading ! is left out.
+	Ids    IdsParameter `form:"ids,omitempty" json:"ids,omitzero"`
+	Status *TeamStatus  `form:"status,omitempty" json:"status,omitempty"`
+
+	// Search Part of the name.
+	Search *string `form:"search,omitempty" json:"search,omitempty"`
+
+	// XDataRegion Selects one regional slice for partner credentials without a selected team.
+	XDataRegion *ListPartnerOverviewParamsXDataRegion `json:"x-data-region,omitempty"`
+}
+
+// ListPartnerOverviewParamsXDataRegion defines parameters for ListPartnerOverview.
+type ListPartnerOverviewParamsXDataRegion string
+
 // MigrateLegacyTeamForPartnerParams defines parameters for MigrateLegacyTeamForPartner.
 type MigrateLegacyTeamForPartnerParams struct {
 	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
@@ -21230,6 +21365,12 @@ type ListTeamsParams struct {
 	Status *TeamStatus  `form:"status,omitempty" json:"status,omitempty"`
 	Type   *TeamType    `form:"type,omitempty" json:"type,omitempty"`
 
+	// PartnerId Teams of these partners; null for those without one.
+	PartnerId []ReferenceFilter `form:"partnerId,omitempty" json:"partnerId,omitzero"`
+
+	// Date Teams that were made in these days, which are those of UTC.
+	Date *DateRange `form:"date,omitempty" json:"date,omitempty"`
+
 	// Search Part of the name.
 	Search *string `form:"search,omitempty" json:"search,omitempty"`
 
@@ -21239,6 +21380,12 @@ type ListTeamsParams struct {
 
 // ListTeamsParamsXDataRegion defines parameters for ListTeams.
 type ListTeamsParamsXDataRegion string
+
+// CreateTeamParams defines parameters for CreateTeam.
+type CreateTeamParams struct {
+	// IdempotencyKey The same key and body within 24 hours returns the stored answer.
+	IdempotencyKey *IdempotencyKeyParameter `json:"Idempotency-Key,omitempty"`
+}
 
 // ListTeamIssuesParams defines parameters for ListTeamIssues.
 type ListTeamIssuesParams struct {
@@ -22117,6 +22264,9 @@ type GenerateDemoDataJSONRequestBody = DemoRequest
 // InitializeTeamJSONRequestBody defines body for InitializeTeam for application/json ContentType.
 type InitializeTeamJSONRequestBody = TeamInit
 
+// CreateTeamJSONRequestBody defines body for CreateTeam for application/json ContentType.
+type CreateTeamJSONRequestBody = TeamCreation
+
 // MigrateLegacyTeamJSONRequestBody defines body for MigrateLegacyTeam for application/json ContentType.
 type MigrateLegacyTeamJSONRequestBody = MigrationBootstrap
 
@@ -22128,6 +22278,9 @@ type PutGuestOpeningBalanceJSONRequestBody = TransactionPutGuestOpening
 
 // PutOpeningTrialBalanceJSONRequestBody defines body for PutOpeningTrialBalance for application/json ContentType.
 type PutOpeningTrialBalanceJSONRequestBody = TransactionPutTrialBalance
+
+// ManageTeamJSONRequestBody defines body for ManageTeam for application/json ContentType.
+type ManageTeamJSONRequestBody = TeamManagement
 
 // InitializeTeamNowJSONRequestBody defines body for InitializeTeamNow for application/json ContentType.
 type InitializeTeamNowJSONRequestBody = TeamInit
@@ -23061,6 +23214,12 @@ func (c *Client) CreateEmbedSession(ctx context.Context, body AccessNewEmbedSess
 	return answer, err
 }
 
+// ListPartnerOverview sends GET /partner/overview: List the partner's teams with their figures.
+func (c *Client) ListPartnerOverview(ctx context.Context, params *ListPartnerOverviewParams) (answer *TeamOverviewPage, err error) {
+	err = c.send(ctx, call{method: "GET", path: "/partner/overview", params: params}, &answer)
+	return answer, err
+}
+
 // MigrateLegacyTeamForPartner sends POST /partner/vri-to-vrt: Move a legacy team into a new one for a partner.
 func (c *Client) MigrateLegacyTeamForPartner(ctx context.Context, params *MigrateLegacyTeamForPartnerParams, body MigrationBootstrap) (answer *OperationAcknowledgement, err error) {
 	err = c.send(ctx, call{method: "POST", path: "/partner/vri-to-vrt", takesKey: true, params: params, body: body}, &answer)
@@ -23984,6 +24143,12 @@ func (c *Client) ListTeams(ctx context.Context, params *ListTeamsParams) (answer
 	return answer, err
 }
 
+// CreateTeam sends POST /teams: Make a customer team of the partner.
+func (c *Client) CreateTeam(ctx context.Context, params *CreateTeamParams, body TeamCreation) (answer *Team, err error) {
+	err = c.send(ctx, call{method: "POST", path: "/teams", takesKey: true, params: params, body: body}, &answer)
+	return answer, err
+}
+
 // ListTeamIssues sends GET /teams/issues: List what waits for a person in the teams of the credential.
 func (c *Client) ListTeamIssues(ctx context.Context, params *ListTeamIssuesParams) (answer *TeamWaitingList, err error) {
 	err = c.send(ctx, call{method: "GET", path: "/teams/issues", params: params}, &answer)
@@ -24029,6 +24194,12 @@ func (c *Client) GetOpeningTrialBalance(ctx context.Context) (answer *Transactio
 // PutOpeningTrialBalance sends PUT /teams/opening-trial-balance/manual: Set the opening trial balance by hand.
 func (c *Client) PutOpeningTrialBalance(ctx context.Context, params *PutOpeningTrialBalanceParams, body TransactionPutTrialBalance) (answer *TransactionOpeningTrialBalance, err error) {
 	err = c.send(ctx, call{method: "PUT", path: "/teams/opening-trial-balance/manual", params: params, body: body}, &answer)
+	return answer, err
+}
+
+// ManageTeam sends PATCH /teams/{id}: Change how a partner has a customer team.
+func (c *Client) ManageTeam(ctx context.Context, id IdParameter, body TeamManagement) (answer *Team, err error) {
+	err = c.send(ctx, call{method: "PATCH", path: fmt.Sprintf("/teams/%s", url.PathEscape(fmt.Sprint(id))), body: body}, &answer)
 	return answer, err
 }
 
@@ -24356,6 +24527,10 @@ func (p ListOperationsParams) from(cursor string) *ListOperationsParams {
 }
 func (p ListPartnerAuditEventsParams) from(cursor string) *ListPartnerAuditEventsParams {
 	p.Cursor = &cursor
+	return &p
+}
+func (p ListPartnerOverviewParams) from(page int64) *ListPartnerOverviewParams {
+	p.Page = &page
 	return &p
 }
 func (p ListPaymentMethodChangesParams) from(page int64) *ListPaymentMethodChangesParams {

@@ -88,6 +88,7 @@ type keyIssue struct {
 	Partner  bool          `help:"A partner key: it reaches every team the partner manages."`
 	Name     string        `default:"API key" help:"Name of the key and of the service user it acts as."`
 	Scope    []string      `default:"admin" help:"Scopes, or bundles: reporting, bookkeeping, statements, payments, setup, admin."`
+	Audience string        `default:"backend" enum:"backend,portal" help:"What a partner key is for: the partner's backend, or a portal that only makes embedded sessions."`
 	Expires  time.Duration `help:"Lifetime; unlimited when absent."`
 }
 
@@ -95,11 +96,12 @@ type keyIssue struct {
 func (c *keyIssue) Run(r *runContext) error {
 	return c.across(r.ctx, func(ctx context.Context, tx *db.Tx) error {
 		k, err := access.IssueKey(ctx, tx, access.NewKey{
-			Name:    c.Name,
-			Teams:   c.Team,
-			Partner: c.Partner,
-			Scopes:  c.Scope,
-			Expires: until(tx, c.Expires),
+			Name:     c.Name,
+			Teams:    c.Team,
+			Partner:  c.Partner,
+			Audience: access.Audience(c.Audience),
+			Scopes:   c.Scope,
+			Expires:  until(tx, c.Expires),
 		})
 		if err != nil {
 			return err
@@ -128,12 +130,13 @@ type keyList struct {
 
 // Run prints the keys without their secrets.
 func (c *keyList) Run(r *runContext) error {
-	return printList(r, &c.database, "KEY\tKIND\tPREFIX\tSTATE\tEXPIRES\tTEAM\tNAME\tSCOPES",
+	return printList(r, &c.database, "KEY\tKIND\tAUDIENCE\tPREFIX\tSTATE\tEXPIRES\tTEAM\tNAME\tSCOPES",
 		func(ctx context.Context, tx *db.Tx) ([]access.KeyInfo, error) { return access.Keys(ctx, tx, c.Team) },
 		func(tx *db.Tx, k access.KeyInfo) []string {
 			return []string{
 				k.ID.String(),
 				k.Kind,
+				string(k.Audience),
 				k.Prefix + "…",
 				k.State(tx.Now),
 				formatInstant(k.ExpiresAt),

@@ -156,6 +156,7 @@ func (s *Server) describeEndpoint(o *huma.OpenAPI, p *plan) {
 
 		op.Extensions["x-partner"] = slices.Contains(e.Credentials(), PartnerKey)
 		op.Extensions["x-owner"] = slices.Contains(e.Credentials(), Owner)
+		op.Extensions["x-audiences"] = e.audiences()
 		op.Extensions["x-embed"] = slices.Contains(e.Credentials(), Embedded)
 	} else {
 		op.Security = []map[string][]string{}

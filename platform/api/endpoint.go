@@ -64,6 +64,8 @@ type Endpoint struct {
 	Scopes []string
 	// Open are the credentials that may call the route; nil means team keys, partner keys and users.
 	Open []Credential
+	// Portal opens a route to the partner keys of a portal as well, which are for making embedded sessions alone (AUTH-14).
+	Portal bool
 	// Embed opens a read to embedded sessions as well. A route without it is closed to them (AUTH-33).
 	Embed bool
 	// Public routes need no credential.
@@ -310,6 +312,18 @@ func RequireBooks(endpoints []Endpoint) []Endpoint {
 
 // Mutates reports whether the endpoint changes something; a preview is a POST that does not.
 func (e *Endpoint) Mutates() bool { return e.Method != http.MethodGet && e.kind != kindRead }
+
+// audiences returns the audiences of partner keys that may call the endpoint.
+func (e *Endpoint) audiences() []string {
+	switch {
+	case !slices.Contains(e.Credentials(), PartnerKey):
+		return []string{}
+	case e.Portal:
+		return []string{"backend", "portal"}
+	}
+
+	return []string{"backend"}
+}
 
 // Credentials returns the kinds of credentials that the endpoint is open to.
 func (e *Endpoint) Credentials() []Credential {

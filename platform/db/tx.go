@@ -575,6 +575,21 @@ func (tx *Tx) Join(ctx context.Context, team id.ID) error {
 	})
 }
 
+// Within runs work as a transaction of a team that this one has just made, which nobody else can write in yet. Both teams
+// are in sight until the transaction ends.
+func (tx *Tx) Within(ctx context.Context, made id.ID, zone day.Zone, work Work) error {
+	if err := tx.Join(ctx, made); err != nil {
+		return err
+	}
+
+	team, former := tx.Team, tx.Zone
+	tx.Team, tx.Zone = made, zone
+
+	defer func() { tx.Team, tx.Zone = team, former }()
+
+	return work(ctx, tx)
+}
+
 func (tx *Tx) see(ctx context.Context, s sight) error {
 	_, err := tx.Exec(ctx, `select set_config('stayledger.teams', @teams, true), set_config('stayledger.across_teams', @across, true)`,
 		Args{"teams": s.teams, "across": s.across})

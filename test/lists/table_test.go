@@ -120,7 +120,7 @@ var promises = []promise{
 // apart are the lists that are no plain collections of the team: reports that add up, parts of one resource, lists over
 // teams, the audit trail. Their own tests hold them to paging.
 var apart = []string{
-	"/audit/events", "/audit/timeline", "/partner/audit-events",
+	"/audit/events", "/audit/timeline", "/partner/audit-events", "/partner/overview",
 	"/accounts/{id}/reconciling-items", "/bank-records/suggestions", "/bank-rules/{id}/runs/{operationId}", "/bank-rules/{id}/versions", "/contacts/{id}/payment-methods", "/general-ledger/daily-summary", "/listings/opening-balance", "/operations", "/reports/guest-balances", "/reports/information-returns",
 	"/reports/manager-statements", "/reports/owner-statement-summaries-per-layout", "/reports/owner-statement-summaries-per-layout/details/{contactId}",
 	"/reports/sales-tax-liability", "/reports/trust-reconciliation/by-listing", "/statements/batch/{id}", "/statements/{id}/emails",

@@ -106,6 +106,7 @@ export const keyed: ReadonlySet<string> = new Set([
   "/team/export",
   "/team/generate-demo-data",
   "/team/init",
+  "/teams",
   "/teams/migrate-vri-to-vrt",
   "/teams/migrate-vri-to-vrt/statements",
   "/transaction-attachments",

@@ -2343,6 +2343,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/partner/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the partner's teams with their figures
+         * @description Counts and balances are kept sums, so that a page of hundreds of teams costs little more than one of ten.
+         */
+        get: operations["listPartnerOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/partner/vri-to-vrt": {
         parameters: {
             query?: never;
@@ -4660,14 +4680,21 @@ export interface paths {
     "/teams": {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
             path?: never;
             cookie?: never;
         };
         /** List the teams that the credential manages */
         get: operations["listTeams"];
         put?: never;
-        post?: never;
+        /**
+         * Make a customer team of the partner
+         * @description The team belongs to the partner, whose keys reach it at once; a person who makes it works in it with the scopes that the person has in the partner team. Fails with 421 for a region that is served elsewhere.
+         */
+        post: operations["createTeam"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4816,6 +4843,26 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/teams/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change how a partner has a customer team
+         * @description With partnerId null the team leaves the partner: from then on the partner's keys and embedded sessions do not reach it. Its own settings are those of PUT /team.
+         */
+        patch: operations["manageTeam"];
         trace?: never;
     };
     "/teams/{id}/init": {
@@ -15386,6 +15433,12 @@ export interface components {
             /** @description Code of the state or province. */
             stateCode?: string;
         };
+        TeamBalance: {
+            /** @description Total in cents. */
+            centTotal: components["schemas"]["Cents"];
+            /** @description Currency, ISO 4217. */
+            currency: string;
+        };
         TeamBooks: {
             /** @description First open day: the books are closed before it. */
             booksClosedAt: components["schemas"]["Date"] | null;
@@ -15513,6 +15566,34 @@ export interface components {
         };
         /** @enum {string} */
         TeamCopied: "accounts" | "statementLayouts" | "lineMappings" | "recurringFees" | "taxRates";
+        /**
+         * @example {
+         *       "dataRegion": "us",
+         *       "init": {
+         *         "template": "standard"
+         *       },
+         *       "name": "Lake Stays",
+         *       "timeZone": "America/Chicago"
+         *     }
+         */
+        TeamCreation: {
+            /** @description Where its data are; that of the partner when absent. */
+            dataRegion?: components["schemas"]["TeamRegion"];
+            /** @description ISO 4217; usd when absent. */
+            defaultCurrency?: string;
+            /**
+             * @description Whether the team has a general ledger.
+             * @default true
+             */
+            generalLedger?: boolean;
+            /** @description Also installs the chart and settings, as PATCH /teams/{id}/init does. */
+            init?: components["schemas"]["TeamInit"];
+            name: string;
+            /** @description First day of statements. */
+            statementStartAt?: components["schemas"]["Date"] | null;
+            /** @description That of the region when absent. */
+            timeZone?: string;
+        };
         TeamCurrencyList: {
             data: components["schemas"]["TeamCurrencyView"][];
         };
@@ -15618,6 +15699,52 @@ export interface components {
             width: number;
         };
         /** @enum {string} */
+        TeamManagedStatus: "active" | "inactive" | "onboarding";
+        /**
+         * @example {
+         *       "status": "inactive"
+         *     }
+         */
+        TeamManagement: {
+            /** @description Null lets the team go; other values are refused. */
+            partnerId?: components["schemas"]["Id"] | null;
+            /** @description An inactive team is left alone by syncs, recurring bills and other work that begins by itself. */
+            status?: components["schemas"]["TeamManagedStatus"];
+        };
+        TeamOverview: {
+            /** @description Region in which the team's data are kept. */
+            dataRegion: string;
+            id: components["schemas"]["Id"];
+            /**
+             * Format: int64
+             * @description How many there are.
+             */
+            listings: number;
+            name: string;
+            /** @description The same for operating accounts. */
+            operatingBank: components["schemas"]["TeamBalance"][];
+            /**
+             * Format: int64
+             * @description How many there are.
+             */
+            reservations: number;
+            status: components["schemas"]["TeamStatus"];
+            /**
+             * Format: int64
+             * @description How many there are.
+             */
+            transactions: number;
+            /** @description What the books have on the trust bank accounts, by currency. */
+            trustBank: components["schemas"]["TeamBalance"][];
+            /** @description When it was changed last. */
+            updatedAt: components["schemas"]["Instant"];
+        };
+        TeamOverviewPage: {
+            data: components["schemas"]["TeamOverview"][];
+            /** @description Where the page is in the list. */
+            pagination: components["schemas"]["Pagination"];
+        };
+        /** @enum {string} */
         TeamOwnerOverdraft: "warn" | "refuse";
         TeamPage: {
             data: components["schemas"]["Team"][];
@@ -15632,6 +15759,8 @@ export interface components {
             id: components["schemas"]["Id"];
             name: string;
         };
+        /** @enum {string} */
+        TeamRegion: "ap" | "ca" | "eu" | "sa" | "us";
         /** @enum {string} */
         TeamStatus: "active" | "inactive" | "deleted" | "onboarding";
         /** @enum {string} */
@@ -22655,6 +22784,46 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listPartnerOverview: {
+        parameters: {
+            query?: {
+                /** @description Rows per page. */
+                limit?: components["parameters"]["LimitParameter"];
+                /** @description Page number from 1. */
+                page?: components["parameters"]["PageParameter"];
+                /** @description Rows to skip; it selects the rows even when page is given. */
+                offset?: components["parameters"]["OffsetParameter"];
+                /** @description Default name. */
+                sort?: components["schemas"]["TeamListSort"];
+                /** @description Only these; an id with a leading ! is left out. */
+                ids?: components["parameters"]["IdsParameter"];
+                status?: components["schemas"]["TeamStatus"];
+                /** @description Part of the name. */
+                search?: string;
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description Selects one regional slice for partner credentials without a selected team. */
+                "x-data-region"?: components["parameters"]["RegionParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamOverviewPage"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     migrateLegacyTeamForPartner: {
         parameters: {
             query?: never;
@@ -28280,6 +28449,10 @@ export interface operations {
                 ids?: components["parameters"]["IdsParameter"];
                 status?: components["schemas"]["TeamStatus"];
                 type?: components["schemas"]["TeamType"];
+                /** @description Teams of these partners; null for those without one. */
+                partnerId?: components["schemas"]["ReferenceFilter"][];
+                /** @description Teams that were made in these days, which are those of UTC. */
+                date?: components["schemas"]["DateRange"];
                 /** @description Part of the name. */
                 search?: string;
             };
@@ -28301,6 +28474,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TeamPage"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    createTeam: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+                /** @description The same key and body within 24 hours returns the stored answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKeyParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TeamCreation"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Team"];
                 };
             };
             default: components["responses"]["Error"];
@@ -28541,6 +28747,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TransactionOpeningTrialBalance"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    manageTeam: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: components["parameters"]["IdParameter"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TeamManagement"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-Service-Audit-Action-Id": components["headers"]["Audit-Action-Id"];
+                    "X-Service-Audit-Should-Poll": components["headers"]["Audit-Should-Poll"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Team"];
                 };
             };
             default: components["responses"]["Error"];

@@ -13,6 +13,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -70,12 +71,14 @@ func NewGate(c Config) *Gate {
 
 // credential has the caller behind a secret: its kind, user, scopes and teams.
 type credential struct {
-	Kind    api.Credential
-	User    id.ID
-	Home    id.ID // team that issued a key
-	Scopes  []string
-	Expires *time.Time
-	Teams   []membership
+	Kind api.Credential
+	User id.ID
+	Home id.ID // team that issued a key
+	// Audience of a partner key.
+	Audience Audience
+	Scopes   []string
+	Expires  *time.Time
+	Teams    []membership
 	// Statement is the only one that an embedded session sees, nil when it sees all that are published.
 	Statement *id.ID
 	reach     []id.ID
@@ -111,7 +114,7 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 	}
 
 	if e.PartnerOnly && c.Kind == api.TeamKey {
-		return db.Scope{}, errNotPartnerKey
+		return db.Scope{}, closedToTeamKeys(e)
 	}
 
 	scope := db.Scope{Actor: db.Actor{User: c.User, Scopes: c.Scopes, Teams: c.reach}}
@@ -126,6 +129,10 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 		scope.Actor.Kind = db.Person
 	case api.Embedded:
 		scope.Actor.Kind, scope.Actor.Statement = db.Embedded, c.Statement
+	}
+
+	if c.Audience == ForPortal && !e.Portal {
+		return db.Scope{}, apierr.RouteClosed
 	}
 
 	// Keys, owners and embedded sessions have the same scopes in all teams, so they are refused before a team is selected.
@@ -175,11 +182,21 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 	return scope, nil
 }
 
+// closedToTeamKeys returns the refusal of a team's key by a route for partners: those below /partner do not exist for it
+// (AUTH-39).
+func closedToTeamKeys(e *api.Endpoint) *apierr.Error {
+	if strings.HasPrefix(e.Path, "/partner/") {
+		return errNotPartnerKey
+	}
+
+	return apierr.RouteClosed
+}
+
 // Refusals implements api.Config.Refusals: it lists the errors with which Authenticate can refuse a request of an
 // endpoint.
 func Refusals(e *api.Endpoint) apierr.List {
 	list := apierr.List{apierr.Unauthorized}
-	if e.PartnerOnly {
+	if e.PartnerOnly && !errors.Is(closedToTeamKeys(e), apierr.RouteClosed) {
 		list = append(list, errNotPartnerKey)
 	}
 

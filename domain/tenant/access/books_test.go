@@ -114,7 +114,7 @@ const (
 		exportStatementsPDFBatch queueStatementsPDFBatch getStatement
 		listSyncConflicts settleSyncConflicts listSyncs getSync updateSync cancelSync listSyncItems
 		decideMissingRecords
-		getTeam updateTeam deleteTeam duplicateTeam exportTeam initializeTeam deleteTeamLogo getTeamLogo putTeamLogo listTeams listTeamIssues
+		getTeam updateTeam deleteTeam duplicateTeam exportTeam createTeam manageTeam listPartnerOverview initializeTeam deleteTeamLogo getTeamLogo putTeamLogo listTeams listTeamIssues
 		initializeTeamNow
 		runFlow`
 )

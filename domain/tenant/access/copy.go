@@ -10,6 +10,27 @@ import (
 	"stayledger/platform/id"
 )
 
+// AdmitMaker lets the person who makes the team of the transaction work in it, with the scopes that the request has. Keys of
+// the partner reach it anyway.
+func AdmitMaker(ctx context.Context, tx *db.Tx) error {
+	if tx.Actor.Kind != db.Person {
+		return nil
+	}
+
+	return SetMember(ctx, tx, Member{Team: tx.Team, User: tx.Actor.User, Scopes: tx.Actor.Scopes})
+}
+
+// Serving returns a function that refuses regions which another deployment serves, or none does. Without regions it is nil.
+func Serving(here, elsewhere map[Region]string) func(region string) error {
+	if len(here) == 0 {
+		return nil
+	}
+
+	g := Gate{Config: Config{Regions: here, Elsewhere: elsewhere}}
+
+	return func(region string) error { return g.here(Region(region), nil) }
+}
+
 // CopyGrants lets everybody into the team of the transaction who may work in another one: people with the same scopes, and
 // keys that name several teams. The only other key is the one that asks: requests by a key of one team need not say which
 // team they mean, and would fail from then on. An owner's grant is left out: it belongs to a contact of the other team.

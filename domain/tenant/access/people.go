@@ -177,6 +177,7 @@ type KeyInfo struct {
 	Team      string
 	Name      string
 	Kind      string
+	Audience  Audience
 	Prefix    string
 	Scopes    []string
 	ExpiresAt *time.Time
@@ -190,7 +191,7 @@ func (k KeyInfo) State(now time.Time) string { return state(k.RevokedAt, k.Expir
 // Keys returns the keys that a team issued, newest first; the zero id means all teams. Tx works across teams.
 func Keys(ctx context.Context, tx *db.Tx, issuer id.ID) ([]KeyInfo, error) {
 	return db.Select[KeyInfo](ctx, tx, `
-		select k.id, k.team_id, t.name as team, k.name, k.kind, k.prefix, k.scopes, k.expires_at, k.revoked_at, k.created_at
+		select k.id, k.team_id, t.name as team, k.name, k.kind, k.audience, k.prefix, k.scopes, k.expires_at, k.revoked_at, k.created_at
 		from access_key k join team t on t.id = k.team_id where @issuer::uuid is null or k.team_id = @issuer order by k.id desc`,
 		db.Args{"issuer": issuer})
 }

@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	_ "embed"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -13,43 +14,89 @@ import (
 	"stayledger/domain/record/audit"
 	"stayledger/domain/tenant/access"
 	"stayledger/platform/api"
-	"stayledger/platform/apierr"
 	"stayledger/platform/golden"
 	"stayledger/platform/id"
 )
 
-// The contract's choice for every route of the service, and not a copy of the routes' declarations. All others are
-// open to keys and to the people of a team, and closed to owners.
-var (
-	// Anybody may call these: what they take is a secret itself, or signed.
-	publicRoutes = []string{
-		"GET /links/{teamId}/{fileId}", "POST /embed-sessions/exchange", "POST /owner-statement-links/exchange", "POST /payment-callbacks/{connectionId}", "POST /pms-messages/{connectionId}",
-		"POST /pms-messages/apps/{appId}",
-	}
-	// A person's own. (AUTH-24, AUTH-25).
-	sessionRoutes = []string{"GET /me"}
-	// What owners may read, and nothing else. (OPS-68, OPS-69, OPEN-65).
-	ownerRoutes = []string{
-		"GET /me", "GET /operations", "GET /operations/{id}", "GET /operations/{id}/progress", "GET /statements", "GET /statements/{id}",
-		"GET /files/{id}", "GET /files/{id}/download", "GET /transaction-attachments/{attachmentId}", "GET /transaction-attachments/{attachmentId}/download",
-	}
-	// What embedded sessions may read, by their view, and nothing else. (AUTH-29, AUTH-33).
-	reportRoutes = []string{
-		"GET /reports/balance-sheet", "GET /reports/guest-balances", "GET /reports/journal-entries", "GET /reports/owner-statement-summaries-per-layout",
-		"GET /reports/owner-statement-summaries-per-layout/details/{contactId}", "GET /reports/profit-and-loss", "GET /reports/sales-tax-liability",
-		"GET /reports/trial-balance", "GET /reports/trust-reconciliation", "GET /reports/trust-reconciliation/by-listing",
-	}
-	statementRoutes = []string{
-		"GET /reports/manager-statements", "GET /reports/manager-statements/detail", "GET /statements", "GET /statements/{id}",
-	}
+// routeTable has the contract's choice for every route of the service, written by hand and no copy of the declarations: a
+// line is a method, a path and a class, followed by who else is let in. An empty line divides classes.
+//
+//go:embed testdata/routes.txt
+var routeTable string
+
+// A team is selected by a header, or by the path of routes of class path.
+const (
+	own   = "own"   // a customer that the caller works for
+	other = "other" // a team of somebody else
+	none  = "none"
 )
+
+// in stands for an answer of a route that was reached: what it answers then is no matter of access.
+const in = 0
+
+// answers has the answer for each class of routes and each credential: of the selections own, other and none. A key of one
+// team is held to it (AUTH-08, OPEN-65), one of several teams has to say which (AUTH-07), a partner key that has to as
+// well (AUTH-09), and to a person other teams do not exist (ERR-93).
+var answers = map[string]map[string][3]int{
+	// Work in one team.
+	"team": {
+		"nobody": {401, 401, 401}, "teamKey": {in, 403, in}, "keyOfTwo": {in, 403, 400}, "partnerKey": {in, 403, 400}, "portalKey": {403, 403, 403},
+		"user": {in, 404, in}, "partnerUser": {404, 404, in}, "owner": {403, 404, 403}, "report": {403, 403, 403}, "statement": {403, 403, 403},
+	},
+	// The same, and a partner without a selection means itself (OPEN-35).
+	"teamOrPartner": {
+		"nobody": {401, 401, 401}, "teamKey": {in, 403, in}, "keyOfTwo": {in, 403, 400}, "partnerKey": {in, 403, in}, "portalKey": {403, 403, 403},
+		"user": {in, 404, in}, "partnerUser": {404, 404, in}, "owner": {403, 404, 403}, "report": {403, 403, 403}, "statement": {403, 403, 403},
+	},
+	// The team is in the path, so there is always one.
+	"path": {
+		"nobody": {401, 401, 401}, "teamKey": {in, 403, in}, "keyOfTwo": {in, 403, in}, "partnerKey": {in, 403, in}, "portalKey": {403, 403, 403},
+		"user": {in, 404, in}, "partnerUser": {404, 404, 404}, "owner": {403, 404, 403}, "report": {403, 403, 403}, "statement": {403, 403, 403},
+	},
+	// The same for the partner of the team and for people.
+	"managed": {
+		"nobody": {401, 401, 401}, "teamKey": {403, 403, 403}, "keyOfTwo": {403, 403, 403}, "partnerKey": {in, 403, in}, "portalKey": {403, 403, 403},
+		"user": {in, 404, in}, "partnerUser": {404, 404, 404}, "owner": {403, 404, 403}, "report": {403, 403, 403}, "statement": {403, 403, 403},
+	},
+	// Collections across the teams of a credential; no team is selected (AUTH-10).
+	"collection": {
+		"nobody": {401, 401, 401}, "teamKey": {in, in, in}, "keyOfTwo": {in, in, in}, "partnerKey": {in, in, in}, "portalKey": {403, 403, 403},
+		"user": {in, in, in}, "partnerUser": {in, in, in}, "owner": {403, 403, 403}, "report": {403, 403, 403}, "statement": {403, 403, 403},
+	},
+	// Routes below /partner (AUTH-34, AUTH-39).
+	"partner": {
+		"nobody": {401, 401, 401}, "teamKey": {404, 404, 404}, "keyOfTwo": {404, 404, 404}, "partnerKey": {403, 403, in}, "portalKey": {403, 403, 403},
+		"user": {403, 404, 403}, "partnerUser": {404, 404, in}, "owner": {403, 404, 403}, "report": {403, 403, 403}, "statement": {403, 403, 403},
+	},
+	// Other routes for partners.
+	"forPartners": {
+		"nobody": {401, 401, 401}, "teamKey": {403, 403, 403}, "keyOfTwo": {403, 403, 403}, "partnerKey": {403, 403, in}, "portalKey": {403, 403, 403},
+		"user": {403, 404, 403}, "partnerUser": {404, 404, in}, "owner": {403, 404, 403}, "report": {403, 403, 403}, "statement": {403, 403, 403},
+	},
+	// A person's own (AUTH-24, AUTH-25).
+	"session": {
+		"nobody": {401, 401, 401}, "teamKey": {403, 403, 403}, "keyOfTwo": {403, 403, 403}, "partnerKey": {403, 403, 403}, "portalKey": {403, 403, 403},
+		"user": {in, in, in}, "partnerUser": {in, in, in}, "owner": {in, in, in}, "report": {403, 403, 403}, "statement": {403, 403, 403},
+	},
+	// Anybody: what they take is a secret itself, or signed.
+	"public": {
+		"nobody": {in, in, in}, "teamKey": {in, in, in}, "keyOfTwo": {in, in, in}, "partnerKey": {in, in, in}, "portalKey": {in, in, in},
+		"user": {in, in, in}, "partnerUser": {in, in, in}, "owner": {in, in, in}, "report": {in, in, in}, "statement": {in, in, in},
+	},
+}
+
+// admitted are the answers to callers that a line of the table names besides: owners (OPS-68, OPS-69, OPEN-65), embedded
+// sessions by their view (AUTH-29, AUTH-32, AUTH-33), and the partner key of a portal (AUTH-14).
+var admitted = map[string][3]int{
+	"owner": {in, 404, in}, "report": {in, 403, in}, "statement": {in, 403, in}, "portalKey": {403, 403, in},
+}
 
 var pathParameter = regexp.MustCompile(`\{\w+\}`)
 
-// Every route is called by every kind of caller, with all scopes and a parameter that no route has: whoever is let in
-// gets an answer that says so, and nothing is done.
+// Every route is called by every kind of caller, with all scopes, for a team of its own, another one and none, and with a
+// parameter that no route has: whoever is let in gets an answer that says so, and nothing is done.
 //
-// Proves: AUTH-24, AUTH-25, AUTH-29, AUTH-31, AUTH-33, OPEN-65.
+// Proves: AUTH-14, AUTH-24, AUTH-25, AUTH-29, AUTH-31, AUTH-32, AUTH-33, AUTH-34, AUTH-39, OPEN-65.
 func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -58,59 +105,112 @@ func TestRoutesAreOpenToThoseWhomTheContractNames(t *testing.T) {
 		DB: w.db, Log: slog.New(slog.DiscardHandler), Authenticate: w.gate.Authenticate, Refusals: access.Refusals, Audit: audit.Record,
 		CursorKey: []byte("test cursor key"), PublicURL: "https://us.example.com", Title: "test",
 	}, routes)
+
 	partner := w.partner("us")
-	team := w.team("us", partner)
+	team, second, foreign := w.team("us", partner), w.team("us", partner), w.team("us", w.partner("us"))
 	contact := id.New(w.db.Now())
-	report, statement := w.embedded(partner, team, "report"), w.embedded(partner, team, "statement")
 	_, person := w.person(access.Member{Team: team, Scopes: access.Scopes()})
+	_, manager := w.person(access.Member{Team: partner, Scopes: access.Scopes()})
 	_, owner := w.person(access.Member{Team: team, Contact: &contact, Scopes: access.Scopes()})
-	open := map[string][]string{}
-	callers := map[string]string{"nobody": "", "teamKey": w.key(team), "partnerKey": w.partnerKey(partner), "user": person, "owner": owner, "report": report, "statement": statement}
+	secrets := map[string]string{
+		"nobody": "", "teamKey": w.key(team), "keyOfTwo": w.key(team, second), "partnerKey": w.partnerKey(partner),
+		"portalKey": w.issue(access.NewKey{Teams: []id.ID{partner}, Partner: true, Audience: access.ForPortal, Scopes: []string{"admin"}}).Secret,
+		"user":      person, "partnerUser": manager, "owner": owner, "report": w.embedded(partner, team, "report"), "statement": w.embedded(partner, team, "statement"),
+	}
+	rows := tableOfRoutes(t)
+
+	var known []string
 
 	for i := range routes {
 		e := &routes[i]
+		route := fmt.Sprint(e.Method, " ", e.Path)
+		known = append(known, route)
 
-		path := e.Path
-		if e.TeamInPath {
-			path = strings.Replace(path, "{id}", team.String(), 1)
+		row, there := rows[route]
+		if !there {
+			continue // the comparison of the lists says so
 		}
 
-		path = pathParameter.ReplaceAllString(path, w.unreached()) + "?noRouteHasThis=1"
-		for kind, secret := range callers {
-			a := w.call(e.Method, path, secret, "x-team-id", team.String())
-			switch {
-			case strings.HasPrefix(e.Path, "/partner/") && kind == "teamKey":
-				a.refused(apierr.CodeNotFound, "") // they need the team of a partner, which is not selected here
-			case a.status == http.StatusBadRequest && strings.Contains(a.body, "noRouteHasThis"):
-				open[kind] = append(open[kind], e.Method+" "+e.Path)
-			case a.status == http.StatusUnauthorized && kind == "nobody":
-			default:
-				a.refused(apierr.CodeForbidden, "")
+		for caller, secret := range secrets {
+			for i, selection := range []string{own, other, none} {
+				got := w.reached(e, secret, map[string]id.ID{own: team, other: foreign}[selection], team)
+				if want := row.answer(caller, i); got != want {
+					t.Errorf("%s by %s, team %s: %d, want %d (0 is let in)", route, caller, selection, got, want)
+				}
 			}
 		}
 	}
 
-	want := map[string][]string{
-		"nobody": slices.Clone(publicRoutes), "owner": slices.Concat(ownerRoutes, publicRoutes),
-		"report": slices.Concat(reportRoutes, publicRoutes), "statement": slices.Concat(statementRoutes, publicRoutes),
-		"user": {}, "teamKey": {}, "partnerKey": {},
+	listed := make([]string, 0, len(rows))
+	for route := range rows {
+		listed = append(listed, route)
 	}
 
-	for i := range routes {
-		route := fmt.Sprint(routes[i].Method, " ", routes[i].Path)
-		if strings.HasPrefix(routes[i].Path, "/partner/") {
+	slices.Sort(listed)
+	slices.Sort(known)
+	golden.List(t, "routes of the service", known, listed)
+}
+
+// reached calls a route for a selected team, the zero id for none, and returns the status of a refusal or in. A route with the
+// team in its path has the team there, if none is selected the fallback.
+func (w *world) reached(e *api.Endpoint, secret string, selected, fallback id.ID) int {
+	w.t.Helper()
+
+	path, headers := e.Path, []string{}
+
+	switch {
+	case e.TeamInPath && selected.IsZero():
+		path = strings.Replace(path, "{id}", fallback.String(), 1)
+	case e.TeamInPath:
+		path = strings.Replace(path, "{id}", selected.String(), 1)
+	case !selected.IsZero():
+		headers = append(headers, "x-team-id", selected.String())
+	}
+
+	a := w.call(e.Method, pathParameter.ReplaceAllString(path, w.unreached())+"?noRouteHasThis=1", secret, headers...)
+	if a.status == http.StatusBadRequest && strings.Contains(a.body, "noRouteHasThis") {
+		return in
+	}
+
+	return a.status
+}
+
+// routeRow is a line of the table.
+type routeRow struct {
+	class string
+	more  []string
+}
+
+// answer returns the answer to a caller for the selection at a place.
+func (r routeRow) answer(caller string, selection int) int {
+	switch {
+	case slices.Contains(r.more, caller) && r.class == "collection":
+		return in
+	case slices.Contains(r.more, caller):
+		return admitted[caller][selection]
+	}
+
+	return answers[r.class][caller][selection]
+}
+
+// tableOfRoutes reads the table.
+func tableOfRoutes(t *testing.T) map[string]routeRow {
+	t.Helper()
+
+	out := map[string]routeRow{}
+
+	for line := range strings.Lines(routeTable) {
+		words := strings.Fields(line)
+		if len(words) == 0 {
 			continue
 		}
 
-		want["user"] = append(want["user"], route)
-		if !slices.Contains(sessionRoutes, route) {
-			want["teamKey"], want["partnerKey"] = append(want["teamKey"], route), append(want["partnerKey"], route)
+		if len(words) < 3 || answers[words[2]] == nil {
+			t.Fatalf("the line %q has no class", line)
 		}
+
+		out[words[0]+" "+words[1]] = routeRow{words[2], words[3:]}
 	}
 
-	for kind := range callers {
-		slices.Sort(open[kind])
-		slices.Sort(want[kind])
-		golden.List(t, "routes that are open to "+kind, open[kind], want[kind])
-	}
+	return out
 }

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type keyRow struct {
 	TeamID    id.ID
 	UserID    id.ID
 	Kind      string
+	Audience  Audience
 	Scopes    []string
 	ExpiresAt *time.Time
 }
@@ -28,13 +30,13 @@ type keyRow struct {
 // keyHolder returns the credential of a live key by its hash, with its teams. It fails with apierr.Unauthorized.
 func (g *Gate) keyHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credential, error) {
 	k, err := db.One[keyRow](ctx, tx, apierr.Unauthorized, `
-		select id, team_id, user_id, kind, scopes, expires_at from access_key
+		select id, team_id, user_id, kind, audience, scopes, expires_at from access_key
 		where hash = @hash and revoked_at is null and (expires_at is null or expires_at > @now)`, db.Args{"hash": hash, "now": tx.Now})
 	if err != nil {
 		return nil, err
 	}
 
-	c := &credential{Kind: api.TeamKey, User: k.UserID, Home: k.TeamID, Scopes: k.Scopes, Expires: k.ExpiresAt}
+	c := &credential{Kind: api.TeamKey, User: k.UserID, Home: k.TeamID, Audience: k.Audience, Scopes: k.Scopes, Expires: k.ExpiresAt}
 	condition := "id in (select team_id from access_key_team where home_team_id = @home and key_id = @key)"
 
 	args := db.Args{"home": k.TeamID, "key": k.ID}
@@ -69,6 +71,15 @@ func (g *Gate) tokenHolder(ctx context.Context, tx *db.Tx, hash []byte) (*creden
 	return c, err
 }
 
+// Audience says what a partner key is for. Such a key is issued for one (AUTH-14).
+type Audience string
+
+// The audiences: the partner's backend, and a portal, whose keys only make embedded sessions.
+const (
+	ForBackend Audience = "backend"
+	ForPortal  Audience = "portal"
+)
+
 // NewKey describes a key to issue.
 type NewKey struct {
 	Name string
@@ -76,6 +87,8 @@ type NewKey struct {
 	// team.
 	Teams   []id.ID
 	Partner bool
+	// Audience of a partner key; empty for the partner's backend.
+	Audience Audience
 	// Scopes are scopes or bundle names.
 	Scopes  []string
 	Expires *time.Time
@@ -116,6 +129,12 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 		return nil, errors.New("a partner key belongs to a partner team, and a partner team has no other keys")
 	}
 
+	if n.Audience == ForPortal && !n.Partner {
+		return nil, errors.New("only a partner key is for a portal")
+	}
+
+	n.Audience = cmp.Or(n.Audience, ForBackend)
+
 	kind := "team"
 	if n.Partner {
 		kind = "partner"
@@ -131,10 +150,10 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 			Args: db.Args{"id": k.UserID, "name": n.Name, "now": tx.Now},
 		},
 		{
-			SQL: `insert into access_key (team_id, id, user_id, name, kind, prefix, hash, scopes, expires_at, created_at)
-			values (@team, @id, @user, @name, @kind, @prefix, @hash, @scopes, @expires, @now)`,
+			SQL: `insert into access_key (team_id, id, user_id, name, kind, audience, prefix, hash, scopes, expires_at, created_at)
+			values (@team, @id, @user, @name, @kind, @audience, @prefix, @hash, @scopes, @expires, @now)`,
 			Args: db.Args{
-				"team": n.Teams[0], "id": k.ID, "user": k.UserID, "name": n.Name, "kind": kind, "prefix": k.Secret[:12],
+				"team": n.Teams[0], "id": k.ID, "user": k.UserID, "name": n.Name, "kind": kind, "audience": n.Audience, "prefix": k.Secret[:12],
 				"hash": sum[:], "scopes": granted, "expires": n.Expires, "now": tx.Now,
 			},
 		},
@@ -160,6 +179,7 @@ func IssueKey(ctx context.Context, tx *db.Tx, n NewKey) (*Key, error) {
 	audit.NoteIn(tx, n.Teams[0], audit.Created, audit.APIKey, k.ID, nil, map[string]any{
 		"name":      n.Name,
 		"kind":      kind,
+		"audience":  n.Audience,
 		"prefix":    k.Secret[:12],
 		"scopes":    granted,
 		"expiresAt": n.Expires,

@@ -23,7 +23,7 @@ func Part(c Config, nouns ...parts.Copy) parts.Part {
 	b := beginning{c.Journals, nouns, c.Grants}
 
 	return parts.Part{
-		Endpoints: append(endpoints(c), b.endpoints()...),
+		Endpoints: slices.Concat(endpoints(c), b.endpoints(), handler{Config: c}.partnerEndpoints(b)),
 		Handlers:  b.handlers(),
 		// The row stays, to say that the team existed and was deleted.
 		Tables: append(parts.Owns("team_logo", "team_books_closing"), parts.Table{Name: "team", Keep: "true"}),

@@ -232,6 +232,8 @@ type New struct {
 	PartnerID        id.ID
 	Currency         string
 	StatementStartAt *day.Day
+	Zone             day.Zone // that of the region when empty
+	ID               id.ID    // a new one when zero
 	// Legacy says that it has no general ledger.
 	Legacy bool
 }
@@ -268,7 +270,14 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 			n.StatementStartAt, accepted.From, accepted.To)
 	}
 
-	team := tx.NewID()
+	if n.Zone == "" {
+		n.Zone = defaultZone(n.Region)
+	}
+
+	team := n.ID
+	if team.IsZero() {
+		team = tx.NewID()
+	}
 
 	// A new team has no settings and no accounts yet: Install adds them.
 	_, err := tx.Exec(ctx, `
@@ -281,7 +290,7 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 			"region":   n.Region,
 			"partner":  n.PartnerID,
 			"currency": n.Currency,
-			"zone":     string(defaultZone(n.Region)),
+			"zone":     string(n.Zone),
 			"start":    n.StatementStartAt,
 			"legacy":   n.Legacy,
 			"now":      tx.Now,
@@ -296,7 +305,7 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 		"region":           n.Region,
 		"partnerId":        n.PartnerID,
 		"defaultCurrency":  n.Currency,
-		"timeZone":         defaultZone(n.Region),
+		"timeZone":         n.Zone,
 		"statementStartAt": n.StatementStartAt,
 	})
 
@@ -313,11 +322,13 @@ func (listSort) Enum() []string { return sorts.Enum() }
 
 type listInput struct {
 	page.Params
-	Sort   listSort `query:"sort" doc:"Default name."`
-	IDs    page.IDs `query:"ids" doc:"Only these; an id with a leading ! is left out."`
-	Status Status   `query:"status"`
-	Type   Type     `query:"type"`
-	Search string   `query:"search" maxLength:"200" doc:"Part of the name."`
+	Sort      listSort  `query:"sort" doc:"Default name."`
+	IDs       page.IDs  `query:"ids" doc:"Only these; an id with a leading ! is left out."`
+	Status    Status    `query:"status"`
+	Type      Type      `query:"type"`
+	PartnerID page.Refs `query:"partnerId" doc:"Teams of these partners; null for those without one."`
+	Date      day.Span  `query:"date" doc:"Teams that were made in these days, which are those of UTC."`
+	Search    string    `query:"search" maxLength:"200" doc:"Part of the name."`
 }
 
 // Config connects teams to other packages.
@@ -330,6 +341,10 @@ type Config struct {
 	Waits []parts.Wait
 	// Grants lets everybody into the team of the transaction who may work in another one.
 	Grants func(ctx context.Context, tx *db.Tx, from id.ID) error
+	// Admit lets who makes a team work in it.
+	Admit db.Work
+	// Serves refuses a region that is served elsewhere; nil serves all.
+	Serves func(region string) error
 	// Closing are the checks of the nouns when the books are closed.
 	Closing []parts.ClosingCheck
 }
@@ -380,6 +395,7 @@ func endpoints(c Config) []api.Endpoint {
 			Summary:   "List the teams that the credential manages",
 			Scopes:    []string{"team:read"},
 			Open:      []api.Credential{api.PartnerKey, api.User, api.TeamKey},
+			Portal:    true,
 			Selection: api.ManagedTeams,
 			Region:    true,
 		}, list),
@@ -421,6 +437,8 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Team], erro
 	q.IDs("t.id = any(?)", in.IDs)
 	q.Narrow("t.status = ?", in.Status)
 	q.Narrow("t.type = ?", in.Type)
+	q.Refs("t.partner_id", in.PartnerID)
+	q.Days("(t.created_at at time zone 'UTC')::date", in.Date, nil)
 	q.Search(in.Search, "t.name")
 
 	out, err := page.List[Team](ctx, tx, q, in.Params, in.Sort)

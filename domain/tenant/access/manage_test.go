@@ -1,0 +1,202 @@
+package access_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"stayledger/domain/tenant/access"
+	"stayledger/platform/apierr"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// made is the id of the team that an answer shows.
+func (a *answer) made() id.ID {
+	a.t.Helper()
+
+	v, err := id.Parse(fmt.Sprint(a.want(201).tree()["id"]))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+
+	return v
+}
+
+// A partner makes customers that its keys reach at once, in regions that are served here. Nobody else can.
+//
+// Proves: AUTH-05, AUTH-26, AUTH-36.
+func TestAPartnerMakesTeams(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	partner, other := w.partner("us"), w.partner("us")
+	key := w.partnerKey(partner)
+
+	one := w.post("POST", "/teams", key, `{"name":"Sea Stays","dataRegion":"ca","timeZone":"America/Halifax","defaultCurrency":"CAD","statementStartAt":"2026-01-01"}`)
+	body := one.want(201).tree()
+	partnerOf, _ := body["partner"].(map[string]any)
+
+	if body["dataRegion"] != "ca" || body["timeZone"] != "America/Halifax" || body["defaultCurrency"] != "cad" || body["isGeneralLedger"] != true ||
+		body["statementStartAt"] != "2026-01-01" || fmt.Sprint(partnerOf["id"]) != partner.String() {
+		t.Errorf("made %s", one.body)
+	}
+
+	legacy := w.post("POST", "/teams", key, `{"name":"Old Stays","generalLedger":false}`)
+	if body := legacy.want(201).tree(); body["isGeneralLedger"] != false || body["dataRegion"] != "us" || body["timeZone"] != "America/New_York" {
+		t.Errorf("made %s", legacy.body)
+	}
+
+	ready := w.post("POST", "/teams", key, `{"name":"Ready","init":{}}`)
+	if ready.want(201).tree()["initializedAt"] == nil {
+		t.Errorf("the chart was not installed: %s", ready.body)
+	}
+
+	// The next request of any process sees them.
+	w = newWorld(t)
+	if got, want := w.get("/teams", key).listed(), texts(one.made(), legacy.made(), ready.made()); !slices.Equal(got, want) {
+		t.Errorf("the partner has %v, not %v", got, want)
+	}
+
+	w.get("/team", key, "x-team-id", one.made().String()).want(200)
+	w.get("/team", w.partnerKey(other), "x-team-id", one.made().String()).refused(apierr.CodeForbidden, "")
+
+	for body, issue := range map[string]string{
+		`{}`: "name", `{"name":""}`: "name", `{"name":"X","dataRegion":"mars"}`: "dataRegion", `{"name":"X","timeZone":"Mars/Here"}`: "timeZone",
+		`{"name":"X","defaultCurrency":"xyz"}`: "defaultCurrency", `{"name":"X","partnerId":"` + other.String() + `"}`: "partnerId",
+		`{"name":"X","init":{"copyFromTeamId":"` + w.unreached() + `"}}`: "copyFromTeamId", `{"name":"X","type":"partner"}`: "type", `{"name":"X","scopes":["admin"]}`: "scopes",
+	} {
+		if got := w.post("POST", "/teams", key, body).refused(apierr.CodeBadRequest, ""); !strings.Contains(got.body, issue) {
+			t.Errorf("%s: %s", body, got.body)
+		}
+	}
+
+	if got := w.post("POST", "/teams", key, `{"name":"X","dataRegion":"eu"}`).refused(apierr.CodeMisdirectedRequest, "").context(); got != `{"apiBaseUrl":"`+elsewhere+`","dataRegion":"eu"}` {
+		t.Errorf("a region served elsewhere: %s", got)
+	}
+
+	// Others do not make teams: a team's key, a reader, a person with a customer selected.
+	w.post("POST", "/teams", w.key(one.made()), `{"name":"X"}`).refused(apierr.CodeForbidden, "")
+
+	reader := w.issue(access.NewKey{Teams: []id.ID{partner}, Partner: true, Scopes: []string{"reporting"}}).Secret
+	w.post("POST", "/teams", reader, `{"name":"X"}`).refused(apierr.CodeForbidden, "")
+
+	user, token := w.person(access.Member{Team: partner, Scopes: []string{"partner:manage", "team:read"}}, access.Member{Team: one.made(), Scopes: []string{"admin"}})
+	if got := w.post("POST", "/teams", token, `{"name":"X"}`, "x-team-id", one.made().String()).refused(apierr.CodeForbidden, ""); !strings.Contains(got.body, "Selected team is not a partner team") {
+		t.Error(got.body)
+	}
+
+	// A person who makes a team works in it, with no more than in the partner's.
+	own := w.post("POST", "/teams", token, `{"name":"Mine"}`, "x-team-id", partner.String()).made()
+
+	w.tx(func(ctx context.Context, tx *db.Tx) error {
+		scopes, err := db.Get[[]string](ctx, tx, `select scopes from access_member where team_id = @team and user_id = @user`, db.Args{"team": own, "user": user})
+		if strings.Join(scopes, " ") != "partner:manage team:read" {
+			t.Errorf("the person who made the team has %v", scopes)
+		}
+
+		return err
+	})
+}
+
+// A partner lets a team go, and its keys do not reach it from then on.
+func TestATeamLeavesItsPartner(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.estate()
+	path := "/teams/" + e.us.String()
+
+	if got := w.post("PATCH", path, e.key, `{"status":"inactive"}`).want(200).tree(); got["status"] != "inactive" {
+		t.Errorf("status %v", got["status"])
+	}
+
+	w.post("PATCH", path, e.key, `{"partnerId":"`+e.partner.String()+`"}`).refused(apierr.CodeBadRequest, "")
+	w.post("PATCH", path, e.key, `{"status":"deleted"}`).refused(apierr.CodeBadRequest, "")
+	w.post("PATCH", path, w.key(e.us), `{"status":"active"}`).refused(apierr.CodeForbidden, "")
+	w.post("PATCH", path, w.partnerKey(w.partner("us")), `{"partnerId":null}`).refused(apierr.CodeForbidden, "")
+	w.post("PATCH", "/teams/"+e.partner.String(), e.key, `{"status":"inactive"}`).refused(apierr.CodeForbidden, "")
+
+	_, token := w.person(access.Member{Team: e.us, Scopes: []string{"admin"}})
+	w.post("PATCH", path, token, `{"partnerId":null}`).refused(apierr.CodeForbidden, "")
+
+	if got := w.post("PATCH", path, e.key, `{"partnerId":null,"status":"active"}`).want(200).tree(); got["partner"] != nil || got["status"] != "active" {
+		t.Errorf("left: %v", got)
+	}
+
+	w = newWorld(t)
+	w.get("/team", e.key, "x-team-id", e.us.String()).refused(apierr.CodeForbidden, "")
+	w.post("PATCH", path, e.key, `{"status":"inactive"}`).refused(apierr.CodeForbidden, "")
+
+	if slices.Contains(w.get("/teams", e.key).listed(), e.us.String()) {
+		t.Error("the partner still lists the team")
+	}
+
+	w.get("/team", w.key(e.us)).want(200)
+}
+
+// A partner key for a portal makes embedded sessions and finds the teams for them, and does nothing else.
+//
+// Proves: AUTH-14.
+func TestAPartnerKeyHasOneAudience(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.estate()
+	portal := w.issue(access.NewKey{Teams: []id.ID{e.partner}, Partner: true, Audience: access.ForPortal, Scopes: []string{"admin"}}).Secret
+
+	w.get("/teams", portal).want(200)
+	w.post("POST", "/partner/embed-sessions", portal, `{"teamId":"`+e.us.String()+`","view":"report","allowedOrigins":["https://portal.example.com"]}`).want(201)
+
+	customer := []string{"x-team-id", e.us.String()}
+	for method, path := range map[string]string{"GET": "/team", "POST": "/toys"} {
+		w.call(method, path, portal, customer...).refused(apierr.CodeForbidden, "")
+		w.call(method, path, e.key, customer...).want(200)
+	}
+
+	w.get("/partner/overview", portal).refused(apierr.CodeForbidden, "")
+	w.get("/partner/toys", portal).refused(apierr.CodeForbidden, "")
+	w.post("POST", "/teams", portal, `{"name":"X"}`).refused(apierr.CodeForbidden, "")
+	w.get("/partner/overview", e.key).want(200)
+
+	w.tx(func(ctx context.Context, tx *db.Tx) error {
+		if _, err := access.IssueKey(ctx, tx, access.NewKey{Name: "X", Teams: []id.ID{e.us}, Audience: access.ForPortal, Scopes: []string{"admin"}}); err == nil {
+			t.Error("a team's key was issued for a portal")
+		}
+
+		return nil
+	})
+}
+
+// The overview has the customers of the partner and no other teams, by page, region and filter.
+func TestTheOverviewHasThePartnersTeams(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.estate()
+
+	if got, want := w.get("/partner/overview", e.key).listed(), texts(e.us, e.ca, e.eu, e.sa); !slices.Equal(got, want) {
+		t.Errorf("the overview has %v, not %v", got, want)
+	}
+
+	for query, want := range map[string][]string{
+		"?limit=1&sort=-createdAt": nil, "?ids=" + e.ca.String(): texts(e.ca), "?ids=" + e.foreign.String(): {}, "?status=inactive": {}, "?search=nobody": {},
+	} {
+		if got := w.get("/partner/overview"+query, e.key).listed(); want != nil && !slices.Equal(got, want) || want == nil && len(got) != 1 {
+			t.Errorf("%s: %v, not %v", query, got, want)
+		}
+	}
+
+	if got, want := w.get("/partner/overview", e.key, "x-data-region", "ca").listed(), texts(e.ca); !slices.Equal(got, want) {
+		t.Errorf("the slice has %v, not %v", got, want)
+	}
+
+	w.get("/partner/overview", w.key(e.us)).refused(apierr.CodeNotFound, "")
+
+	// Filters of GET /teams.
+	for query, want := range map[string][]string{
+		"?partnerId=" + e.partner.String(): texts(e.us, e.ca, e.eu, e.sa), "?partnerId=null": {}, "?partnerId=" + w.unreached(): {}, "?date=2001": {},
+	} {
+		if got := w.get("/teams"+query, e.key).listed(); !slices.Equal(got, want) {
+			t.Errorf("GET /teams%s: %v, not %v", query, got, want)
+		}
+	}
+}
