@@ -198,7 +198,7 @@ func Parts(o External, c Config) parts.Part {
 		access.Part(access.Portal{URL: c.PublicURL, Regions: c.Regions, Local: c.LocalProviders}),
 		team.Part(team.Config{
 			Journals: journals, Extractable: apps.Extractable(), Closing: parts.ClosingChecks(nouns...), Waits: parts.Waits(nouns...), Grants: access.CopyGrants, Admit: access.AdmitMaker,
-			Serves: access.Serving(c.regions()),
+			Serves: access.NewRegionCheck(c.regions()),
 		}, parts.Copies(nouns...)...),
 		demo.Part(journals),
 	}, nouns...)...)

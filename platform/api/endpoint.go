@@ -77,6 +77,8 @@ type Endpoint struct {
 	Region bool
 	// PartnerOnly routes need the selected team to be the partner team.
 	PartnerOnly bool
+	// AnyRegion routes of a partner also work where its own team does not live: they serve its customers there.
+	AnyRegion bool
 	// DryRun routes declare the query parameter dryRun.
 	DryRun bool
 	// Exclusive routes change data from which many journals are derived: no other write of the team runs meanwhile.

@@ -125,6 +125,47 @@ func TestAnUnreachableDatabaseIsRetryable(t *testing.T) {
 	x.Get("/sleep").Want(204)
 }
 
+// A write that waits in vain for work that has the team alone is told how long to wait, and has changed nothing.
+//
+// Proves: ERR-97.
+func TestAWriteThatWaitsInVainIsToldTheDelay(t *testing.T) {
+	t.Parallel()
+
+	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t), GateWait: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(d.Close)
+
+	endpoints := toys()
+	for i := range endpoints {
+		endpoints[i].DryRun = false // the harness would ask the database about it
+	}
+
+	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: endpoints, DB: d})
+	alone := x.Scope()
+	alone.Exclusive = true
+
+	err = d.Write(t.Context(), alone, func(ctx context.Context, tx *db.Tx) error {
+		if _, err := tx.Exec(ctx, `select 1`, nil); err != nil {
+			return err
+		}
+
+		r := x.Post("/toys", object{"name": "n", "kind": "owner"}).WantError(apierr.CodeServiceUnavailable, "")
+		if r.String("retryable") != "true" || r.Header.Get("Retry-After") != "5" || r.String("message") != "Others are changing the same data" {
+			t.Errorf("%v %s", r.Header, r.Body)
+		}
+
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	x.Post("/toys", object{"name": "n", "kind": "owner"}).Want(201)
+}
+
 // Proves: ERR-58.
 func TestOverlongStatementsTimeOut(t *testing.T) {
 	t.Parallel()

@@ -30,8 +30,8 @@ type Archived int
 const (
 	// Restored rows are in an archive, and a restored team has them again.
 	Restored Archived = iota
-	// Told rows are in an archive to be read: they say what happened in the team that it was made of.
-	Told
+	// Shown rows are in an archive to be read: they say what happened in the team that it was made of.
+	Shown
 	// Left rows are in no archive: sums that follow from other rows, marks of running work, and what lets people in.
 	Left
 )
@@ -39,8 +39,8 @@ const (
 // Owns returns tables with rows that all end with their team.
 func Owns(names ...string) []Table { return owns(Restored, names) }
 
-// Tells returns tables as Owns does, with rows that archives have to be read.
-func Tells(names ...string) []Table { return owns(Told, names) }
+// Shows returns tables as Owns does, with rows that archives have to be read.
+func Shows(names ...string) []Table { return owns(Shown, names) }
 
 // Keeps returns tables as Owns does, with rows that are in no archive.
 func Keeps(names ...string) []Table { return owns(Left, names) }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -81,10 +82,12 @@ func launch(t *testing.T, database, data string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, log: &buffer{}, done: make(chan struct{})}
 
-	address := freeAddress(t)
-	if args[0] != "work" {
-		args = append(args, "--listen", address)
-		p.base = "http://" + address
+	// A deployment that others know the address of says it itself.
+	if at := slices.Index(args, "--listen"); at > 0 {
+		p.base = "http://" + args[at+1]
+	} else if args[0] != "work" {
+		address := freeAddress(t)
+		args, p.base = append(args, "--listen", address), "http://"+address
 	}
 
 	p.cmd = exec.CommandContext(context.Background(), binary, args...)
@@ -239,6 +242,8 @@ type client struct {
 	bearer bool
 	// team is the team that is selected; empty leaves it to the service.
 	team string
+	// region is the data region of a slice; empty for none.
+	region string
 }
 
 type answer struct {
@@ -284,6 +289,10 @@ func (c *client) call(method, path string, body any) *answer {
 
 	if c.team != "" {
 		req.Header.Set("X-Team-Id", c.team)
+	}
+
+	if c.region != "" {
+		req.Header.Set("X-Data-Region", c.region)
 	}
 
 	resp, err := http.DefaultClient.Do(req)

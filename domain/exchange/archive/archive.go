@@ -1,8 +1,8 @@
 // Package archive writes everything that a team owns into one file, and makes a team of such a file again.
 //
-// The file is a ZIP. Its manifest.json says what it has: the team, the version of the schema, and each table with its
-// columns and rows. The rows of a table are in tables/NAME.csv, the content of a file is in files/ID, and the books are once
-// more in journal.hledger, a plain-text journal that hledger reads. Everything is from one snapshot.
+// The file is a ZIP. Its manifest.json says what it has: the team, the version of the schema, and each table with
+// its columns and rows. The rows of a table are in tables/NAME.csv, the content of a file is in files/ID, and the
+// books are once more in journal.hledger, a plain-text journal that hledger reads. Everything is from one snapshot.
 //
 // The page docs/decisions/archive.md says what the contract leaves open and how it is answered here.
 package archive
@@ -34,7 +34,8 @@ const taskTime = time.Hour
 
 var exportKind = job.NewKind("team-export")
 
-// errStale means that journals wait to be derived anew: an archive would have the old ones. Another attempt finds them done.
+// errStale means that journals wait to be derived anew: an archive would have the old ones. Another attempt finds
+// them done.
 var errStale = errors.New("journals of the team wait to be derived")
 
 // manifest says what an archive has.
@@ -68,9 +69,9 @@ func Part(store blob.Store, tables []parts.Table) parts.Part {
 		Endpoints: []api.Endpoint{api.Write(api.Endpoint{
 			Method: "POST", Path: "/team/export", ID: "exportTeam", Tag: "Teams",
 			Summary: "Make one file of everything that the selected team owns",
-			Doc: "Starts an operation of type export, whose result is a ZIP: tables as CSV, files, the books as a journal that hledger " +
-				"reads, and a manifest that describes them. Account numbers, tax identifiers and credentials stay sealed with the keys of " +
-				"this service. Only who may delete the team can read the file.",
+			Doc: "Starts an operation of type export, whose result is a ZIP: tables as CSV, files, the books as a " +
+				"journal that hledger reads, and a manifest that describes them. Account numbers, tax identifiers and " +
+				"credentials stay sealed with the keys of this service. Only who may delete the team can read the file.",
 			Scopes: []string{"team:execute"}, Status: 202,
 		}, func(ctx context.Context, tx *db.Tx, _ *api.None) (*operation.Acknowledgement, error) {
 			return operation.Start(ctx, tx, operation.New{Type: operation.Export, Tasks: []operation.Task{{Kind: exportKind}}})
@@ -109,6 +110,8 @@ func export(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, a 
 			return err
 		}
 
-		return operation.AddResult(ctx, tx, run.OperationID, operation.Resource{Type: operation.File, ID: f.ID, Role: operation.Result})
+		result := operation.Resource{Type: operation.File, ID: f.ID, Role: operation.Result}
+
+		return operation.AddResult(ctx, tx, run.OperationID, result)
 	}, nil
 }

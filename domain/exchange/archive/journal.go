@@ -28,8 +28,9 @@ type posting struct {
 	ID             id.ID
 }
 
-// writeJournal writes the active entries of the trust and operating books as a journal that hledger reads. A posting is a
-// transaction; its ledger, and the party and listing of each entry, are tags. Imported statements are no part of the books.
+// writeJournal writes the active entries of the trust and operating books as a journal that hledger reads. A posting
+// is a transaction; its ledger, and the party and listing of each entry, are tags. Imported statements are no part
+// of the books.
 func writeJournal(ctx context.Context, tx *db.Tx, to io.Writer) error {
 	w := bufio.NewWriter(to)
 
@@ -54,7 +55,8 @@ func writeJournal(ctx context.Context, tx *db.Tx, to io.Writer) error {
 		where e.team_id = @team and e.status = 'active' and e.ledger <> 'historical'
 		order by e.txn_at, e.txn_code, e.ledger, e.currency, e.id`, Args: db.Args{"team": tx.Team}}, func(p posting) error {
 		if p.Day != last.Day || p.TxnCode != last.TxnCode || p.Ledger != last.Ledger || p.Currency != last.Currency {
-			_, _ = fmt.Fprintf(w, "\n%s (%s) %s  ; ledger:%s\n", p.Day, plain(p.TxnCode, "()"), plain(p.Description, ";|"), p.Ledger)
+			code, text := plain(p.TxnCode, "()"), plain(p.Description, ";|")
+			_, _ = fmt.Fprintf(w, "\n%s (%s) %s  ; ledger:%s\n", p.Day, code, text, p.Ledger)
 		}
 
 		last = p
@@ -70,7 +72,9 @@ func writeJournal(ctx context.Context, tx *db.Tx, to io.Writer) error {
 }
 
 // roots are the first parts of account names, from which hledger knows what kind of account it is.
-var roots = map[string]string{"asset": "assets", "liability": "liabilities", "revenue": "revenues", "expense": "expenses"}
+var roots = map[string]string{
+	"asset": "assets", "liability": "liabilities", "revenue": "revenues", "expense": "expenses",
+}
 
 // amount returns an amount with its currency as hledger reads it. Debits are positive, as there.
 func amount(cents money.Cents, of money.Currency) string { return of.Code() + " " + cents.Decimal(of) }

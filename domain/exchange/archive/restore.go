@@ -36,8 +36,8 @@ type Restoring struct {
 	Partner id.ID  // zero for none
 }
 
-// Restore makes a team of an archive and returns its id. Records have the ids that they had; connections have to be connected
-// anew, nobody has access yet, and the trail of changes begins anew. All of it is there or nothing.
+// Restore makes a team of an archive and returns its id. Records have the ids that they had; connections have to be
+// connected anew, nobody has access yet, and the trail of changes begins anew. All of it is there or nothing.
 func Restore(ctx context.Context, d *db.DB, size int64, from io.ReaderAt, r *Restoring) (made id.ID, err error) {
 	z, err := zip.NewReader(from, size)
 	if err != nil {
@@ -56,6 +56,7 @@ func Restore(ctx context.Context, d *db.DB, size int64, from io.ReaderAt, r *Res
 		return id.Zero, errors.Join(err, dropFiles(context.WithoutCancel(ctx), r.Store, m, made))
 	}
 
+	// The rows come in one transaction.
 	scope := db.Scope{Team: made, Timeout: taskTime, Actor: db.Service}
 
 	err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
@@ -80,6 +81,7 @@ func readManifest(ctx context.Context, d *db.DB, z *zip.Reader) (*manifest, erro
 	}
 	defer func() { _ = f.Close() }()
 
+	// A manifest names tables and files, so it is small beside them.
 	var m manifest
 	if err := json.NewDecoder(io.LimitReader(f, maxManifest)).Decode(&m); err != nil || m.Format != format {
 		return nil, fmt.Errorf("%w: its manifest is not of %s: %w", errFormat, format, err)
@@ -173,10 +175,12 @@ type restorer struct {
 	later []reference
 }
 
-// restoreTables inserts the rows of all tables that are restored: first those that others name. A column that names a row of
-// a later table is set last.
+// restoreTables inserts the rows of all tables that are restored: first those that others name. A column that names
+// a row of a later table is set last.
 func (r restorer) restoreTables(ctx context.Context, tx *db.Tx, tables []parts.Table) error {
-	restored := slices.DeleteFunc(slices.Clone(tables), func(t parts.Table) bool { return t.Archived != parts.Restored || t.Name == teamTable })
+	restored := slices.DeleteFunc(slices.Clone(tables), func(t parts.Table) bool {
+		return t.Archived != parts.Restored || t.Name == teamTable
+	})
 
 	order, err := parts.ParentsFirst(ctx, tx, restored)
 	if err != nil {
@@ -191,11 +195,15 @@ func (r restorer) restoreTables(ctx context.Context, tx *db.Tx, tables []parts.T
 		return fmt.Errorf("read the foreign keys: %w", err)
 	}
 
+	// A table that comes later is not there yet when its child is filled.
 	place := func(name string) int {
 		return slices.IndexFunc(order, func(t parts.Table) bool { return t.Name == name })
 	}
-	r.later = slices.DeleteFunc(references, func(f reference) bool { return place(f.Child) < 0 || place(f.Parent) <= place(f.Child) })
+	r.later = slices.DeleteFunc(references, func(f reference) bool {
+		return place(f.Child) < 0 || place(f.Parent) <= place(f.Child)
+	})
 
+	// Then table by table, and what had to wait.
 	for i := range order {
 		if err := r.restoreTable(ctx, tx, &order[i]); err != nil {
 			return fmt.Errorf("restore %s: %w", order[i].Name, err)
@@ -257,7 +265,8 @@ func (r restorer) restoreTable(ctx context.Context, tx *db.Tx, t *parts.Table) e
 	}
 
 	// Then they become rows of the new team.
-	sql := fmt.Sprintf(`insert into %s (%s) select %s from %s s`, t.Name, strings.Join(names, ", "), strings.Join(values, ", "), stage(t.Name))
+	sql := fmt.Sprintf(`insert into %s (%s) select %s from %s s`,
+		t.Name, strings.Join(names, ", "), strings.Join(values, ", "), stage(t.Name))
 
 	args := db.Args{}
 	if strings.Contains(sql, "@team") {
@@ -269,8 +278,8 @@ func (r restorer) restoreTable(ctx context.Context, tx *db.Tx, t *parts.Table) e
 	return err
 }
 
-// fillStage reads the rows of a table into its temporary table. It fails with errDamaged unless there are as many as the
-// manifest says.
+// fillStage reads the rows of a table into its temporary table. It fails with errDamaged unless there are as many as
+// the manifest says.
 func (r restorer) fillStage(ctx context.Context, tx *db.Tx, name string, want int64) error {
 	f, err := r.Open("tables/" + name + ".csv")
 	if err != nil {

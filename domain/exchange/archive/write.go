@@ -41,8 +41,12 @@ func (a archiver) write(ctx context.Context, tx *db.Tx, schema int64, w io.Write
 		return err
 	}
 
+	// The entries come as they are made, so that memory does not grow with the team.
 	z := zipped{zip.NewWriter(w), tx.Now}
-	if err := z.add("README.txt", func(w io.Writer) error { _, err := io.WriteString(w, readme); return err }); err != nil {
+	if err := z.add("README.txt", func(w io.Writer) error {
+		_, err := io.WriteString(w, readme)
+		return err
+	}); err != nil {
 		return err
 	}
 
@@ -86,12 +90,14 @@ func (a archiver) writeTables(ctx context.Context, tx *db.Tx, z zipped) ([]table
 			return nil, err
 		}
 
+		// COPY takes no arguments: names are of the catalogue, and the team is an id.
 		names := make([]string, len(columns))
 		for i, c := range columns {
 			names[i] = quote(c.Name)
 		}
 
-		query := fmt.Sprintf(`select %s from %s where team_id = '%s' order by %s`, strings.Join(names, ", "), t.Name, tx.Team, firstKey(columns))
+		query := fmt.Sprintf(`select %s from %s where team_id = '%s' order by %s`,
+			strings.Join(names, ", "), t.Name, tx.Team, firstKey(columns))
 		row := table{Name: t.Name, Columns: columns, IsRestored: t.Archived == parts.Restored}
 
 		if err := z.add("tables/"+t.Name+".csv", func(w io.Writer) (err error) {
@@ -137,8 +143,8 @@ func loadColumns(ctx context.Context, tx *db.Tx, name string) ([]column, error) 
 // quote returns the name of a column as SQL has it.
 func quote(name string) string { return `"` + name + `"` }
 
-// writeFiles writes the content of the team's files, without exports, which can be made again. It returns those that have
-// any.
+// writeFiles writes the content of the team's files, without exports, which can be made again. It returns those that
+// have any.
 func (a archiver) writeFiles(ctx context.Context, tx *db.Tx, z zipped) ([]id.ID, error) {
 	type content struct {
 		ID      id.ID
@@ -171,6 +177,7 @@ func (a archiver) writeFiles(ctx context.Context, tx *db.Tx, z zipped) ([]id.ID,
 			return nil, err
 		}
 
+		// Only what has content can be read back.
 		out = append(out, f.ID)
 	}
 

@@ -13,7 +13,7 @@ func Part(keep time.Duration) parts.Part {
 	return parts.Part{Endpoints: endpoints(waitPoll), Every: every(keep), Tables: append(
 		parts.Keeps("operation_count"),
 		parts.Table{Name: "operation_progress", Archived: parts.Left, Keep: `r.operation_id = @operation`},
-		parts.Table{Name: "operation_resource", Archived: parts.Told, Keep: `r.operation_id = @operation`},
-		parts.Table{Name: "operation", Archived: parts.Told, Keep: `r.id = @operation`},
+		parts.Table{Name: "operation_resource", Archived: parts.Shown, Keep: `r.operation_id = @operation`},
+		parts.Table{Name: "operation", Archived: parts.Shown, Keep: `r.id = @operation`},
 	)}
 }

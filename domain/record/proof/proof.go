@@ -36,7 +36,10 @@ func Part(c Config) parts.Part {
 			{Name: "audit-sweep", Interval: 24 * time.Hour, Do: c.sweep},
 		},
 		// Leaves outlive their team: without them the tree could not be checked.
-		Tables: []parts.Table{{Name: "audit_log", Archived: parts.Left, Keep: "true"}, {Name: "audit_leaf", Archived: parts.Left, Keep: "true"}},
+		Tables: []parts.Table{
+			{Name: "audit_log", Archived: parts.Left, Keep: "true"},
+			{Name: "audit_leaf", Archived: parts.Left, Keep: "true"},
+		},
 	}
 }
 

@@ -99,7 +99,7 @@ func endpoints() []api.Endpoint {
 			Method: http.MethodGet, Path: "/partner/audit-events", ID: "listPartnerAuditEvents", Tag: tag,
 			Summary: "List what was changed in the managed teams",
 			Doc:     "As GET /audit/events, of all teams that the partner manages now.",
-			Errors:  apierr.List{errExpired}, Scopes: []string{scopeRead}, PartnerOnly: true,
+			Errors:  apierr.List{errExpired}, Scopes: []string{scopeRead}, PartnerOnly: true, AnyRegion: true,
 		}, listPartnerEvents),
 	}
 }

@@ -13,7 +13,7 @@ func Part(box *seal.Box, open payapp.Opener, sender mail.Sender) parts.Part {
 
 	return parts.Part{
 		Endpoints: endpoints(box, used), Handlers: handlers(box, open, sender),
-		Tables: append(parts.Owns("payee_method", "payee_change"), parts.Tells("payee_letter")...),
+		Tables: append(parts.Owns("payee_method", "payee_change"), parts.Shows("payee_letter")...),
 		Used:   []*parts.Usage{used},
 	}
 }

@@ -12,7 +12,7 @@ func (s *Gateway) Part() parts.Part {
 			"payment_batch_counter",
 			"payment_limit",
 			"payment_return",
-		), parts.Table{Name: "payment_callback", Archived: parts.Told}, parts.Table{Name: "payment", Instead: map[string]string{"ask_at": "null"}}), // the other team asks
+		), parts.Table{Name: "payment_callback", Archived: parts.Shown}, parts.Table{Name: "payment", Instead: map[string]string{"ask_at": "null"}}), // the other team asks
 		Uses: uses(),
 	}
 }

@@ -13,7 +13,7 @@ func Part(linkers ...Linker) parts.Part {
 		Exports: exports(), Closing: checkClosing,
 		Tables: append(
 			parts.Owns("statement_origin", "statement", "statement_version"),
-			parts.Tells("statement_batch", "statement_batch_item")...,
+			parts.Shows("statement_batch", "statement_batch_item")...,
 		),
 		Uses: []parts.Use{
 			{Of: "listing", Reason: "ownerStatements", Columns: []string{"statement.listing_id"}},

@@ -114,7 +114,7 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 	}
 
 	if e.PartnerOnly && c.Kind == api.TeamKey {
-		return db.Scope{}, closedToTeamKeys(e)
+		return db.Scope{}, refuseTeamKey(e)
 	}
 
 	scope := db.Scope{Actor: db.Actor{User: c.User, Scopes: c.Scopes, Teams: c.reach}}
@@ -182,9 +182,9 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 	return scope, nil
 }
 
-// closedToTeamKeys returns the refusal of a team's key by a route for partners: those below /partner do not exist for it
+// refuseTeamKey returns the refusal of a team's key by a route for partners: those below /partner do not exist for it
 // (AUTH-39).
-func closedToTeamKeys(e *api.Endpoint) *apierr.Error {
+func refuseTeamKey(e *api.Endpoint) *apierr.Error {
 	if strings.HasPrefix(e.Path, "/partner/") {
 		return errNotPartnerKey
 	}
@@ -196,7 +196,7 @@ func closedToTeamKeys(e *api.Endpoint) *apierr.Error {
 // endpoint.
 func Refusals(e *api.Endpoint) apierr.List {
 	list := apierr.List{apierr.Unauthorized}
-	if e.PartnerOnly && !errors.Is(closedToTeamKeys(e), apierr.RouteClosed) {
+	if e.PartnerOnly && !errors.Is(refuseTeamKey(e), apierr.RouteClosed) {
 		list = append(list, errNotPartnerKey)
 	}
 
@@ -237,7 +237,12 @@ func (g *Gate) identify(ctx context.Context, r *http.Request) (*credential, erro
 	scheme, token, _ := strings.Cut(authorization, " ")
 	switch {
 	case key != "" && authorization == "":
-		return g.lookUp(ctx, secretKey{sum: hash(key)}, g.keyHolder)
+		c, err := g.lookUp(ctx, secretKey{sum: hash(key)}, g.keyHolder)
+		if errors.Is(err, errUnknownKey) {
+			err = g.elsewhere(key)
+		}
+
+		return c, err
 	case key == "" && token != "" && strings.EqualFold(scheme, "Bearer"):
 		look := g.tokenHolder
 
@@ -252,6 +257,19 @@ func (g *Gate) identify(ctx context.Context, r *http.Request) (*credential, erro
 	}
 
 	return nil, apierr.Unauthorized
+}
+
+// elsewhere returns the refusal of a key that is not known here: its secret names the region that issued it, and a
+// deployment that serves that region may know it. What it says of the region is no secret.
+func (g *Gate) elsewhere(key string) error {
+	kind, rest, _ := strings.Cut(key, "_")
+	region, _, _ := strings.Cut(rest, "_")
+
+	if _, known := g.Elsewhere[Region(region)]; kind != "sk" || !known {
+		return apierr.Unauthorized
+	}
+
+	return g.here(Region(region), nil)
 }
 
 // permit refuses a route that is closed to the kind of credential, and one that asks for a scope that is not held.

@@ -20,8 +20,8 @@ func AdmitMaker(ctx context.Context, tx *db.Tx) error {
 	return SetMember(ctx, tx, Member{Team: tx.Team, User: tx.Actor.User, Scopes: tx.Actor.Scopes})
 }
 
-// Serving returns a function that refuses regions which another deployment serves, or none does. Without regions it is nil.
-func Serving(here, elsewhere map[Region]string) func(region string) error {
+// NewRegionCheck returns a function that refuses regions which another deployment serves, or none does. Without regions it is nil.
+func NewRegionCheck(here, elsewhere map[Region]string) func(region string) error {
 	if len(here) == 0 {
 		return nil
 	}

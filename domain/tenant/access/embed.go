@@ -262,7 +262,7 @@ func (p Portal) embedEndpoints() []api.Endpoint {
 				"a team, statement or user that cannot be used (issue `notFound`) and for an origin that is none of " +
 				"https (`addressNotAllowed`).",
 			Errors: apierr.List{apierr.MissingScope},
-			Scopes: []string{"partner:manage"}, PartnerOnly: true, Portal: true, Status: 201, Secret: true,
+			Scopes: []string{"partner:manage"}, PartnerOnly: true, Portal: true, AnyRegion: true, Status: 201, Secret: true,
 		}, p.makeEmbedSession),
 		api.External(api.Endpoint{
 			Method: "POST", Path: "/embed-sessions/exchange", ID: "exchangeEmbedCode", Tag: embedTag,

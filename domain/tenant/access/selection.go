@@ -24,6 +24,10 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 	case err != nil:
 		return nil, err
 	case e.PartnerOnly:
+		if err := g.slice(region); err != nil {
+			return nil, err
+		}
+
 		return g.selectPartner(c, e, wanted)
 	case wanted == nil:
 		return g.onlyTeam(c, e, region)
@@ -194,6 +198,10 @@ func (g *Gate) selectPartner(c *credential, e *api.Endpoint, wanted *id.ID) (*me
 		}
 
 		return nil, errNotPartnerTeam.With(detail)
+	}
+
+	if e.AnyRegion && selected.Status != "deleted" {
+		return selected, nil
 	}
 
 	return g.checkServed(selected, e, wanted != nil)

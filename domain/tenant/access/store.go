@@ -25,15 +25,24 @@ type keyRow struct {
 	Audience  Audience
 	Scopes    []string
 	ExpiresAt *time.Time
+	IsLive    bool
 }
 
-// keyHolder returns the credential of a live key by its hash, with its teams. It fails with apierr.Unauthorized.
+// errUnknownKey is a key that this deployment has never had.
+var errUnknownKey = errors.New("unknown key")
+
+// keyHolder returns the credential of a live key by its hash, with its teams. It fails with apierr.Unauthorized, or with
+// errUnknownKey.
 func (g *Gate) keyHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credential, error) {
-	k, err := db.One[keyRow](ctx, tx, apierr.Unauthorized, `
-		select id, team_id, user_id, kind, audience, scopes, expires_at from access_key
-		where hash = @hash and revoked_at is null and (expires_at is null or expires_at > @now)`, db.Args{"hash": hash, "now": tx.Now})
+	k, err := db.One[keyRow](ctx, tx, errUnknownKey, `
+		select id, team_id, user_id, kind, audience, scopes, expires_at, revoked_at is null and (expires_at is null or expires_at > @now) as is_live
+		from access_key where hash = @hash`, db.Args{"hash": hash, "now": tx.Now})
 	if err != nil {
 		return nil, err
+	}
+
+	if !k.IsLive {
+		return nil, apierr.Unauthorized
 	}
 
 	c := &credential{Kind: api.TeamKey, User: k.UserID, Home: k.TeamID, Audience: k.Audience, Scopes: k.Scopes, Expires: k.ExpiresAt}
@@ -74,7 +83,7 @@ func (g *Gate) tokenHolder(ctx context.Context, tx *db.Tx, hash []byte) (*creden
 // Audience says what a partner key is for. Such a key is issued for one (AUTH-14).
 type Audience string
 
-// The audiences: the partner's backend, and a portal, whose keys only make embedded sessions.
+// The audiences: the partner's backend, and a portal that only makes embedded sessions.
 const (
 	ForBackend Audience = "backend"
 	ForPortal  Audience = "portal"

@@ -44,7 +44,7 @@ func overviewEndpoint() api.Endpoint {
 	return api.Read(api.Endpoint{
 		Method: "GET", Path: "/partner/overview", ID: "listPartnerOverview", Tag: "Teams", Summary: "List the partner's teams with their figures",
 		Doc:    "Counts and balances are kept sums, so that a page of hundreds of teams costs little more than one of ten.",
-		Scopes: []string{"team:read", "reports:read"}, PartnerOnly: true, Selection: api.ManagedTeams, Region: true,
+		Scopes: []string{"team:read", "reports:read"}, PartnerOnly: true, AnyRegion: true, Selection: api.ManagedTeams, Region: true,
 	}, listOverview)
 }
 

@@ -57,7 +57,7 @@ func (h handler) partnerEndpoints(b beginning) []api.Endpoint {
 			Method: "POST", Path: "/teams", ID: "createTeam", Tag: "Teams", Summary: "Make a customer team of the partner",
 			Doc: "The team belongs to the partner, whose keys reach it at once; a person who makes it works in it with the scopes " +
 				"that the person has in the partner team. Fails with 421 for a region that is served elsewhere.",
-			Scopes: []string{"partner:manage"}, PartnerOnly: true, Status: 201, Exclusive: true,
+			Scopes: []string{"partner:manage"}, PartnerOnly: true, AnyRegion: true, Status: 201, Exclusive: true,
 		}, func(ctx context.Context, tx *db.Tx, in *createInput) (*Team, error) {
 			return h.create(ctx, tx, b, &in.Body)
 		}),
