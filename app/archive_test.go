@@ -164,6 +164,11 @@ func TestTheJournalOfAnArchiveIsReadByHledger(t *testing.T) {
 	t.Parallel()
 
 	from, external := furnished(t)
+	// A currency without places, and names that mean something to hledger.
+	from.Exec(`update account set name = '*Odd: name;  with (marks)' where team_id = @team and code = '1010'`, nil)
+	from.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, trigger_type, created_at, description)
+		select @team, gen_random_uuid(), '00000000-0000-0000-0000-000000000001', 'yen', a.code, 'operating', '2026-02-01', a.id,
+			case a.code when '1010' then 5000 else -5000 end, 'jpy', 'transaction', now(), 'a | b; c' from account a where a.team_id = @team and a.code in ('1010', '4000')`, nil)
 	content := archived(t, from, external)
 
 	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
@@ -201,6 +206,10 @@ func TestTheJournalOfAnArchiveIsReadByHledger(t *testing.T) {
 		got[r[0]] = r[1]
 	}
 
+	if strict, err := exec.CommandContext(t.Context(), "hledger", "-f", path, "check", "accounts", "commodities", "ordereddates").CombinedOutput(); err != nil {
+		t.Errorf("the strict checks: %v: %s", err, strict)
+	}
+
 	type sum struct{ Account, Amount string }
 
 	var want []sum
@@ -212,13 +221,25 @@ func TestTheJournalOfAnArchiveIsReadByHledger(t *testing.T) {
 				upper(min(e.currency)) || ' ' || trim(to_char(sum(e.cent_total) / 100.0, 'FM999999990.00')) as amount
 			from ledger_entry e join account a on a.team_id = e.team_id and a.id = e.account_id
 				join account_category c on c.team_id = a.team_id and c.id = a.category_id
-			where e.team_id = @team and e.status = 'active' and e.ledger <> 'historical' group by a.id, a.code, a.name, c.classification having sum(e.cent_total) <> 0`,
+			where e.team_id = @team and e.status = 'active' and e.ledger <> 'historical' and e.currency = 'usd' and a.code <> '1010' and a.code <> '4000' group by a.id, a.code, a.name, c.classification having sum(e.cent_total) <> 0`,
 			db.Args{"team": from.ID})
 
 		return err
 	})
 
-	if len(want) < 5 || len(got) != len(want) {
+	odd := 0
+
+	for account, amount := range got {
+		if strings.Contains(amount, "JPY ") && strings.Contains(amount, "5000") && (account == "assets:1010 *Odd- name- with (marks)" || account == "revenues:4000 Rent") {
+			odd++
+		}
+	}
+
+	if odd != 2 {
+		t.Errorf("the accounts with yen: %v", got)
+	}
+
+	if len(want) < 5 || len(got) != len(want)+2 {
 		t.Errorf("hledger has %d accounts, the books %d", len(got), len(want))
 	}
 

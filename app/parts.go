@@ -197,7 +197,7 @@ func Parts(o External, c Config) parts.Part {
 	all := parts.Join(append([]parts.Part{
 		access.Part(access.Portal{URL: c.PublicURL, Regions: c.Regions, Local: c.LocalProviders}),
 		team.Part(team.Config{
-			Journals: journals, Extractable: apps.Extractable(), Closing: parts.ClosingChecks(nouns...), Waits: parts.Waits(nouns...), Grants: access.CopyGrants, Admit: access.AdmitMaker,
+			Journals: journals, Extractable: apps.Extractable(), Closing: parts.ClosingChecks(nouns...), Waits: parts.Waits(nouns...), Admit: access.AdmitMaker, Dismiss: access.DismissPartner,
 			Serves: access.NewRegionCheck(c.regions()),
 		}, parts.Copies(nouns...)...),
 		demo.Part(journals),

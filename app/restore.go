@@ -9,6 +9,7 @@ import (
 	"stayledger/domain/exchange/archive"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/seal"
 )
 
 // ArchivedTeam is a team in a file.
@@ -26,6 +27,16 @@ func RestoreTeam(ctx context.Context, c *Config, d *db.DB, log *slog.Logger, t A
 		return id.Zero, err
 	}
 
+	keys, err := c.keys()
+	if err != nil {
+		return id.Zero, err
+	}
+
+	box, err := seal.New(keys...)
+	if err != nil {
+		return id.Zero, fmt.Errorf("secret keys: %w", err)
+	}
+
 	// An archive is read in any order, so it is a file and no stream.
 	f, err := os.Open(t.Path)
 	if err != nil {
@@ -39,6 +50,7 @@ func RestoreTeam(ctx context.Context, c *Config, d *db.DB, log *slog.Logger, t A
 	}
 
 	return archive.Restore(ctx, d, info.Size(), f, &archive.Restoring{
-		Store: store, Tables: Parts(External{}, Config{}).Tables, Name: t.Name, Partner: t.Partner,
+		Store: store, Tables: Parts(External{}, Config{}).Tables, Name: t.Name, Partner: t.Partner, Regions: c.Regions,
+		Box: box, Sealed: listSealedColumns(),
 	})
 }

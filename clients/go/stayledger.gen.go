@@ -15261,7 +15261,7 @@ type TeamOverview struct {
 	// Transactions How many there are.
 	Transactions int64 `json:"transactions"`
 
-	// TrustBank What the books have on the trust bank accounts, by currency.
+	// TrustBank What the books have on the trust bank accounts today, by currency.
 	TrustBank []TeamBalance `json:"trustBank"`
 
 	// UpdatedAt When it was changed last.

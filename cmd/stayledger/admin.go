@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"stayledger/app"
+	"stayledger/domain/tenant/access"
 	"stayledger/domain/tenant/team"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -42,6 +43,7 @@ func (c *database) across(ctx context.Context, work db.Work) error {
 type teamCmd struct {
 	Create teamCreate `cmd:"" help:"Make a team and print its id."`
 	List   teamList   `cmd:"" help:"List the teams."`
+	Move   teamMove   `cmd:"" help:"Give a team to another partner; the former one and its people do not reach it any more."`
 	// Restore is the way back from POST /team/export.
 	Restore teamRestore `cmd:"" help:"Make a team of an archive as POST /team/export gives it, and print its id."`
 }
@@ -86,6 +88,19 @@ func (c *teamCreate) Run(r *runContext) error {
 	_, err = fmt.Println(made)
 
 	return err
+}
+
+type teamMove struct {
+	database `embed:""`
+	Team     id.ID `arg:"" help:"Id of the team."`
+	Under    id.ID `required:"" help:"Id of the partner that manages it from now on."`
+}
+
+// Run moves the team.
+func (c *teamMove) Run(r *runContext) error {
+	return c.across(r.ctx, func(ctx context.Context, tx *db.Tx) error {
+		return team.Move(ctx, tx, c.Team, c.Under, access.DismissPartner)
+	})
 }
 
 type teamRestore struct {

@@ -569,10 +569,12 @@ func (tx *Tx) Join(ctx context.Context, team id.ID) error {
 		return errTogether
 	}
 
-	return tx.see(ctx, sight{
-		teams:  strings.TrimSuffix(tx.sight.teams, "}") + "," + team.String() + "}",
-		across: tx.sight.across,
-	})
+	seen := strings.TrimSuffix(tx.sight.teams, "}")
+	if seen != "{" {
+		seen += ","
+	}
+
+	return tx.see(ctx, sight{teams: seen + team.String() + "}", across: tx.sight.across})
 }
 
 // Within runs work as a transaction of a team that this one has just made, which nobody else can write in yet. Both teams

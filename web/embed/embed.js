@@ -139,7 +139,7 @@ async function showReport() {
       const found = await read("/reports/trial-balance", { startDate: from.value, endDate: to.value });
       if (mine !== turn) return;
       const amounts = (f) => [f.beginning, f.debit, f.credit, f.ending].map((cents) => money(cents, found.currency));
-      figures.replaceChildren(table("Trial balance", columns, found.data.map((r) => [r.account.code + " " + r.account.name, ...amounts(r)]), ["Total", ...amounts(found.totals)]));
+      figures.replaceChildren(table("Trial balance", columns, found.data.map((r) => [[r.account.code, r.account.name].filter(Boolean).join(" "), ...amounts(r)]), ["Total", ...amounts(found.totals)]));
       message.hidden = true;
     } catch (failure) {
       if (mine === turn) fail(failure);

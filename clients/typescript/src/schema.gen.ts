@@ -4580,7 +4580,7 @@ export interface paths {
         put?: never;
         /**
          * Make a new team with the settings of the selected one
-         * @description Starts an operation of type team-duplicate; its result is the new team, of the same partner, region and type. People and keys of several teams that work in the selected team work in the new one, and the key that has asked. It has no stays, no books and no connections. Part by part: an ownership period is copied when its owners are, and what names an account when accounts are.
+         * @description Starts an operation of type team-duplicate; its result is the new team, of the same partner, region and type. The partner works in it, and who asks: a person, or a key that has several teams already. It has no stays, no books, no connections, and nothing that says whose company it is. Recurring fees, line mappings and layouts bring the accounts and tax rates that they name; an ownership period is copied when its owners are.
          */
         post: operations["duplicateTeam"];
         delete?: never;
@@ -4860,7 +4860,7 @@ export interface paths {
         head?: never;
         /**
          * Change how a partner has a customer team
-         * @description With partnerId null the team leaves the partner: from then on the partner's keys and embedded sessions do not reach it. Its own settings are those of PUT /team.
+         * @description With partnerId null the team leaves the partner: from then on the partner's keys, embedded sessions and people do not reach it, nor keys that other teams have issued. An inactive team is active again then. Its own settings are those of PUT /team.
          */
         patch: operations["manageTeam"];
         trace?: never;
@@ -15734,7 +15734,7 @@ export interface components {
              * @description How many there are.
              */
             transactions: number;
-            /** @description What the books have on the trust bank accounts, by currency. */
+            /** @description What the books have on the trust bank accounts today, by currency. */
             trustBank: components["schemas"]["TeamBalance"][];
             /** @description When it was changed last. */
             updatedAt: components["schemas"]["Instant"];

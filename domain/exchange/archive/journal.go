@@ -41,7 +41,11 @@ func writeJournal(ctx context.Context, tx *db.Tx, to io.Writer) error {
 
 	// hledger shows amounts with the places that these lines have.
 	for _, c := range currencies {
-		_, _ = fmt.Fprintf(w, "commodity %s\n", amount(0, c))
+		_, _ = fmt.Fprintf(w, "commodity %s\n", sample(c))
+	}
+
+	if err := declareAccounts(ctx, tx, w); err != nil {
+		return err
 	}
 
 	var last posting
@@ -78,6 +82,29 @@ var roots = map[string]string{
 
 // amount returns an amount with its currency as hledger reads it. Debits are positive, as there.
 func amount(cents money.Cents, of money.Currency) string { return of.Code() + " " + cents.Decimal(of) }
+
+// sample returns an amount of a currency with its decimal mark, which hledger asks for also where there are no places.
+func sample(of money.Currency) string {
+	if of.MinorDigits() == 0 {
+		return of.Code() + " 0."
+	}
+
+	return amount(0, of)
+}
+
+// declareAccounts writes the accounts that have entries, for the strict checks of hledger.
+func declareAccounts(ctx context.Context, tx *db.Tx, w io.Writer) error {
+	type declared struct{ Account, Classification string }
+
+	return db.Each(ctx, tx, db.Stmt{SQL: `
+		select coalesce(a.code || ' ', '') || a.name as account, c.classification
+		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
+		where a.team_id = @team and exists (select from ledger_month m where m.team_id = a.team_id and m.account_id = a.id)
+		order by a.code, a.name`, Args: db.Args{"team": tx.Team}}, func(d declared) error {
+		_, err := fmt.Fprintf(w, "account %s\n", accountName(&posting{Account: d.Account, Classification: d.Classification}))
+		return err
+	})
+}
 
 // tags returns the party and the listing of an entry as a comment with tags.
 func tags(p *posting) string {

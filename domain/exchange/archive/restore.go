@@ -16,6 +16,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/parts"
+	"stayledger/platform/seal"
 )
 
 // maxManifest bounds a manifest in bytes.
@@ -25,6 +26,8 @@ const maxManifest = 64 << 20
 var (
 	errFormat  = errors.New("this is no archive of a team")
 	errSchema  = errors.New("the archive is of another version of the service; restore it with that one")
+	errRegion  = errors.New("the team lives in a region that is not served here")
+	errSealed  = errors.New("the archive has secrets that none of the secret keys opens; add the key of the service that wrote it")
 	errDamaged = errors.New("the archive does not have what its manifest says")
 )
 
@@ -34,6 +37,11 @@ type Restoring struct {
 	Tables  []parts.Table
 	Name    string // empty for the name of the archived team
 	Partner id.ID  // zero for none
+	// Regions are those that are served here; empty for all.
+	Regions []string
+	// Box opens what is sealed in the columns, to see whether it has the keys for them.
+	Box    *seal.Box
+	Sealed []seal.Column
 }
 
 // Restore makes a team of an archive and returns its id. Records have the ids that they had; connections have to be
@@ -64,7 +72,11 @@ func Restore(ctx context.Context, d *db.DB, size int64, from io.ReaderAt, r *Res
 			return err
 		}
 
-		return restorer{z, m, nil}.restoreTables(ctx, tx, r.Tables)
+		if err := (restorer{z, m, nil}).restoreTables(ctx, tx, r.Tables); err != nil {
+			return err
+		}
+
+		return checkSealed(ctx, tx, r)
 	})
 	if err != nil {
 		return id.Zero, errors.Join(err, dropFiles(context.WithoutCancel(ctx), r.Store, m, made))
@@ -148,9 +160,13 @@ func dropFiles(ctx context.Context, store blob.Store, m *manifest, made id.ID) e
 
 // restoreTeam inserts the team.
 func restoreTeam(ctx context.Context, tx *db.Tx, m *manifest, r *Restoring) error {
-	var was struct{ Name string }
+	var was struct{ Name, Region string }
 	if err := json.Unmarshal(m.Team, &was); err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+
+	if len(r.Regions) > 0 && !slices.Contains(r.Regions, was.Region) {
+		return fmt.Errorf("%w: %s", errRegion, was.Region)
 	}
 
 	name := r.Name
@@ -161,6 +177,33 @@ func restoreTeam(ctx context.Context, tx *db.Tx, m *manifest, r *Restoring) erro
 	return team.Restore(ctx, tx, &team.Restored{
 		Row: m.Team, Name: name, Partner: r.Partner, From: map[string]any{"teamId": m.TeamID, "exportedAt": m.ExportedAt},
 	})
+}
+
+// checkSealed fails with errSealed if the restored team has values that nobody could read here.
+func checkSealed(ctx context.Context, tx *db.Tx, r *Restoring) error {
+	type value struct {
+		ID    id.ID
+		Value []byte
+	}
+
+	for _, c := range r.Sealed {
+		// Some sealed columns are in no archive, so there are no rows.
+		err := db.Each(ctx, tx, db.Stmt{
+			SQL:  fmt.Sprintf(`select id, %s as value from %s where team_id = @team and %[1]s is not null`, quote(c.Name), c.Table),
+			Args: db.Args{"team": tx.Team},
+		}, func(v value) error {
+			if _, err := r.Box.Open(v.Value, c.Label(v.ID)); err != nil {
+				return fmt.Errorf("%w: %s of %s %v", errSealed, c.Name, c.Table, v.ID)
+			}
+
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 // reference is a column that names a row of a table, and is cleared when that row goes.

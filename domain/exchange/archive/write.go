@@ -212,6 +212,7 @@ tables/*.csv     the rows of each table; an empty field without quotes is null; 
 journal.hledger  the books as a plain-text journal: hledger -f journal.hledger balance
 files/*          the content of attachments and other files, by id; tables/file.csv has their names
 
-Account numbers, tax identifiers and credentials are sealed: only the service that wrote the file can open them.
+Account numbers and tax identifiers of contacts are sealed: only a service with the keys of the one that wrote the file opens
+them. Keys, logins, links for owners and webhooks are not in the file.
 "stayledger team restore FILE" makes a team of it again.
 `

@@ -105,7 +105,7 @@ func actorSource(actor db.ActorKind) Source {
 		return ByKey
 	case db.System:
 		return System
-	case db.Person:
+	case db.Person, db.Embedded:
 	}
 
 	return ByUser

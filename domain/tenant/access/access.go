@@ -155,6 +155,13 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 
 	if e.Selection == api.ManagedTeams {
 		scope.Managed, scope.Actor.Scopes = managedTeams(c, e, region)
+
+		// Who acts for a partner sees its customers here, and works in none of them by that.
+		if e.PartnerOnly && c.Kind == api.User {
+			if scope.Managed, err = g.customers(ctx, selected.ID, region); err != nil {
+				return db.Scope{}, err
+			}
+		}
 	}
 
 	// The scopes of a person are those in the team, and a person can be an owner there.
@@ -311,6 +318,22 @@ func readRegion(r *http.Request, e *api.Endpoint) (Region, error) {
 	}
 
 	return region, nil
+}
+
+// customers returns the teams that a partner manages, in a region if one is given.
+func (g *Gate) customers(ctx context.Context, partner id.ID, region Region) (teams []id.ID, err error) {
+	err = g.DB.ReadOne(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		teams, err = db.Select[id.ID](ctx, tx, `
+			select id from team where partner_id = @partner and status <> 'deleted' and (@region = '' or region = @region) order by id`,
+			db.Args{"partner": partner, "region": region})
+
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list the customers of a partner: %w", err)
+	}
+
+	return teams, nil
 }
 
 // managedTeams returns the teams that a collection across teams works on, and the scopes held there: for a partner all

@@ -10,14 +10,99 @@ import (
 	"stayledger/platform/id"
 )
 
-// AdmitMaker lets the person who makes the team of the transaction work in it, with the scopes that the request has. Keys of
-// the partner reach it anyway.
-func AdmitMaker(ctx context.Context, tx *db.Tx) error {
-	if tx.Actor.Kind != db.Person {
-		return nil
+// AdmitMaker lets who makes the team of the transaction work in it: a person with the scopes that the person has in the team
+// of, and a key that has to say already which of its teams it means. A key of one team would have to from then on, and
+// those of the partner reach the team anyway.
+func AdmitMaker(ctx context.Context, tx *db.Tx, of id.ID) error {
+	switch tx.Actor.Kind {
+	case db.Person:
+		return admitPerson(ctx, tx, of)
+	case db.TeamKey:
+		return admitKey(ctx, tx, of)
+	case db.PartnerKey, db.System, db.Embedded:
 	}
 
-	return SetMember(ctx, tx, Member{Team: tx.Team, User: tx.Actor.User, Scopes: tx.Actor.Scopes})
+	return nil
+}
+
+// admitPerson lets the person of the request into the team of the transaction.
+func admitPerson(ctx context.Context, tx *db.Tx, of id.ID) error {
+	var scopes *[]string
+
+	err := tx.Visit(ctx, of, func(ctx context.Context, tx *db.Tx) (err error) {
+		scopes, err = db.Maybe[[]string](ctx, tx, `select scopes from access_member where team_id = @of and user_id = @user and contact_id is null`,
+			db.Args{"of": of, "user": tx.Actor.User})
+
+		return err
+	})
+	if err != nil || scopes == nil {
+		return err
+	}
+
+	return SetMember(ctx, tx, Member{Team: tx.Team, User: tx.Actor.User, Scopes: *scopes})
+}
+
+// admitKey lets the key of the request into the team of the transaction if it reaches several teams.
+func admitKey(ctx context.Context, tx *db.Tx, of id.ID) error {
+	type reach struct{ HomeTeamID, KeyID id.ID }
+
+	var found *reach
+
+	err := tx.VisitAll(ctx, append([]id.ID{of}, tx.Actor.Teams...), func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = db.Maybe[reach](ctx, tx, `
+			select t.home_team_id, t.key_id from access_key_team t join access_key k on k.team_id = t.home_team_id and k.id = t.key_id
+			where k.user_id = @user group by 1, 2 having count(*) > 1`, db.Args{"user": tx.Actor.User})
+
+		return err
+	})
+	if err != nil || found == nil {
+		return err
+	}
+
+	if _, err := tx.Exec(ctx, `insert into access_key_team (team_id, home_team_id, key_id) values (@team, @home, @key) on conflict do nothing`,
+		db.Args{"team": tx.Team, "home": found.HomeTeamID, "key": found.KeyID}); err != nil {
+		return fmt.Errorf("let a key into a team: %w", err)
+	}
+
+	audit.Note(tx, audit.Updated, audit.APIKey, found.KeyID, nil, map[string]any{"teamId": tx.Team})
+
+	return team.Announce(ctx, tx)
+}
+
+// DismissPartner keeps whoever works for a partner out of the team of the transaction, which leaves it: people of the
+// partner, and keys that other teams have issued. Sessions and keys of the partner end by themselves.
+func DismissPartner(ctx context.Context, tx *db.Tx, partner id.ID) error {
+	var people []id.ID
+
+	err := tx.Visit(ctx, partner, func(ctx context.Context, tx *db.Tx) (err error) {
+		people, err = db.Select[id.ID](ctx, tx, `select user_id from access_member where team_id = @partner`, db.Args{"partner": partner})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the people of a partner: %w", err)
+	}
+
+	gone, err := db.Select[id.ID](ctx, tx, `delete from access_member where team_id = @team and user_id = any(@people::uuid[]) returning user_id`,
+		db.Args{"team": tx.Team, "people": people})
+	if err != nil {
+		return fmt.Errorf("keep the people of a partner out: %w", err)
+	}
+
+	for _, user := range gone {
+		audit.Note(tx, audit.Updated, audit.User, user, map[string]any{"teamId": tx.Team}, map[string]any{"teamId": nil})
+	}
+
+	keys, err := db.Select[id.ID](ctx, tx, `delete from access_key_team where team_id = @team and home_team_id <> @team returning key_id`,
+		db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("keep the keys of other teams out: %w", err)
+	}
+
+	for _, key := range keys {
+		audit.Note(tx, audit.Updated, audit.APIKey, key, map[string]any{"teamId": tx.Team}, map[string]any{"teamId": nil})
+	}
+
+	return nil
 }
 
 // NewRegionCheck returns a function that refuses regions which another deployment serves, or none does. Without regions it is nil.

@@ -38,9 +38,13 @@ var embedRefusals = map[int]reflect.Type{
 const present = `t.status <> 'deleted' and t.freeze_reason is distinct from 'deletion'`
 
 // embeds holds for a session x of a team t while it may show it: the team is still a customer of the partner, the key
-// that made it is not revoked, and the person it acts as still holds what it reads. (AUTH-30).
+// that made it is not revoked, the person who made it still works for the partner and had no tokens taken away since, and the
+// person it acts as still holds what it reads. (AUTH-30).
 const embeds = `t.partner_id = x.partner_id and ` + present + `
 	and not exists (select from access_key k where k.team_id = x.partner_id and k.user_id = x.created_by and k.revoked_at is not null)
+	and (exists (select from access_key k where k.team_id = x.partner_id and k.user_id = x.created_by)
+		or exists (select from access_member m where m.user_id = x.created_by and m.team_id = x.partner_id and m.contact_id is null and m.scopes @> x.scopes))
+	and not exists (select from access_token k where k.user_id = x.created_by and k.revoked_at >= x.created_at)
 	and (not x.is_member or exists (select from access_member m
 		where m.user_id = x.user_id and m.team_id in (x.team_id, x.partner_id) and m.contact_id is null and m.scopes @> x.scopes))`
 

@@ -672,3 +672,47 @@ func TestEmbeddedSessionsAreForgottenAfterAnHour(t *testing.T) {
 		}
 	}
 }
+
+// A session that a person of the partner made ends with what the person may do there, and with the person's tokens.
+//
+// Proves: AUTH-30.
+func TestAnEmbeddedSessionEndsWithItsMaker(t *testing.T) {
+	t.Parallel()
+
+	for name, end := range map[string]func(ctx context.Context, tx *db.Tx, e *embedding, maker id.ID) error{
+		"who leaves the partner": func(ctx context.Context, tx *db.Tx, e *embedding, maker id.ID) error {
+			_, err := access.RevokeGrant(ctx, tx, maker, e.partner)
+			return err
+		},
+		"who may read less": func(ctx context.Context, tx *db.Tx, e *embedding, maker id.ID) error {
+			return access.SetMember(ctx, tx, access.Member{Team: e.partner, User: maker, Scopes: []string{"partner:manage"}})
+		},
+		"whose tokens are revoked": func(ctx context.Context, tx *db.Tx, _ *embedding, maker id.ID) error {
+			_, err := access.RevokeTokens(ctx, tx, maker, id.Zero)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEmbedding(t)
+			e.keepBooks()
+			e.serve(time.Hour)
+			e.watch()
+
+			maker, secret := e.person(access.Member{Team: e.partner, Scopes: []string{"admin"}})
+			code := func() string {
+				made := e.post("POST", "/partner/embed-sessions", secret, e.ask(nil), "x-team-id", e.partner.String()).want(201)
+				_, code, _ := strings.Cut(fmt.Sprint(made.tree()["url"]), "#code=")
+
+				return code
+			}
+
+			spent, left := code(), code()
+			token := fmt.Sprint(e.exchange(spent).want(200).tree()["accessToken"])
+			e.get(report, token).want(200)
+			e.tx(func(ctx context.Context, tx *db.Tx) error { return end(ctx, tx, e, maker) })
+			e.eventually(func() bool { return e.get(report, token).status == 401 })
+			e.exchange(left).refused(apierr.CodeUnauthorized, "Code is not valid")
+		})
+	}
+}

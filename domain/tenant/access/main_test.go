@@ -52,7 +52,7 @@ func newDeployment(t *testing.T, regions, others map[access.Region]string) *worl
 		DB: w.db, Log: slog.New(slog.DiscardHandler), Authenticate: w.gate.Authenticate, Refusals: access.Refusals, Audit: audit.Record,
 		CursorKey: []byte("test cursor key"), PublicURL: "https://us.example.com", Title: "test",
 	}, append(toys(), append(append(access.Part(access.Portal{URL: "https://us.example.com", Regions: []string{"us", "ca"}}).Endpoints, team.Part(team.Config{
-		Grants: access.CopyGrants, Admit: access.AdmitMaker, Serves: access.NewRegionCheck(regions, others),
+		Admit: access.AdmitMaker, Dismiss: access.DismissPartner, Serves: access.NewRegionCheck(regions, others),
 	}).Endpoints...), operation.Part(time.Hour).Endpoints...)...))
 
 	return w

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"stayledger/domain/tenant/access"
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -120,11 +121,29 @@ func TestATeamLeavesItsPartner(t *testing.T) {
 	_, token := w.person(access.Member{Team: e.us, Scopes: []string{"admin"}})
 	w.post("PATCH", path, token, `{"partnerId":null}`).refused(apierr.CodeForbidden, "")
 
-	if got := w.post("PATCH", path, e.key, `{"partnerId":null,"status":"active"}`).want(200).tree(); got["partner"] != nil || got["status"] != "active" {
+	_, staff := w.person(access.Member{Team: e.us, Scopes: []string{"admin"}}, access.Member{Team: e.partner, Scopes: []string{"admin"}})
+	both := w.key(e.ca, e.us)
+	w.get("/team", staff, "x-team-id", e.us.String()).want(200)
+
+	// A partner key may name its own partner beside the team in the path. The team was inactive, and nobody else could wake it.
+	if got := w.post("PATCH", path, e.key, `{"partnerId":null}`, "x-team-id", e.partner.String()).want(200).tree(); got["partner"] != nil || got["status"] != "active" {
 		t.Errorf("left: %v", got)
 	}
 
 	w = newWorld(t)
+	// Nor people of the partner, nor keys that other customers have issued.
+	w.get("/team", staff, "x-team-id", e.us.String()).refused(apierr.CodeNotFound, "")
+	w.get("/team", both, "x-team-id", e.us.String()).refused(apierr.CodeForbidden, "")
+	w.get("/team", token).want(200)
+
+	w.tx(func(ctx context.Context, tx *db.Tx) error {
+		told, err := db.Get[int64](ctx, tx, `select count(*) from audit_event where team_id = @partner and entity_id = @team`, db.Args{"partner": e.partner, "team": e.us})
+		if told != 1 {
+			t.Errorf("%d events in the partner's trail", told)
+		}
+
+		return err
+	})
 	w.get("/team", e.key, "x-team-id", e.us.String()).refused(apierr.CodeForbidden, "")
 	w.post("PATCH", path, e.key, `{"status":"inactive"}`).refused(apierr.CodeForbidden, "")
 
@@ -167,6 +186,41 @@ func TestAPartnerKeyHasOneAudience(t *testing.T) {
 	})
 }
 
+// The command line gives a team to another partner, and to nothing else. The former partner and its people are out.
+func TestATeamMovesToAnotherPartner(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.estate()
+	next := w.partner("us")
+	_, staff := w.person(access.Member{Team: e.us, Scopes: []string{"admin"}}, access.Member{Team: e.partner, Scopes: []string{"admin"}})
+	nextKey := w.partnerKey(next)
+
+	for _, under := range []id.ID{e.ca, id.New(w.db.Now())} {
+		err := w.db.Write(t.Context(), db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+			return team.Move(ctx, tx, e.us, under, access.DismissPartner)
+		})
+		if err == nil {
+			t.Errorf("moved under %v, which is no partner", under)
+		}
+	}
+
+	w.tx(func(ctx context.Context, tx *db.Tx) error {
+		return team.Move(ctx, tx, e.us, next, access.DismissPartner)
+	})
+	w.get("/team", nextKey, "x-team-id", e.us.String()).want(200)
+	w.get("/team", e.key, "x-team-id", e.us.String()).refused(apierr.CodeForbidden, "")
+	w.get("/team", staff, "x-team-id", e.us.String()).refused(apierr.CodeNotFound, "")
+
+	// Nor is a team made under what is no partner.
+	w.tx(func(ctx context.Context, tx *db.Tx) error {
+		if _, err := team.Create(ctx, tx, team.New{Name: "X", Type: team.PropertyManager, Region: "us", PartnerID: e.ca}); err == nil {
+			t.Error("a team was made under a customer")
+		}
+
+		return nil
+	})
+}
+
 // The overview has the customers of the partner and no other teams, by page, region and filter.
 func TestTheOverviewHasThePartnersTeams(t *testing.T) {
 	t.Parallel()
@@ -190,6 +244,14 @@ func TestTheOverviewHasThePartnersTeams(t *testing.T) {
 	}
 
 	w.get("/partner/overview", w.key(e.us)).refused(apierr.CodeNotFound, "")
+
+	// A person of the partner sees all of them too, and works in none by that.
+	_, staff := w.person(access.Member{Team: e.partner, Scopes: []string{"admin"}})
+	if got, want := w.get("/partner/overview", staff, "x-team-id", e.partner.String()).listed(), texts(e.us, e.ca, e.eu, e.sa); !slices.Equal(got, want) {
+		t.Errorf("a person of the partner sees %v, not %v", got, want)
+	}
+
+	w.get("/team", staff, "x-team-id", e.us.String()).refused(apierr.CodeNotFound, "")
 
 	// Filters of GET /teams.
 	for query, want := range map[string][]string{

@@ -19,7 +19,7 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 	}
 
 	// A team in the path or header wins over the only team of the credential.
-	wanted, err := requestTeam(r, e)
+	wanted, err := c.requestTeam(r, e)
 	switch {
 	case err != nil:
 		return nil, err
@@ -48,15 +48,16 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 	}
 }
 
-// requestTeam returns the team that a request names in its path or header, or nil. It fails if the two differ.
-func requestTeam(r *http.Request, e *api.Endpoint) (*id.ID, error) {
+// requestTeam returns the team that a request names in its path or header, or nil. It fails if the two differ, unless a
+// partner key names its own partner beside the customer in the path.
+func (c *credential) requestTeam(r *http.Request, e *api.Endpoint) (*id.ID, error) {
 	header, err := parseTeam(r.Header.Get("x-team-id"), "x-team-id", "header")
 	if err != nil || !e.TeamInPath {
 		return header, err
 	}
 
 	path, err := parseTeam(r.PathValue("id"), "id", "path")
-	if err == nil && header != nil && path != nil && *header != *path {
+	if err == nil && header != nil && path != nil && *header != *path && (c.Kind != api.PartnerKey || *header != c.Home) {
 		return nil, errTeamConflict
 	}
 

@@ -86,10 +86,18 @@ func TestCopyingBringsWhatItCan(t *testing.T) {
 	to.Reach(from.ID)
 	category := to.Post("/account-categories", object{"name": "Mine", "classification": "revenue"}).Want(201).String("id")
 	own := to.Post("/accounts", object{"name": "Commission income", "code": "4100", "type": "ledger", "categoryId": category}).Want(201).ID("id")
+	// Without the other accounts there is no fee.
+	to.Patch("/teams/"+to.ID.String()+"/init", object{"copyFromTeamId": from.ID, "include": []string{"recurringFees"}}).Want(200)
+
+	if got := to.Get("/recurring-fees").Want(200).Len("data"); got != 0 {
+		t.Errorf("%d fees without their accounts", got)
+	}
+
+	// A fee brings its tax rate, and is not copied without it.
 	to.Patch("/teams/"+to.ID.String()+"/init", object{"copyFromTeamId": from.ID, "include": []string{"accounts", "recurringFees"}}).Want(200)
+
 	fees := to.Get("/recurring-fees?sort=name").Want(200)
-	// Without the tax rate there is no commission, and without the commission no bonus.
-	if fees.Len("data") != 1 || fees.String("data.0.name") != "Linen" || fees.ID("data.0.creditAccountId") != own {
+	if fees.Len("data") != 3 || fees.String("data.1.name") != "Commission" || fees.String("data.1.taxRate.name") != "Sales" || fees.ID("data.1.creditAccountId") != own {
 		t.Errorf("fees %s", fees.Body)
 	}
 

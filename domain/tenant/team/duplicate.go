@@ -48,15 +48,27 @@ type Duplicate struct {
 	Include []Duplicated `json:"include,omitzero" maxItems:"10" doc:"Parts to copy; all when absent."`
 }
 
-// asks reports whether the part of a noun is copied.
+// asks reports whether the part of a noun is copied: because it is asked for, or because a part needs it that is.
 func (d *Duplicate) asks(noun string) bool {
-	return d.Include == nil || slices.ContainsFunc(duplicated, func(p struct {
-		part Duplicated
-		noun string
-	},
-	) bool {
-		return p.noun == noun && slices.Contains(d.Include, p.part)
-	})
+	if d.Include == nil {
+		return true
+	}
+
+	for _, p := range duplicated {
+		if slices.Contains(d.Include, p.part) && (p.noun == noun || slices.Contains(needs[p.noun], noun)) {
+			return true
+		}
+	}
+
+	return false
+}
+
+// needs names the parts without which a part is of no use in a team that has nothing yet.
+var needs = map[string][]string{
+	string(RecurringFees):    {string(Accounts), string(TaxRates)},
+	string(LineMappings):     {string(Accounts)},
+	string(StatementLayouts): {string(Accounts)},
+	string(TaxRates):         {string(Accounts)},
 }
 
 type duplicateInput struct{ Body Duplicate }
@@ -75,9 +87,9 @@ func duplicateEndpoint() api.Endpoint {
 		Tag:     "Teams",
 		Summary: "Make a new team with the settings of the selected one",
 		Doc: "Starts an operation of type team-duplicate; its result is the new team, of the same partner, region and type. " +
-			"People and keys of several teams that work in the selected team work in the new one, and the key that has asked. " +
-			"It has no stays, no books and no connections. Part by part: an ownership period is copied when its owners are, " +
-			"and what names an account when accounts are.",
+			"The partner works in it, and who asks: a person, or a key that has several teams already. It has no stays, no books, no " +
+			"connections, and nothing that says whose company it is. Recurring fees, line mappings and layouts bring the accounts " +
+			"and tax rates that they name; an ownership period is copied when its owners are.",
 		Errors: apierr.List{errPartnerTeam},
 		Scopes: []string{"team:execute"}, Status: 202,
 	}, func(ctx context.Context, tx *db.Tx, in *duplicateInput) (*operation.Acknowledgement, error) {
@@ -129,18 +141,14 @@ func (b beginning) duplicateHandler() job.Handler {
 // duplicate makes the team of the transaction like another one.
 func (b beginning) duplicate(ctx context.Context, tx *db.Tx, from id.ID, in *Duplicate) error {
 	// First the team itself, with its settings.
-	if err := insertLike(ctx, tx, from, in.Name, map[string]any{"migrated_from_tenant_id": nil}); err != nil {
+	if err := insertLike(ctx, tx, from, in.Name, identity()); err != nil {
 		return err
 	}
 
 	audit.NoteIn(tx, tx.Team, audit.Created, audit.Team, tx.Team, nil, map[string]any{"name": in.Name, "duplicateOfId": from})
 
-	if err := copyLogo(ctx, tx, from); err != nil {
-		return err
-	}
-
 	// Then who may work in it, and the records that are asked for.
-	if err := b.grants(ctx, tx, from); err != nil {
+	if err := b.admit(ctx, tx, from); err != nil {
 		return err
 	}
 
@@ -161,24 +169,10 @@ func (b beginning) duplicate(ctx context.Context, tx *db.Tx, from id.ID, in *Dup
 	return markInitialized(ctx, tx)
 }
 
-// copyLogo copies the logo of another team.
-func copyLogo(ctx context.Context, tx *db.Tx, from id.ID) error {
-	type logo struct{ Row []byte }
-
-	var found *logo
-
-	err := tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
-		found, err = db.Maybe[logo](ctx, tx, `select to_jsonb(g) as row from team_logo g where team_id = @from`, db.Args{"from": from})
-		return err
-	})
-	if err != nil || found == nil {
-		return err
+// identity returns the columns that say whose company a team is, as a duplicate has them: a copy is for another company.
+func identity() map[string]any {
+	return map[string]any{
+		"migrated_from_tenant_id": nil, "company_name": nil, "email": nil, "support_email": nil, "phone": nil, "tax_id": nil,
+		"statement_address": nil, "billing_address": nil,
 	}
-
-	if _, err := tx.Exec(ctx, `insert into team_logo select (jsonb_populate_record(null::team_logo, @row::jsonb || jsonb_build_object('team_id', @team::uuid))).*`,
-		db.Args{"row": string(found.Row), "team": tx.Team}); err != nil {
-		return fmt.Errorf("copy the logo of a team: %w", err)
-	}
-
-	return nil
 }

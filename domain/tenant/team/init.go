@@ -64,8 +64,8 @@ type initTeamInput struct {
 type beginning struct {
 	journals ledger.Sources
 	nouns    []parts.Copy
-	// grants lets everybody into a new team who may work in another one.
-	grants func(ctx context.Context, tx *db.Tx, from id.ID) error
+	// admit lets who makes a team work in it, as in another one.
+	admit func(ctx context.Context, tx *db.Tx, of id.ID) error
 }
 
 // endpoints returns the routes that fill a new team.
@@ -172,7 +172,9 @@ func Install(ctx context.Context, tx *db.Tx, journals ledger.Sources, nouns []pa
 	if in.CopyFromTeamID != nil {
 		settings := slices.DeleteFunc(slices.Clone(nouns), func(n parts.Copy) bool { return n.Whole })
 		err = copyNouns(ctx, tx, settings, *in.CopyFromTeamID, func(noun string) bool {
-			return in.Include == nil || slices.Contains(in.Include, Copied(noun))
+			// A fee is not charged without its tax.
+			return in.Include == nil || slices.Contains(in.Include, Copied(noun)) ||
+				noun == string(TaxRates) && slices.Contains(in.Include, RecurringFees)
 		})
 	} else {
 		err = installStandard(ctx, tx, nouns)

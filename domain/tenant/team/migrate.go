@@ -117,6 +117,10 @@ func Restore(ctx context.Context, tx *db.Tx, r *Restored) error {
 	var partner *id.ID
 	if !r.Partner.IsZero() {
 		partner = &r.Partner
+
+		if err := tx.Visit(ctx, r.Partner, func(ctx context.Context, tx *db.Tx) error { return checkPartner(ctx, tx, r.Partner) }); err != nil {
+			return err
+		}
 	}
 
 	if err := insertRow(ctx, tx, likeColumns+bookColumns, r.Row, map[string]any{

@@ -20,7 +20,7 @@ type Overview struct {
 	Listings      int64       `json:"listings" doc:"How many there are."`
 	Reservations  int64       `json:"reservations" doc:"How many there are."`
 	Transactions  int64       `json:"transactions" doc:"How many there are."`
-	TrustBank     []Balance   `json:"trustBank" doc:"What the books have on the trust bank accounts, by currency."`
+	TrustBank     []Balance   `json:"trustBank" doc:"What the books have on the trust bank accounts today, by currency."`
 	OperatingBank []Balance   `json:"operatingBank" doc:"The same for operating accounts."`
 	UpdatedAt     day.Instant `json:"updatedAt"`
 }
@@ -58,18 +58,24 @@ func keptCount(list string) string {
 	return `coalesce((select sum(c.rows) from list_count c where c.team_id = t.id and c.list = '` + list + `'), 0)::bigint`
 }
 
-// bankBalances returns the SQL of the book balances of the team's bank accounts of a category.
+// bankBalances returns the SQL of today's book balances of the team's bank accounts of a category: whole months before this one,
+// and the days of this one.
 func bankBalances(category string) string {
 	return `coalesce((select jsonb_agg(jsonb_build_object('currency', b.currency, 'centTotal', b.cents) order by b.currency) from (
-		select m.currency, sum(m.debit - m.credit)::bigint as cents from account a join ledger_month m on m.team_id = a.team_id and m.account_id = a.id
-		where a.team_id = t.id and a.type = 'bank' and a.banking_category = '` + category + `' and m.ledger in ('trust', 'operating')
-		group by m.currency) b), '[]')`
+		select m.currency, sum(m.debit - m.credit)::bigint as cents
+		from account a cross join lateral (select (@now::timestamptz at time zone t.time_zone)::date as today) d
+		cross join lateral (
+			select currency, debit, credit from ledger_month where team_id = a.team_id and account_id = a.id and ledger in ('trust', 'operating')
+				and month < date_trunc('month', d.today)::date
+			union all select currency, debit, credit from ledger_day where team_id = a.team_id and account_id = a.id and ledger in ('trust', 'operating')
+				and day between date_trunc('month', d.today)::date and d.today) m
+		where a.team_id = t.id and a.type = 'bank' and a.banking_category = '` + category + `' group by m.currency) b), '[]')`
 }
 
 // listOverview returns a page of the customers of the partner.
 func listOverview(ctx context.Context, tx *db.Tx, in *overviewInput) (*page.Page[Overview], error) {
 	q := page.Query{Columns: overviewColumns, From: "team t", Sorts: sorts, Default: "name", ID: "t.id"}
-	q.And("t.team_id = any(@managed::uuid[]) and t.partner_id = @team and t.status <> 'deleted'", db.Args{"managed": tx.Teams, "team": tx.Team})
+	q.And("t.team_id = any(@managed::uuid[]) and t.partner_id = @team and t.status <> 'deleted'", db.Args{"managed": tx.Teams, "team": tx.Team, "now": tx.Now})
 	q.IDs("t.id = any(?)", in.IDs)
 	q.Narrow("t.status = ?", in.Status)
 	q.Search(in.Search, "t.name")

@@ -20,7 +20,7 @@ func Part(c Config, nouns ...parts.Copy) parts.Part {
 		}
 	}
 
-	b := beginning{c.Journals, nouns, c.Grants}
+	b := beginning{c.Journals, nouns, c.Admit}
 
 	return parts.Part{
 		Endpoints: slices.Concat(endpoints(c), b.endpoints(), handler{Config: c}.partnerEndpoints(b)),

@@ -63,11 +63,12 @@ func (h handler) partnerEndpoints(b beginning) []api.Endpoint {
 		}),
 		api.Write(api.Endpoint{
 			Method: "PATCH", Path: "/teams/{id}", ID: "manageTeam", Tag: "Teams", Summary: "Change how a partner has a customer team",
-			Doc: "With partnerId null the team leaves the partner: from then on the partner's keys and embedded sessions do not reach " +
-				"it. Its own settings are those of PUT /team.",
+			Doc: "With partnerId null the team leaves the partner: from then on the partner's keys, embedded sessions and people do " +
+				"not reach it, nor keys that other teams have issued. An inactive team is active again then. Its own settings are " +
+				"those of PUT /team.",
 			Errors: apierr.List{errNotItsPartner},
 			Scopes: []string{"partner:manage"}, Open: []api.Credential{api.PartnerKey, api.User}, TeamInPath: true, Exclusive: true,
-		}, manage),
+		}, h.manage),
 		overviewEndpoint(),
 	}
 }
@@ -110,7 +111,7 @@ func (h handler) create(ctx context.Context, tx *db.Tx, b beginning, in *Creatio
 			return err
 		}
 
-		if err := h.Admit(ctx, tx); err != nil {
+		if err := h.Admit(ctx, tx, n.PartnerID); err != nil {
 			return err
 		}
 
@@ -154,8 +155,61 @@ func (in *manageInput) Resolve() []apierr.Issue {
 	return nil
 }
 
+// letGo keeps whoever works for the partner out of the team, and says in the partner's own trail that the team left.
+func (h handler) letGo(ctx context.Context, tx *db.Tx, partner id.ID) error {
+	if err := h.Dismiss(ctx, tx, partner); err != nil {
+		return err
+	}
+
+	if err := tx.Join(ctx, partner); err != nil {
+		return fmt.Errorf("note that a team left: %w", err)
+	}
+
+	audit.NoteIn(tx, partner, audit.Updated, audit.Team, tx.Team, map[string]any{"partnerId": partner}, map[string]any{"partnerId": nil})
+
+	return nil
+}
+
+// Move gives a team to another partner, in a transaction across teams. The function dismiss keeps whoever works for the former
+// one out. It fails with errNoPartner for what is no partner, and with apierr.NotFound.
+func Move(
+	ctx context.Context, tx *db.Tx, moved, partner id.ID, dismiss func(ctx context.Context, tx *db.Tx, partner id.ID) error,
+) error {
+	if err := checkPartner(ctx, tx, partner); err != nil {
+		return err
+	}
+
+	type found struct {
+		PartnerID *id.ID
+		Zone      day.Zone
+	}
+
+	was, err := db.One[found](ctx, tx, apierr.NotFound, `
+		select partner_id, time_zone as zone from team where id = @team and type <> 'partner' and status <> 'deleted' for update`, db.Args{"team": moved})
+	if err != nil {
+		return fmt.Errorf("read a team to move: %w", err)
+	}
+
+	return tx.Within(ctx, moved, was.Zone, func(ctx context.Context, tx *db.Tx) error {
+		if was.PartnerID != nil && *was.PartnerID != partner {
+			if err := dismiss(ctx, tx, *was.PartnerID); err != nil {
+				return err
+			}
+		}
+
+		if _, err := tx.Exec(ctx, `update team set partner_id = @partner, billing_partner_id = null, updated_at = @now where id = @team`,
+			db.Args{"team": moved, "partner": partner, "now": tx.Now}); err != nil {
+			return fmt.Errorf("move a team: %w", err)
+		}
+
+		audit.Note(tx, audit.Updated, audit.Team, moved, map[string]any{"partnerId": was.PartnerID}, map[string]any{"partnerId": partner})
+
+		return Announce(ctx, tx)
+	})
+}
+
 // manage changes the selected team for its partner.
-func manage(ctx context.Context, tx *db.Tx, in *manageInput) (*Team, error) {
+func (h handler) manage(ctx context.Context, tx *db.Tx, in *manageInput) (*Team, error) {
 	type view struct {
 		Status    Status `json:"status"`
 		PartnerID *id.ID `json:"partnerId"`
@@ -176,8 +230,13 @@ func manage(ctx context.Context, tx *db.Tx, in *manageInput) (*Team, error) {
 		is.Status = Status(*in.Body.Status)
 	}
 
+	// Nobody could wake a team that left while it was inactive.
 	if in.Body.PartnerID.Present {
 		is.PartnerID = nil
+
+		if is.Status == "inactive" {
+			is.Status = "active"
+		}
 	}
 
 	// The billing partner goes with the partner that had chosen it.
@@ -189,6 +248,12 @@ func manage(ctx context.Context, tx *db.Tx, in *manageInput) (*Team, error) {
 	}
 
 	audit.Note(tx, audit.Updated, audit.Team, tx.Team, was, is)
+
+	if is.PartnerID == nil {
+		if err := h.letGo(ctx, tx, *was.PartnerID); err != nil {
+			return nil, err
+		}
+	}
 
 	if err := Announce(ctx, tx); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ package team
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"stayledger/domain/books/ledger"
@@ -15,6 +16,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
+	"stayledger/platform/money"
 	"stayledger/platform/page"
 	"stayledger/platform/parts"
 )
@@ -256,6 +258,27 @@ func defaultZone(region string) day.Zone {
 	return day.UTC
 }
 
+// errNoPartner is an id of no partner where one is named.
+var errNoPartner = errors.New("no partner has this id")
+
+// checkPartner fails with errNoPartner unless the id is zero or that of a partner in sight.
+func checkPartner(ctx context.Context, tx *db.Tx, partner id.ID) error {
+	if partner.IsZero() {
+		return nil
+	}
+
+	is, err := db.Get[bool](ctx, tx, `select exists (select from team where id = @id and type = 'partner' and status <> 'deleted')`, db.Args{"id": partner})
+	if err != nil {
+		return fmt.Errorf("look for a partner: %w", err)
+	}
+
+	if !is {
+		return errNoPartner
+	}
+
+	return nil
+}
+
 // Create inserts a team in a transaction that works across teams. It fails for a first day of statements that no
 // request may name.
 func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
@@ -272,6 +295,14 @@ func Create(ctx context.Context, tx *db.Tx, n New) (id.ID, error) {
 
 	if n.Zone == "" {
 		n.Zone = defaultZone(n.Region)
+	}
+
+	if _, err := money.ParseCurrency(n.Currency); err != nil {
+		return id.Zero, fmt.Errorf("create team: %w", err)
+	}
+
+	if err := checkPartner(ctx, tx, n.PartnerID); err != nil {
+		return id.Zero, err
 	}
 
 	team := n.ID
@@ -339,10 +370,10 @@ type Config struct {
 	Extractable []string
 	// Waits find the issues of other records, until a person settles them.
 	Waits []parts.Wait
-	// Grants lets everybody into the team of the transaction who may work in another one.
-	Grants func(ctx context.Context, tx *db.Tx, from id.ID) error
-	// Admit lets who makes a team work in it.
-	Admit db.Work
+	// Admit lets who makes the team of the transaction work in it, by what the maker may do in another one.
+	Admit func(ctx context.Context, tx *db.Tx, of id.ID) error
+	// Dismiss keeps whoever works for a partner out of the team of the transaction.
+	Dismiss func(ctx context.Context, tx *db.Tx, partner id.ID) error
 	// Serves refuses a region that is served elsewhere; nil serves all.
 	Serves func(region string) error
 	// Closing are the checks of the nouns when the books are closed.
