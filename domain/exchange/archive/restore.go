@@ -45,7 +45,7 @@ type Restoring struct {
 }
 
 // Restore makes a team of an archive and returns its id. Records have the ids that they had; connections have to be
-// connected anew, nobody has access yet, and the trail of changes begins anew. All of it is there or nothing.
+// connected anew, none has access yet, and the trail of changes begins anew. All of it is there or nothing.
 func Restore(ctx context.Context, d *db.DB, size int64, from io.ReaderAt, r *Restoring) (made id.ID, err error) {
 	z, err := zip.NewReader(from, size)
 	if err != nil {
@@ -93,7 +93,7 @@ func readManifest(ctx context.Context, d *db.DB, z *zip.Reader) (*manifest, erro
 	}
 	defer func() { _ = f.Close() }()
 
-	// A manifest names tables and files, so it is small beside them.
+	// A manifest names tables and files, so it is small.
 	var m manifest
 	if err := json.NewDecoder(io.LimitReader(f, maxManifest)).Decode(&m); err != nil || m.Format != format {
 		return nil, fmt.Errorf("%w: its manifest is not of %s: %w", errFormat, format, err)
@@ -179,7 +179,7 @@ func restoreTeam(ctx context.Context, tx *db.Tx, m *manifest, r *Restoring) erro
 	})
 }
 
-// checkSealed fails with errSealed if the restored team has values that nobody could read here.
+// checkSealed fails with errSealed if the restored team has values that cannot be read here.
 func checkSealed(ctx context.Context, tx *db.Tx, r *Restoring) error {
 	type value struct {
 		ID    id.ID

@@ -135,7 +135,8 @@ func (g *Gate) Authenticate(ctx context.Context, r *http.Request, e *api.Endpoin
 		return db.Scope{}, apierr.RouteClosed
 	}
 
-	// Keys, owners and embedded sessions have the same scopes in all teams, so they are refused before a team is selected.
+	// Keys, owners and embedded sessions have the same scopes in all teams, so they are refused before a team is
+	// selected.
 	if kind != api.User {
 		if err := permit(e, kind, scope.Actor.Scopes); err != nil {
 			return db.Scope{}, err

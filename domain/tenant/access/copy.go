@@ -10,9 +10,9 @@ import (
 	"stayledger/platform/id"
 )
 
-// AdmitMaker lets who makes the team of the transaction work in it: a person with the scopes that the person has in the team
-// of, and a key that has to say already which of its teams it means. A key of one team would have to from then on, and
-// those of the partner reach the team anyway.
+// AdmitMaker lets who makes the team of the transaction work in it: a person with the scopes that the person has in
+// the team of, and a key that has to say already which of its teams it means. A key of one team would have to from
+// then on, and those of the partner reach the team anyway.
 func AdmitMaker(ctx context.Context, tx *db.Tx, of id.ID) error {
 	switch tx.Actor.Kind {
 	case db.Person:
@@ -105,7 +105,8 @@ func DismissPartner(ctx context.Context, tx *db.Tx, partner id.ID) error {
 	return nil
 }
 
-// NewRegionCheck returns a function that refuses regions which another deployment serves, or none does. Without regions it is nil.
+// NewRegionCheck returns a function that refuses regions which another deployment serves, or none does. Without
+// regions it is nil.
 func NewRegionCheck(here, elsewhere map[Region]string) func(region string) error {
 	if len(here) == 0 {
 		return nil
@@ -116,9 +117,10 @@ func NewRegionCheck(here, elsewhere map[Region]string) func(region string) error
 	return func(region string) error { return g.here(Region(region), nil) }
 }
 
-// CopyGrants lets everybody into the team of the transaction who may work in another one: people with the same scopes, and
-// keys that name several teams. The only other key is the one that asks: requests by a key of one team need not say which
-// team they mean, and would fail from then on. An owner's grant is left out: it belongs to a contact of the other team.
+// CopyGrants lets everybody into the team of the transaction who may work in another one: people with the same
+// scopes, and keys that name several teams. The only other key is the one that asks: requests by a key of one team
+// need not say which team they mean, and would fail from then on. An owner's grant is left out: it belongs to a
+// contact of the other team.
 func CopyGrants(ctx context.Context, tx *db.Tx, from id.ID) error {
 	type grant struct {
 		UserID id.ID    `json:"user_id"`

@@ -14,8 +14,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Directory is what deployments of other regions know of a partner: its team and customers, each by name and region, and
-// its keys by their hashes. It has no books, and no secret that opens anything.
+// Directory is what deployments of other regions know of a partner: its team and customers, each by name and region,
+// and its keys by their hashes. It has no books, and no secret that opens anything.
 type Directory struct {
 	Teams []DirectoryTeam `json:"teams"` // the partner first
 	Keys  []DirectoryKey  `json:"keys"`
@@ -70,9 +70,9 @@ func ExportDirectory(ctx context.Context, tx *db.Tx, partner id.ID) (*Directory,
 // errNoPartner is a directory that does not begin with a partner.
 var errNoPartner = errors.New("the directory does not begin with its partner")
 
-// ImportDirectory takes in what another deployment knows of a partner. Tx works across teams. A team that lives in a region
-// served here is known better here and stays as it is; others are added or changed. Keys that were revoked there are
-// revoked here. Taking the same directory in again changes nothing.
+// ImportDirectory takes in what another deployment knows of a partner. Tx works across teams. A team that lives in a
+// region served here is known better here and stays as it is; others are added or changed. Keys that were revoked
+// there are revoked here. Taking the same directory in again changes nothing.
 func ImportDirectory(ctx context.Context, tx *db.Tx, d *Directory, here []Region) error {
 	if len(d.Teams) == 0 || d.Teams[0].Type != team.Partner {
 		return errNoPartner

@@ -37,9 +37,9 @@ var embedRefusals = map[int]reflect.Type{
 // present holds for a team t that is neither deleted nor about to be.
 const present = `t.status <> 'deleted' and t.freeze_reason is distinct from 'deletion'`
 
-// embeds holds for a session x of a team t while it may show it: the team is still a customer of the partner, the key
-// that made it is not revoked, the person who made it still works for the partner and had no tokens taken away since, and the
-// person it acts as still holds what it reads. (AUTH-30).
+// embeds holds for a session x of a team t while it may show it: the team is still a customer of the partner, the
+// key that made it is not revoked, the person who made it still works for the partner and had no tokens taken away
+// since, and the person it acts as still holds what it reads. (AUTH-30).
 const embeds = `t.partner_id = x.partner_id and ` + present + `
 	and not exists (select from access_key k where k.team_id = x.partner_id and k.user_id = x.created_by and k.revoked_at is not null)
 	and (exists (select from access_key k where k.team_id = x.partner_id and k.user_id = x.created_by)

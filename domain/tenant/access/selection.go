@@ -49,7 +49,7 @@ func (g *Gate) selectTeam(c *credential, r *http.Request, e *api.Endpoint, regio
 }
 
 // requestTeam returns the team that a request names in its path or header, or nil. It fails if the two differ, unless a
-// partner key names its own partner beside the customer in the path.
+// partner key names its own partner as well as the customer in the path.
 func (c *credential) requestTeam(r *http.Request, e *api.Endpoint) (*id.ID, error) {
 	header, err := parseTeam(r.Header.Get("x-team-id"), "x-team-id", "header")
 	if err != nil || !e.TeamInPath {

@@ -86,9 +86,10 @@ func duplicateEndpoint() api.Endpoint {
 		ID:      "duplicateTeam",
 		Tag:     "Teams",
 		Summary: "Make a new team with the settings of the selected one",
-		Doc: "Starts an operation of type team-duplicate; its result is the new team, of the same partner, region and type. " +
-			"The partner works in it, and who asks: a person, or a key that has several teams already. It has no stays, no books, no " +
-			"connections, and nothing that says whose company it is. Recurring fees, line mappings and layouts bring the accounts " +
+		Doc: "Starts an operation of type team-duplicate; its result is the new team, of the same " +
+			"partner, region and type. The partner works in it, and who asks: a person, or a key that " +
+			"has several teams already. It has no stays, no books, no connections, and nothing that " +
+			"says whose company it is. Recurring fees, line mappings and layouts bring the accounts " +
 			"and tax rates that they name; an ownership period is copied when its owners are.",
 		Errors: apierr.List{errPartnerTeam},
 		Scopes: []string{"team:execute"}, Status: 202,
@@ -133,7 +134,9 @@ func (b beginning) duplicateHandler() job.Handler {
 		})
 
 		return func(ctx context.Context, tx *db.Tx) error {
-			return operation.AddResult(ctx, tx, run.OperationID, operation.Resource{Type: operation.Team, ID: scope.Team, Role: operation.Result})
+			result := operation.Resource{Type: operation.Team, ID: scope.Team, Role: operation.Result}
+
+			return operation.AddResult(ctx, tx, run.OperationID, result)
 		}, err
 	}).InBulk()
 }
@@ -145,7 +148,7 @@ func (b beginning) duplicate(ctx context.Context, tx *db.Tx, from id.ID, in *Dup
 		return err
 	}
 
-	audit.NoteIn(tx, tx.Team, audit.Created, audit.Team, tx.Team, nil, map[string]any{"name": in.Name, "duplicateOfId": from})
+	audit.Note(tx, audit.Created, audit.Team, tx.Team, nil, map[string]any{"name": in.Name, "duplicateOfId": from})
 
 	// Then who may work in it, and the records that are asked for.
 	if err := b.admit(ctx, tx, from); err != nil {
@@ -169,7 +172,7 @@ func (b beginning) duplicate(ctx context.Context, tx *db.Tx, from id.ID, in *Dup
 	return markInitialized(ctx, tx)
 }
 
-// identity returns the columns that say whose company a team is, as a duplicate has them: a copy is for another company.
+// identity returns the columns that name the company of a team, as a duplicate has them: a copy is for another company.
 func identity() map[string]any {
 	return map[string]any{
 		"migrated_from_tenant_id": nil, "company_name": nil, "email": nil, "support_email": nil, "phone": nil, "tax_id": nil,

@@ -77,8 +77,9 @@ func Thaw(ctx context.Context, tx *db.Tx, team id.ID) error {
 	return Announce(ctx, tx)
 }
 
-// CopyShell inserts the team of the transaction as a copy of the settings of a legacy team, with a general ledger. A zero
-// partner means the partner of the legacy team. It visits the legacy team itself, so the caller must not visit any team.
+// CopyShell inserts the team of the transaction as a copy of the settings of a legacy team, with a general ledger. A
+// zero partner means the partner of the legacy team. It visits the legacy team itself, so the caller must not visit
+// any team.
 func CopyShell(ctx context.Context, tx *db.Tx, from id.ID, name string, partner id.ID) error {
 	instead := map[string]any{"is_general_ledger": true, "migrated_from_tenant_id": from}
 	if !partner.IsZero() {
@@ -97,8 +98,8 @@ func CopyShell(ctx context.Context, tx *db.Tx, from id.ID, name string, partner 
 	return Announce(ctx, tx)
 }
 
-// likeColumns are the settings that a new team takes over from the team that it is made like. What closes books, and the
-// first day of statements, belongs to the team that has them.
+// likeColumns are the settings that a new team takes over from the team that it is made like. What closes books, and
+// the first day of statements, belongs to the team that has them.
 const likeColumns = `type, company_name, email, support_email, phone, tax_id, region, partner_id, default_currency, default_revenue_recognition,
 	long_term_stay_nights, is_general_ledger, statement_address, billing_address, owner_portal_show_draft_statements, payout_basis,
 	funds_before_stay, funds_deposits_after_stay, destination_guard, destination_hold_days, owner_overdraft, time_zone, billing_partner_id,
@@ -118,7 +119,9 @@ func Restore(ctx context.Context, tx *db.Tx, r *Restored) error {
 	if !r.Partner.IsZero() {
 		partner = &r.Partner
 
-		if err := tx.Visit(ctx, r.Partner, func(ctx context.Context, tx *db.Tx) error { return checkPartner(ctx, tx, r.Partner) }); err != nil {
+		if err := tx.Visit(ctx, r.Partner, func(ctx context.Context, tx *db.Tx) error {
+			return checkPartner(ctx, tx, r.Partner)
+		}); err != nil {
 			return err
 		}
 	}
@@ -129,7 +132,7 @@ func Restore(ctx context.Context, tx *db.Tx, r *Restored) error {
 		return err
 	}
 
-	audit.NoteIn(tx, tx.Team, audit.Created, audit.Team, tx.Team, nil, map[string]any{"name": r.Name, "restoredFrom": r.From})
+	audit.Note(tx, audit.Created, audit.Team, tx.Team, nil, map[string]any{"name": r.Name, "restoredFrom": r.From})
 
 	return Announce(ctx, tx)
 }
@@ -144,8 +147,8 @@ func LoadRow(ctx context.Context, tx *db.Tx) (json.RawMessage, error) {
 	return row, nil
 }
 
-// insertLike inserts the team of the transaction with a name, the settings of another team and the given ones instead of
-// its own. It visits the other team.
+// insertLike inserts the team of the transaction with a name, the settings of another team and the given ones
+// instead of its own. It visits the other team.
 func insertLike(ctx context.Context, tx *db.Tx, from id.ID, name string, instead map[string]any) error {
 	type settings struct{ Row []byte }
 

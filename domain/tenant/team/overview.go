@@ -58,8 +58,8 @@ func keptCount(list string) string {
 	return `coalesce((select sum(c.rows) from list_count c where c.team_id = t.id and c.list = '` + list + `'), 0)::bigint`
 }
 
-// bankBalances returns the SQL of today's book balances of the team's bank accounts of a category: whole months before this one,
-// and the days of this one.
+// bankBalances returns the SQL of today's book balances of the team's bank accounts of a category: whole months
+// before this one, and the days of this one.
 func bankBalances(category string) string {
 	return `coalesce((select jsonb_agg(jsonb_build_object('currency', b.currency, 'centTotal', b.cents) order by b.currency) from (
 		select m.currency, sum(m.debit - m.credit)::bigint as cents
@@ -75,7 +75,8 @@ func bankBalances(category string) string {
 // listOverview returns a page of the customers of the partner.
 func listOverview(ctx context.Context, tx *db.Tx, in *overviewInput) (*page.Page[Overview], error) {
 	q := page.Query{Columns: overviewColumns, From: "team t", Sorts: sorts, Default: "name", ID: "t.id"}
-	q.And("t.team_id = any(@managed::uuid[]) and t.partner_id = @team and t.status <> 'deleted'", db.Args{"managed": tx.Teams, "team": tx.Team, "now": tx.Now})
+	q.And("t.team_id = any(@managed::uuid[]) and t.partner_id = @team and t.status <> 'deleted'",
+		db.Args{"managed": tx.Teams, "team": tx.Team, "now": tx.Now})
 	q.IDs("t.id = any(?)", in.IDs)
 	q.Narrow("t.status = ?", in.Status)
 	q.Search(in.Search, "t.name")

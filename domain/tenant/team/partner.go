@@ -55,17 +55,18 @@ func (h handler) partnerEndpoints(b beginning) []api.Endpoint {
 	return []api.Endpoint{
 		api.Write(api.Endpoint{
 			Method: "POST", Path: "/teams", ID: "createTeam", Tag: "Teams", Summary: "Make a customer team of the partner",
-			Doc: "The team belongs to the partner, whose keys reach it at once; a person who makes it works in it with the scopes " +
-				"that the person has in the partner team. Fails with 421 for a region that is served elsewhere.",
+			Doc: "The team belongs to the partner, whose keys reach it at once; a person who makes it " +
+				"works in it with the scopes that the person has in the partner team. Fails with 421 " +
+				"for a region that is served elsewhere.",
 			Scopes: []string{"partner:manage"}, PartnerOnly: true, AnyRegion: true, Status: 201, Exclusive: true,
 		}, func(ctx context.Context, tx *db.Tx, in *createInput) (*Team, error) {
 			return h.create(ctx, tx, b, &in.Body)
 		}),
 		api.Write(api.Endpoint{
 			Method: "PATCH", Path: "/teams/{id}", ID: "manageTeam", Tag: "Teams", Summary: "Change how a partner has a customer team",
-			Doc: "With partnerId null the team leaves the partner: from then on the partner's keys, embedded sessions and people do " +
-				"not reach it, nor keys that other teams have issued. An inactive team is active again then. Its own settings are " +
-				"those of PUT /team.",
+			Doc: "With partnerId null the team leaves the partner: from then on the partner's keys, " +
+				"embedded sessions and people do not reach it, nor keys that other teams have issued. " +
+				"An inactive team is active again then. Its own settings are those of PUT /team.",
 			Errors: apierr.List{errNotItsPartner},
 			Scopes: []string{"partner:manage"}, Open: []api.Credential{api.PartnerKey, api.User}, TeamInPath: true, Exclusive: true,
 		}, h.manage),
@@ -75,7 +76,10 @@ func (h handler) partnerEndpoints(b beginning) []api.Endpoint {
 
 // create makes a customer of the partner, which is the transaction's team.
 func (h handler) create(ctx context.Context, tx *db.Tx, b beginning, in *Creation) (made *Team, err error) {
-	n := New{Name: in.Name, Type: PropertyManager, PartnerID: tx.Team, StatementStartAt: in.StatementStartAt.Value, Region: string(in.DataRegion)}
+	n := New{
+		Name: in.Name, Type: PropertyManager, PartnerID: tx.Team, Region: string(in.DataRegion),
+		StatementStartAt: in.StatementStartAt.Value,
+	}
 	if n.Region == "" {
 		if n.Region, err = db.Get[string](ctx, tx, `select region from team where id = @team`, db.Args{"team": tx.Team}); err != nil {
 			return nil, fmt.Errorf("read the partner: %w", err)
@@ -165,13 +169,14 @@ func (h handler) letGo(ctx context.Context, tx *db.Tx, partner id.ID) error {
 		return fmt.Errorf("note that a team left: %w", err)
 	}
 
-	audit.NoteIn(tx, partner, audit.Updated, audit.Team, tx.Team, map[string]any{"partnerId": partner}, map[string]any{"partnerId": nil})
+	was, is := map[string]any{"partnerId": partner}, map[string]any{"partnerId": nil}
+	audit.NoteIn(tx, partner, audit.Updated, audit.Team, tx.Team, was, is)
 
 	return nil
 }
 
-// Move gives a team to another partner, in a transaction across teams. The function dismiss keeps whoever works for the former
-// one out. It fails with errNoPartner for what is no partner, and with apierr.NotFound.
+// Move gives a team to another partner, in a transaction across teams. The function dismiss keeps whoever works for
+// the former one out. It fails with errNoPartner for what is no partner, and with apierr.NotFound.
 func Move(
 	ctx context.Context, tx *db.Tx, moved, partner id.ID, dismiss func(ctx context.Context, tx *db.Tx, partner id.ID) error,
 ) error {
@@ -202,7 +207,8 @@ func Move(
 			return fmt.Errorf("move a team: %w", err)
 		}
 
-		audit.Note(tx, audit.Updated, audit.Team, moved, map[string]any{"partnerId": was.PartnerID}, map[string]any{"partnerId": partner})
+		before, after := map[string]any{"partnerId": was.PartnerID}, map[string]any{"partnerId": partner}
+		audit.Note(tx, audit.Updated, audit.Team, moved, before, after)
 
 		return Announce(ctx, tx)
 	})
