@@ -142,24 +142,14 @@ func (d *dailyBed) newMix(ctx context.Context, k *desk) (*mixedLoad, map[string]
 	return m, writes, nil
 }
 
-// steady sends the load at a fixed rate, however long the answers take: a wait begins when the request was due. It
-// returns the waits by kind, in milliseconds, and the highest memory of the process in each part of the time, in
-// MiB.
+// steady sends the load at a fixed rate. It returns the waits by kind, and the highest memory of the process in each part of
+// the time, in MiB.
 func (d *dailyBed) steady(
 	ctx context.Context,
 	l *load,
 	m *mixedLoad,
 	perSecond float64,
 ) (waits map[string][]float64, memory []float64, failed runResult) {
-	var (
-		mu  sync.Mutex
-		due atomic.Int64
-	)
-
-	waits = map[string][]float64{}
-	interval := time.Duration(float64(time.Second) / perSecond)
-	begin := time.Now()
-
 	// Memory is sampled in the background, a peak for each part of the time.
 	sampled := make(chan struct{})
 	go func() {
@@ -177,11 +167,30 @@ func (d *dailyBed) steady(
 		}
 	}()
 
+	waits, failed = l.sendSteadily(ctx, m, perSecond, d.options.mixedFor)
+
+	<-sampled
+
+	return waits, memory, failed
+}
+
+// sendSteadily sends a mixed load at a fixed rate for a time, or until the context ends, however long the answers take: a
+// wait begins when the request was due. It returns the waits by kind, in milliseconds, and what failed.
+func (l *load) sendSteadily(ctx context.Context, m *mixedLoad, perSecond float64, length time.Duration) (waits map[string][]float64, failed runResult) {
+	var (
+		mu  sync.Mutex
+		due atomic.Int64
+	)
+
+	waits = map[string][]float64{}
+	interval := time.Duration(float64(time.Second) / perSecond)
+	begin := time.Now()
+
 	_ = each(len(l.clients), func(k int) error {
 		for ctx.Err() == nil {
 			// Every request has its time. A client that is free takes the next one, at once if it is late.
 			at := time.Duration(due.Add(1)-1) * interval
-			if at >= d.options.mixedFor {
+			if at >= length {
 				return nil
 			}
 
@@ -206,7 +215,5 @@ func (d *dailyBed) steady(
 		return nil
 	})
 
-	<-sampled
-
-	return waits, memory, failed
+	return waits, failed
 }

@@ -83,6 +83,7 @@ func sections() []section {
 		{"migration", func(sizes) *seed { return migrationSeed() }, legacyMoves},
 		{"events", func(s sizes) *seed { return eventsSeed(s.events) }, events},
 		{"imports", func(sizes) *seed { return intakeSeed() }, imports},
+		{"teams", func(s sizes) *seed { return teamsSeed(s.whole) }, teams},
 	}, dailySections())
 }
 
@@ -97,6 +98,7 @@ type sizes struct {
 	synced     int   // reservations of a property-management system
 	moved      int   // listings of a legacy team with three years of statements
 	events     int   // of the longer trail
+	whole      int   // journal entries of teams that are exported and deleted
 	daily      []int // rows of a noun, the fewest first
 	landlords  int   // listings of the team with statements
 	// turn is how long each side of a comparison of daily requests has at a time.
@@ -108,11 +110,11 @@ type sizes struct {
 var (
 	usual = sizes{
 		operations: 100_000, entries: 300_000, stays: 20_000, periods: 2_000, papers: 2_000, taken: 5_000,
-		synced: 20_000, moved: 300, events: 1_000_000, daily: []int{2_000, 20_000}, landlords: 250, turn: 200 * time.Millisecond,
+		synced: 20_000, moved: 300, events: 1_000_000, whole: 100_000, daily: []int{2_000, 20_000}, landlords: 250, turn: 200 * time.Millisecond,
 	}
 	large = sizes{
 		operations: 1_000_000, entries: 10_000_000, stays: 200_000, periods: 30_000, papers: 5_000, taken: 200_000,
-		synced: 200_000, moved: 1_000, events: 10_000_000, daily: []int{10_000, 1_000_000}, landlords: 1_000, turn: 500 * time.Millisecond,
+		synced: 200_000, moved: 1_000, events: 10_000_000, whole: 1_000_000, daily: []int{10_000, 1_000_000}, landlords: 1_000, turn: 500 * time.Millisecond,
 	}
 )
 

@@ -109,11 +109,16 @@ func (b *bed) refreshAll(ctx context.Context, t tenant) (time.Duration, error) {
 	return c.operate("/reservations/journal-entries", "{}")
 }
 
-// operate starts an operation and returns how long it takes, from the request to its end.
+// operate starts an operation by a POST and returns how long it takes, from the request to its end.
 func (c *client) operate(path, body string) (time.Duration, error) {
+	return c.operateBy(http.MethodPost, path, body)
+}
+
+// operateBy starts an operation by a request of a method and returns how long it takes, from the request to its end.
+func (c *client) operateBy(method, path, body string) (time.Duration, error) {
 	begin := time.Now()
 
-	answer, err := c.send(c.request(http.MethodPost, path, body), true)
+	answer, err := c.send(c.request(method, path, body), true)
 	if err != nil {
 		return 0, err
 	}

@@ -11,31 +11,36 @@ import (
 
 const contendedStays = 240 // on one listing
 
-// contendedSeed is a team with stays on one listing, in two months. They come from the service itself, in one batch, so
-// that their journals are its own.
+// contendedSeed is a team with stays on one listing, in two months.
 func contendedSeed() *seed {
 	return &seed{name: "contended", sizes: []int{contendedStays}, on: operationsSeed(fewOperations), fill: func(ctx context.Context, b *bed) error {
-		t, err := b.newBooks(ctx)
-		if err != nil {
-			return err
-		}
-
-		if err := b.keepTeam(ctx, "contended", t); err != nil {
-			return err
-		}
-
-		listing, err := b.loadID(ctx, t, `select id from listing where team_id = @team order by id limit 1`)
-		if err != nil {
-			return err
-		}
-
-		items := make([]string, contendedStays)
-		for n := range items {
-			items[n] = fmt.Sprintf(`{"listingId": %q, "bookedAt": "2024-12-01", "confirmationCode": "HM%04d", %s}`, listing, n, stayFields(n, n))
-		}
-
-		return b.sendBatch(ctx, t, "/reservations/batch", `{"data": [`+strings.Join(items, ",")+`]}`)
+		return b.newContended(ctx, "contended")
 	}}
+}
+
+// newContended creates a team with stays on one listing and keeps it under a name. The stays come from the service itself,
+// in one batch, so that their journals are its own.
+func (b *bed) newContended(ctx context.Context, name string) error {
+	t, err := b.newBooks(ctx)
+	if err != nil {
+		return err
+	}
+
+	if err := b.keepTeam(ctx, name, t); err != nil {
+		return err
+	}
+
+	listing, err := b.loadID(ctx, t, `select id from listing where team_id = @team order by id limit 1`)
+	if err != nil {
+		return err
+	}
+
+	items := make([]string, contendedStays)
+	for n := range items {
+		items[n] = fmt.Sprintf(`{"listingId": %q, "bookedAt": "2024-12-01", "confirmationCode": "HM%04d", %s}`, listing, n, stayFields(n, n))
+	}
+
+	return b.sendBatch(ctx, t, "/reservations/batch", `{"data": [`+strings.Join(items, ",")+`]}`)
 }
 
 // sendBatch sends a batch and fails if an item of it is refused.
