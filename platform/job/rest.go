@@ -1,0 +1,47 @@
+package job
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// restAfter is how long a resting writer works at a time: no longer than a short request takes.
+const restAfter = 2 * time.Millisecond
+
+// restTimes is how many times as long as it has worked a resting writer rests.
+const restTimes = 2
+
+// Resting returns a writer for long work that may take a few times as long: when the work between its writes has taken a
+// moment, the next write waits, so that requests of other teams find the processors and the database free. It fails when
+// the context ends.
+func Resting(ctx context.Context, w io.Writer) io.Writer {
+	return &resting{ctx: ctx, to: w, since: time.Now()}
+}
+
+// resting is a writer that rests.
+type resting struct {
+	ctx   context.Context //nolint:containedctx // A writer has no context of its own, and a rest has to end with the work.
+	to    io.Writer
+	since time.Time // of the end of the last rest
+}
+
+// Write implements io.Writer.
+func (r *resting) Write(p []byte) (int, error) {
+	n, err := r.to.Write(p)
+
+	worked := time.Since(r.since)
+	if err != nil || worked < restAfter {
+		return n, err
+	}
+
+	select {
+	case <-r.ctx.Done():
+		return n, r.ctx.Err()
+	case <-time.After(restTimes * worked):
+	}
+
+	r.since = time.Now()
+
+	return n, nil
+}
