@@ -20,15 +20,15 @@ const (
 	// The neighbour of a team that is exported or deleted sends so many requests a second from so many clients: about a
 	// tenth of what the service could answer.
 	neighbourRate, neighbourClients = 120, 4
-	// A quiet time comes before each export and each deletion.
-	neighbourQuiet = 6 * time.Second
-	// How often a large team is exported while the neighbour works. Each deletion takes a team of its own.
-	neighbourExports = 3
-	// The goal of the neighbour: how much higher the 99th of its waits may be meanwhile.
+	// A quiet time comes before each busy one, in which exports follow each other for about as long, or a team is deleted.
+	neighbourQuiet = 5 * time.Second
+	// How many busy times of exports there are. Each deletion takes a team of its own.
+	neighbourExports = 5
+	// The goal of the neighbour: how much higher the 99th percentile of its waits may be in busy times.
 	neighbourGoal = 2
-	// overviewGoal is how much longer the overview of many customers may take than that of few.
+	// The goal of the overview: how much longer it may take of many customers than of few.
 	overviewGoal = 3
-	// overviewReads is how often in a turn a list is read to its end.
+	// How often a list is read to its end in a turn.
 	overviewReads = 10
 )
 
@@ -163,7 +163,15 @@ func measureExports(ctx context.Context, b *bed) ([]Metric, error) {
 	}
 
 	// Then the other team works, at times alone.
-	waits, err := b.neighbourWaits(ctx, neighbourExports, func(int) (time.Duration, error) { return export(large) })
+	waits, err := b.neighbourWaits(ctx, neighbourExports, func(int) error {
+		for begin := time.Now(); time.Since(begin) < neighbourQuiet*3/4; {
+			if _, err := export(large); err != nil {
+				return err
+			}
+		}
+
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -189,8 +197,9 @@ func measureDeletions(ctx context.Context, b *bed) ([]Metric, error) {
 	}
 
 	// Then the other team works, at times alone.
-	waits, err := b.neighbourWaits(ctx, wholeTeams-1, func(n int) (time.Duration, error) {
-		return b.deleteTeam(ctx, b.teams[wholeName(n)])
+	waits, err := b.neighbourWaits(ctx, wholeTeams-1, func(n int) error {
+		_, err := b.deleteTeam(ctx, b.teams[wholeName(n)])
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -242,15 +251,19 @@ func (b *bed) deleteTeam(ctx context.Context, t tenant) (time.Duration, error) {
 	return took, err
 }
 
-// neighbourResult has the waits of the neighbour in milliseconds, by kind of request: alone and while something is done.
-type neighbourResult struct {
+// neighbourRound has the waits of the neighbour in milliseconds, by kind of request: in a quiet time and in the busy one
+// after it.
+type neighbourRound struct {
 	quiet, busy map[string][]float64
-	seconds     []float64 // of what was done
+	seconds     float64 // of the busy time
 }
+
+// neighbourRounds are rounds of quiet and busy times.
+type neighbourRounds []neighbourRound
 
 // neighbourWaits does something several times, and has the neighbour read and write before and meanwhile. It fails if a
 // request of the neighbour does.
-func (b *bed) neighbourWaits(ctx context.Context, times int, do func(n int) (time.Duration, error)) (*neighbourResult, error) {
+func (b *bed) neighbourWaits(ctx context.Context, times int, do func(n int) error) (neighbourRounds, error) {
 	m, err := b.neighbourLoad(ctx)
 	if err != nil {
 		return nil, err
@@ -267,29 +280,27 @@ func (b *bed) neighbourWaits(ctx context.Context, times int, do func(n int) (tim
 		return nil, errors.New(failed.failure)
 	}
 
-	r := &neighbourResult{quiet: map[string][]float64{}, busy: map[string][]float64{}}
+	var all neighbourRounds
 
 	for n := range times {
-		waits, failed := l.sendSteadily(ctx, m, neighbourRate, neighbourQuiet)
+		quiet, failed := l.sendSteadily(ctx, m, neighbourRate, neighbourQuiet)
 		if failed.failed > 0 {
 			return nil, errors.New(failed.failure)
 		}
 
-		appendAll(r.quiet, waits)
-
-		// The neighbour works as long as it takes.
+		// The neighbour works as long as the other thing takes.
 		working, stop := context.WithCancel(ctx)
 		ended := make(chan error, 1)
+		begin := time.Now()
 
 		go func() {
 			defer stop()
 
-			took, err := do(n)
-			r.seconds = append(r.seconds, took.Seconds())
-			ended <- err
+			ended <- do(n)
 		}()
 
-		waits, failed = l.sendSteadily(working, m, neighbourRate, 10*patience)
+		busy, failed := l.sendSteadily(working, m, neighbourRate, 10*patience)
+
 		if err := <-ended; err != nil {
 			return nil, err
 		}
@@ -298,32 +309,32 @@ func (b *bed) neighbourWaits(ctx context.Context, times int, do func(n int) (tim
 			return nil, errors.New(failed.failure)
 		}
 
-		appendAll(r.busy, waits)
+		all = append(all, neighbourRound{quiet, busy, time.Since(begin).Seconds()})
 	}
 
-	return r, ctx.Err()
-}
-
-// appendAll adds figures to others by name.
-func appendAll(to, figures map[string][]float64) {
-	for name, more := range figures {
-		to[name] = append(to[name], more...)
-	}
+	return all, ctx.Err()
 }
 
 // The kinds of the neighbour's requests.
 const neighbourReads, neighbourWrites = "reads", "writes"
 
-// metrics returns how much higher the 99th of the waits is for reads and for writes.
-func (r *neighbourResult) metrics(name string) (out []Metric) {
+// metrics returns how much higher the 99th percentile of the waits is in busy times, for reads and for writes: the middle
+// of the rounds, since a busy moment of the machine can meet one side of a round.
+func (all neighbourRounds) metrics(name string) (out []Metric) {
 	for _, kind := range []string{neighbourReads, neighbourWrites} {
-		quiet, busy := r.quiet[kind], r.busy[kind]
-		detail := map[string]any{
+		var quiet, busy, ratios, seconds []float64
+
+		for _, r := range all {
+			quiet, busy = append(quiet, r.quiet[kind]...), append(busy, r.busy[kind]...)
+			ratios = append(ratios, quantile(r.busy[kind], 0.99)/quantile(r.quiet[kind], 0.99))
+			seconds = append(seconds, r.seconds)
+		}
+
+		out = append(out, atMost(name+"_neighbour_"+kind+"_p99_ratio", median(ratios), neighbourGoal, map[string]any{
 			"quietP50Ms": median(quiet), "quietP99Ms": quantile(quiet, 0.99), "quietMaxMs": quantile(quiet, 1), "quietSent": len(quiet),
 			"busyP50Ms": median(busy), "busyP99Ms": quantile(busy, 0.99), "busyMaxMs": quantile(busy, 1), "busySent": len(busy),
-			"perSecond": neighbourRate, "seconds": r.seconds,
-		}
-		out = append(out, atMost(name+"_neighbour_"+kind+"_p99_ratio", quantile(busy, 0.99)/quantile(quiet, 0.99), neighbourGoal, detail))
+			"perSecond": neighbourRate, "busySeconds": seconds, "rounds": ratios,
+		}))
 	}
 
 	return out
