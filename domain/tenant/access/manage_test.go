@@ -262,3 +262,42 @@ func TestTheOverviewHasThePartnersTeams(t *testing.T) {
 		}
 	}
 }
+
+// The overview counts the rows of each team and adds up its bank accounts by category and currency, folded or not.
+func TestTheOverviewHasTheFiguresOfEachTeam(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	e := w.estate()
+
+	// The first customer has two trust accounts in dollars and one in euros; the other one has nothing.
+	for _, sql := range []string{
+		`insert into account_category (team_id, id, name, classification, position, created_at) values (@team, md5('c')::uuid, 'Bank', 'asset', 1, now())`,
+		`insert into account (team_id, id, code, name, type, category_id, banking_category, banking_currency, created_at, updated_at)
+			select @team, md5(code)::uuid, code, code, 'bank', md5('c')::uuid, category, currency, now(), now()
+			from (values ('1', 'trust', 'usd'), ('2', 'trust', 'usd'), ('3', 'trust', 'eur'), ('4', 'operating', 'usd'), ('5', 'external', 'usd')) a (code, category, currency)`,
+		`insert into ledger_month_kept (team_id, ledger, currency, account_id, party, month, debit, credit, entries)
+			select @team, ledger, currency, md5(code)::uuid, party, '2026-01-01', debit, credit, 1
+			from (values ('1', 'trust', 'usd', 'owners', 500, 100), ('1', 'trust', 'usd', 'manager', 7, 0), ('1', 'operating', 'usd', '', 10, 0), ('1', 'historical', 'usd', '', 9000, 0),
+				('2', 'trust', 'usd', '', 20, 0), ('3', 'trust', 'eur', '', 0, 3), ('4', 'operating', 'usd', '', 60, 0), ('5', 'trust', 'usd', '', 70, 0))
+				m (code, ledger, currency, party, debit, credit)`,
+		`insert into list_count_kept (team_id, list, rows) values (@team, 'listing', 4), (@team, 'reservation', 50), (@team, 'contact', 9)`,
+		`insert into list_delta (team_id, list, rows) values (@team, 'listing', -1), (@team, 'transaction', 6)`,
+	} {
+		w.exec(sql, db.Args{"team": e.us})
+	}
+
+	for team, want := range map[id.ID]string{
+		e.us: `3 50 6 [map[centTotal:-3 currency:eur] map[centTotal:437 currency:usd]] [map[centTotal:60 currency:usd]]`,
+		e.ca: `0 0 0 [] []`,
+	} {
+		rows, _ := w.get("/partner/overview?ids="+team.String(), e.key).want(200).tree()["data"].([]any)
+		if len(rows) != 1 {
+			t.Fatalf("%d rows", len(rows))
+		}
+
+		row, _ := rows[0].(map[string]any)
+		if got := fmt.Sprint(row["listings"], row["reservations"], row["transactions"], row["trustBank"], row["operatingBank"]); got != want {
+			t.Errorf("figures %s, want %s", got, want)
+		}
+	}
+}
