@@ -9,12 +9,22 @@ import (
 // restAfter is how long a resting writer works at a time: no longer than a short request takes.
 const restAfter = 2 * time.Millisecond
 
-// restTimes is how many times as long as it has worked a resting writer rests.
+// restTimes is how many times as long as it has worked long work rests.
 const restTimes = 2
 
-// Resting returns a writer for long work that may take a few times as long: when the work between its writes has taken a
-// moment, the next write waits, so that requests of other teams find the processors and the database free. It fails when
-// the context ends.
+// Rest rests after a part of long work that may take a few times as long, so that requests of other teams find the
+// processors and the database free. It fails when the context ends.
+func Rest(ctx context.Context, worked time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(restTimes * worked):
+		return nil
+	}
+}
+
+// Resting returns a writer for long work, whose writes Rest when the work since the last rest has taken a moment. They fail
+// when the context ends.
 func Resting(ctx context.Context, w io.Writer) io.Writer {
 	return &resting{ctx: ctx, to: w, since: time.Now()}
 }
@@ -35,13 +45,8 @@ func (r *resting) Write(p []byte) (int, error) {
 		return n, err
 	}
 
-	select {
-	case <-r.ctx.Done():
-		return n, r.ctx.Err()
-	case <-time.After(restTimes * worked):
-	}
-
+	err = Rest(r.ctx, worked)
 	r.since = time.Now()
 
-	return n, nil
+	return n, err
 }

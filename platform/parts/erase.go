@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 )
 
 // Table is a table with rows of teams. A single noun writes it.
@@ -71,8 +73,8 @@ func ParentsFirst(ctx context.Context, tx *db.Tx, tables []Table) ([]Table, erro
 }
 
 // eraseBatch is how many rows a transaction of an erasure deletes: a team can have millions of rows, and the locks and
-// the undo work of a transaction must stay bounded.
-const eraseBatch = 5000
+// the undo work of a transaction must stay bounded, and a batch takes time from other teams before the next rest.
+const eraseBatch = 2000
 
 // erasePasses is how often an erasure returns for rows that running work has added meanwhile.
 const erasePasses = 10
@@ -176,6 +178,8 @@ func (e *erasable) erase(ctx context.Context, d *db.DB, scope db.Scope) (int64, 
 	for {
 		var deleted int64
 
+		begin := time.Now()
+
 		err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
 			if _, err = tx.Exec(ctx, `select set_config('stayledger.erasing', @team::text, true)`, db.Args{"team": scope.Team.String()}); err != nil {
 				return err
@@ -187,6 +191,13 @@ func (e *erasable) erase(ctx context.Context, d *db.DB, scope db.Scope) (int64, 
 		})
 		if sum += deleted; err != nil || deleted == 0 {
 			return sum, err
+		}
+
+		// Only large teams rest: a table with few rows is done with one batch.
+		if deleted == eraseBatch {
+			if err := job.Rest(ctx, time.Since(begin)); err != nil {
+				return sum, err
+			}
 		}
 	}
 }
