@@ -23,7 +23,7 @@ const (
 	// A quiet time comes before each busy one, in which exports follow each other for about as long, or a team is deleted.
 	neighbourQuiet = 5 * time.Second
 	// How many busy times of exports there are. Each deletion takes a team of its own.
-	neighbourExports = 5
+	neighbourExports = 4
 	// The goal of the neighbour: how much higher the 99th percentile of its waits may be in busy times.
 	neighbourGoal = 2
 	// The goal of the overview: how much longer it may take of many customers than of few.
