@@ -23,7 +23,7 @@ const (
 const wholeSmallName, neighbourName = "whole small", "neighbour"
 
 // wholeTeams is how many large teams are exported and deleted.
-const wholeTeams = 4
+const wholeTeams = 3
 
 // wholeName returns the name of the n-th large team.
 func wholeName(n int) string { return "whole" + strconv.Itoa(n) }
