@@ -273,7 +273,7 @@ func TestTheOverviewHasTheFiguresOfEachTeam(t *testing.T) {
 	for _, sql := range []string{
 		`insert into account_category (team_id, id, name, classification, position, created_at) values (@team, md5('c')::uuid, 'Bank', 'asset', 1, now())`,
 		`insert into account (team_id, id, code, name, type, category_id, banking_category, banking_currency, created_at, updated_at)
-			select @team, md5(code)::uuid, code, code, 'bank', md5('c')::uuid, category, currency, now(), now()
+			select @team, md5(code)::uuid, code, 'Bank ' || code, 'bank', md5('c')::uuid, category, currency, now(), now()
 			from (values ('1', 'trust', 'usd'), ('2', 'trust', 'usd'), ('3', 'trust', 'eur'), ('4', 'operating', 'usd'), ('5', 'external', 'usd')) a (code, category, currency)`,
 		`insert into ledger_month_kept (team_id, ledger, currency, account_id, party, month, debit, credit, entries)
 			select @team, ledger, currency, md5(code)::uuid, party, '2026-01-01', debit, credit, 1
