@@ -2520,7 +2520,7 @@ const (
 // Defines values for UploadMappingOrNullDecimal.
 const (
 	UploadMappingOrNullDecimalDot   UploadMappingOrNullDecimal = "."
-	UploadMappingOrNullDecimalEmpty UploadMappingOrNullDecimal = ""
+	UploadMappingOrNullDecimalEmpty UploadMappingOrNullDecimal = "\\"
 )
 
 // Defines values for UploadMappingOrNullEncoding.

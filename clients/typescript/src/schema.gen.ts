@@ -2352,7 +2352,7 @@ export interface paths {
         };
         /**
          * List the partner's teams with their figures
-         * @description Counts and balances are kept sums, so that a page of hundreds of teams costs little more than one of ten.
+         * @description Counts and balances are read from kept sums. Balances are those of today: what is dated later does not count.
          */
         get: operations["listPartnerOverview"];
         put?: never;

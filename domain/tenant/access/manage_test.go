@@ -280,6 +280,11 @@ func TestTheOverviewHasTheFiguresOfEachTeam(t *testing.T) {
 			from (values ('1', 'trust', 'usd', 'owners', 500, 100), ('1', 'trust', 'usd', 'manager', 7, 0), ('1', 'operating', 'usd', '', 10, 0), ('1', 'historical', 'usd', '', 9000, 0),
 				('2', 'trust', 'usd', '', 20, 0), ('3', 'trust', 'eur', '', 0, 3), ('4', 'operating', 'usd', '', 60, 0), ('5', 'trust', 'usd', '', 70, 0))
 				m (code, ledger, currency, party, debit, credit)`,
+		// What is dated later does not count today, in this month or another one.
+		`insert into ledger_month_kept (team_id, ledger, currency, account_id, party, month, debit, credit, entries)
+			select @team, 'trust', 'usd', md5('1')::uuid, '', date_trunc('month', now() + interval '70 days')::date, 77700, 0, 1`,
+		`insert into ledger_day_kept (team_id, ledger, currency, account_id, party, day, debit, credit, entries)
+			select @team, 'trust', 'usd', md5('1')::uuid, '', (now() at time zone 'America/New_York')::date + n, amount, 0, 1 from (values (0, 30), (1, 88800)) d (n, amount)`,
 		`insert into list_count_kept (team_id, list, rows) values (@team, 'listing', 4), (@team, 'reservation', 50), (@team, 'contact', 9)`,
 		`insert into list_delta (team_id, list, rows) values (@team, 'listing', -1), (@team, 'transaction', 6)`,
 	} {
@@ -287,7 +292,7 @@ func TestTheOverviewHasTheFiguresOfEachTeam(t *testing.T) {
 	}
 
 	for team, want := range map[id.ID]string{
-		e.us: `3 50 6 [map[centTotal:-3 currency:eur] map[centTotal:437 currency:usd]] [map[centTotal:60 currency:usd]]`,
+		e.us: `3 50 6 [map[centTotal:-3 currency:eur] map[centTotal:467 currency:usd]] [map[centTotal:60 currency:usd]]`,
 		e.ca: `0 0 0 [] []`,
 	} {
 		rows, _ := w.get("/partner/overview?ids="+team.String(), e.key).want(200).tree()["data"].([]any)
