@@ -95,7 +95,9 @@ func export(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, a 
 	reading.Timeout = taskTime
 
 	kept, err := file.Keep(ctx, d, scope, a.store, func(w io.Writer) error {
-		return d.Read(ctx, reading, func(ctx context.Context, tx *db.Tx) error { return a.write(ctx, tx, schema, job.Resting(ctx, w)) })
+		return d.Read(ctx, reading, func(ctx context.Context, tx *db.Tx) error {
+			return a.write(ctx, tx, schema, job.Resting(ctx, w))
+		})
 	})
 	if err != nil {
 		return nil, err

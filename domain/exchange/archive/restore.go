@@ -27,7 +27,7 @@ var (
 	errFormat  = errors.New("this is no archive of a team")
 	errSchema  = errors.New("the archive is of another version of the service; restore it with that one")
 	errRegion  = errors.New("the team lives in a region that is not served here")
-	errSealed  = errors.New("the archive has secrets that none of the secret keys opens; add the key of the service that wrote it")
+	errSealed  = errors.New("none of the secret keys opens the secrets of the archive; add that of the service that wrote it")
 	errDamaged = errors.New("the archive does not have what its manifest says")
 )
 

@@ -196,7 +196,9 @@ type zipped struct {
 // times as long to make rows little smaller.
 func newZipped(w io.Writer, at time.Time) zipped {
 	z := zipped{zip.NewWriter(w), at}
-	z.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) { return flate.NewWriter(to, flate.BestSpeed) })
+	z.RegisterCompressor(zip.Deflate, func(to io.Writer) (io.WriteCloser, error) {
+		return flate.NewWriter(to, flate.BestSpeed)
+	})
 
 	return z
 }
