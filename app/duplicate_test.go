@@ -99,7 +99,7 @@ func TestATeamIsDuplicated(t *testing.T) {
 
 	// Who asked works in the new team; its contact has the tax identifier, sealed for its own id.
 	other := from.In(made)
-	if got := other.Get("/contacts?search=Rivera").Want(200); got.String("data.0.taxIdentifier") != "***6789" || got.String("data.0.uniqueRef") != "R-1" {
+	if got := other.Get("/contacts?search=Rivera").Want(200); got.String("data.0.taxIdentifier") != "***6789" || len(got.String("data.0.payoutAccountId")) != 36 || got.String("data.0.uniqueRef") != "R-1" {
 		t.Errorf("the copied contact: %s", got.Body)
 	}
 
