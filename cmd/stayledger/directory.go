@@ -39,8 +39,8 @@ func (c *directoryExport) Run(r *runContext) error {
 
 type directoryImport struct {
 	database `embed:""`
-	File     string          `arg:"" type:"existingfile" help:"The directory."`
-	Regions  []access.Region `env:"STAYLEDGER_REGIONS" default:"us" help:"Data regions served here: their teams stay as they are."`
+	File     string   `arg:"" type:"existingfile" help:"The directory."`
+	Regions  []string `env:"STAYLEDGER_REGIONS" default:"us" help:"Data regions served here: their teams stay as they are."`
 }
 
 // Run takes the directory in.

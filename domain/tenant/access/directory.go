@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -17,18 +16,8 @@ import (
 // Directory is what deployments of other regions know of a partner: its team and customers, each by name and region,
 // and its keys by their hashes. It has no books, and no secret that opens anything.
 type Directory struct {
-	Teams []DirectoryTeam `json:"teams"` // the partner first
-	Keys  []DirectoryKey  `json:"keys"`
-}
-
-// DirectoryTeam is a team of a directory.
-type DirectoryTeam struct {
-	ID        id.ID     `json:"id"`
-	Type      team.Type `json:"type"`
-	Name      string    `json:"name"`
-	Status    string    `json:"status"`
-	Region    Region    `json:"region"`
-	PartnerID *id.ID    `json:"partnerId"`
+	Teams []team.Known   `json:"teams"` // the partner first
+	Keys  []DirectoryKey `json:"keys"`
 }
 
 // DirectoryKey is a partner key of a directory. The service user that it acts as comes with it.
@@ -46,11 +35,9 @@ type DirectoryKey struct {
 
 // ExportDirectory returns the directory of a partner. Tx works across teams. It fails with apierr.NotFound.
 func ExportDirectory(ctx context.Context, tx *db.Tx, partner id.ID) (*Directory, error) {
-	teams, err := db.Select[DirectoryTeam](ctx, tx, `
-		select id, type, name, status, region, partner_id from team where id = @partner and type = 'partner' or partner_id = @partner
-		order by id <> @partner, id`, db.Args{"partner": partner})
+	teams, err := team.LoadKnown(ctx, tx, partner)
 	if err != nil {
-		return nil, fmt.Errorf("list the teams of a partner: %w", err)
+		return nil, err
 	}
 
 	if len(teams) == 0 {
@@ -73,30 +60,13 @@ var errNoPartner = errors.New("the directory does not begin with its partner")
 // ImportDirectory takes in what another deployment knows of a partner. Tx works across teams. A team that lives in a
 // region served here is known better here and stays as it is; others are added or changed. Keys that were revoked
 // there are revoked here. Taking the same directory in again changes nothing.
-func ImportDirectory(ctx context.Context, tx *db.Tx, d *Directory, here []Region) error {
+func ImportDirectory(ctx context.Context, tx *db.Tx, d *Directory, here []string) error {
 	if len(d.Teams) == 0 || d.Teams[0].Type != team.Partner {
 		return errNoPartner
 	}
 
-	rows, err := json.Marshal(d.Teams)
-	if err != nil {
-		return fmt.Errorf("encode teams: %w", err)
-	}
-
-	changed, err := db.Select[id.ID](ctx, tx, `
-		insert into team (id, type, name, status, region, partner_id, created_at, updated_at)
-		select x.id, x.type, x.name, x.status, x.region, x."partnerId", @now, @now
-		from jsonb_to_recordset(@rows::jsonb) as x (id uuid, type text, name text, status text, region text, "partnerId" uuid)
-		on conflict (id) do update set name = excluded.name, status = excluded.status, partner_id = excluded.partner_id, updated_at = @now
-		where team.region = excluded.region and not team.region = any(@here::text[])
-			and (team.name, team.status, team.partner_id) is distinct from (excluded.name, excluded.status, excluded.partner_id)
-		returning id`, db.Args{"rows": string(rows), "now": tx.Now, "here": here})
-	if err != nil {
-		return fmt.Errorf("take in the teams of a directory: %w", err)
-	}
-
-	for _, v := range changed {
-		audit.NoteIn(tx, v, audit.Updated, audit.Team, v, nil, map[string]any{"directory": true})
+	if err := team.Learn(ctx, tx, d.Teams, here); err != nil {
+		return err
 	}
 
 	for i := range d.Keys {
