@@ -20,9 +20,11 @@ import (
 
 	"stayledger/app"
 	"stayledger/domain/exchange/archive"
+	"stayledger/domain/property/contact"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/parts"
+	"stayledger/platform/seal"
 	"stayledger/test/world"
 )
 
@@ -377,4 +379,43 @@ func TestAnArchiveIsNotForReaders(t *testing.T) {
 	reader := from.As([]string{"files:read"}, nil)
 	reader.Get(path).Want(404)
 	reader.Get(path + "/download").Want(404)
+}
+
+// An archive of a region that is not served here, or with secrets that none of the keys opens, makes no team, and neither
+// does one under what is no partner.
+func TestAnArchiveIsRestoredWhereItCanBeUsed(t *testing.T) {
+	t.Parallel()
+	from, external := furnished(t)
+	from.Post("/contacts", world.Object{"type": "owner", "name": "Rivera", "taxIdentifier": "123-45-6789"}).Want(201)
+	from.Work()
+
+	tables := app.Parts(external, app.Config{}).Tables
+	content := archived(t, from, external)
+
+	foreign, err := seal.New(bytes.Repeat([]byte{7}, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	columns := []seal.Column{contact.SealedColumn()}
+	restore := func(r archive.Restoring) error {
+		r.Store, r.Tables = external.Store, tables
+		_, err := archive.Restore(t.Context(), from.DB, int64(len(content)), bytes.NewReader(content), &r)
+
+		return err
+	}
+
+	for name, r := range map[string]archive.Restoring{
+		"another region": {Regions: []string{"eu"}},
+		"other keys":     {Box: foreign, Sealed: columns},
+		"no partner":     {Partner: from.ID},
+	} {
+		if err := restore(r); err == nil {
+			t.Errorf("%s: restored", name)
+		}
+	}
+
+	if err := restore(archive.Restoring{Regions: []string{"us"}, Box: external.Box, Sealed: columns}); err != nil {
+		t.Errorf("the same keys and region: %v", err)
+	}
 }
