@@ -17,6 +17,15 @@ const (
 	AccessEmbedViewStatement AccessEmbedView = "statement"
 )
 
+// Defines values for AccessRegion.
+const (
+	AccessRegionAp AccessRegion = "ap"
+	AccessRegionCa AccessRegion = "ca"
+	AccessRegionEu AccessRegion = "eu"
+	AccessRegionSa AccessRegion = "sa"
+	AccessRegionUs AccessRegion = "us"
+)
+
 // Defines values for AccountAssignment.
 const (
 	AccountAssignmentAccountsPayable      AccountAssignment = "accountsPayable"
@@ -2136,15 +2145,6 @@ const (
 	TeamRecognitionProRata  TeamRecognition = "proRata"
 )
 
-// Defines values for TeamRegion.
-const (
-	TeamRegionAp TeamRegion = "ap"
-	TeamRegionCa TeamRegion = "ca"
-	TeamRegionEu TeamRegion = "eu"
-	TeamRegionSa TeamRegion = "sa"
-	TeamRegionUs TeamRegion = "us"
-)
-
 // Defines values for TeamStatus.
 const (
 	TeamStatusActive     TeamStatus = "active"
@@ -3415,7 +3415,7 @@ type AccessOwnerSession struct {
 }
 
 // AccessRegion defines model for AccessRegion.
-type AccessRegion = string
+type AccessRegion string
 
 // Account Example: {"assignments":[],"banking":null,"category":{"classification":"expense","id":"0198c3a2-7b1e-75bd-92e7-e7ffb1224e91","name":"Cars and boats"},"categoryLock":null,"classification":"expense","code":"5210","createdAt":"2026-01-15T09:30:00.000Z","id":"0198c3a2-7b1e-7a23-9fd2-d2965dc429bc","issues":[],"name":"Firewood","offsetAccount":null,"status":"active","type":"ledger","uniqueRef":null,"updatedAt":"2026-01-15T09:30:00.000Z"}
 type Account struct {
@@ -15111,7 +15111,7 @@ type TeamCopied string
 // TeamCreation Example: {"dataRegion":"us","init":{"template":"standard"},"name":"Lake Stays","timeZone":"America/Chicago"}
 type TeamCreation struct {
 	// DataRegion Where its data are; that of the partner when absent.
-	DataRegion *TeamRegion `json:"dataRegion,omitempty"`
+	DataRegion *AccessRegion `json:"dataRegion,omitempty"`
 
 	// DefaultCurrency ISO 4217; usd when absent.
 	DefaultCurrency *string `json:"defaultCurrency,omitempty"`
@@ -15303,9 +15303,6 @@ type TeamReferenceOrNull struct {
 	Id   Id     `json:"id"`
 	Name string `json:"name"`
 }
-
-// TeamRegion defines model for TeamRegion.
-type TeamRegion string
 
 // TeamStatus defines model for TeamStatus.
 type TeamStatus string

@@ -113,14 +113,7 @@ type teamRestore struct {
 // Run restores the team.
 func (c *teamRestore) Run(r *runContext) error {
 	// The content of files goes to where the service has its own.
-	if c.DataDir == "" {
-		var err error
-		if c.DataDir, err = defaultDataDir(); err != nil {
-			return err
-		}
-	}
-
-	if err := c.Check(); err != nil {
+	if err := complete(&c.Config); err != nil {
 		return err
 	}
 

@@ -27,14 +27,7 @@ var errDiffers = errors.New("the audit trail is not as its log has it")
 
 // Run verifies and prints what differs, a line for each, and the counts.
 func (c *auditVerify) Run(r *runContext) error {
-	if c.DataDir == "" {
-		var err error
-		if c.DataDir, err = defaultDataDir(); err != nil {
-			return err
-		}
-	}
-
-	if err := c.Check(); err != nil {
+	if err := complete(&c.Config); err != nil {
 		return err
 	}
 

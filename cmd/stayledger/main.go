@@ -209,16 +209,21 @@ func (*versionCmd) Run(*runContext) error {
 	return err
 }
 
-// open assembles the service for a command.
-func open(ctx context.Context, c *app.Config, migrate bool) (*app.App, error) {
+// complete takes the default folder for data if the settings name none, and refuses settings that cannot work.
+func complete(c *app.Config) error {
 	if c.DataDir == "" {
 		var err error
 		if c.DataDir, err = defaultDataDir(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 
-	if err := c.Check(); err != nil {
+	return c.Check()
+}
+
+// open assembles the service for a command.
+func open(ctx context.Context, c *app.Config, migrate bool) (*app.App, error) {
+	if err := complete(c); err != nil {
 		return nil, err
 	}
 

@@ -30,6 +30,8 @@ var (
 	RouteClosed = New(CodeForbidden, "", "Route is not open to this kind of credential")
 	// NotFound is a route or a row that does not exist, another team's row included.
 	NotFound = New(CodeNotFound, "", "Not found")
+	// TeamDeleted is a team that there was (ERR-92).
+	TeamDeleted = New(CodeTeamDeleted, "", "Team was deleted")
 	// MethodNotSupported is a method a known path does not have.
 	MethodNotSupported = New(CodeMethodNotSupported, "", "Method is not supported")
 	// IdempotencyConflict is an idempotency key that came before with another request.

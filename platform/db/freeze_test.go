@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -85,7 +86,8 @@ func TestSettlingWaitsForWorkThatPassesNoGate(t *testing.T) {
 	beside := x.Scope()
 	beside.Ungated = true
 
-	ended := false
+	var ended atomic.Bool
+
 	inside, leave, settled := make(chan struct{}), make(chan struct{}), make(chan error, 2)
 
 	go func() {
@@ -97,7 +99,7 @@ func TestSettlingWaitsForWorkThatPassesNoGate(t *testing.T) {
 			close(inside)
 			<-leave
 
-			ended = true
+			ended.Store(true)
 
 			return nil
 		})
@@ -107,7 +109,7 @@ func TestSettlingWaitsForWorkThatPassesNoGate(t *testing.T) {
 
 	go func() {
 		err := x.DB.Settle(context.WithoutCancel(t.Context()), x.Scope())
-		if !ended {
+		if !ended.Load() {
 			t.Error("work still runs in the team")
 		}
 

@@ -20,8 +20,8 @@ import (
 // one transaction and relies on nothing that the gate keeps.
 //
 // Behind the gate a transaction fails if the team is frozen and the work neither is a task of the operation that froze it
-// nor said that it writes in frozen teams. A team is frozen by an exclusive transaction, so no other write is on its way
-// then; Settle waits for those that pass no gate.
+// nor said that it writes in frozen teams. Writes that are inside when a team is frozen go on: Settle waits for them, and
+// for those that pass no gate.
 //
 // The gate is an advisory lock of the transaction. Its key is a hash of the team: two teams with the same key wait for
 // each other at times, which does no other harm.

@@ -577,15 +577,16 @@ func (tx *Tx) Join(ctx context.Context, team id.ID) error {
 	return tx.see(ctx, sight{teams: seen + team.String() + "}", across: tx.sight.across})
 }
 
-// Within runs work as a transaction of a team that this one has just made, which nobody else can write in yet. Both teams
-// are in sight until the transaction ends.
-func (tx *Tx) Within(ctx context.Context, made id.ID, zone day.Zone, work Work) error {
-	if err := tx.Join(ctx, made); err != nil {
+// Within runs work as a transaction of another team: one that this one has just made, or one of which it changes what the
+// gate does not keep, since it passes no second gate. Both teams are in sight until the transaction ends. The caller, or
+// the work, checks that the actor may write the team.
+func (tx *Tx) Within(ctx context.Context, other id.ID, zone day.Zone, work Work) error {
+	if err := tx.Join(ctx, other); err != nil {
 		return err
 	}
 
 	team, former := tx.Team, tx.Zone
-	tx.Team, tx.Zone = made, zone
+	tx.Team, tx.Zone = other, zone
 
 	defer func() { tx.Team, tx.Zone = team, former }()
 

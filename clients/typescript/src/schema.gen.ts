@@ -4860,7 +4860,7 @@ export interface paths {
         head?: never;
         /**
          * Change how a partner has a customer team
-         * @description With partnerId null the team leaves the partner: from then on the partner's keys, embedded sessions and people do not reach it, nor keys that other teams have issued. An inactive team is active again then. Its own settings are those of PUT /team.
+         * @description With partnerId null the team leaves the partner: from then on the partner's keys, embedded sessions and people do not reach it, nor keys that other teams have issued. An inactive team is active again then. Its own settings are those of PUT /team. Fails with 404 for a team that is no customer, 410 for one that was deleted, 421 for one of a region that is served elsewhere and 423 for one that is frozen.
          */
         patch: operations["manageTeam"];
         trace?: never;
@@ -5589,7 +5589,8 @@ export interface components {
             /** @description Name of the team. */
             teamName: string;
         };
-        AccessRegion: string;
+        /** @enum {string} */
+        AccessRegion: "ap" | "ca" | "eu" | "sa" | "us";
         /**
          * @example {
          *       "assignments": [],
@@ -15578,7 +15579,7 @@ export interface components {
          */
         TeamCreation: {
             /** @description Where its data are; that of the partner when absent. */
-            dataRegion?: components["schemas"]["TeamRegion"];
+            dataRegion?: components["schemas"]["AccessRegion"];
             /** @description ISO 4217; usd when absent. */
             defaultCurrency?: string;
             /**
@@ -15759,8 +15760,6 @@ export interface components {
             id: components["schemas"]["Id"];
             name: string;
         };
-        /** @enum {string} */
-        TeamRegion: "ap" | "ca" | "eu" | "sa" | "us";
         /** @enum {string} */
         TeamStatus: "active" | "inactive" | "deleted" | "onboarding";
         /** @enum {string} */
@@ -28755,7 +28754,10 @@ export interface operations {
     manageTeam: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
             path: {
                 id: components["parameters"]["IdParameter"];
             };

@@ -40,6 +40,7 @@ func (s *Systems) Part() parts.Part {
 					"request over. The first sync of a connection in a team with listings needs listing mappings.",
 				Scopes: []string{"connections:write"}, Status: http.StatusAccepted,
 			}, startSync),
+			// An extract makes a file and takes nothing in.
 			api.Write(api.Endpoint{
 				Method: http.MethodPost, Path: "/connections/extract", ID: "extractFromConnection", Tag: tag, Summary: "Make a file of what a system has",
 				Errors: apierr.List{connection.ErrBusy, connection.ErrReconnect, ErrInactive, apierr.NotImplemented},

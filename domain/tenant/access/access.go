@@ -20,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"stayledger/domain/tenant/team"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -28,17 +29,13 @@ import (
 )
 
 // Region is a data region of the contract.
-type Region string
-
-// Enum lists the regions.
-func (Region) Enum() []string { return []string{"ap", "ca", "eu", "sa", "us"} }
+type Region = team.Region
 
 var (
 	errNotPartnerTeam = apierr.New(apierr.CodeForbidden, "", "Selected team is not a partner team")
 	errNotPartnerKey  = apierr.New(apierr.CodeNotFound, "", "Not a partner API key")
 	errTeamNotHeld    = apierr.New(apierr.CodeForbidden, "", "Credential does not reach the selected team")
 	errTeamConflict   = apierr.New(apierr.CodeForbidden, "", "Team header conflicts with the credential")
-	errTeamDeleted    = apierr.New(apierr.CodeTeamDeleted, "", "Team was deleted")
 	errMisdirected    = apierr.New(apierr.CodeMisdirectedRequest, "", "Team lives in another data region")
 	errNoTeam         = apierr.New(apierr.CodeBadRequest, "", "A team must be selected")
 )
@@ -227,7 +224,7 @@ func Refusals(e *api.Endpoint) apierr.List {
 	}
 
 	if !e.Deleted {
-		list = append(list, errTeamDeleted)
+		list = append(list, apierr.TeamDeleted)
 	}
 
 	list = append(list, errMisdirected)

@@ -11,14 +11,16 @@ import (
 )
 
 // AdmitMaker lets who makes the team of the transaction work in it: a person with the scopes that the person has in
-// the team of, and a key that has to say already which of its teams it means. A key of one team would have to from
-// then on, and those of the partner reach the team anyway.
-func AdmitMaker(ctx context.Context, tx *db.Tx, of id.ID) error {
+// the team of, and a key that reaches several teams, which has to say already which of them it means. A key of one
+// team would have to from then on, and those of the partner reach the team anyway.
+func AdmitMaker(ctx context.Context, tx *db.Tx, of id.ID, reach []id.ID) error {
 	switch tx.Actor.Kind {
 	case db.Person:
 		return admitPerson(ctx, tx, of)
 	case db.TeamKey:
-		return admitKey(ctx, tx, of)
+		if len(reach) > 1 {
+			return admitKey(ctx, tx, reach)
+		}
 	case db.PartnerKey, db.System, db.Embedded:
 	}
 
@@ -42,31 +44,49 @@ func admitPerson(ctx context.Context, tx *db.Tx, of id.ID) error {
 	return SetMember(ctx, tx, Member{Team: tx.Team, User: tx.Actor.User, Scopes: *scopes})
 }
 
-// admitKey lets the key of the request into the team of the transaction if it reaches several teams.
-func admitKey(ctx context.Context, tx *db.Tx, of id.ID) error {
-	type reach struct{ HomeTeamID, KeyID id.ID }
+// admitKey lets the key of the request, which reaches some teams, into the team of the transaction too.
+func admitKey(ctx context.Context, tx *db.Tx, reach []id.ID) error {
+	var found *keyTeam
 
-	var found *reach
-
-	err := tx.VisitAll(ctx, append([]id.ID{of}, tx.Actor.Teams...), func(ctx context.Context, tx *db.Tx) (err error) {
-		found, err = db.Maybe[reach](ctx, tx, `
-			select t.home_team_id, t.key_id from access_key_team t join access_key k on k.team_id = t.home_team_id and k.id = t.key_id
-			where k.user_id = @user group by 1, 2 having count(*) > 1`, db.Args{"user": tx.Actor.User})
+	// One of the teams has issued the key.
+	err := tx.VisitAll(ctx, reach, func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = db.Maybe[keyTeam](ctx, tx, `select id as key_id, team_id as home_team_id from access_key where user_id = @user and revoked_at is null`,
+			db.Args{"user": tx.Actor.User})
 
 		return err
 	})
-	if err != nil || found == nil {
+	if err != nil {
+		return fmt.Errorf("find the key of a request: %w", err)
+	}
+
+	if found == nil {
+		return nil
+	}
+
+	if err := found.letIn(ctx, tx); err != nil {
 		return err
 	}
 
-	if _, err := tx.Exec(ctx, `insert into access_key_team (team_id, home_team_id, key_id) values (@team, @home, @key) on conflict do nothing`,
-		db.Args{"team": tx.Team, "home": found.HomeTeamID, "key": found.KeyID}); err != nil {
+	return team.Announce(ctx, tx)
+}
+
+// keyTeam names a key by the team that has issued it.
+type keyTeam struct {
+	KeyID      id.ID `json:"key_id"`
+	HomeTeamID id.ID `json:"home_team_id"`
+}
+
+// letIn lets the key into the team of the transaction.
+func (k *keyTeam) letIn(ctx context.Context, tx *db.Tx) error {
+	_, err := tx.Exec(ctx, `insert into access_key_team (team_id, home_team_id, key_id) values (@team, @home, @key) on conflict do nothing`,
+		db.Args{"team": tx.Team, "home": k.HomeTeamID, "key": k.KeyID})
+	if err != nil {
 		return fmt.Errorf("let a key into a team: %w", err)
 	}
 
-	audit.Note(tx, audit.Updated, audit.APIKey, found.KeyID, nil, map[string]any{"teamId": tx.Team})
+	audit.Note(tx, audit.Updated, audit.APIKey, k.KeyID, nil, map[string]any{"teamId": tx.Team})
 
-	return team.Announce(ctx, tx)
+	return nil
 }
 
 // DismissPartner keeps whoever works for a partner out of the team of the transaction, which leaves it: people of the
@@ -82,14 +102,9 @@ func DismissPartner(ctx context.Context, tx *db.Tx, partner id.ID) error {
 		return fmt.Errorf("read the people of a partner: %w", err)
 	}
 
-	gone, err := db.Select[id.ID](ctx, tx, `delete from access_member where team_id = @team and user_id = any(@people::uuid[]) returning user_id`,
-		db.Args{"team": tx.Team, "people": people})
-	if err != nil {
-		return fmt.Errorf("keep the people of a partner out: %w", err)
-	}
-
-	for _, user := range gone {
-		audit.Note(tx, audit.Updated, audit.User, user, map[string]any{"teamId": tx.Team}, map[string]any{"teamId": nil})
+	// Who owns houses of the team stays its owner.
+	if _, err := revokeGrants(ctx, tx, tx.Team, `user_id = any(@people::uuid[]) and contact_id is null`, db.Args{"people": people}); err != nil {
+		return err
 	}
 
 	keys, err := db.Select[id.ID](ctx, tx, `delete from access_key_team where team_id = @team and home_team_id <> @team returning key_id`,
@@ -127,14 +142,9 @@ func CopyGrants(ctx context.Context, tx *db.Tx, from id.ID) error {
 		Scopes []string `json:"scopes"`
 	}
 
-	type reach struct {
-		KeyID      id.ID `json:"key_id"`
-		HomeTeamID id.ID `json:"home_team_id"`
-	}
-
 	var (
 		people []grant
-		keys   []reach
+		keys   []keyTeam
 	)
 
 	err := tx.Visit(ctx, from, func(ctx context.Context, tx *db.Tx) (err error) {
@@ -144,7 +154,7 @@ func CopyGrants(ctx context.Context, tx *db.Tx, from id.ID) error {
 			return err
 		}
 
-		keys, err = db.Select[reach](ctx, tx, `
+		keys, err = db.Select[keyTeam](ctx, tx, `
 			select t.key_id, t.home_team_id from access_key_team t where t.team_id = @from and (t.home_team_id <> @from or exists (
 				select from access_key k where k.team_id = @from and k.id = t.key_id and k.user_id = @actor)) order by t.key_id`,
 			db.Args{"from": from, "actor": tx.Actor.User})
@@ -161,14 +171,10 @@ func CopyGrants(ctx context.Context, tx *db.Tx, from id.ID) error {
 		}
 	}
 
-	for _, k := range keys {
-		_, err := tx.Exec(ctx, `insert into access_key_team (team_id, home_team_id, key_id) values (@team, @home, @key) on conflict do nothing`,
-			db.Args{"team": tx.Team, "home": k.HomeTeamID, "key": k.KeyID})
-		if err != nil {
-			return fmt.Errorf("let a key into a team: %w", err)
+	for i := range keys {
+		if err := keys[i].letIn(ctx, tx); err != nil {
+			return err
 		}
-
-		audit.Note(tx, audit.Updated, audit.APIKey, k.KeyID, nil, map[string]any{"teamId": tx.Team})
 	}
 
 	return team.Announce(ctx, tx)

@@ -139,20 +139,11 @@ const embedToken = "es"
 func (g *Gate) embedHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credential, error) {
 	s, err := db.One[struct {
 		UserID      id.ID
-		Scopes      []string
 		StatementID *id.ID
 		ExpiresAt   time.Time
-		ID          id.ID
-		Type        string
-		Status      string
-		Region      Region
-		PartnerID   id.ID
-		NoLedger    bool
-		Zone        day.Zone
-		Freeze      *string
+		membership
 	}](ctx, tx, apierr.Unauthorized, `
-		select x.user_id, x.scopes, x.statement_id, x.expires_at, t.id, t.type, t.status, t.region, t.partner_id, not t.is_general_ledger as no_ledger,
-			t.time_zone as zone, t.freeze_reason as freeze
+		select x.user_id, x.scopes, null::uuid as contact_id, x.statement_id, x.expires_at, `+membershipColumns+`
 		from access_embed_session x join team t on t.id = x.team_id
 		where x.token_hash = @hash and x.expires_at > @now and x.revoked_at is null and `+embeds, db.Args{"hash": hash, "now": tx.Now})
 	if err != nil {
@@ -161,9 +152,7 @@ func (g *Gate) embedHolder(ctx context.Context, tx *db.Tx, hash []byte) (*creden
 
 	return &credential{
 		Kind: api.Embedded, User: s.UserID, Home: s.ID, Scopes: s.Scopes, Statement: s.StatementID, Expires: &s.ExpiresAt,
-		Teams: []membership{{
-			ID: s.ID, Type: s.Type, Status: s.Status, Region: s.Region, PartnerID: s.PartnerID, NoLedger: s.NoLedger, Zone: s.Zone, Freeze: s.Freeze,
-		}},
+		Teams: []membership{s.membership},
 	}, nil
 }
 

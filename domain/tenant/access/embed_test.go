@@ -440,6 +440,16 @@ func TestACodeIsOfNoUseElsewhere(t *testing.T) {
 	e.post("POST", "/embed-sessions/exchange", "", `{"code":"`+code+`","sessionId":"`+session+`"}`, "Origin", portal).want(200)
 }
 
+// ends checks that a token and a code that was not spent yet are of use until end, and not afterwards.
+func (e *embedding) ends(token, code string, end func()) {
+	e.t.Helper()
+
+	e.get(report, token).want(200)
+	end()
+	e.eventually(func() bool { return e.get(report, token).status == 401 })
+	e.exchange(code).refused(apierr.CodeUnauthorized, "Code is not valid")
+}
+
 // Proves: AUTH-30.
 func TestAnEmbeddedSessionEndsWithWhatItRestsOn(t *testing.T) {
 	t.Parallel()
@@ -483,12 +493,10 @@ func TestAnEmbeddedSessionEndsWithWhatItRestsOn(t *testing.T) {
 
 			member, _ := e.person(access.Member{Team: e.team, Scopes: []string{"reporting"}})
 			_, code := e.open(fields{"userId": member})
-			token := e.token(fields{"userId": member})
-			e.get(report, token).want(200)
-			end(e, member)
-			e.tx(team.Announce) // as whatever changes a team does
-			e.eventually(func() bool { return e.get(report, token).status == 401 })
-			e.exchange(code).refused(apierr.CodeUnauthorized, "Code is not valid")
+			e.ends(e.token(fields{"userId": member}), code, func() {
+				end(e, member)
+				e.tx(team.Announce) // as whatever changes a team does
+			})
 		})
 	}
 }
@@ -708,11 +716,9 @@ func TestAnEmbeddedSessionEndsWithItsMaker(t *testing.T) {
 			}
 
 			spent, left := code(), code()
-			token := fmt.Sprint(e.exchange(spent).want(200).tree()["accessToken"])
-			e.get(report, token).want(200)
-			e.tx(func(ctx context.Context, tx *db.Tx) error { return end(ctx, tx, e, maker) })
-			e.eventually(func() bool { return e.get(report, token).status == 401 })
-			e.exchange(left).refused(apierr.CodeUnauthorized, "Code is not valid")
+			e.ends(fmt.Sprint(e.exchange(spent).want(200).tree()["accessToken"]), left, func() {
+				e.tx(func(ctx context.Context, tx *db.Tx) error { return end(ctx, tx, e, maker) })
+			})
 		})
 	}
 }

@@ -63,6 +63,11 @@ func TestAPartnerMakesTeams(t *testing.T) {
 	w.get("/team", key, "x-team-id", one.made().String()).want(200)
 	w.get("/team", w.partnerKey(other), "x-team-id", one.made().String()).refused(apierr.CodeForbidden, "")
 
+	// A partner key may name its own partner beside the customer in the path, and no other team.
+	path := "/toys/teams/" + one.made().String()
+	w.get(path, key, "x-team-id", partner.String()).want(200)
+	w.get(path, key, "x-team-id", legacy.made().String()).refused(apierr.CodeForbidden, "")
+
 	for body, issue := range map[string]string{
 		`{}`: "name", `{"name":""}`: "name", `{"name":"X","dataRegion":"mars"}`: "dataRegion", `{"name":"X","timeZone":"Mars/Here"}`: "timeZone",
 		`{"name":"X","defaultCurrency":"xyz"}`: "defaultCurrency", `{"name":"X","partnerId":"` + other.String() + `"}`: "partnerId",
@@ -115,17 +120,30 @@ func TestATeamLeavesItsPartner(t *testing.T) {
 	w.post("PATCH", path, e.key, `{"partnerId":"`+e.partner.String()+`"}`).refused(apierr.CodeBadRequest, "")
 	w.post("PATCH", path, e.key, `{"status":"deleted"}`).refused(apierr.CodeBadRequest, "")
 	w.post("PATCH", path, w.key(e.us), `{"status":"active"}`).refused(apierr.CodeForbidden, "")
-	w.post("PATCH", path, w.partnerKey(w.partner("us")), `{"partnerId":null}`).refused(apierr.CodeForbidden, "")
-	w.post("PATCH", "/teams/"+e.partner.String(), e.key, `{"status":"inactive"}`).refused(apierr.CodeForbidden, "")
+	w.post("PATCH", path, w.partnerKey(w.partner("us")), `{"partnerId":null}`).refused(apierr.CodeNotFound, "")
+	w.post("PATCH", "/teams/"+e.partner.String(), e.key, `{"status":"inactive"}`).refused(apierr.CodeNotFound, "")
+	w.post("PATCH", "/teams/"+e.foreign.String(), e.key, `{"status":"inactive"}`).refused(apierr.CodeNotFound, "")
+	w.post("PATCH", "/teams/"+w.unreached(), e.key, `{"status":"inactive"}`).refused(apierr.CodeNotFound, "")
+	w.post("PATCH", "/teams/"+e.deleted.String(), e.key, `{"status":"inactive"}`).refused(apierr.CodeTeamDeleted, "")
+	w.post("PATCH", "/teams/"+e.eu.String(), e.key, `{"status":"inactive"}`).refused(apierr.CodeMisdirectedRequest, "")
+	w.exec(`update team set freeze_reason = 'migration' where id = @team`, db.Args{"team": e.ca})
+	w.post("PATCH", "/teams/"+e.ca.String(), e.key, `{"status":"inactive"}`).refused(apierr.CodeTeamMigrationFrozen, "")
+
+	// What a person may do counts in the partner: an administrator of the customer alone lets nobody go.
+	_, weak := w.person(access.Member{Team: e.us, Scopes: []string{"admin"}}, access.Member{Team: e.partner, Scopes: []string{"reporting"}})
+	w.post("PATCH", path, weak, `{"partnerId":null}`, "x-team-id", e.partner.String()).refused(apierr.CodeForbidden, "")
+	w.post("PATCH", path, weak, `{"partnerId":null}`, "x-team-id", e.us.String()).refused(apierr.CodeForbidden, "")
 
 	_, token := w.person(access.Member{Team: e.us, Scopes: []string{"admin"}})
 	w.post("PATCH", path, token, `{"partnerId":null}`).refused(apierr.CodeForbidden, "")
 
 	_, staff := w.person(access.Member{Team: e.us, Scopes: []string{"admin"}}, access.Member{Team: e.partner, Scopes: []string{"admin"}})
+	contact := id.New(w.db.Now())
+	_, owner := w.person(access.Member{Team: e.us, Contact: &contact, Scopes: []string{"admin"}}, access.Member{Team: e.partner, Scopes: []string{"reporting"}})
 	both := w.key(e.ca, e.us)
 	w.get("/team", staff, "x-team-id", e.us.String()).want(200)
 
-	// A partner key may name its own partner beside the team in the path. The team was inactive, and nobody else could wake it.
+	// The team was inactive, and nobody else could wake it.
 	if got := w.post("PATCH", path, e.key, `{"partnerId":null}`, "x-team-id", e.partner.String()).want(200).tree(); got["partner"] != nil || got["status"] != "active" {
 		t.Errorf("left: %v", got)
 	}
@@ -135,6 +153,7 @@ func TestATeamLeavesItsPartner(t *testing.T) {
 	w.get("/team", staff, "x-team-id", e.us.String()).refused(apierr.CodeNotFound, "")
 	w.get("/team", both, "x-team-id", e.us.String()).refused(apierr.CodeForbidden, "")
 	w.get("/team", token).want(200)
+	w.get("/toys/owned", owner, "x-team-id", e.us.String()).want(200)
 
 	w.tx(func(ctx context.Context, tx *db.Tx) error {
 		told, err := db.Get[int64](ctx, tx, `select count(*) from audit_event where team_id = @partner and entity_id = @team`, db.Args{"partner": e.partner, "team": e.us})
@@ -145,13 +164,38 @@ func TestATeamLeavesItsPartner(t *testing.T) {
 		return err
 	})
 	w.get("/team", e.key, "x-team-id", e.us.String()).refused(apierr.CodeForbidden, "")
-	w.post("PATCH", path, e.key, `{"status":"inactive"}`).refused(apierr.CodeForbidden, "")
+	w.post("PATCH", path, e.key, `{"status":"inactive"}`).refused(apierr.CodeNotFound, "")
 
 	if slices.Contains(w.get("/teams", e.key).listed(), e.us.String()) {
 		t.Error("the partner still lists the team")
 	}
 
 	w.get("/team", w.key(e.us)).want(200)
+}
+
+// A key of several teams works in a team that it makes. A key of one does not: its requests need not say which team they
+// mean, and would fail from then on.
+func TestAKeyOfOneTeamStaysOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one, two := w.team("us", id.Zero), w.team("us", id.Zero)
+	single, several := w.issue(access.NewKey{Teams: []id.ID{one}, Scopes: []string{"admin"}}), w.issue(access.NewKey{Teams: []id.ID{two, one}, Scopes: []string{"admin"}})
+
+	for key, reach := range map[*access.Key][]id.ID{single: {one}, several: {one, two}} {
+		made := w.team("us", id.Zero)
+		scope := db.Scope{Team: made, Actor: db.Actor{User: key.UserID, Kind: db.TeamKey}} // as in the task of a request
+
+		if err := w.db.Write(t.Context(), scope, func(ctx context.Context, tx *db.Tx) error { return access.AdmitMaker(ctx, tx, one, reach) }); err != nil {
+			t.Fatal(err)
+		}
+
+		w = newWorld(t)
+		if got := w.get("/team", key.Secret, "x-team-id", made.String()).status == 200; got != (key == several) {
+			t.Errorf("a key of %d teams works in the new one: %v", len(reach), got)
+		}
+	}
+
+	w.get("/team", single.Secret).want(200)
 }
 
 // A partner key for a portal makes embedded sessions and finds the teams for them, and does nothing else.

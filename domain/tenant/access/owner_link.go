@@ -275,17 +275,9 @@ func (g *Gate) sessionHolder(ctx context.Context, tx *db.Tx, hash []byte) (*cred
 	s, err := db.One[struct {
 		LinkID    id.ID
 		ExpiresAt time.Time
-		ContactID *id.ID
-		ID        id.ID
-		Type      string
-		Status    string
-		Region    Region
-		PartnerID id.ID
-		NoLedger  bool
-		Zone      day.Zone
-		Freeze    *string
+		membership
 	}](ctx, tx, apierr.Unauthorized, `
-		select x.link_id, x.expires_at, l.contact_id, t.id, t.type, t.status, t.region, t.partner_id, not t.is_general_ledger as no_ledger, t.time_zone as zone, t.freeze_reason as freeze
+		select x.link_id, x.expires_at, l.contact_id, '{}'::text[] as scopes, `+membershipColumns+`
 		from `+linked+` join access_owner_session x on x.team_id = l.team_id and x.link_id = l.id
 		where x.hash = @hash and x.expires_at > @now and `+opens, db.Args{"hash": hash, "now": tx.Now})
 	if err != nil {
@@ -298,16 +290,6 @@ func (g *Gate) sessionHolder(ctx context.Context, tx *db.Tx, hash []byte) (*cred
 		Home:    s.ID,
 		Scopes:  linkScopes(),
 		Expires: &s.ExpiresAt,
-		Teams: []membership{{
-			ID:        s.ID,
-			Type:      s.Type,
-			Status:    s.Status,
-			Region:    s.Region,
-			PartnerID: s.PartnerID,
-			NoLedger:  s.NoLedger,
-			Zone:      s.Zone,
-			Freeze:    s.Freeze,
-			ContactID: s.ContactID,
-		}},
+		Teams:   []membership{s.membership},
 	}, nil
 }

@@ -91,25 +91,34 @@ func Grants(ctx context.Context, tx *db.Tx, user, on id.ID) ([]Grant, error) {
 
 // RevokeGrant takes a team from a person at once. It reports whether there was a grant.
 func RevokeGrant(ctx context.Context, tx *db.Tx, user, on id.ID) (bool, error) {
-	was, err := db.Select[grantView](ctx, tx, `delete from access_member where user_id = @user and team_id = @on returning contact_id, scopes`,
-		db.Args{"user": user, "on": on})
+	n, err := revokeGrants(ctx, tx, on, `user_id = @user`, db.Args{"user": user})
 	if err != nil {
-		return false, fmt.Errorf("revoke grant: %w", err)
+		return false, err
 	}
 
-	for i := range was {
-		audit.NoteIn(tx,
-			on,
-			audit.Deleted,
-			audit.User,
-			user,
-			was[i],
-			nil,
-			audit.Ref(audit.RoleOwner, audit.Contact, was[i].ContactID),
-		)
+	return n > 0, team.Announce(ctx, tx)
+}
+
+// revokeGrants takes a team from the people of a condition, and returns how many had it.
+func revokeGrants(ctx context.Context, tx *db.Tx, on id.ID, condition string, args db.Args) (int, error) {
+	type gone struct {
+		UserID id.ID
+		grantView
 	}
 
-	return len(was) > 0, team.Announce(ctx, tx)
+	args["on"] = on
+
+	was, err := db.Select[gone](ctx, tx, `delete from access_member where team_id = @on and `+condition+` returning user_id, contact_id, scopes`, args)
+	if err != nil {
+		return 0, fmt.Errorf("revoke grants: %w", err)
+	}
+
+	for _, g := range was {
+		audit.NoteIn(tx, on, audit.Deleted, audit.User, g.UserID, g.grantView, nil,
+			audit.Ref(audit.RoleOwner, audit.Contact, g.ContactID))
+	}
+
+	return len(was), nil
 }
 
 // TokenInfo is an issued bearer token without its secret.

@@ -53,11 +53,6 @@ var answers = map[string]map[string][3]int{
 		"nobody": {401, 401, 401}, "teamKey": {in, 403, in}, "keyOfTwo": {in, 403, in}, "partnerKey": {in, 403, in}, "portalKey": {403, 403, 403},
 		"user": {in, 404, in}, "partnerUser": {404, 404, 404}, "owner": {403, 404, 403}, "report": {403, 403, 403}, "statement": {403, 403, 403},
 	},
-	// The same for the partner of the team and for people.
-	"managed": {
-		"nobody": {401, 401, 401}, "teamKey": {403, 403, 403}, "keyOfTwo": {403, 403, 403}, "partnerKey": {in, 403, in}, "portalKey": {403, 403, 403},
-		"user": {in, 404, in}, "partnerUser": {404, 404, 404}, "owner": {403, 404, 403}, "report": {403, 403, 403}, "statement": {403, 403, 403},
-	},
 	// Collections across the teams of a credential; no team is selected (AUTH-10).
 	"collection": {
 		"nobody": {401, 401, 401}, "teamKey": {in, in, in}, "keyOfTwo": {in, in, in}, "partnerKey": {in, in, in}, "portalKey": {403, 403, 403},

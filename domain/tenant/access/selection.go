@@ -150,7 +150,7 @@ func (g *Gate) here(region Region, team *id.ID) error {
 // checkServed returns the team, or fails if it was deleted or another deployment serves it.
 func (g *Gate) checkServed(t *membership, e *api.Endpoint, selected bool) (*membership, error) {
 	if t.Status == "deleted" && !e.Deleted {
-		return nil, errTeamDeleted
+		return nil, apierr.TeamDeleted
 	}
 
 	var named *id.ID

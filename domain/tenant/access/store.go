@@ -31,6 +31,9 @@ type keyRow struct {
 // errUnknownKey is a key that this deployment has never had.
 var errUnknownKey = errors.New("unknown key")
 
+// membershipColumns are the columns of a membership that the team t has, whatever the credential.
+const membershipColumns = `t.id, t.type, t.status, t.region, t.partner_id, not t.is_general_ledger as no_ledger, t.time_zone as zone, t.freeze_reason as freeze`
+
 // keyHolder returns the credential of a live key by its hash, with its teams. It fails with apierr.Unauthorized, or with
 // errUnknownKey.
 func (g *Gate) keyHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credential, error) {
@@ -46,16 +49,15 @@ func (g *Gate) keyHolder(ctx context.Context, tx *db.Tx, hash []byte) (*credenti
 	}
 
 	c := &credential{Kind: api.TeamKey, User: k.UserID, Home: k.TeamID, Audience: k.Audience, Scopes: k.Scopes, Expires: k.ExpiresAt}
-	condition := "id in (select team_id from access_key_team where home_team_id = @home and key_id = @key)"
+	condition := "t.id in (select team_id from access_key_team where home_team_id = @home and key_id = @key)"
 
 	args := db.Args{"home": k.TeamID, "key": k.ID}
 	if k.Kind == "partner" {
-		c.Kind, condition, args = api.PartnerKey, "(id = @home or partner_id = @home)", db.Args{"home": k.TeamID}
+		c.Kind, condition, args = api.PartnerKey, "(t.id = @home or t.partner_id = @home)", db.Args{"home": k.TeamID}
 	}
 
 	c.Teams, err = db.Select[membership](ctx, tx, `
-		select id, type, status, region, partner_id, not is_general_ledger as no_ledger, time_zone as zone, freeze_reason as freeze, '{}'::text[] as scopes, null::uuid as contact_id
-		from team where `+condition+` order by id`, args)
+		select `+membershipColumns+`, '{}'::text[] as scopes, null::uuid as contact_id from team t where `+condition+` order by t.id`, args)
 
 	return c, err
 }
@@ -74,7 +76,7 @@ func (g *Gate) tokenHolder(ctx context.Context, tx *db.Tx, hash []byte) (*creden
 
 	c := &credential{Kind: api.User, User: t.UserID, Expires: t.ExpiresAt}
 	c.Teams, err = db.Select[membership](ctx, tx, `
-		select t.id, t.type, t.status, t.region, t.partner_id, not t.is_general_ledger as no_ledger, t.time_zone as zone, t.freeze_reason as freeze, m.scopes, m.contact_id
+		select `+membershipColumns+`, m.scopes, m.contact_id
 		from access_member m join team t on t.id = m.team_id where m.user_id = @user order by t.id`, db.Args{"user": t.UserID})
 
 	return c, err

@@ -89,6 +89,7 @@ func (h handler) closingEndpoints() []api.Endpoint {
 				"they are.",
 			Scopes: []string{"general-ledger:manage"},
 		}, h.closeBooks),
+		// Who closed what stays readable.
 		api.Read(api.Endpoint{
 			Method:  http.MethodGet,
 			Path:    "/team/books-closings",

@@ -73,6 +73,13 @@ var needs = map[string][]string{
 
 type duplicateInput struct{ Body Duplicate }
 
+// duplicateArgs are what a task knows of the request: what it asks for, and the teams that its credential reached.
+type duplicateArgs struct {
+	Duplicate
+
+	Reach []id.ID `json:"reach"`
+}
+
 var kindDuplicate = job.NewKind("team-duplicate")
 
 // duplicateTime bounds one attempt at a duplication, which is one transaction.
@@ -108,7 +115,7 @@ func duplicateEndpoint() api.Endpoint {
 
 		return operation.Start(ctx, tx, operation.New{
 			Type: operation.TeamDuplicate, Primary: &self, Resources: []operation.Resource{self},
-			Tasks: []operation.Task{{Kind: kindDuplicate, Args: in.Body}},
+			Tasks: []operation.Task{{Kind: kindDuplicate, Args: duplicateArgs{in.Body, tx.Actor.Teams}}},
 		})
 	})
 }
@@ -117,7 +124,7 @@ func duplicateEndpoint() api.Endpoint {
 // finds all of the team or nothing, by the id derived from the operation.
 func (b beginning) duplicateHandler() job.Handler {
 	return operation.External(duplicateTime, func(
-		ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, in Duplicate,
+		ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, in duplicateArgs,
 	) (db.Work, error) {
 		from := scope.Team
 		scope.Team = id.Derive(run.OperationID.Time(), "duplicate", run.OperationID.String())
@@ -142,7 +149,7 @@ func (b beginning) duplicateHandler() job.Handler {
 }
 
 // duplicate makes the team of the transaction like another one.
-func (b beginning) duplicate(ctx context.Context, tx *db.Tx, from id.ID, in *Duplicate) error {
+func (b beginning) duplicate(ctx context.Context, tx *db.Tx, from id.ID, in *duplicateArgs) error {
 	// First the team itself, with its settings.
 	if err := insertLike(ctx, tx, from, in.Name, identity()); err != nil {
 		return err
@@ -151,7 +158,7 @@ func (b beginning) duplicate(ctx context.Context, tx *db.Tx, from id.ID, in *Dup
 	audit.Note(tx, audit.Created, audit.Team, tx.Team, nil, map[string]any{"name": in.Name, "duplicateOfId": from})
 
 	// Then who may work in it, and the records that are asked for.
-	if err := b.admit(ctx, tx, from); err != nil {
+	if err := b.admit(ctx, tx, from, in.Reach); err != nil {
 		return err
 	}
 

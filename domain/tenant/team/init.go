@@ -65,7 +65,7 @@ type beginning struct {
 	journals ledger.Sources
 	nouns    []parts.Copy
 	// admit lets who makes a team work in it, as in another one.
-	admit func(ctx context.Context, tx *db.Tx, of id.ID) error
+	admit func(ctx context.Context, tx *db.Tx, of id.ID, reach []id.ID) error
 }
 
 // endpoints returns the routes that fill a new team.

@@ -13,9 +13,6 @@ import (
 	"stayledger/platform/money"
 )
 
-// errNotItsPartner is the refusal of a caller who does not act for the partner of a team.
-var errNotItsPartner = apierr.New(apierr.CodeForbidden, "", "Only the partner of the team can do this")
-
 // Creation is the body that makes a customer of a partner.
 type Creation struct {
 	Name             string           `json:"name" minLength:"1" maxLength:"200"`
@@ -29,6 +26,9 @@ type Creation struct {
 
 // Region is a data region.
 type Region string
+
+// Callers know the schema by the name that it has had first.
+var _ = api.PublishAs[Region]("AccessRegion")
 
 // Enum lists the regions.
 func (Region) Enum() []string { return []string{"ap", "ca", "eu", "sa", "us"} }
@@ -66,9 +66,11 @@ func (h handler) partnerEndpoints(b beginning) []api.Endpoint {
 			Method: "PATCH", Path: "/teams/{id}", ID: "manageTeam", Tag: "Teams", Summary: "Change how a partner has a customer team",
 			Doc: "With partnerId null the team leaves the partner: from then on the partner's keys, " +
 				"embedded sessions and people do not reach it, nor keys that other teams have issued. " +
-				"An inactive team is active again then. Its own settings are those of PUT /team.",
-			Errors: apierr.List{errNotItsPartner},
-			Scopes: []string{"partner:manage"}, Open: []api.Credential{api.PartnerKey, api.User}, TeamInPath: true, Exclusive: true,
+				"An inactive team is active again then. Its own settings are those of PUT /team. Fails with " +
+				"404 for a team that is no customer, 410 for one that was deleted, 421 for one of a region " +
+				"that is served elsewhere and 423 for one that is frozen.",
+			Errors: append(apierr.List{apierr.NotFound, apierr.TeamDeleted}, apierr.Freezes()...),
+			Scopes: []string{"partner:manage"}, PartnerOnly: true, AnyRegion: true,
 		}, h.manage),
 		overviewEndpoint(),
 	}
@@ -115,7 +117,7 @@ func (h handler) create(ctx context.Context, tx *db.Tx, b beginning, in *Creatio
 			return err
 		}
 
-		if err := h.Admit(ctx, tx, n.PartnerID); err != nil {
+		if err := h.Admit(ctx, tx, n.PartnerID, nil); err != nil {
 			return err
 		}
 
@@ -159,22 +161,6 @@ func (in *manageInput) Resolve() []apierr.Issue {
 	return nil
 }
 
-// letGo keeps whoever works for the partner out of the team, and says in the partner's own trail that the team left.
-func (h handler) letGo(ctx context.Context, tx *db.Tx, partner id.ID) error {
-	if err := h.Dismiss(ctx, tx, partner); err != nil {
-		return err
-	}
-
-	if err := tx.Join(ctx, partner); err != nil {
-		return fmt.Errorf("note that a team left: %w", err)
-	}
-
-	was, is := map[string]any{"partnerId": partner}, map[string]any{"partnerId": nil}
-	audit.NoteIn(tx, partner, audit.Updated, audit.Team, tx.Team, was, is)
-
-	return nil
-}
-
 // Move gives a team to another partner, in a transaction across teams. The function dismiss keeps whoever works for
 // the former one out. It fails with errNoPartner for what is no partner, and with apierr.NotFound.
 func Move(
@@ -214,56 +200,91 @@ func Move(
 	})
 }
 
-// manage changes the selected team for its partner.
-func (h handler) manage(ctx context.Context, tx *db.Tx, in *manageInput) (*Team, error) {
-	type view struct {
-		Status    Status `json:"status"`
-		PartnerID *id.ID `json:"partnerId"`
-	}
+// customer has the facts about a customer that its partner changes, or that keep it from that.
+type customer struct {
+	Status       Status  `json:"status"`
+	PartnerID    *id.ID  `json:"partnerId"`
+	Region       string  `json:"-"`
+	FreezeReason *string `json:"-"`
+}
 
-	was, err := db.Get[view](ctx, tx, `select status, partner_id from team where id = @team for update`, db.Args{"team": tx.Team})
-	if err != nil {
-		return nil, fmt.Errorf("read a team to manage: %w", err)
-	}
+// manage changes a customer of the partner, which is the transaction's team: what the caller may do counts there and not
+// in the customer.
+func (h handler) manage(ctx context.Context, tx *db.Tx, in *manageInput) (out *Team, err error) {
+	partner := tx.Team
 
-	// The credential reaches the team, perhaps for itself and not for the partner.
-	if was.PartnerID == nil || !tx.Actor.Reaches(*was.PartnerID) {
-		return nil, errNotItsPartner
-	}
-
-	is := was
-	if in.Body.Status != nil {
-		is.Status = Status(*in.Body.Status)
-	}
-
-	// Nobody could wake a team that left while it was inactive.
-	if in.Body.PartnerID.Present {
-		is.PartnerID = nil
-
-		if is.Status == "inactive" {
-			is.Status = "active"
+	err = tx.Within(ctx, in.ID, tx.Zone, func(ctx context.Context, tx *db.Tx) error {
+		was, err := h.lockCustomer(ctx, tx, partner)
+		if err != nil {
+			return err
 		}
+
+		is := *was
+		set(&is.Status, (*Status)(in.Body.Status))
+
+		// Only the partner wakes an inactive team, so it does not leave asleep.
+		if in.Body.PartnerID.Present {
+			is.PartnerID = nil
+
+			if is.Status == "inactive" {
+				is.Status = "active"
+			}
+
+			if err := h.Dismiss(ctx, tx, partner); err != nil {
+				return err
+			}
+		}
+
+		if err := saveCustomer(ctx, tx, was, &is); err != nil {
+			return err
+		}
+
+		out, err = Read(ctx, tx)
+
+		return err
+	})
+
+	return out, err
+}
+
+// lockCustomer locks the team of the transaction for its partner. It fails for a team that is no customer, was deleted, is
+// frozen or is served elsewhere.
+func (h handler) lockCustomer(ctx context.Context, tx *db.Tx, partner id.ID) (*customer, error) {
+	c, err := db.One[customer](ctx, tx, apierr.NotFound, `
+		select status, partner_id, region, freeze_reason from team where id = @team and partner_id = @partner for update`,
+		db.Args{"team": tx.Team, "partner": partner})
+	if err != nil {
+		return nil, fmt.Errorf("read a customer: %w", err)
 	}
 
+	switch {
+	case c.Status == "deleted":
+		return nil, apierr.TeamDeleted
+	case c.FreezeReason != nil:
+		return nil, apierr.FrozenBy(*c.FreezeReason)
+	case h.Serves != nil:
+		return &c, h.Serves(c.Region)
+	}
+
+	return &c, nil
+}
+
+// saveCustomer saves the status of a customer, and that it leaves its partner. The partner's own trail says that too,
+// since the partner does not see that of the customer any more.
+func saveCustomer(ctx context.Context, tx *db.Tx, was, is *customer) error {
 	// The billing partner goes with the partner that had chosen it.
 	if _, err := tx.Exec(ctx, `
 		update team set status = @status, partner_id = @partner, billing_partner_id = case when @partner::uuid is not null then billing_partner_id end,
 			updated_at = @now where id = @team`,
 		db.Args{"team": tx.Team, "status": is.Status, "partner": is.PartnerID, "now": tx.Now}); err != nil {
-		return nil, fmt.Errorf("manage a team: %w", err)
+		return fmt.Errorf("manage a customer: %w", err)
 	}
 
 	audit.Note(tx, audit.Updated, audit.Team, tx.Team, was, is)
 
 	if is.PartnerID == nil {
-		if err := h.letGo(ctx, tx, *was.PartnerID); err != nil {
-			return nil, err
-		}
+		audit.NoteIn(tx, *was.PartnerID, audit.Updated, audit.Team, tx.Team, was, is)
 	}
 
-	if err := Announce(ctx, tx); err != nil {
-		return nil, err
-	}
-
-	return Read(ctx, tx)
+	return Announce(ctx, tx)
 }

@@ -370,8 +370,9 @@ type Config struct {
 	Extractable []string
 	// Waits find the issues of other records, until a person settles them.
 	Waits []parts.Wait
-	// Admit lets who makes the team of the transaction work in it, by what the maker may do in another one.
-	Admit func(ctx context.Context, tx *db.Tx, of id.ID) error
+	// Admit lets who makes the team of the transaction work in it, by what the maker may do in another one. Reach are
+	// the teams that the maker's credential had reached when it asked.
+	Admit func(ctx context.Context, tx *db.Tx, of id.ID, reach []id.ID) error
 	// Dismiss keeps whoever works for a partner out of the team of the transaction.
 	Dismiss func(ctx context.Context, tx *db.Tx, partner id.ID) error
 	// Serves refuses a region that is served elsewhere; nil serves all.
