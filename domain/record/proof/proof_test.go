@@ -221,7 +221,8 @@ func TestEachRevisionIsSealedOnce(t *testing.T) {
 
 					return nil
 				}))
-				if err != nil && !errors.Is(err, errBroken) {
+				// Between the look and the signal, a sealer's connection may pass on to a writer, which then wrote nothing.
+				if err != nil && !errors.Is(err, errBroken) && !errors.Is(err, db.ErrUnavailable) {
 					t.Error(err)
 				}
 			}
