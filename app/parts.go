@@ -41,6 +41,7 @@ import (
 	"stayledger/domain/record/trail"
 	"stayledger/domain/reporting/daily"
 	"stayledger/domain/reporting/metric"
+	"stayledger/domain/reporting/monthend"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/summary"
 	"stayledger/domain/reporting/trust"
@@ -193,11 +194,14 @@ func Parts(o External, c Config) parts.Part {
 		)},
 	)
 
+	checks := parts.JoinMonthChecks(nouns...)
+	nouns = append(nouns, monthend.Part(append(checks, team.FindUnclosed)))
+
 	// Access, teams and sample books come first; teams copy the settings of all nouns.
 	all := parts.Join(append([]parts.Part{
 		access.Part(access.Portal{URL: c.PublicURL, Regions: c.Regions, Local: c.LocalProviders}),
 		team.Part(team.Config{
-			Journals: journals, Extractable: apps.Extractable(), Closing: parts.ClosingChecks(nouns...), Waits: parts.Waits(nouns...), Admit: access.AdmitMaker, Dismiss: access.DismissPartner,
+			Journals: journals, Extractable: apps.Extractable(), MonthChecks: checks, Waits: parts.Waits(nouns...), Admit: access.AdmitMaker, Dismiss: access.DismissPartner,
 			Serves: access.NewRegionCheck(c.regions()),
 		}, parts.Copies(nouns...)...),
 		demo.Part(journals),

@@ -2520,7 +2520,7 @@ const (
 // Defines values for UploadMappingOrNullDecimal.
 const (
 	UploadMappingOrNullDecimalDot   UploadMappingOrNullDecimal = "."
-	UploadMappingOrNullDecimalEmpty UploadMappingOrNullDecimal = "\\"
+	UploadMappingOrNullDecimalEmpty UploadMappingOrNullDecimal = ""
 )
 
 // Defines values for UploadMappingOrNullEncoding.
@@ -9841,6 +9841,84 @@ type MigrationTitledOrNull struct {
 
 // Month Month of the calendar, YYYY-MM.
 type Month = string
+
+// MonthEnd defines model for MonthEnd.
+type MonthEnd struct {
+	// IsDone Whether each step is done, the books closed among them.
+	IsDone bool `json:"isDone"`
+
+	// IsOver Whether the last day has passed where the team is.
+	IsOver bool `json:"isOver"`
+
+	// LastDay Day of the calendar, YYYY-MM-DD, without a time zone.
+	LastDay Date `json:"lastDay"`
+
+	// Month Month of the calendar, YYYY-MM.
+	Month Month `json:"month"`
+
+	// Steps All steps, in order.
+	Steps []MonthEndStep `json:"steps"`
+}
+
+// MonthEndAmount defines model for MonthEndAmount.
+type MonthEndAmount struct {
+	// CentTotal Cents.
+	CentTotal Cents `json:"centTotal"`
+
+	// Currency Currency, ISO 4217.
+	Currency string `json:"currency"`
+}
+
+// MonthEndItem defines model for MonthEndItem.
+type MonthEndItem struct {
+	// CentTotal Cents: what owners get of statements, payouts and late changes, else the amount of the records. Null for records without an amount.
+	CentTotal *int64 `json:"centTotal"`
+
+	// Code Stable name, as in the issues of a closing of the books.
+	Code string `json:"code"`
+
+	// Count How many there are.
+	Count int64 `json:"count"`
+
+	// Currency Null for records without an amount.
+	Currency *string `json:"currency"`
+
+	// List Path and query of a request that lists them: 100 at most where it names ids.
+	List string `json:"list"`
+
+	// Message The sentence of the code.
+	Message string `json:"message"`
+
+	// Severity How grave it is.
+	Severity FindingSeverity `json:"severity"`
+}
+
+// MonthEndStatus defines model for MonthEndStatus.
+type MonthEndStatus = string
+
+// MonthEndStep defines model for MonthEndStep.
+type MonthEndStep struct {
+	// Amounts Of what is open, by currency. Empty for records without an amount.
+	Amounts []MonthEndAmount `json:"amounts"`
+
+	// Blocks Steps that cannot be taken while it is open.
+	Blocks []MonthEndStepName `json:"blocks"`
+
+	// Count Of the records that are open.
+	Count int64 `json:"count"`
+
+	// Items What is open by kind and currency.
+	Items []MonthEndItem `json:"items"`
+
+	// Status waiting: nothing of its own is open, but a step before blocks it.
+	Status MonthEndStatus `json:"status"`
+
+	// Step Its name.
+	Step MonthEndStepName `json:"step"`
+}
+
+// MonthEndStepName defines model for MonthEndStepName.
+type MonthEndStepName = string
 
 // Operation defines model for Operation.
 type Operation struct {
@@ -18802,6 +18880,12 @@ type ListHeldBackParams struct {
 
 	// SourceIds Only of these records; an id with a leading ! is left out.
 	SourceIds []IdFilter `form:"sourceIds,omitempty" json:"sourceIds,omitzero"`
+
+	// DateRange YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD.
+	DateRange *DateRangeParameter `form:"dateRange,omitempty" json:"dateRange,omitempty"`
+
+	// IsDateRangeEndInclusive Whether the last day of the range counts.
+	IsDateRangeEndInclusive *EndInclusiveParameter `form:"isDateRangeEndInclusive,omitempty" json:"isDateRangeEndInclusive,omitempty"`
 }
 
 // ImportLegacyTeamMultipartBody defines parameters for ImportLegacyTeam.
@@ -19081,6 +19165,12 @@ type GetSyncsByStatusParams struct {
 
 	// View Syncs that write records, or that make files.
 	View IntakeView `form:"view" json:"view"`
+}
+
+// GetMonthEndParams defines parameters for GetMonthEnd.
+type GetMonthEndParams struct {
+	// Month YYYY-MM.
+	Month *MonthParameter `form:"month,omitempty" json:"month,omitempty"`
 }
 
 // ListOperationsParams defines parameters for ListOperations.
@@ -23166,6 +23256,12 @@ func (c *Client) GetOccupancy(ctx context.Context, params *GetOccupancyParams) (
 // GetSyncsByStatus sends GET /metrics/sync-by-status: What became of the records of syncs.
 func (c *Client) GetSyncsByStatus(ctx context.Context, params *GetSyncsByStatusParams) (answer *MetricSyncRows, err error) {
 	err = c.send(ctx, call{method: "GET", path: "/metrics/sync-by-status", params: params}, &answer)
+	return answer, err
+}
+
+// GetMonthEnd sends GET /month-end: Show what is open of a month.
+func (c *Client) GetMonthEnd(ctx context.Context, params *GetMonthEndParams) (answer *MonthEnd, err error) {
+	err = c.send(ctx, call{method: "GET", path: "/month-end", params: params}, &answer)
 	return answer, err
 }
 

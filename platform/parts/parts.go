@@ -39,8 +39,8 @@ type Part struct {
 	Used []*Usage
 	// Waits are rows of the noun that wait for a person.
 	Waits []Wait
-	// Closing returns findings for a person who closes the books; nil if the noun has none.
-	Closing ClosingCheck
+	// MonthEnd returns what is open of the noun when a month ends; nil if nothing of it can be.
+	MonthEnd MonthCheck
 	// Exports are the files that callers can export from lists and reports of the noun.
 	Exports []Export
 }

@@ -100,7 +100,7 @@ var promises = []promise{
 		path: "/statements", ids: "statementIds", refs: "periodIds ownershipPeriodIds listingIds ownerIds recurringFeeIds", date: "startAt",
 		sorts: "startAt listing status", others: "year month status search currency uniqueRefs include viewAs", texts: "uniqueRefs",
 	},
-	{path: "/journals/held-back", refs: "listingIds sourceIds", sorts: "since", few: true},
+	{path: "/journals/held-back", refs: "listingIds sourceIds", date: "entries.0.date", sorts: "since", few: true},
 	{path: "/sync-conflicts", ids: "ids", nullable: "connectionIds", sorts: "at", others: "kind entityId", few: true},
 	{path: "/syncs", ids: "ids", nullable: "connectionIds", sorts: "queuedAt", others: "status trigger view", few: true},
 	{path: "/tax-rates", ids: "ids", sorts: "name basisPoints createdAt", others: "status search"},

@@ -40,7 +40,7 @@ var folders = []struct{ name, nouns string }{
 	{"banking", "match rule accountconnection channelpayout reconciliation"},
 	{"settlement", "layout chain statement historic delivery payapp payee payment payout"},
 	{"exchange", "pms calendar flow legacy merge cutover migration upload archive"},
-	{"reporting", "report trust summary metric daily"},
+	{"reporting", "report trust summary metric daily monthend"},
 	{"setup", "demo"},
 }
 

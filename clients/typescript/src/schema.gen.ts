@@ -2203,6 +2203,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/month-end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what is open of a month
+         * @description Without month it is the last one that is over. The steps are in the order in which people take them, each with what is open, its amount, and the list behind it. Closing the books shows the same in issues.
+         */
+        get: operations["getMonthEnd"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/operations": {
         parameters: {
             query?: never;
@@ -11222,6 +11242,60 @@ export interface components {
          * @description Month of the calendar, YYYY-MM.
          */
         Month: string;
+        MonthEnd: {
+            /** @description Whether each step is done, the books closed among them. */
+            isDone: boolean;
+            /** @description Whether the last day has passed where the team is. */
+            isOver: boolean;
+            lastDay: components["schemas"]["Date"];
+            month: components["schemas"]["Month"];
+            /** @description All steps, in order. */
+            steps: components["schemas"]["MonthEndStep"][];
+        };
+        MonthEndAmount: {
+            /** @description Cents. */
+            centTotal: components["schemas"]["Cents"];
+            /** @description Currency, ISO 4217. */
+            currency: string;
+        };
+        MonthEndItem: {
+            /** @description Cents: what owners get of statements, payouts and late changes, else the amount of the records. Null for records without an amount. */
+            centTotal: components["schemas"]["Cents"] | null;
+            /** @description Stable name, as in the issues of a closing of the books. */
+            code: string;
+            /**
+             * Format: int64
+             * @description How many there are.
+             */
+            count: number;
+            /** @description Null for records without an amount. */
+            currency: string | null;
+            /** @description Path and query of a request that lists them: 100 at most where it names ids. */
+            list: string;
+            /** @description The sentence of the code. */
+            message: string;
+            /** @description How grave it is. */
+            severity: components["schemas"]["FindingSeverity"];
+        };
+        MonthEndStatus: string;
+        MonthEndStep: {
+            /** @description Of what is open, by currency. Empty for records without an amount. */
+            amounts: components["schemas"]["MonthEndAmount"][];
+            /** @description Steps that cannot be taken while it is open. */
+            blocks: components["schemas"]["MonthEndStepName"][];
+            /**
+             * Format: int64
+             * @description Of the records that are open.
+             */
+            count: number;
+            /** @description What is open by kind and currency. */
+            items: components["schemas"]["MonthEndItem"][];
+            /** @description waiting: nothing of its own is open, but a step before blocks it. */
+            status: components["schemas"]["MonthEndStatus"];
+            /** @description Its name. */
+            step: components["schemas"]["MonthEndStepName"];
+        };
+        MonthEndStepName: string;
         Operation: {
             /** @description When it was made. */
             createdAt: components["schemas"]["Instant"];
@@ -21627,6 +21701,10 @@ export interface operations {
                 listingIds?: components["schemas"]["IdFilter"][];
                 /** @description Only of these records; an id with a leading ! is left out. */
                 sourceIds?: components["schemas"]["IdFilter"][];
+                /** @description YYYY, YYYY-MM, YYYY-MM-DD or YYYY-MM-DD...YYYY-MM-DD. */
+                dateRange?: components["parameters"]["DateRangeParameter"];
+                /** @description Whether the last day of the range counts. */
+                isDateRangeEndInclusive?: components["parameters"]["EndInclusiveParameter"];
             };
             header?: {
                 /** @description Selects the team when the credential reaches several. */
@@ -22523,6 +22601,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MetricSyncRows"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    getMonthEnd: {
+        parameters: {
+            query?: {
+                /** @description YYYY-MM. */
+                month?: components["parameters"]["MonthParameter"];
+            };
+            header?: {
+                /** @description Selects the team when the credential reaches several. */
+                "x-team-id"?: components["parameters"]["TeamParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MonthEnd"];
                 };
             };
             default: components["responses"]["Error"];

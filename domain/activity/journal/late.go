@@ -101,6 +101,7 @@ type heldInput struct {
 	Sort       heldSort `query:"sort" doc:"Default since."`
 	ListingIDs page.IDs `query:"listingIds" doc:"Only with entries on these listings; an id with a leading ! is left out."`
 	SourceIDs  page.IDs `query:"sourceIds" doc:"Only of these records; an id with a leading ! is left out."`
+	page.Dates
 }
 
 // heldQuery returns the query of the changes that locks hold back.
@@ -120,6 +121,11 @@ func listHeld(ctx context.Context, tx *db.Tx, in *heldInput) (*page.Page[HeldBac
 	q := heldQuery(tx)
 	q.IDs("exists (select from ledger_held_line l where l.team_id = h.team_id and l.held_id = h.id and l.listing_id = any(?))", in.ListingIDs)
 	q.IDs("h.source_id = any(?)", in.SourceIDs)
+
+	if days := in.DateRange.Range(in.IsDateRangeEndInclusive); !in.DateRange.IsZero() {
+		q.And(`exists (select from ledger_held_line l where l.team_id = h.team_id and l.held_id = h.id and l.txn_at >= @from and l.txn_at < @to)`,
+			db.Args{"from": days.From, "to": days.To})
+	}
 
 	return page.List[HeldBack](ctx, tx, q, in.Params, in.Sort)
 }

@@ -34,7 +34,7 @@ func Part() parts.Part {
 			_, err := handler{used}.deleteOrArchive(ctx, tx, &deleteInput{ID: one})
 			return err
 		}},
-		Closing: checkClosing, Waits: waits(),
+		MonthEnd: findUnassigned, Waits: waits(),
 		Exports: []parts.Export{export.Declare(reservationsCSV())},
 	}
 }

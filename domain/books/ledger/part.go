@@ -15,8 +15,9 @@ func Part() parts.Part {
 		Tables: append(parts.Owns("ledger_entry", "ledger_stale", "ledger_held", "ledger_held_line"), parts.Keeps(
 			"ledger_delta", "ledger_balance_kept", "ledger_month_kept", "ledger_day_kept", "ledger_owner_kept", "ledger_large",
 		)...),
-		Uses:  uses(),
-		Waits: waits(),
+		Uses:     uses(),
+		Waits:    waits(),
+		MonthEnd: findOpen,
 	}
 }
 

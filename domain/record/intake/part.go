@@ -41,7 +41,8 @@ func Part(c Config) parts.Part {
 			Name: "sync-item-purge", Interval: time.Hour,
 			Do: func(ctx context.Context, d *db.DB) error { return Purge(ctx, d, keepItems) },
 		}},
-		Waits: waits(),
+		Waits:    waits(),
+		MonthEnd: findWaiting,
 		// A connection that was synced is archived instead of deleted, so that its external records stay.
 		Uses: []parts.Use{{Of: "connection", Reason: "syncs", Columns: []string{"sync_source.connection_id"}}},
 		Tables: append(

@@ -28,6 +28,6 @@ var (
 // Part returns the part of the reports on the money in the trust.
 func Part() parts.Part {
 	return parts.Part{
-		Endpoints: api.RequireBooks(endpoints()), Exports: export.RequireBooks(exports()...), Closing: checkClosing,
+		Endpoints: api.RequireBooks(endpoints()), Exports: export.RequireBooks(exports()...), MonthEnd: findWarnings,
 	}
 }

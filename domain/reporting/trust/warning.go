@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"stayledger/domain/books/bank"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/reporting/report"
 	"stayledger/platform/day"
@@ -27,7 +28,7 @@ const (
 	WarnFormerOwner      WarningCode = "ownerBalanceAfterOwnershipEnded"
 	WarnUnownedBalance   WarningCode = "ownerBalanceWithoutOwnership"
 	WarnUpcomingDebit    WarningCode = "upcomingStayPastDue"
-	WarnUnmatchedRecords WarningCode = "unmatchedBankRecords"
+	WarnUnmatchedRecords WarningCode = bank.CodeUnmatched
 	WarnNoRecords        WarningCode = "bankRecordsMissing"
 	WarnOperatingCost    WarningCode = "operatingCostPaidFromTrust"
 	WarnBankDiffers      WarningCode = "bankDiffersFromBooks"

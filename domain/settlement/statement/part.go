@@ -10,7 +10,7 @@ import (
 func Part(linkers ...Linker) parts.Part {
 	return parts.Part{
 		Endpoints: slices.Concat(endpoints(linkers...), batchEndpoints()), Handlers: handlers(),
-		Exports: exports(), Closing: checkClosing,
+		Exports: exports(), MonthEnd: findUnpublished,
 		Tables: append(
 			parts.Owns("statement_origin", "statement", "statement_version"),
 			parts.Shows("statement_batch", "statement_batch_item")...,

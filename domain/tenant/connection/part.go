@@ -7,7 +7,7 @@ func Part(c Config) parts.Part {
 	used := newUsage()
 
 	return parts.Part{
-		Endpoints: endpoints(c, used), Handlers: writer{c, used}.jobHandlers(),
+		Endpoints: endpoints(c, used), Handlers: writer{c, used}.jobHandlers(), MonthEnd: writer{c, used}.findUnread,
 		Tables: append(parts.Keeps("connection_authorization"), parts.Table{
 			// Two teams must not sync with one system, nor pay from one account: people connect a restored one anew.
 			Name: "connection", Instead: map[string]string{

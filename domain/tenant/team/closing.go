@@ -15,6 +15,7 @@ import (
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/page"
+	"stayledger/platform/parts"
 )
 
 // bookColumns are the settings that belong to the books, which a restored team has again.
@@ -194,16 +195,34 @@ func (h handler) findIssues(ctx context.Context, tx *db.Tx, from, to Books) ([]f
 		return found, nil
 	}
 
-	for _, check := range h.Closing {
-		more, err := check(ctx, tx, from.BooksClosedAt, *to.openToAll())
-		if err != nil {
-			return nil, err
-		}
+	open, err := h.MonthChecks.Find(ctx, tx, from.BooksClosedAt, *to.openToAll())
+	if err != nil {
+		return nil, err
+	}
 
-		found = append(found, more...)
+	for i := range open {
+		found = append(found, open[i].Finding())
 	}
 
 	return found, nil
+}
+
+// FindUnclosed is a check of the end of a month: whether the books are closed up to the end of the days.
+func FindUnclosed(ctx context.Context, tx *db.Tx, _ *day.Day, before day.Day) ([]parts.Open, error) {
+	isClosed, err := db.Get[bool](ctx, tx, `select coalesce(books_closed_at >= @before, false) from team where team_id = @team`,
+		db.Args{"team": tx.Team, "before": before})
+	if err != nil {
+		return nil, fmt.Errorf("read how far the books are closed: %w", err)
+	}
+
+	if isClosed {
+		return nil, nil
+	}
+
+	return []parts.Open{{
+		Step: parts.BooksClosed, Code: "booksOpen", Severity: finding.Warning, Message: "The books of the month are not closed", Count: 1,
+		List: "/team/books-closings",
+	}}, nil
 }
 
 // apply returns how the books are closed after the change. No day after last may be closed.

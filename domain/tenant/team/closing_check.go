@@ -64,8 +64,7 @@ func checkPosters(ctx context.Context, tx *db.Tx, from Books, posters []id.ID) e
 	return nil
 }
 
-// outstandingSQL returns the SQL that counts the outdated journals with entries before the day, in their present or
-// their new version. Journals that only locks keep from changing are final and do not count. It also selects the
+// outstandingSQL returns the SQL that counts the outdated journals with entries before the day. It also selects the
 // operations that derive journals.
 func outstandingSQL() string {
 	return `
@@ -74,12 +73,7 @@ func outstandingSQL() string {
 			count(distinct s.source_id) filter (where s.source = 'transaction') as transactions,
 			count(*) filter (where s.status = 'failed') as failed,
 			(array_agg(s.reason order by s.since desc, s.source_id, s.cause_id))[1] as reason
-		from ` + ledger.OutstandingSQL() + ` s
-		where s.team_id = @team and s.status in ('stale', 'failed') and (
-			exists (select from ledger_entry e where e.team_id = @team and e.source_id = s.source_id and e.txn_at < @closed)
-			or exists (select from reservation r where r.team_id = @team and r.id = s.source_id
-				and least(r.check_in, r.booked_at, r.general_ledger_posting_at) < @closed)
-			or exists (select from transaction t where t.team_id = @team and t.id = s.source_id and least(t.date, t.payment_date) < @closed))
+		from ` + ledger.OutdatedSQL() + ` s
 	) s, (
 		select coalesce((array_agg(o.id order by o.id))[1:100], '{}') as operations
 		from operation o where o.team_id = @team and o.status in ('queued', 'running')
@@ -96,7 +90,7 @@ func checkDerived(ctx context.Context, tx *db.Tx, closed day.Day) error {
 		Operations                                      []id.ID
 	}
 
-	r, err := db.Get[row](ctx, tx, outstandingSQL(), db.Args{"team": tx.Team, "closed": closed})
+	r, err := db.Get[row](ctx, tx, outstandingSQL(), db.Args{"team": tx.Team, "before": closed})
 	if err != nil {
 		return fmt.Errorf("find journals that are not derived: %w", err)
 	}

@@ -377,8 +377,8 @@ type Config struct {
 	Dismiss func(ctx context.Context, tx *db.Tx, partner id.ID) error
 	// Serves refuses a region that is served elsewhere; nil serves all.
 	Serves func(region string) error
-	// Closing are the checks of the nouns when the books are closed.
-	Closing []parts.ClosingCheck
+	// MonthChecks find what is open when the books are closed.
+	MonthChecks parts.MonthChecks
 }
 
 // handler answers the requests.

@@ -87,36 +87,33 @@ func LoadUnaccounted(ctx context.Context, tx *db.Tx, months []OwnersMonth) ([]Un
 	return found, nil
 }
 
-// checkClosing returns the lines without an account of stays that begin in the days of a closing.
-func checkClosing(ctx context.Context, tx *db.Tx, from *day.Day, before day.Day) ([]finding.Finding, error) {
+// findUnassigned returns the lines without an account of stays that begin in the days.
+func findUnassigned(ctx context.Context, tx *db.Tx, from *day.Day, before day.Day) ([]parts.Open, error) {
 	type open struct {
 		Currency string
-		Count    int
 		Cents    money.Cents
 		Types    []string
 		Stays    []id.ID
 	}
 
-	args, since := db.Args{"team": tx.Team, "before": before}, ""
-	if from != nil {
-		args["from"], since = *from, " and r.check_in >= @from"
-	}
-
 	rows, err := db.Select[open](ctx, tx, `
-		select r.currency, count(distinct r.id) as count, sum(l.amount)::bigint as cents, array_agg(distinct l.type) as types,
-			(array_agg(distinct r.id))[1:100] as stays
-		from `+noAccountSQL("@team")+` and r.check_in < @before`+since+` group by 1 order by 1`, args)
+		select r.currency, sum(l.amount)::bigint as cents, array_agg(distinct l.type) as types, array_agg(distinct r.id) as stays
+		from `+noAccountSQL("@team")+` and r.check_in < @before and r.check_in >= coalesce(@from::date, '-infinity') group by 1 order by 1`,
+		db.Args{"team": tx.Team, "before": before, "from": from})
 	if err != nil {
 		return nil, fmt.Errorf("find lines without an account: %w", err)
 	}
 
-	out := make([]finding.Finding, len(rows))
+	out := make([]parts.Open, len(rows))
+
 	for i := range rows {
 		r := &rows[i]
-		out[i] = finding.Finding{Code: string(UnassignedAccount), Severity: finding.Error, Context: map[string]any{
-			"count": r.Count, "centTotal": r.Cents, "currency": r.Currency, "lineTypes": r.Types,
-			"reservationIds": r.Stays,
-		}}
+		out[i] = parts.Open{
+			Step: parts.LinesAssigned, Code: string(UnassignedAccount), Severity: finding.Error, Message: "No account takes lines of stays",
+			Count: int64(len(r.Stays)), Currency: r.Currency, Cents: r.Cents, List: parts.ListOf("/reservations", r.Stays),
+			Blocks:  []parts.Step{parts.StatementsPublished},
+			Context: map[string]any{"lineTypes": r.Types, "reservationIds": parts.First(r.Stays)},
+		}
 	}
 
 	return out, nil
