@@ -9910,7 +9910,7 @@ type MonthEndStep struct {
 	// Items What is open by kind and currency.
 	Items []MonthEndItem `json:"items"`
 
-	// Status waiting: nothing of its own is open, but a step before blocks it.
+	// Status waiting: nothing of its own is open, but statements have not come to it.
 	Status MonthEndStatus `json:"status"`
 
 	// Step Its name.

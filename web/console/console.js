@@ -11,6 +11,7 @@ const places = {
   exports: async () => (await import("./exports.js")).exportForms,
   statements: async () => (await import("./statements.js")).statements,
   statement: async () => (await import("./statements.js")).statement,
+  monthend: async () => (await import("./monthend.js")).monthEnd,
   webhooks: async () => (await import("./webhooks.js")).webhooks,
   trail: async () => (await import("./trail.js")).trail,
 };

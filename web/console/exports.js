@@ -1,6 +1,6 @@
 // The exports: a form for each, made from the service's description, and the two ways of asking.
 import { el } from "./statement.js";
-import { busy, description, follow, get, over, post, told } from "./service.js";
+import { busy, description, follow, get, over, post, refusal, told } from "./service.js";
 import { fieldsOf, forget, refuse, resolve, selectionOf, settle } from "./fields.js";
 import { started } from "./operations.js";
 
@@ -100,7 +100,7 @@ async function open(place, id) {
   try {
     found = await all();
   } catch (failure) {
-    place.replaceChildren(el("div", { class: "problem", role: "alert" }, told(failure)));
+    place.replaceChildren(refusal(failure));
     return;
   }
   const d = await description();

@@ -137,6 +137,9 @@ export function told(failure) {
   return [el("p", {}, text), failure.code === "OFFLINE" ? null : el("p", { class: "about" }, about)].filter(Boolean);
 }
 
+// refusal shows a failure where what failed would be.
+export const refusal = (failure) => el("div", { class: "problem", role: "alert" }, told(failure));
+
 // moment writes an instant for a person.
 export const moment = (text) => new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" }).format(new Date(text));
 

@@ -1,37 +1,21 @@
 // Owner statements: those of a month, and one of them.
 import { el, money, payouts, percent, period, row, sections, shares, size, statuses, summary, table } from "./statement.js";
-import { announce, busy, get, over, save, session, told } from "./service.js";
+import { announce, busy, get, over, refusal, save, told } from "./service.js";
 import { asking } from "./exports.js";
+import { isMonth, monthName, monthPicker, usual } from "./months.js";
 import { badge } from "./operations.js";
 
 const states = { draft: ["○", "Draft"], inReview: ["◐", "In review"], published: ["✓", "Published"] };
 const state = (s) => badge(s.status, ...(states[s.status] || ["•", s.status]));
 
-const monthName = (month) => new Intl.DateTimeFormat(undefined, { month: "long", year: "numeric", timeZone: "UTC" }).format(new Date(month + "-01T00:00:00Z"));
-
-function shifted(month, by) {
-  const [year, number] = month.split("-").map(Number);
-  return new Date(Date.UTC(year, number - 1 + by, 1)).toISOString().slice(0, 7);
-}
-
-// usual is the last full month, or the first one that the team has statements of.
-function usual() {
-  const first = session.teams.find((t) => t.id === session.team)?.effectiveStatementStartAt?.slice(0, 7) || "";
-  const now = new Date();
-  const last = shifted(new Date(now - now.getTimezoneOffset() * 60000).toISOString().slice(0, 7), -1); // by the user's clock
-  return last < first ? first : last;
-}
-
 let month = "", turn = 0;
 
 function build(section) {
-  const picker = el("input", { type: "month", id: "month", placeholder: "YYYY-MM", autocomplete: "off", onchange: () => /^\d{4}-\d{2}$/.test(picker.value) && travel(picker.value) });
-  const step = (by, sign, name) => el("button", { type: "button", "aria-label": name, onclick: () => travel(shifted(month, by)) }, el("span", { "aria-hidden": "true" }, sign));
   const file = asking(() => ({ path: "/statements/pdf", label: "Owner statements of " + monthName(month), selection: { month } }), { now: "PDF of the month", later: "PDF in background", quiet: true });
   file.buttons.hidden = true;
   section.replaceChildren(
     el("h1", { id: "statements-title", tabindex: "-1" }, "Statements"),
-    el("div", { class: "head" }, el("div", { class: "months" }, step(-1, "‹", "Previous month"), el("div", { class: "field" }, el("label", { for: "month" }, "Month"), picker), step(1, "›", "Next month")), file.buttons),
+    el("div", { class: "head" }, monthPicker("month", () => month, travel), file.buttons),
     file.outcome, el("div", { id: "month-list" }));
 }
 
@@ -43,7 +27,7 @@ function travel(to) {
 
 async function list(section, wanted) {
   const place = section.querySelector("#month-list");
-  month = /^\d{4}-(0[1-9]|1[0-2])$/.test(wanted) ? wanted : usual();
+  month = isMonth(wanted) ? wanted : usual();
   section.querySelector("#month").value = month;
   section.querySelector(".outcome").replaceChildren();
   const mine = ++turn;
@@ -56,7 +40,7 @@ async function list(section, wanted) {
     announce(monthName(month) + ": " + found.pagination.total + " statements");
   } catch (failure) {
     if (over(failure) || mine !== turn) return;
-    place.replaceChildren(el("div", { class: "problem", role: "alert" }, told(failure)));
+    place.replaceChildren(refusal(failure));
   }
   place.removeAttribute("aria-busy");
 }
@@ -87,7 +71,7 @@ async function append(more) {
     more.hidden = !found.pagination.nextPage;
     added[0]?.querySelector("a").focus();
   } catch (failure) {
-    if (!over(failure)) more.after(el("div", { class: "problem", role: "alert" }, told(failure)));
+    if (!over(failure)) more.after(refusal(failure));
   }
 }
 
@@ -155,7 +139,7 @@ export const statement = {
       announce(s.listing.name + ", " + period(s));
     } catch (failure) {
       if (over(failure) || mine !== turn) return;
-      section.querySelector(".lead").replaceWith(el("div", { class: "problem", role: "alert" }, told(failure)));
+      section.querySelector(".lead").replaceWith(refusal(failure));
     }
   },
   reset() {

@@ -11290,7 +11290,7 @@ export interface components {
             count: number;
             /** @description What is open by kind and currency. */
             items: components["schemas"]["MonthEndItem"][];
-            /** @description waiting: nothing of its own is open, but a step before blocks it. */
+            /** @description waiting: nothing of its own is open, but statements have not come to it. */
             status: components["schemas"]["MonthEndStatus"];
             /** @description Its name. */
             step: components["schemas"]["MonthEndStepName"];

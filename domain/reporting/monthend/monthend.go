@@ -46,7 +46,7 @@ const (
 	Done Status = "done"
 	// OpenNow has something that is open.
 	OpenNow Status = "open"
-	// Waiting has nothing of its own that is open, but something of a step before it blocks it.
+	// Waiting has nothing of its own that is open, but statements have not come to it.
 	Waiting Status = "waiting"
 )
 
@@ -65,7 +65,7 @@ type MonthEnd struct {
 // Step is a step of the end of a month.
 type Step struct {
 	Step    parts.Step   `json:"step" doc:"Its name."`
-	Status  Status       `json:"status" doc:"waiting: nothing of its own is open, but a step before blocks it."`
+	Status  Status       `json:"status" doc:"waiting: nothing of its own is open, but statements have not come to it."`
 	Count   int64        `json:"count" doc:"Of the records that are open."`
 	Amounts []Amount     `json:"amounts" doc:"Of what is open, by currency. Empty for records without an amount."`
 	Blocks  []parts.Step `json:"blocks" doc:"Steps that cannot be taken while it is open."`
@@ -113,16 +113,23 @@ func (h handler) monthEnd(ctx context.Context, tx *db.Tx, in *input) (*MonthEnd,
 	return out, nil
 }
 
+// awaits are the steps that statements go through before they come to a step.
+var awaits = map[parts.Step][]parts.Step{
+	parts.StatementsPublished: {parts.StatementsReviewed},
+	parts.OwnersPaid:          {parts.StatementsReviewed, parts.StatementsPublished},
+}
+
 // arrange returns all steps with what is open of each.
 func arrange(open []parts.Open) []Step {
-	var (
-		steps   []Step
-		blocked = map[parts.Step]bool{}
-	)
+	isOpen := func(step parts.Step) bool {
+		return slices.ContainsFunc(open, func(o parts.Open) bool { return o.Step == step })
+	}
+
+	var steps []Step
 
 	for _, name := range parts.Steps() {
 		s := Step{Step: name, Status: Done, Amounts: []Amount{}, Blocks: []parts.Step{}, Items: []Item{}}
-		if blocked[name] {
+		if slices.ContainsFunc(awaits[name], isOpen) {
 			s.Status = Waiting
 		}
 
@@ -130,10 +137,6 @@ func arrange(open []parts.Open) []Step {
 			if o := &open[i]; o.Step == name {
 				s.add(o)
 			}
-		}
-
-		for _, b := range s.Blocks {
-			blocked[b] = true
 		}
 
 		steps = append(steps, s)
