@@ -13,7 +13,12 @@ help: ## show this list
 
 .PHONY: demo
 demo: ensure-postgres ensure-font ## run the service with its own database, sandboxed providers and sample books
-	@go run ./cmd/stayledger demo
+	@scripts/build .bin/stayledger && exec .bin/stayledger demo
+
+.PHONY: install
+install: ## build stayledger into Go's folder of programs
+	@bin=$$(go env GOBIN); bin=$${bin:-$$(go env GOPATH)/bin}; scripts/build "$$bin/stayledger" && \
+	{ command -v stayledger >/dev/null || echo "put it on the PATH:  export PATH=\"\$$PATH:$$bin\""; }
 
 .PHONY: test
 test: ensure-tools ## vet and run every test

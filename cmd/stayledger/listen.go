@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"stayledger/cmd/stayledger/internal/apicall"
 	"stayledger/domain/record/trail"
 	"stayledger/domain/tenant/webhook"
 )
@@ -19,8 +20,7 @@ import (
 // listenCmd follows the trail of a team and forwards its events, so that a receiver can be tried on a machine that the
 // service cannot reach.
 type listenCmd struct {
-	BaseURL   string `name:"base-url" env:"STAYLEDGER_BASE_URL" default:"http://127.0.0.1:8080" help:"Address of the service."`
-	APIKey    string `name:"api-key" env:"STAYLEDGER_API_KEY" required:"" help:"A key of the team with the scope audit:read."`
+	service   `embed:""`
 	ForwardTo string `name:"forward-to" help:"Address that gets each event, signed as a webhook signs it. Events are only printed when empty."`
 	Secret    string `env:"STAYLEDGER_WEBHOOK_SECRET" help:"Secret to sign with (whsec_…); one is made and printed when empty."`
 }
@@ -28,11 +28,13 @@ type listenCmd struct {
 // followPause is how long the end of the trail is left alone before it is read again.
 const followPause = time.Second
 
-// errAnswer is an answer of the service that is no page of events.
-var errAnswer = errors.New("the service answered")
-
 // Run prints and forwards events until it is stopped. It begins with those from now on.
 func (c *listenCmd) Run(r *runContext) error {
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+
 	if c.Secret == "" {
 		c.Secret = webhook.NewSecret()
 	}
@@ -41,7 +43,7 @@ func (c *listenCmd) Run(r *runContext) error {
 		fmt.Printf("signing with %s\n", c.Secret)
 	}
 
-	f := follower{listenCmd: c, client: &http.Client{Timeout: time.Minute}, from: time.Now(), seen: time.Now()}
+	f := follower{listenCmd: c, client: client, receiver: &http.Client{Timeout: time.Minute}, from: time.Now(), seen: time.Now()}
 
 	for {
 		page, err := f.next(r.ctx)
@@ -75,7 +77,8 @@ func (c *listenCmd) Run(r *runContext) error {
 type follower struct {
 	*listenCmd
 
-	client *http.Client
+	client   *apicall.Client
+	receiver *http.Client
 	// from is the filter that the cursor belongs to, seen is when the last event was recorded.
 	from, seen time.Time
 	cursor     string
@@ -88,28 +91,19 @@ func (f *follower) next(ctx context.Context) (*trail.EventList, error) {
 		query.Set("cursor", f.cursor)
 	}
 
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(f.BaseURL, "/")+"/audit/events?"+query.Encode(), http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-
-	request.Header.Set("X-Api-Key", f.APIKey)
-
-	response, err := f.client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close() //nolint:errcheck // nothing was written
+	response, err := f.client.Do(ctx, apicall.Request{Method: http.MethodGet, Path: "/audit/events", Query: query})
 
 	// A cursor lives a day: after a longer break the trail goes on from the last event.
-	if response.StatusCode == http.StatusGone {
+	if failure, isFailure := errors.AsType[*apicall.FailureError](err); isFailure && failure.Status == http.StatusGone {
 		f.cursor, f.from = "", f.seen
 		return &trail.EventList{Page: trail.Page{HasMore: true}}, nil
 	}
 
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%w %s to GET /audit/events", errAnswer, response.Status)
+	if err != nil {
+		return nil, err
 	}
+
+	defer response.Body.Close() //nolint:errcheck // nothing was written
 
 	var page trail.EventList
 	if err := json.NewDecoder(response.Body).Decode(&page); err != nil {
@@ -163,7 +157,7 @@ func (f *follower) forward(ctx context.Context, m *webhook.Message) (string, err
 		return "", err
 	}
 
-	response, err := f.client.Do(request)
+	response, err := f.receiver.Do(request)
 	if err != nil {
 		return "", err
 	}

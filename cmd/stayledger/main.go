@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"stayledger/app"
+	"stayledger/cmd/stayledger/internal/apicall"
 	"stayledger/platform/api"
 	"stayledger/platform/pgserver"
 	"stayledger/provider/pms/protocol/check"
@@ -23,6 +24,7 @@ import (
 
 type cli struct {
 	Demo      demoCmd      `cmd:"" help:"Serve sample books, with a private PostgreSQL unless DATABASE_URL is set."`
+	API       apiCmd       `cmd:"" name:"api" help:"Call the API: stayledger api GET /statements month=2026-10."`
 	Serve     serveCmd     `cmd:"" help:"Serve the API and work on jobs."`
 	Work      workCmd      `cmd:"" help:"Work on jobs alone; several can run at once."`
 	Migrate   migrateCmd   `cmd:"" help:"Bring the schema up to date."`
@@ -43,7 +45,7 @@ type cli struct {
 func main() {
 	var c cli
 
-	k := kong.Must(&c, kong.Name("stayledger"), kong.UsageOnError(),
+	k := kong.Must(&c, kong.Name("stayledger"), kong.ShortUsageOnError(), kong.Exit(exitUsage),
 		kong.Vars{"pages": strconv.Itoa(check.DefaultPages), "rows": strconv.Itoa(check.DefaultRows)},
 		kong.Description("Accounting for vacation-rental property managers. Every flag is an environment variable "+
 			"too."))
@@ -57,8 +59,26 @@ func main() {
 
 	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, "stayledger:", err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
+}
+
+// exitCode returns 2 for wrong usage and 1 for any other error.
+func exitCode(err error) int {
+	if errors.Is(err, apicall.ErrUsage) {
+		return 2
+	}
+
+	return 1
+}
+
+// exitUsage ends the program as kong wants it, with 2 for a command line that it cannot read.
+func exitUsage(code int) {
+	if code != 0 {
+		code = 2
+	}
+
+	os.Exit(code)
 }
 
 // runContext hands the process's context to the commands.

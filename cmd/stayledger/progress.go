@@ -14,10 +14,14 @@ type progress struct {
 	last     int
 }
 
-func newProgress(out *os.File, title string) *progress {
+// isTerminal reports whether a person can be there to read a file.
+func isTerminal(out *os.File) bool {
 	info, err := out.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
 
-	p := &progress{out: out, title: title, terminal: err == nil && info.Mode()&os.ModeCharDevice != 0, last: -1}
+func newProgress(out *os.File, title string) *progress {
+	p := &progress{out: out, title: title, terminal: isTerminal(out), last: -1}
 	if !p.terminal {
 		_, _ = fmt.Fprintln(out, title)
 	}

@@ -49,6 +49,11 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// withBinary returns the variable PATH with the folder of the binary, for shells that call it by its name.
+func withBinary() string {
+	return "PATH=" + filepath.Dir(binary) + string(os.PathListSeparator) + os.Getenv("PATH")
+}
+
 // secretKey is a test key.
 const secretKey = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
