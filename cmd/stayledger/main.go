@@ -23,22 +23,24 @@ import (
 )
 
 type cli struct {
-	Demo      demoCmd      `cmd:"" help:"Serve sample books, with a private PostgreSQL unless DATABASE_URL is set."`
-	API       apiCmd       `cmd:"" name:"api" help:"Call the API: stayledger api GET /statements month=2026-10."`
-	Serve     serveCmd     `cmd:"" help:"Serve the API and work on jobs."`
-	Work      workCmd      `cmd:"" help:"Work on jobs alone; several can run at once."`
-	Migrate   migrateCmd   `cmd:"" help:"Bring the schema up to date."`
-	Team      teamCmd      `cmd:"" help:"Make and list teams."`
-	Listen    listenCmd    `cmd:"" help:"Print what happens in a team, and forward it to a receiver on this machine, signed as a webhook is."`
-	Key       keyCmd       `cmd:"" help:"Issue, list and revoke API keys."`
-	Directory directoryCmd `cmd:"" help:"Let deployments of several regions know a partner and its keys."`
-	Audit     auditCmd     `cmd:"" help:"Verify the audit trail, and check proofs of its events."`
-	Reseal    resealCmd    `cmd:"" help:"Seal stored secrets anew with the first of the secret keys, so that the others can be dropped."`
-	User      userCmd      `cmd:"" help:"Make users, grant them teams, issue bearer tokens."`
-	PMS       pmsGroup     `cmd:"" name:"pms" help:"Check a server of our protocol for property-management systems."`
-	Sandbox   sandboxGroup `cmd:"" help:"Serve a payment provider that moves no money, a bank feed without banks and a PMS without guests, or print a legacy team, to try things with."`
-	OpenAPI   openapiCmd   `cmd:"" name:"openapi" help:"Print the published description."`
-	Version   versionCmd   `cmd:"" help:"Print which program this is."`
+	Demo       demoCmd       `cmd:"" help:"Serve sample books, with a private PostgreSQL unless DATABASE_URL is set."`
+	API        apiCmd        `cmd:"" name:"api" help:"Call the API: stayledger api GET /statements month=2026-10."`
+	Serve      serveCmd      `cmd:"" help:"Serve the API and work on jobs."`
+	Work       workCmd       `cmd:"" help:"Work on jobs alone; several can run at once."`
+	Migrate    migrateCmd    `cmd:"" help:"Bring the schema up to date."`
+	Team       teamCmd       `cmd:"" help:"Make and list teams."`
+	Listen     listenCmd     `cmd:"" help:"Print what happens in a team, and forward it to a receiver on this machine, signed as a webhook is."`
+	Key        keyCmd        `cmd:"" help:"Issue, list and revoke API keys."`
+	Directory  directoryCmd  `cmd:"" help:"Let deployments of several regions know a partner and its keys."`
+	Audit      auditCmd      `cmd:"" help:"Verify the audit trail, and check proofs of its events."`
+	Reseal     resealCmd     `cmd:"" help:"Seal stored secrets anew with the first of the secret keys, so that the others can be dropped."`
+	User       userCmd       `cmd:"" help:"Make users, grant them teams, issue bearer tokens."`
+	PMS        pmsGroup      `cmd:"" name:"pms" help:"Check a server of our protocol for property-management systems."`
+	Sandbox    sandboxGroup  `cmd:"" help:"Serve a payment provider that moves no money, a bank feed without banks and a PMS without guests, or print a legacy team, to try things with."`
+	OpenAPI    openapiCmd    `cmd:"" name:"openapi" help:"Print the published description."`
+	Completion completionCmd `cmd:"" help:"Print the script with which a shell completes command lines of this program."`
+	Complete   completeCmd   `cmd:"" hidden:"" help:"Print what can come next on a command line."`
+	Version    versionCmd    `cmd:"" help:"Print which program this is."`
 }
 
 // main parses the command line and runs the command until it ends or a signal stops it.

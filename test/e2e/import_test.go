@@ -92,6 +92,7 @@ func newFirstHour(t *testing.T) *firstHour {
 	// The last line of the output is the key of the team that the guide has made, however far it comes.
 	shell := exec.CommandContext(ctx, "sh", "-euc", "trap 'echo \"$KEY\"' EXIT\n"+guideScript(t))
 	shell.Dir = t.TempDir()
+
 	shell.Env = append(os.Environ(), "DATABASE_URL="+database, "STAYLEDGER_BASE_URL="+p.base, withBinary())
 
 	if err := os.CopyFS(shell.Dir, os.DirFS(guideFolder)); err != nil {

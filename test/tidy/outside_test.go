@@ -13,7 +13,7 @@ var callsOutside = regexp.MustCompile(`http\.(DefaultClient|DefaultTransport|Pos
 // doors are the files that call other machines: for every client of the domain, for files, for mail, and for the command
 // that forwards events. The test of dry runs watches what is behind the doors of the service; the reference prints code.
 var doors = []string{
-	"cmd/stayledger/listen.go", "platform/apitest/line.go", "platform/blob/s3config.go", "platform/outbound/outbound.go", "provider/mail/smtp.go",
+	"cmd/stayledger/internal/apicall/client.go", "cmd/stayledger/listen.go", "platform/apitest/line.go", "platform/blob/s3config.go", "platform/outbound/outbound.go", "provider/mail/smtp.go",
 	"web/reference/languages.go",
 }
 
