@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,21 +26,12 @@ var errNoService = errors.New("no service")
 
 // complete takes what is missing from the demo's file. The demo's key goes to the demo only.
 func (s *service) complete() error {
-	if s.DataDir == "" {
-		var err error
-		if s.DataDir, err = defaultDataDir(); err != nil {
-			return err
-		}
+	path, err := demoPath(s.DataDir)
+	if err != nil {
+		return err
 	}
 
-	var demo demoFile
-
-	path := filepath.Join(s.DataDir, "demo.json")
-
-	text, err := os.ReadFile(path) //nolint:gosec // the caller's own folder
-	if err == nil {
-		err = json.Unmarshal(text, &demo)
-	}
+	demo, err := loadDemo(path)
 
 	// The file is needed only when something is missing.
 	switch {
@@ -54,7 +43,7 @@ func (s *service) complete() error {
 		s.BaseURL = demo.BaseURL
 	}
 
-	if s.APIKey == "" && s.Token == "" && s.BaseURL == demo.BaseURL {
+	if s.APIKey == "" && s.Token == "" && demo != nil && s.BaseURL == demo.BaseURL {
 		s.APIKey = demo.Team.APIKey
 	}
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,34 +31,6 @@ type demoCmd struct {
 	Today      string `env:"STAYLEDGER_DEMO_TODAY" help:"Last day of the data (YYYY-MM-DD); today when empty."`
 }
 
-// demoFile is demo.json in the data folder.
-type demoFile struct {
-	BaseURL      string    `json:"baseUrl"`
-	Today        day.Day   `json:"today"`
-	Partner      demoTeam  `json:"partner"`
-	Team         demoTeam  `json:"team"`
-	SecondTeam   demoTeam  `json:"secondTeam"`
-	MultiTeamKey string    `json:"multiTeamKey"`
-	User         demoUser  `json:"user"`
-	Owner        demoOwner `json:"owner"`
-}
-
-type demoTeam struct {
-	TeamID      id.ID  `json:"teamId"`
-	APIKey      string `json:"apiKey"`
-	ReadOnlyKey string `json:"readOnlyKey,omitempty"`
-}
-
-type demoUser struct {
-	UserID      id.ID  `json:"userId"`
-	AccessToken string `json:"accessToken"`
-}
-
-type demoOwner struct {
-	ContactID   id.ID  `json:"contactId"`
-	AccessToken string `json:"accessToken"`
-}
-
 // Run serves sample books. A second run on the same folder finds everything unchanged.
 func (c *demoCmd) Run(r *runContext) error {
 	if c.Months < 1 || c.Months > 24 || c.Listings < 1 || c.Listings > 500 {
@@ -85,7 +56,10 @@ func (c *demoCmd) Run(r *runContext) error {
 
 	c.Listen = listener.Addr().String()
 
-	// Without a database of the caller's, run one in the data folder until the demo ends.
+	// Without a database of the caller's, run one in the data folder until the demo ends. Its address can be shown; that of
+	// a caller may have a password.
+	shownDatabase := "$DATABASE_URL"
+
 	if c.DatabaseURL == "" {
 		server, err := startPostgres(r.ctx, c.DataDir, log)
 		if err != nil {
@@ -94,6 +68,7 @@ func (c *demoCmd) Run(r *runContext) error {
 		defer func() { _ = server.Stop(context.WithoutCancel(r.ctx)) }()
 
 		c.DatabaseURL = server.URL(pgserver.Role, pgserver.Role)
+		shownDatabase = c.DatabaseURL
 	}
 
 	// Sealed values must open again at the next start.
@@ -103,11 +78,15 @@ func (c *demoCmd) Run(r *runContext) error {
 		}
 	}
 
+	done := step("bringing the schema up to date")
+
 	a, err := open(r.ctx, &c.Config, true)
 	if err != nil {
 		return err
 	}
 	defer a.Close()
+
+	done()
 
 	// Fill the books at the first start, and say how to use them.
 	path := filepath.Join(c.DataDir, "demo.json")
@@ -121,7 +100,7 @@ func (c *demoCmd) Run(r *runContext) error {
 		return err
 	}
 
-	greet(d, path)
+	greet(d, path, shownDatabase)
 
 	return a.Run(r.ctx, listener)
 }
@@ -135,9 +114,18 @@ func quieter(level string) string {
 	return level
 }
 
+// step says what the demo does now, and returns what says how long it took.
+func step(what string) func() {
+	began := time.Now()
+	_, _ = fmt.Fprintln(os.Stderr, what)
+
+	return func() { _, _ = fmt.Fprintf(os.Stderr, "  done in %.1f s\n", time.Since(began).Seconds()) }
+}
+
 // startPostgres starts the demo's own database server.
 func startPostgres(ctx context.Context, dataDir string, log *slog.Logger) (*pgserver.Server, error) {
-	fmt.Fprintln(os.Stderr, "starting a private PostgreSQL in", dataDir)
+	done := step("starting a private PostgreSQL in " + dataDir)
+	defer done()
 
 	starting, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -194,14 +182,21 @@ func (c *demoCmd) fill(ctx context.Context, a *app.App, path string) (*demoFile,
 	}
 
 	// First teams and people, then the books of both teams.
-	d := &demoFile{BaseURL: a.Config.PublicURL, Today: today}
+	d := &demoFile{
+		BaseURL:  a.Config.PublicURL,
+		Today:    today,
+		StartsAt: demo.Data{Months: c.Months, Today: today}.Start(),
+	}
 	if err := a.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
 		return c.people(ctx, tx, d)
 	}); err != nil {
 		return nil, err
 	}
 
-	bar := newProgress(os.Stderr, "filling two teams with books")
+	done := step("filling two teams with books")
+	defer done()
+
+	bar := newProgress(os.Stderr, "  two teams")
 	defer bar.done()
 
 	for i, t := range []demoTeam{d.Team, d.SecondTeam} {
@@ -235,14 +230,13 @@ func (c *demoCmd) people(ctx context.Context, tx *db.Tx, d *demoFile) (err error
 		return err
 	}
 
-	start := demo.Data{Months: c.Months, Today: d.Today}.Start()
 	for name, t := range map[string]*demoTeam{"Seaside Stays": &d.Team, "Alpine Retreats": &d.SecondTeam} {
 		n := team.New{
 			Name:             name,
 			Type:             team.PropertyManager,
 			Region:           region,
 			PartnerID:        d.Partner.TeamID,
-			StatementStartAt: &start,
+			StatementStartAt: &d.StartsAt,
 		}
 		if t.TeamID, err = team.Create(ctx, tx, n); err != nil {
 			return err
@@ -352,64 +346,21 @@ func person(ctx context.Context, tx *db.Tx, name, email string) (id.ID, error) {
 	return user, err
 }
 
-// readDemo reads demo.json. It returns nil if there is none or its team does not exist in this database.
-func readDemo(ctx context.Context, a *app.App, path string) (*demoFile, error) {
-	text, err := os.ReadFile(path) //nolint:gosec // the operator's own folder
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // no demo yet
-	}
-
-	if err != nil {
-		return nil, fmt.Errorf("read demo.json: %w", err)
-	}
-
-	var d demoFile
-	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, fmt.Errorf("read demo.json: %w", err)
-	}
-
-	// The file may outlive its database: then the books are filled again.
-	var known int64
-
-	err = a.DB.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
-		known, err = db.Get[int64](ctx, tx, `select count(*) from team where id = @team`, db.Args{"team": d.Team.TeamID})
-		return err
-	})
-	if err != nil || known == 0 {
-		return nil, err
-	}
-
-	return &d, nil
-}
-
-// writeDemo writes the demo file, which has keys, for its owner's eyes only. It is replaced as a whole.
-func writeDemo(path string, d *demoFile) error {
-	text, err := json.MarshalIndent(d, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write demo.json: %w", err)
-	}
-
-	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write demo.json: %w", err)
-	}
-
-	return os.Rename(path+".new", path)
-}
-
 // greet prints where the demo is served and what to try first.
-func greet(d *demoFile, path string) {
+func greet(d *demoFile, path, database string) {
 	fmt.Printf(`
 stayledger serves sample books at %[1]s
   console     %[1]s/console
   reference   %[1]s/docs
   keys        %[2]s (team, read-only, second team, multi-team, partner, user, owner)
+  key         %[3]s (of the team Seaside Stays, for the console)
+  database    PGOPTIONS='-c stayledger.across_teams=on' psql "%[5]s"
 
-Try:
-  KEY=%[3]s
-  curl -s -H "x-api-key: $KEY" '%[1]s/team'
-  curl -s -H "x-api-key: $KEY" '%[1]s/reports/trial-balance?startDate=%[4]s&endDate=%[4]s'
-  curl -s -H "x-api-key: $KEY" '%[1]s/statements?month=%[4]s'
+Try in another terminal, or with another program and the key in the header x-api-key:
+  %[6]s api GET /team
+  %[6]s api GET /reports/trial-balance startDate=%[4]s endDate=%[4]s
+  %[6]s api GET /statements month=%[4]s
 
 Stop with Ctrl-C; the next start finds everything as it was left.
-`, d.BaseURL, path, d.Team.APIKey, d.Today.Month().Prev())
+`, d.BaseURL, path, d.Team.APIKey, d.Today.Month().Prev(), database, os.Args[0])
 }

@@ -130,7 +130,7 @@ type keyList struct {
 
 // Run prints the keys without their secrets.
 func (c *keyList) Run(r *runContext) error {
-	return printList(r, &c.database, "KEY\tKIND\tAUDIENCE\tPREFIX\tSTATE\tEXPIRES\tTEAM\tNAME\tSCOPES",
+	return printList(r, &c.database, "KEY\tKIND\tAUDIENCE\tPREFIX\tSTATE\tEXPIRES\tTEAM\tNAME\tBUNDLES AND SCOPES",
 		func(ctx context.Context, tx *db.Tx) ([]access.KeyInfo, error) { return access.Keys(ctx, tx, c.Team) },
 		func(tx *db.Tx, k access.KeyInfo) []string {
 			return []string{
@@ -142,9 +142,21 @@ func (c *keyList) Run(r *runContext) error {
 				formatInstant(k.ExpiresAt),
 				k.Team,
 				k.Name,
-				strings.Join(k.Scopes, ","),
+				formatScopes(k.Scopes),
 			}
 		})
+}
+
+// formatScopes returns scopes as they would be issued: the names of bundles, and then the scopes besides.
+func formatScopes(scopes []string) string {
+	bundles, rest := access.Bundles(scopes)
+
+	names := make([]string, len(bundles))
+	for i, b := range bundles {
+		names[i] = string(b)
+	}
+
+	return strings.Join(append(names, rest...), ",")
 }
 
 type keyRevoke struct {
@@ -240,7 +252,7 @@ type userGrants struct {
 
 // Run prints the grants.
 func (c *userGrants) Run(r *runContext) error {
-	return printList(r, &c.database, "USER\tTEAM\tOWNER\tNAME\tTEAM NAME\tSCOPES",
+	return printList(r, &c.database, "USER\tTEAM\tOWNER\tNAME\tTEAM NAME\tBUNDLES AND SCOPES",
 		func(ctx context.Context, tx *db.Tx) ([]access.Grant, error) {
 			return access.Grants(ctx, tx, c.User, c.Team)
 		},
@@ -251,7 +263,7 @@ func (c *userGrants) Run(r *runContext) error {
 				orNone(g.ContactID),
 				g.User,
 				g.Team,
-				strings.Join(g.Scopes, ","),
+				formatScopes(g.Scopes),
 			}
 		})
 }

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"sync"
 	"time"
 
 	known "stayledger/domain/exchange/pms"
+	"stayledger/platform/day"
 	"stayledger/provider/sandbox"
 	"stayledger/provider/sandbox/bankfeed"
 	"stayledger/provider/sandbox/hostaway"
@@ -55,6 +57,8 @@ type sandboxCmd struct {
 	HostawayID     string        `name:"hostaway-account-id" env:"STAYLEDGER_SANDBOX_HOSTAWAY_ACCOUNT_ID" default:"10001" help:"Number of the account at the sandbox of Hostaway; its key is the API key, and it begins with as much as the PMS."`
 	OwnerRezEmail  string        `name:"ownerrez-email" env:"STAYLEDGER_SANDBOX_OWNERREZ_EMAIL" default:"sandbox@example.com" help:"E-mail address of the account at the sandbox of OwnerRez; its token is the API key, and it begins with as much as the PMS."`
 	OwnerRezApp    string        `name:"ownerrez-client-id" env:"STAYLEDGER_SANDBOX_OWNERREZ_CLIENT_ID" default:"sandbox" help:"Id of an app at the sandbox of OwnerRez, to which its account gives access; the app's secret is the API key."`
+	From           string        `env:"STAYLEDGER_SANDBOX_FROM" help:"First day that can be a check-in (YYYY-MM-DD); when empty, so that the stays are of the last months of the demo's books on this machine, or else of the last months."`
+	DataDir        string        `name:"data-dir" env:"STAYLEDGER_DATA_DIR" help:"Data folder of the demo, with its demo.json."`
 	Quiet          bool          `help:"Do not print what happens."`
 }
 
@@ -220,13 +224,51 @@ func (c *sandboxCmd) open() (*sandboxes, error) {
 	}
 
 	// A PMS begins with listings and stays: without them a first sync would have nothing to read.
-	if err := s.pms.Generate(pms.Plan{Listings: c.PMSListings, Reservations: c.PMSStays}); err != nil {
+	from, err := c.firstDay()
+	if err != nil {
 		return &s, err
 	}
 
-	if err := s.hostaway.Generate(hostaway.Plan{Listings: c.PMSListings, Reservations: c.PMSStays}); err != nil {
+	if err := s.pms.Generate(pms.Plan{Listings: c.PMSListings, Reservations: c.PMSStays, From: from}); err != nil {
 		return &s, err
 	}
 
-	return &s, s.ownerrez.Generate(ownerrez.Plan{Properties: c.PMSListings, Bookings: c.PMSStays})
+	if err := s.hostaway.Generate(hostaway.Plan{Listings: c.PMSListings, Reservations: c.PMSStays, From: from}); err != nil {
+		return &s, err
+	}
+
+	return &s, s.ownerrez.Generate(ownerrez.Plan{Properties: c.PMSListings, Bookings: c.PMSStays, From: from})
+}
+
+// firstDay returns the first day that can be a check-in. Without a day of the caller's it is the first of the month
+// before last, as the demo on this machine counts months, but not before its books begin: the twelve stays that each
+// listing has by default then reach into its present month.
+func (c *sandboxCmd) firstDay() (string, error) {
+	if c.From != "" {
+		return c.From, nil
+	}
+
+	path, err := demoPath(c.DataDir)
+	if err != nil {
+		return "", err
+	}
+
+	today, starts := day.Of(time.Now()), day.Day{}
+
+	// Whoever has no demo has books of their own, of which nothing is known here.
+	demo, err := loadDemo(path)
+
+	switch {
+	case err == nil:
+		today, starts = demo.Today, demo.StartsAt
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	}
+
+	first := today.Month().Prev().Prev().First()
+	if first.Before(starts) {
+		first = starts
+	}
+
+	return first.String(), nil
 }

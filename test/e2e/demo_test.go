@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -75,11 +76,72 @@ func TestDemo(t *testing.T) {
 	}
 
 	readme(t, data)
+	lookAround(t, again.log.String())
+	sandboxOfTheDemo(t, data)
 	again.signal(syscall.SIGTERM)
 	again.wait(40 * time.Second)
 
 	if again.cmd.ProcessState.ExitCode() != 0 {
 		t.Errorf("an orderly stop exits with %d: %s", again.cmd.ProcessState.ExitCode(), again.log)
+	}
+}
+
+// lookAround runs what the demo prints for its database, and lists the keys there.
+func lookAround(t *testing.T, printed string) {
+	t.Helper()
+
+	_, line, found := strings.Cut(printed, "database    ")
+	line, _, _ = strings.Cut(line, "\n")
+
+	_, database, _ := strings.Cut(line, `psql "`)
+	if !found || !strings.HasPrefix(database, "postgres://") {
+		t.Fatalf("the demo does not say where its database is: %s", printed)
+	}
+
+	keys := command(t, strings.TrimSuffix(database, `"`), "key", "list")
+	for _, want := range []string{"BUNDLES", "  Back office      admin\n", "  Reporting        reporting\n", "  backend  "} {
+		if !strings.Contains(keys+"\n", want) {
+			t.Errorf("the keys lack %q:\n%s", want, keys)
+		}
+	}
+
+	if _, err := exec.LookPath("psql"); err != nil {
+		t.Log("psql is not here; the line for the database was not tried")
+		return
+	}
+
+	shell := exec.CommandContext(t.Context(), "sh", "-c", line+` -Atc "select name from team order by name"`)
+	if out, err := shell.CombinedOutput(); err != nil || string(out) != "Alpine Retreats\nHarbour Partners\nSeaside Stays\n" {
+		t.Errorf("%s: %v\n%s", line, err, out)
+	}
+}
+
+// sandboxOfTheDemo reads the stays of a sandbox that finds the demo: they are of the months of the demo's books.
+func sandboxOfTheDemo(t *testing.T, data string) {
+	t.Helper()
+
+	base := startSandbox(t, 3, 36, "--from=", "--data-dir", data)
+
+	stays := (&client{t: t, base: base, key: sandboxKey, bearer: true}).get("/pms/reservations").want(200).list("reservations")
+	if len(stays) != 36 {
+		t.Fatalf("%d stays", len(stays))
+	}
+
+	months := map[string]bool{}
+
+	for _, s := range stays {
+		checkIn, _ := s["checkIn"].(string)
+		months[checkIn[:min(7, len(checkIn))]] = true
+	}
+
+	for _, month := range []string{"2026-04", "2026-05", "2026-06"} {
+		if !months[month] {
+			t.Errorf("no stay of %s, only of %v", month, months)
+		}
+	}
+
+	if len(months) > 3 {
+		t.Errorf("stays are of %v", months)
 	}
 }
 

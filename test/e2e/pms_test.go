@@ -167,14 +167,15 @@ func (r *rental) settle() {
 	r.put("/reservations/line-mappings/"+excluded, object{"status": "mapped", "accountId": r.accounts["2110"]}).want(200)
 }
 
-// startSandbox starts the sandbox and returns its address.
-func startSandbox(t *testing.T, listings, stays int) string {
+// startSandbox starts the sandbox and returns its address. Its stays are of 2025 unless more flags say otherwise.
+func startSandbox(t *testing.T, listings, stays int, more ...string) string {
 	t.Helper()
 
 	address := freeAddress(t)
 	p := &process{t: t, log: &buffer{}, base: "http://" + address, done: make(chan struct{})}
 	p.cmd = exec.CommandContext(context.Background(), binary, "sandbox", "--api-key", sandboxKey, "--listen", address,
-		"--pms-listings", strconv.Itoa(listings), "--pms-reservations", strconv.Itoa(stays))
+		"--pms-listings", strconv.Itoa(listings), "--pms-reservations", strconv.Itoa(stays), "--from", "2025-01-01")
+	p.cmd.Args = append(p.cmd.Args, more...)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 
 	if err := p.cmd.Start(); err != nil {

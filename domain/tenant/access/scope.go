@@ -119,6 +119,28 @@ func (b Bundle) Scopes() []string {
 	return nil
 }
 
+// Bundles returns the largest bundles that a set of scopes holds whole, and the scopes that are in none of them: the
+// shortest list that Expand turns into the set.
+func Bundles(granted []string) (bundles []Bundle, rest []string) {
+	holds := func(b Bundle) bool { return len(union(granted, b.Scopes())) == len(union(granted)) }
+	isIn := func(all []string) func(string) bool {
+		return func(s string) bool { return slices.Contains(all, s) }
+	}
+
+	rest = union(granted)
+
+	// Admin has all others, and each but admin has reporting, which is the first of the list and so comes last.
+	for _, name := range slices.Backward(Bundle("").Enum()) {
+		b := Bundle(name)
+		if adds := slices.ContainsFunc(rest, isIn(b.Scopes())); adds && holds(b) {
+			bundles = append(bundles, b)
+			rest = slices.DeleteFunc(rest, isIn(b.Scopes()))
+		}
+	}
+
+	return bundles, rest
+}
+
 // filter returns the scopes that keep accepts by their resource and action.
 func filter(keep func(resource, action string) bool) []string {
 	var out []string

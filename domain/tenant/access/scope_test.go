@@ -64,6 +64,34 @@ func TestEveryRequiredScopeMustBeHeldAndAlternativesCount(t *testing.T) {
 	}
 }
 
+// TestBundlesNameScopes shows the shortest names of sets of scopes, from which each set can be issued again.
+func TestBundlesNameScopes(t *testing.T) {
+	t.Parallel()
+
+	for _, names := range []string{
+		"admin", "setup", "payments", "statements", "bookkeeping", "reporting", "statements bookkeeping", "setup payments webhooks:manage",
+		"journals:post team:write", "reporting contacts:delete", "",
+	} {
+		scopes, _ := access.Expand(strings.Fields(names))
+		bundles, rest := access.Bundles(scopes)
+
+		var got []string
+		for _, b := range bundles {
+			got = append(got, string(b))
+		}
+
+		// A scope that one of the bundles has is not named again.
+		if got = append(got, rest...); !slices.Equal(got, strings.Fields(strings.TrimSuffix(names, " webhooks:manage"))) {
+			t.Errorf("%s: %v", names, got)
+		}
+	}
+
+	// One scope less is no bundle.
+	if bundles, _ := access.Bundles(access.Scopes()[1:]); slices.Contains(bundles, access.Admin) {
+		t.Errorf("a key without one of the scopes has %v", bundles)
+	}
+}
+
 // Proves: AUTH-15, OPEN-17.
 func TestBundles(t *testing.T) {
 	t.Parallel()
