@@ -90,7 +90,7 @@ func newFirstHour(t *testing.T) *firstHour {
 	defer cancel()
 
 	// The last line of the output is the key of the team that the guide has made, however far it comes.
-	shell := exec.CommandContext(ctx, "sh", "-euc", "trap 'echo \"$KEY\"' EXIT\n"+guideScript(t))
+	shell := exec.CommandContext(ctx, "sh", "-euc", "trap 'echo \"$KEY\"' EXIT\n"+guideScript(t, "first-hour"))
 	shell.Dir = t.TempDir()
 
 	shell.Env = append(os.Environ(), "DATABASE_URL="+database, "STAYLEDGER_BASE_URL="+p.base, withBinary())
@@ -126,11 +126,11 @@ func (h *firstHour) explain() {
 	}
 }
 
-// guideScript returns all blocks of the guide that are for a shell.
-func guideScript(t *testing.T) string {
+// guideScript returns all blocks of a guide that are for a shell.
+func guideScript(t *testing.T, name string) string {
 	t.Helper()
 
-	text, err := os.ReadFile(guideFolder + ".md")
+	text, err := os.ReadFile("../../docs/guides/" + name + ".md")
 	if err != nil {
 		t.Fatal(err)
 	}
