@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,6 +56,12 @@ func (c *demoCmd) Run(r *runContext) error {
 	}
 
 	c.Listen = listener.Addr().String()
+
+	// The sandbox is on this machine. A demo that others can reach must be asked for that: its teams could call servers
+	// behind it.
+	if at, isTCP := listener.Addr().(*net.TCPAddr); isTCP && at.IP.IsLoopback() {
+		c.LocalProviders = true
+	}
 
 	// Without a database of the caller's, run one in the data folder until the demo ends. Its address can be shown; that of
 	// a caller may have a password.

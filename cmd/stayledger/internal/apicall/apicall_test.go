@@ -171,7 +171,7 @@ func TestPagesAreFollowed(t *testing.T) {
 	inPage := func(w http.ResponseWriter, r *http.Request) {
 		body := `{"data":[{"id":1},{"id":2}],"page":{"hasMore":true,"nextCursor":"c"}}`
 		if r.FormValue("cursor") == "c" {
-			body = `{"data":[{"id":3}],"page":{"hasMore":false,"nextCursor":null}}`
+			body = `{"data":[{"id":3}],"page":{"hasMore":false,"nextCursor":"from here later"}}`
 		}
 
 		jsonAnswer(200, body)(w, r)

@@ -227,6 +227,11 @@ func nextPage(first Request, page gjson.Result) (Request, bool) {
 
 	next.Query.Set("cursor", cursor.String())
 
+	// A list that can be followed has a cursor at its end too, from which it goes on later.
+	if hasMore := page.Get("page.hasMore"); hasMore.Exists() && !hasMore.Bool() {
+		return next, false
+	}
+
 	return next, cursor.Type == gjson.String && cursor.String() != ""
 }
 
