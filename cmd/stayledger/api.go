@@ -24,6 +24,9 @@ type service struct {
 // errNoService is a command line that does not say where the service is.
 var errNoService = errors.New("no service")
 
+// errInterrupted is a call that was ended by a signal.
+var errInterrupted = errors.New("interrupted")
+
 // complete takes what is missing from the demo's file. The demo's key goes to the demo only.
 func (s *service) complete() error {
 	path, err := demoPath(s.DataDir)
@@ -166,24 +169,32 @@ func (c *apiCmd) Run(r *runContext) error {
 
 	// A person who waits sees how far the operation is.
 	if isTerminal(os.Stderr) {
-		var bar *progress
-
-		client.Waiting = func(kind string, done int64, total *int64) {
-			if bar == nil {
-				bar = newProgress(os.Stderr, kind)
-			}
-
-			if total != nil && *total > 0 {
-				bar.at(float64(done) / float64(*total))
-			}
-		}
-
-		defer func() {
-			if bar != nil {
-				bar.done()
-			}
-		}()
+		client.Waiting = showWaiting()
 	}
 
-	return client.Run(r.ctx, c.call, os.Stdout)
+	err = client.Run(r.ctx, c.call, os.Stdout)
+	if r.ctx.Err() != nil {
+		return errInterrupted // a script must not take a part of the answer for the whole
+	}
+
+	return err
+}
+
+// showWaiting returns what shows the progress of an operation as a bar. An operation that ends at once has none.
+func showWaiting() func(apicall.Progress) {
+	var bar *progress
+
+	return func(p apicall.Progress) {
+		switch {
+		case p.HasEnded && bar != nil:
+			bar.at(1)
+			bar.done()
+		case p.HasEnded:
+		case bar == nil:
+			bar = newProgress(os.Stderr, p.Type)
+			bar.at(0)
+		case p.Total != nil && *p.Total > 0:
+			bar.at(float64(p.Done) / float64(*p.Total))
+		}
+	}
 }

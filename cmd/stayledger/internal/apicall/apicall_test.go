@@ -261,6 +261,47 @@ func TestOperationsAreAwaited(t *testing.T) {
 	}
 }
 
+// TestWaitingIsShown asks how far an operation is while somebody watches.
+func TestWaitingIsShown(t *testing.T) {
+	t.Parallel()
+
+	var reads atomic.Int64
+
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := map[string]string{
+			"/start":                    `{"operationId":"op_1"}`,
+			"/operations/op_1":          `{"id":"op_1","type":"export","status":"running"}`,
+			"/operations/op_1/progress": `{"done":3,"total":4}`,
+			"/operations/op_1/result":   `{}`,
+		}[r.URL.Path]
+
+		switch {
+		case r.URL.Path == "/start":
+			w.WriteHeader(http.StatusAccepted)
+		case r.URL.Path == "/operations/op_1" && reads.Add(1) == 2:
+			body = strings.Replace(body, "running", "completed", 1)
+		}
+
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(server.Close)
+
+	var shown []string
+
+	c := &apicall.Client{BaseURL: server.URL, Waiting: func(p apicall.Progress) {
+		if p.Total != nil {
+			shown = append(shown, fmt.Sprint(p.Type, " ", p.Done, " of ", *p.Total))
+		}
+
+		if p.HasEnded {
+			shown = append(shown, "ended")
+		}
+	}}
+	if err := c.Run(t.Context(), request("POST", "/start"), io.Discard); err != nil || strings.Join(shown, ", ") != "export 3 of 4, ended" {
+		t.Errorf("shown: %q, %v", shown, err)
+	}
+}
+
 // TestFilesAreSaved saves the file of an operation, the file behind a link, and an answer.
 func TestFilesAreSaved(t *testing.T) {
 	t.Parallel()
@@ -294,6 +335,11 @@ func TestFilesAreSaved(t *testing.T) {
 	link := jsonAnswer(200, `{"url":"`+elsewhere.URL+`/a?z=1&b=%2F","expiresAt":"2026-01-01T00:00:00Z"}`)
 	if got, err := save(link, "GET", "/csv"); err != nil || got != "z=1&b=%2F" {
 		t.Errorf("the file behind a link: %q, %v", got, err)
+	}
+
+	moved := http.RedirectHandler(elsewhere.URL+"/a?z=1", http.StatusFound)
+	if got, err := save(moved.ServeHTTP, "GET", "/files/1"); err != nil || got != "z=1" {
+		t.Errorf("the file behind a redirect: %q, %v", got, err)
 	}
 
 	webhook := `{"id":"1","url":"` + elsewhere.URL + `"}`

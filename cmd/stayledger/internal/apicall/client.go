@@ -30,8 +30,16 @@ type Client struct {
 
 	// Trace gets the heads of requests and answers, with hidden credentials. Nil prints none.
 	Trace io.Writer
-	// Waiting hears how far an operation is while it goes on; total is nil while it is unknown. Nil asks for nothing.
-	Waiting func(kind string, done int64, total *int64)
+	// Waiting hears how far an operation is while it goes on, and that it has ended. Nil asks for nothing.
+	Waiting func(Progress)
+}
+
+// Progress is how far an operation is.
+type Progress struct {
+	Type     string
+	Done     int64
+	Total    *int64 // nil while it is unknown
+	HasEnded bool
 }
 
 // Request is one request to the service.
@@ -57,6 +65,26 @@ var (
 	errLost        = errors.New("no answer arrived")
 	errUnreachable = errors.New("cannot be reached")
 )
+
+// caller sends requests. It follows redirects, as to a store of files, without taking a credential to another host: Go
+// itself takes away only those that it knows.
+var caller = &http.Client{CheckRedirect: func(next *http.Request, before []*http.Request) error {
+	if len(before) >= maxRedirects {
+		return errRedirects
+	}
+
+	if next.URL.Host != before[0].URL.Host {
+		next.Header.Del("X-Api-Key")
+		next.Header.Del("X-Team-Id")
+	}
+
+	return nil
+}}
+
+// maxRedirects is how many redirects are followed.
+const maxRedirects = 10
+
+var errRedirects = errors.New("too many redirects")
 
 // Do sends a request and returns an answer below 400, with an open body. It repeats a GET if the connection broke, or if
 // the service says after how long (429 and 503 with Retry-After). Any other answer is a *FailureError.
@@ -101,7 +129,7 @@ func (c *Client) send(ctx context.Context, r Request) (*http.Response, error) {
 
 	c.trace(">", request.Method+" "+request.URL.String(), request.Header)
 
-	answer, err := http.DefaultClient.Do(request)
+	answer, err := caller.Do(request)
 	if err != nil {
 		return nil, c.explain(request, err)
 	}

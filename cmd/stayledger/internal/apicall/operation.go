@@ -100,6 +100,10 @@ func (c *Client) await(ctx context.Context, id string) (*operation, []byte, erro
 		}
 
 		if o.Status == "completed" || o.Status == "failed" {
+			if c.Waiting != nil {
+				c.Waiting(Progress{Type: o.Type, HasEnded: true})
+			}
+
 			return &o, text, nil
 		}
 
@@ -127,15 +131,12 @@ func (c *Client) showProgress(ctx context.Context, at, kind string) error {
 		return err
 	}
 
-	var p struct {
-		Done  int64
-		Total *int64
-	}
+	p := Progress{Type: kind}
 	if err := json.Unmarshal(text, &p); err != nil {
 		return fmt.Errorf("read progress: %w", err)
 	}
 
-	c.Waiting(kind, p.Done, p.Total)
+	c.Waiting(p)
 
 	return nil
 }
