@@ -9,7 +9,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"stayledger/cmd/stayledger/internal/apicall"
+	"stayledger/cmd/stayledger/internal/completion"
 )
 
 // service is where commands that call the API find it, and with which credential.
@@ -103,6 +106,36 @@ write is sent once, under a key with which it can be repeated.
 rows, with tabs between): the syntax of github.com/tidwall/gjson. A text is printed without quotes, a list with an element on each line; with --json it stays JSON.
 
 The exit code is 1 for a failure and 2 for wrong usage.`
+}
+
+// flagsFirst moves the flags of a call of the API before its other words: kong ends a list of words at the first flag,
+// and people write values and flags in any order. The words after -- are none of them flags.
+func flagsFirst(k *kong.Kong, args []string) []string {
+	if len(args) == 0 || args[0] != "api" {
+		return args
+	}
+
+	at := slices.IndexFunc(k.Model.Children, func(c *kong.Node) bool { return c.Name == "api" })
+
+	var flags, words []string
+
+	for i := 1; i < len(args); i++ {
+		switch word := args[i]; {
+		case word == "--":
+			return slices.Concat(args[:1], flags, args[i:i+1], words, args[i+1:])
+		case len(word) < 2 || word[0] != '-':
+			words = append(words, word)
+		default:
+			flags = append(flags, word)
+
+			if i+1 < len(args) && completion.Waiting(k.Model.Children[at], word) != nil {
+				i++
+				flags = append(flags, args[i])
+			}
+		}
+	}
+
+	return slices.Concat(args[:1], flags, words)
 }
 
 // Validate builds the request, so that faults of the command line are found before anything is sent.

@@ -51,7 +51,7 @@ func main() {
 		kong.Vars{"pages": strconv.Itoa(check.DefaultPages), "rows": strconv.Itoa(check.DefaultRows)},
 		kong.Description("Accounting for vacation-rental property managers. Every flag is an environment variable "+
 			"too."))
-	parsed, err := k.Parse(os.Args[1:])
+	parsed, err := k.Parse(flagsFirst(k, os.Args[1:]))
 	k.FatalIfErrorf(err)
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

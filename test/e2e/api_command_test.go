@@ -22,6 +22,7 @@ func TestTheAPICommandSaysWhatIsWrong(t *testing.T) {
 		"api GET /team month":                  {2, "name=value"},
 		"api POST /x --all":                    {2, "--all"},
 		"api POST /x --body a --form b=c":      {2, "one body"},
+		"api -q id POST /x a=1 -nq id b:=x":    {2, "no JSON"},
 		"api GET /team":                        {1, "start the demo"},
 		"api GET /x --base-url http://[::1]:1": {1, "is the service running there?"},
 	} {

@@ -82,7 +82,7 @@ func walk(node *kong.Node, words []string) place {
 		case at.flag != nil:
 			at.flag = nil
 		case strings.HasPrefix(word, "-"):
-			at.flag = waiting(at.node, word)
+			at.flag = Waiting(at.node, word)
 		default:
 			child := slices.IndexFunc(at.node.Children, func(c *kong.Node) bool { return c.Name == word })
 			if child < 0 {
@@ -96,16 +96,28 @@ func walk(node *kong.Node, words []string) place {
 	return at
 }
 
-// waiting returns the flag that a word names if its value is the next word.
-func waiting(node *kong.Node, word string) *kong.Flag {
+// Waiting returns the flag of a command that a word ends with if its value is the next word, and nil otherwise. Several
+// short flags can be one word.
+func Waiting(node *kong.Node, word string) *kong.Flag {
+	isShort := func(flag *kong.Flag) bool {
+		before, isLast := strings.CutSuffix(word, string(flag.Short))
+
+		return isLast && flag.Short != 0 && strings.HasPrefix(before, "-") && !strings.HasPrefix(before, "--") &&
+			!strings.ContainsFunc(before[1:], func(letter rune) bool { return !isSwitch(node, letter) })
+	}
+
 	for _, flag := range flags(node) {
-		isNamed := word == "--"+flag.Name || flag.Short != 0 && word == "-"+string(flag.Short)
-		if isNamed && !flag.IsBool() {
+		if !flag.IsBool() && (word == "--"+flag.Name || isShort(flag)) {
 			return flag
 		}
 	}
 
 	return nil
+}
+
+// isSwitch reports whether a letter is a short flag without a value.
+func isSwitch(node *kong.Node, letter rune) bool {
+	return slices.ContainsFunc(flags(node), func(flag *kong.Flag) bool { return flag.Short == letter && flag.IsBool() })
 }
 
 // flags returns the flags of a command, of those above it, and of the one that runs when no other is named.

@@ -16,7 +16,7 @@ type grammar struct {
 		Issue struct {
 			Audience string `enum:"backend,portal" default:"backend"`
 			Team     string `short:"t"`
-			Partner  bool
+			Partner  bool   `short:"p"`
 		} `cmd:""`
 		List struct{} `cmd:""`
 	} `cmd:""`
@@ -66,6 +66,8 @@ func TestWordsThatCanComeNext(t *testing.T) {
 		"key issue --":                 "--audience --help --partner --team",
 		"key issue --audience ":        "backend portal",
 		"key issue --team ":            "",
+		"key issue -pt ":               "",
+		"key issue -pt x --p":          "--partner",
 		"key issue -t x --p":           "--partner",
 		"key issue --partner --au":     "--audience",
 		"script z":                     "zsh",
