@@ -128,6 +128,7 @@ func flagsFirst(k *kong.Kong, args []string) []string {
 		default:
 			flags = append(flags, word)
 
+			// The value of a flag goes with it, whatever it begins with.
 			if i+1 < len(args) && completion.Waiting(k.Model.Children[at], word) != nil {
 				i++
 				flags = append(flags, args[i])
@@ -140,6 +141,7 @@ func flagsFirst(k *kong.Kong, args []string) []string {
 
 // Validate builds the request, so that faults of the command line are found before anything is sent.
 func (c *apiCmd) Validate() error {
+	// First what contradicts itself; then the request, which finds faults of values.
 	c.Method = strings.ToUpper(c.Method)
 	if !slices.Contains(apiMethods, c.Method) {
 		return fmt.Errorf("%s is no method: %s", c.Method, strings.Join(apiMethods, ", "))
@@ -169,6 +171,7 @@ func (c *apiCmd) Validate() error {
 func (c *apiCmd) addBody() error {
 	var err error
 
+	// A body comes from a file, from the parts of a form, or from the fields among the values.
 	switch {
 	case c.Body != "":
 		c.call.Body = apicall.FileBody(c.Body)
@@ -196,6 +199,7 @@ func (c *apiCmd) Run(r *runContext) error {
 		return err
 	}
 
+	// What is not the answer goes to standard error, so that scripts can read the answer.
 	if c.Verbose {
 		client.Trace = os.Stderr
 	}

@@ -42,6 +42,7 @@ type completeCmd struct {
 
 // Run prints a word on each line.
 func (c *completeCmd) Run(k *kong.Kong) error {
+	// The description is made only for a call of the API: it takes half a second.
 	words, err := completion.Words(k.Model, describeOperations, c.Words)
 	if err != nil {
 		return err
