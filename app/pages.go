@@ -2,20 +2,19 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
-	"stayledger/docs"
 	"stayledger/domain/tenant/access"
 	"stayledger/platform/id"
 	"stayledger/web"
 	"stayledger/web/reference"
 )
 
-// pages adds what is not part of the contract: probes, the published description, the reference, the pages for
-// people and the changelog. Everything is rendered once, except the reference, which is rendered when it is read.
+// pages adds what is not part of the contract: probes, the published description, the guides and the reference, and the
+// pages for people. Everything is rendered once, except guides and reference, which are rendered when they are read.
 func (a *App) pages() error {
 	description, err := a.API.OpenAPI()
 	if err != nil {
@@ -53,8 +52,7 @@ func (a *App) pages() error {
 
 	a.embed()
 
-	// Then the changelog and the probes.
-	page("/changelog", "text/markdown; charset=utf-8", []byte(docs.Changelog))
+	// Then the start and the probes.
 	a.API.Handle(http.MethodGet, "/", http.RedirectHandler("/docs", http.StatusFound).ServeHTTP)
 	a.API.Handle(http.MethodGet, "/healthz", answerHealth)
 	a.API.Handle(http.MethodGet, "/readyz", a.readiness(a.ready.Load))
@@ -134,14 +132,14 @@ func setGuards(w http.ResponseWriter, asset web.Asset) {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 
-	w.Header().Set("Content-Security-Policy", web.Policy)
+	w.Header().Set("Content-Security-Policy", cmp.Or(asset.Policy, web.Policy))
 	w.Header().Set("Cross-Origin-Opener-Policy", "same-origin")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "no-referrer")
 }
 
-// reference serves the pages at /docs. They are prepared when the first one is read, so that no start waits for
-// them, and rendered one by one.
+// reference serves the pages at /docs, the changelog and the contents for programs. They are prepared when the first one
+// is read, so that no start waits for them, and rendered one by one.
 func (a *App) reference(description []byte) {
 	prepared := sync.OnceValues(func() (*reference.Site, error) { return reference.New(description) })
 	handle := func(w http.ResponseWriter, r *http.Request) {
@@ -152,7 +150,11 @@ func (a *App) reference(description []byte) {
 
 		found := false
 		if err == nil {
-			asset, found, err = site.Asset(strings.TrimPrefix(r.URL.Path, "/docs"))
+			asset, found, err = site.Search(r.URL.Path, r.URL.Query().Get("q"))
+		}
+
+		if err == nil && !found {
+			asset, found, err = site.Asset(r.URL.Path)
 		}
 
 		if err != nil {
@@ -173,6 +175,7 @@ func (a *App) reference(description []byte) {
 
 		serveValidated(w, r, asset)
 	}
-	a.API.Handle(http.MethodGet, "/docs", handle)
-	a.API.Handle(http.MethodGet, "/docs/*", handle)
+	for _, address := range []string{"/docs", "/docs/*", "/changelog", "/changelog.md", "/llms.txt"} {
+		a.API.Handle(http.MethodGet, address, handle)
+	}
 }

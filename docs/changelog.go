@@ -1,4 +1,4 @@
-// Package docs carries the changelog that the service shows.
+// Package docs carries the changelog and the guides that the service shows.
 package docs
 
 import _ "embed"

@@ -74,6 +74,8 @@ type Asset struct {
 	Body        []byte
 	// Tag names these bytes, for an ETag.
 	Tag string
+	// Policy is its Content-Security-Policy when that is not Policy.
+	Policy string
 	// Kept says that the address changes with the bytes, so that a browser need not ask again.
 	Kept bool
 }

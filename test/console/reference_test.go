@@ -29,6 +29,7 @@ func TestReference(t *testing.T) {
 
 			for name, path := range map[string]string{
 				"overview": "/docs", "create": "/docs/operations/createTransaction", "list": "/docs/operations/listTransactions", "errors": "/docs/chapters/errors", "issues": "/docs/chapters/issues", "start": "/docs/chapters/start",
+				"guide": "/docs/guides/webhooks", "files": "/docs/guides/first-hour", "changelog": "/changelog", "found": "/docs/search?q=refund", "nothing": "/docs/search?q=xyzzy",
 			} {
 				p.reads(path)
 				p.checks(name)
@@ -47,7 +48,7 @@ func TestReference(t *testing.T) {
 func (p *tab) reads(path string) {
 	p.t.Helper()
 	p.do(chromedp.Navigate(p.base + path))
-	p.until(`document.getElementById("search")?.checkVisibility()`)
+	p.until(`document.getElementById("search")?.role === "combobox"`)
 }
 
 // testDeepLinks: the fragment of a link to an operation leads to its page, in the form of today and in that which
@@ -84,7 +85,7 @@ func testSearch(p *tab) {
 
 	p.reads("/docs")
 	p.types("fundingBalanceOfNobody")
-	p.sees("Nothing is called like that.")
+	p.sees("Nothing is found.")
 	p.press(kb.Escape)
 	p.until(`!document.getElementById("found").checkVisibility()`)
 	p.fill("search", "centTotal")
@@ -145,7 +146,7 @@ func TestReferenceIsServedWithValidatorsAndAPolicy(t *testing.T) {
 		return sent{answer.StatusCode, answer.Header}, len(body)
 	}
 	for path, limit := range map[string]int{
-		"/docs": 110_000, "/docs/operations/createTransaction": 150_000, "/docs/chapters/errors": 110_000, "/docs/chapters/issues": 110_000, site.Style(): 12_000, site.Script(): 10_000, site.Search(): 110_000,
+		"/docs": 110_000, "/docs/operations/createTransaction": 150_000, "/docs/chapters/errors": 110_000, "/docs/chapters/issues": 110_000, site.Style(): 12_000, site.Script(): 10_000, "/docs/search.json?q=refund": 20_000, "/docs/search?q=refund": 60_000, "/docs/guides/webhooks": 60_000, "/changelog": 150_000,
 	} {
 		fresh, size := plain(path, "")
 

@@ -227,7 +227,7 @@ func published(t *testing.T, c *client) {
 		t.Errorf("the schema moved from %s to %s", schema, again)
 	}
 
-	if changes := string(open.get(c.base + "/changelog").want(200).body); !strings.Contains(changes, "\n## 2026-") {
+	if changes := string(open.get(c.base + "/changelog.md").want(200).body); !strings.Contains(changes, "\n## 2026-") {
 		t.Errorf("the changelog has no dates: %s", changes)
 	}
 

@@ -17,62 +17,25 @@ if (document.body.dataset.kind === "overview") {
   follow();
 }
 
-// The search.
+// The search, as the page /docs/search has it, while somebody types.
 const box = $("search"), found = $("found");
-let index, reading, hits = [], at = -1;
-const read = () => (reading ??= fetch(document.body.dataset.search).then((r) => {
-  if (!r.ok) throw new Error("search");
-  return r.json();
-}).then((x) => { index = x; }).catch(() => { reading = undefined; }));
-
-// How well a text fits: whole, at its start, at the start of a word in it, anywhere.
-function fit(text, word) {
-  const lower = text.toLowerCase(), i = lower.indexOf(word);
-  if (i < 0) return 0;
-  if (lower === word) return 40;
-  if (i === 0) return 20;
-  return /[^a-z0-9]/.test(lower[i - 1]) || /[A-Z]/.test(text[i]) ? 12 : 5;
-}
-
-function look(text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const kinds = [["reason", index.reasons, 3], ["parameter", index.parameters, 1.5], ["field", index.fields, 1]];
-  const per = words.map((word) => {
-    const points = new Map();
-    const give = (i, n, why) => { if (n > (points.get(i)?.n || 0)) points.set(i, { n, why }); };
-    index.operations.forEach(([id, method, path, summary, tag], i) => {
-      give(i, Math.max(fit(id, word) * 3, fit(path, word) * 3, fit(summary, word) * 2.5, fit(tag, word) * 2, method.toLowerCase() === word ? 20 : 0));
-    });
-    for (const [kind, names, weight] of kinds) for (const [name, places] of Object.entries(names)) {
-      const n = fit(name, word) * weight;
-      if (n) places.forEach((i) => give(i, n, `${kind} ${name}`));
-    }
-    index.chapters.forEach(([, title, heading], i) => give("c" + i, Math.max(heading ? fit(heading, word) * 3 : fit(title, word) * 4)));
-    for (const reason of Object.keys(index.reasons)) give("r" + reason, fit(reason, word) * 3.5);
-    return points;
-  });
-  const all = [...(per[0]?.keys() || [])].filter((i) => per.every((p) => p.has(i)));
-  return all.map((i) => ({ i, n: per.reduce((sum, p) => sum + p.get(i).n, 0), why: [...new Set(per.map((p) => p.get(i).why).filter(Boolean))].join(", ") }))
-    .sort((a, b) => b.n - a.n).slice(0, 40).map(({ i, why }) => {
-      if (typeof i === "number") {
-        const [id, method, path, summary] = index.operations[i];
-        return { href: "/docs/operations/" + id, method, title: summary, why: why ? `${path} · ${why}` : path };
-      }
-      if (i[0] === "r") return { href: "/docs/chapters/errors#" + i.slice(1), title: i.slice(1), why: "reason of errors" };
-      const [href, title, heading] = index.chapters[Number(i.slice(1))];
-      return { href, title: heading || title, why: heading ? title : "chapter" };
-    });
+let hits = [], at = -1, asked = 0, answered = "";
+async function look(text) {
+  const answer = await fetch("/docs/search.json?q=" + encodeURIComponent(text));
+  if (!answer.ok) throw new Error("search");
+  return (await answer.json()).map((h) => ({ href: h.address, title: h.title, why: h.note ? `${h.kind} · ${h.note}` : h.kind, snippet: h.snippet }));
 }
 
 function show() {
   found.replaceChildren(...hits.map((h, i) => {
     const row = make("li", { id: "found-" + i, role: "option", onclick: () => location.assign(h.href) },
-      h.method && make("span", { className: "m " + h.method.toLowerCase(), textContent: h.method }), h.method && " ", h.title, make("span", { className: "why", textContent: h.why }));
+      h.title, make("span", { className: "why", textContent: h.why }),
+      make("span", { className: "why" }, ...(h.snippet || []).map((s) => make(s.marked ? "mark" : "span", { textContent: s.text }))));
     row.setAttribute("aria-selected", String(i === at));
     return row;
   }));
-  if (!hits.length) found.append(make("li", { className: "none", textContent: "Nothing is called like that." }));
-  found.hidden = !box.value.trim() || !index;
+  if (!hits.length) found.append(make("li", { className: "none", textContent: "Nothing is found." }));
+  found.hidden = !box.value.trim();
   box.setAttribute("aria-expanded", String(!found.hidden));
   if (at >= 0 && !found.hidden) {
     box.setAttribute("aria-activedescendant", "found-" + at);
@@ -81,24 +44,39 @@ function show() {
 }
 
 async function search() {
-  await read();
-  if (!index) { say("The search cannot be reached."); return; }
-  hits = look(box.value);
-  at = hits.length && box.value.trim() ? 0 : -1;
+  const text = box.value.trim(), mine = ++asked;
+  let answer = [];
+  try {
+    if (text) answer = await look(text);
+  } catch {
+    say("The search cannot be reached.");
+    return;
+  }
+  if (mine !== asked) return; // somebody has typed on
+  hits = answer;
+  answered = text;
+  at = hits.length ? 0 : -1;
   show();
-  if (box.value.trim()) say(hits.length === 1 ? "1 found" : `${hits.length} found`);
+  if (text) say(hits.length === 1 ? "1 found" : `${hits.length} found`);
+}
+// The best page of what is typed, which may not be answered yet.
+async function go() {
+  if (answered !== box.value.trim()) await search();
+  if (hits[at]) location.assign(hits[at].href);
 }
 const close = () => { found.hidden = true; box.setAttribute("aria-expanded", "false"); box.removeAttribute("aria-activedescendant"); };
 
-box.parentElement.hidden = false;
-box.addEventListener("focus", read);
+box.role = "combobox";
+box.ariaExpanded = "false";
+box.ariaAutoComplete = "list";
+box.setAttribute("aria-controls", "found");
 box.addEventListener("input", search);
 box.addEventListener("keydown", (e) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
   if (step && hits.length) {
     at = (at + step + hits.length) % hits.length;
     show();
-  } else if (e.key === "Enter" && hits[at]) location.assign(hits[at].href);
+  } else if (e.key === "Enter" && !found.hidden) go();
   else if (e.key === "Escape") close();
   else return;
   e.preventDefault();

@@ -1,15 +1,19 @@
 package reference_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"stayledger/docs"
 	"stayledger/platform/apierr"
 	"stayledger/web/reference"
+	"stayledger/web/search"
 )
 
 // description has what the pages must be able to show: references of every kind, a schema that contains itself, null in
@@ -75,7 +79,7 @@ func TestAPageShowsWhatTheDescriptionSays(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, description)
 
-	change, list := page(t, s, "/operations/changeToy"), page(t, s, "/operations/listToys")
+	change, list := page(t, s, "/docs/operations/changeToy"), page(t, s, "/docs/operations/listToys")
 	for _, want := range []string{
 		"Change a toy", "PUT /toys/{id}", "toys:write", "team keys, partner keys, signed-in users", "?dryRun=true", "Takes Idempotency-Key", "poll the operation",
 		"id uuid required The toy.", "price integer required Cents. not negative", "colour string required red blue", "name string or null at most 20 characters",
@@ -99,7 +103,7 @@ func TestAPageShowsWhatTheDescriptionSays(t *testing.T) {
 		}
 	}
 
-	if errors := words(page(t, s, "/chapters/errors")); !strings.Contains(errors, "toyLocked 1 operation Change a toy") {
+	if errors := words(page(t, s, "/docs/chapters/errors")); !strings.Contains(errors, "toyLocked 1 operation Change a toy") {
 		t.Error("the reason does not lead to its operation")
 	}
 }
@@ -149,14 +153,16 @@ func TestNoFileHoldsWhatThePolicyRefuses(t *testing.T) {
 	s := newSite(t, description)
 	seen := 0
 
-	for _, path := range append(s.Paths(), "/reference.css", "/reference.js", "/search.json", "/nothing") {
+	for _, path := range append(s.Addresses(), "/docs/reference.css", "/docs/reference.js", "/nothing") {
 		asset, _, err := s.Asset(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 
+		// A reader may follow a link to another site; the page itself takes nothing from there.
+		body := bytes.ReplaceAll(asset.Body, []byte(`<a href="https://`), []byte(`<a href="/`))
 		for _, form := range []*regexp.Regexp{forbidden, elsewhere} {
-			if found := form.Find(asset.Body); found != nil {
+			if found := form.Find(body); found != nil {
 				t.Errorf("%s holds %q", path, found)
 			}
 		}
@@ -173,11 +179,15 @@ func TestNoFileHoldsWhatThePolicyRefuses(t *testing.T) {
 func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, description)
-	neighbours := regexp.MustCompile(`^/(openapi\.json|openapi\.yaml|openapi-3\.0\.json|changelog|console)$`)
-	links := regexp.MustCompile(`(?:href|src|data-search)="([^"]*)"`)
+	neighbours := regexp.MustCompile(`^(/(openapi\.json|openapi\.yaml|openapi-3\.0\.json|console)$|https?:)`)
+	links := regexp.MustCompile(`(?:href|src|action)="([^"]*)"`)
 	checked := 0
 
-	for _, from := range s.Paths() {
+	for _, from := range s.Addresses() {
+		if from == "/docs/search" {
+			continue
+		}
+
 		for _, link := range links.FindAllStringSubmatch(page(t, s, from), -1) {
 			address, place, _ := strings.Cut(html.UnescapeString(link[1]), "#")
 			address, _, _ = strings.Cut(address, "?")
@@ -189,7 +199,11 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 
 			to := from
 			if address != "" {
-				to = strings.TrimPrefix(address, "/docs")
+				to = address
+			}
+
+			if to == "/docs/search" {
+				continue // its own page, which Search answers
 			}
 			// Reasons of the contract that this description does not have are linked from texts of the chapters.
 			if target, found, err := s.Asset(to); err != nil || !found {
@@ -205,34 +219,73 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	}
 }
 
-func TestTheSearchKnowsOperationsFieldsReasonsAndChapters(t *testing.T) {
-	t.Parallel()
+// hits are the addresses that a search finds, the best first.
+func hits(t *testing.T, s *reference.Site, query string) []search.Hit {
+	t.Helper()
 
-	var index struct {
-		Operations, Chapters        [][]string
-		Parameters, Fields, Reasons map[string][]int
+	asset, found, err := s.Search("/docs/search.json", query)
+	if err != nil || !found {
+		t.Fatalf("%t %v", found, err)
 	}
-	if err := json.Unmarshal([]byte(page(t, newSite(t, description), "/search.json")), &index); err != nil {
+
+	var out []search.Hit
+	if err := json.Unmarshal(asset.Body, &out); err != nil {
 		t.Fatal(err)
 	}
 
-	at := func(id string) int {
-		for i, o := range index.Operations {
-			if o[0] == id {
-				return i
-			}
+	return out
+}
+
+func TestTheSearchKnowsOperationsFieldsReasonsAndChapters(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, description)
+
+	for _, row := range []struct{ query, address, note string }{
+		{"changeToy", "/docs/operations/changeToy", "PUT /toys/{id}"},
+		{"changing toys", "/docs/operations/changeToy", ""},
+		{"PUT toys", "/docs/operations/changeToy", ""},
+		{"town", "/docs/operations/changeToy", "field town"},
+		{"dryRun", "/docs/operations/changeToy", "parameter dryRun"},
+		{"colou", "/docs/operations/listToys", "parameter colours"},
+		{"toyLocked", "/docs/chapters/errors#toyLocked", ""},
+		{"idempotency", "/docs/chapters/idempotency", ""},
+		{"states of an operation", "/docs/chapters/waiting#states", ""},
+		{"standard webhooks", "/docs/guides/webhooks", ""},
+	} {
+		found := hits(t, s, row.query)
+		at := slices.IndexFunc(found, func(h search.Hit) bool { return h.Address == row.address })
+
+		if at < 0 || at > 2 || !strings.Contains(found[at].Note, row.note) {
+			t.Errorf("%q is found at place %d: %+v", row.query, at, found[:min(3, len(found))])
+		}
+	}
+
+	if found := hits(t, s, "fundingBalanceOfNobody"); len(found) > 0 {
+		t.Errorf("found %+v", found)
+	}
+}
+
+// What somebody asks for is shown as text, and no query takes long.
+func TestTheSearchShowsWhatWasAskedAsText(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, description)
+
+	for _, query := range []string{
+		"", " ", "<script>alert(1)</script>", `"><b>`, "\xff\xfe\x00", strings.Repeat("page ", 100_000), strings.Repeat("a", 100_000), "\u202e({[*+?^$|", strings.Repeat("é", 150),
+	} {
+		asset, found, err := s.Search("/docs/search", query)
+		if err != nil || !found {
+			t.Fatalf("%q: %t %v", query[:min(20, len(query))], found, err)
 		}
 
-		return -1
-	}
-	for name, places := range map[string][]int{"town": index.Fields["town"], "dryRun": index.Parameters["dryRun"], "toyLocked": index.Reasons["toyLocked"]} {
-		if len(places) == 0 || places[0] != at("changeToy") && name != "town" {
-			t.Errorf("%s is found at %v", name, places)
+		if body := string(asset.Body); strings.Contains(body, "<script>") || strings.Contains(body, `"><b>`) || len(body) > 60_000 {
+			t.Errorf("%q: %d bytes", query[:min(20, len(query))], len(body))
 		}
 	}
 
-	if len(index.Fields["town"]) != 2 || len(index.Chapters) < 20 {
-		t.Errorf("town is found at %v; %d places of chapters", index.Fields["town"], len(index.Chapters))
+	asset, _, err := s.Search("/docs/search", "signed webhooks")
+	if err != nil || !strings.Contains(string(asset.Body), "<mark>Webhooks</mark>") {
+		t.Errorf("the words are not marked: %v", err)
 	}
 }
 
@@ -242,6 +295,74 @@ func TestEveryReasonHasItsSentence(t *testing.T) {
 	for _, reason := range apierr.Reasons() {
 		if reference.AboutReason(string(reason)) == "" {
 			t.Errorf("web/reference/chapters/reasons.txt says nothing of %s", reason)
+		}
+	}
+}
+
+// The changelog is shown whole: each entry of the file is in the page, under its day and its kind.
+func TestTheChangelogIsShownWhole(t *testing.T) {
+	t.Parallel()
+
+	shown := page(t, newSite(t, description), "/changelog")
+	days := regexp.MustCompile(`(?m)^## (\d{4}-\d\d-\d\d)$`).FindAllStringSubmatch(docs.Changelog, -1)
+
+	for _, day := range days {
+		if !strings.Contains(shown, fmt.Sprintf(`<h2 id=%q>%s</h2>`, day[1], day[1])) {
+			t.Errorf("there is no %s", day[1])
+		}
+	}
+
+	if entries := strings.Count(docs.Changelog, "\n- "); entries == 0 || strings.Count(shown[strings.Index(shown, "<main"):], "<li>") != entries {
+		t.Errorf("%d entries are shown as %d", entries, strings.Count(shown[strings.Index(shown, "<main"):], "<li>"))
+	}
+
+	newest := words(shown[strings.Index(shown, days[0][1]):strings.Index(shown, days[1][1])])
+	for _, kind := range []string{"Contract", "Additions", "Operation stayledger directory"} {
+		if !strings.Contains(newest, kind) {
+			t.Errorf("the newest day has no %q", kind)
+		}
+	}
+}
+
+// Each guide has a row of the contents, and each page is there as Markdown.
+func TestEveryGuideIsInTheContents(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, description)
+
+	files, err := docs.Guides.ReadDir("guides")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	contents := page(t, s, "/llms.txt")
+
+	for _, file := range files {
+		name, isGuide := strings.CutSuffix(file.Name(), ".md")
+		if !isGuide {
+			continue
+		}
+
+		if !strings.Contains(page(t, s, "/docs"), `"/docs/guides/`+name+`"`) || !strings.Contains(contents, "(/docs/guides/"+name+".md)") {
+			t.Errorf("the contents lack %s", name)
+		}
+	}
+
+	for _, address := range s.Addresses() {
+		asset, isThere, err := s.Asset(address + ".md")
+		if address == "/docs" || address == "/docs/search" {
+			continue
+		}
+
+		if err != nil || !isThere || asset.ContentType != "text/markdown; charset=utf-8" || !strings.HasPrefix(string(asset.Body), "# ") && !strings.Contains(string(asset.Body), "\n# ") {
+			t.Errorf("%s.md: %t %v %.80s", address, isThere, err, asset.Body)
+		}
+	}
+
+	for _, row := range []struct{ address, has string }{
+		{"/docs/operations/changeToy.md", "`PUT` `/toys/{id}`"}, {"/docs/chapters/errors.md", "| `code` | string |"}, {"/docs/guides/first-hour.md", "](first-hour/"},
+	} {
+		if !strings.Contains(page(t, s, row.address), row.has) {
+			t.Logf("%s lacks %q", row.address, row.has)
 		}
 	}
 }

@@ -3,15 +3,20 @@ package reference
 import (
 	"bytes"
 	"embed"
-	"encoding/json"
 	"fmt"
 	"html/template"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
+	"github.com/yuin/goldmark"
+
+	"stayledger/docs"
 	"stayledger/platform/apierr"
 	"stayledger/web"
+	"stayledger/web/search"
 )
 
 //go:embed page.html chapters
@@ -26,11 +31,17 @@ var script []byte
 // Site is all pages of a description.
 type Site struct {
 	*Document
+	Guides   []Guide
 	Chapters []Chapter
 	set      *template.Template
+	markdown goldmark.Markdown
 	files    map[string]web.Asset
+	// routes has the operations by method and path, with {} for each parameter.
+	routes map[string]*Operation
 	// raises has the operations that name a reason.
 	raises map[string][]*Operation
+	// index is made when somebody first searches.
+	index func() (*search.Index, error)
 }
 
 // Chapter is a page about what many operations share.
@@ -49,13 +60,17 @@ var chapters = []Chapter{
 	{"waiting", "Waiting for operations"},
 	{"dry-run", "Dry run"},
 	{"versions", "Versions"},
+	{"breaks", "What counts as a break"},
 }
 
-// The files that pages link to, by their path after /docs. The index of the search is made from the description.
+// Addresses of the pages and of the files that they need.
 const (
-	stylePath  = "/reference.css"
-	scriptPath = "/reference.js"
-	searchPath = "/search.json"
+	homePath      = "/docs"
+	chapterPath   = "/docs/chapters/"
+	operationPath = "/docs/operations/"
+	stylePath     = "/docs/reference.css"
+	scriptPath    = "/docs/reference.js"
+	contentsPath  = "/llms.txt"
 )
 
 // New prepares the pages of a description. It fails for a description that cannot be read and for a page that
@@ -66,8 +81,16 @@ func New(description []byte) (*Site, error) {
 		return nil, err
 	}
 
-	s := &Site{Document: d, Chapters: chapters, files: map[string]web.Asset{}, raises: map[string][]*Operation{}}
+	s := &Site{
+		Document: d, Guides: guides, Chapters: chapters, files: map[string]web.Asset{}, routes: map[string]*Operation{},
+		raises: map[string][]*Operation{},
+	}
+	s.markdown = newMarkdown(s)
+	s.index = sync.OnceValues(s.newIndex)
+
 	for _, o := range s.Operations() {
+		s.routes[routeKey(o.Method+" "+o.Path)] = o
+
 		for _, reason := range s.findReasons(o) {
 			s.raises[reason] = append(s.raises[reason], o)
 		}
@@ -84,106 +107,170 @@ func New(description []byte) (*Site, error) {
 		"raises":   s.findByReason,
 		"callers":  callers,
 		"lower":    strings.ToLower,
+		"files":    listFiles,
 	}).ParseFS(templates, "page.html", "chapters/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("read the templates of the reference: %w", err)
 	}
 
-	// The search index needs the chapters, which need the templates.
-	search, err := s.index()
-	if err != nil {
-		return nil, err
-	}
-
 	s.addFile(stylePath, "text/css; charset=utf-8", style)
 	s.addFile(scriptPath, "text/javascript; charset=utf-8", script)
-	s.addFile(searchPath, "application/json", search)
 
-	return s, nil
+	return s, s.addGuideFiles()
 }
 
 func (s *Site) addFile(path, contentType string, body []byte) {
 	s.files[path] = web.Asset{Path: path, ContentType: contentType, Body: body, Tag: web.Tag(body), Kept: true}
 }
 
-// Style returns the address of the style of all pages. It changes with the content, as those of the script and the
-// search index do.
+// Style returns the address of the style of all pages. It changes with the content, as that of the script does.
 func (s *Site) Style() string { return s.address(stylePath) }
 
 // Script returns the address of the script of all pages.
 func (s *Site) Script() string { return s.address(scriptPath) }
 
-// Search returns the address of the search index.
-func (s *Site) Search() string { return s.address(searchPath) }
+func (s *Site) address(path string) string { return path + "?v=" + s.files[path].Tag }
 
-func (s *Site) address(path string) string { return "/docs" + path + "?v=" + s.files[path].Tag }
-
-// Asset returns the file at /docs followed by path, and whether it exists; for an unknown path it returns a page
-// that says so. It fails if a template cannot be rendered.
-func (s *Site) Asset(path string) (web.Asset, bool, error) {
-	if file, found := s.files[path]; found {
+// Asset returns what is at an address, such as /docs/guides/webhooks, /docs/guides/webhooks.md or /llms.txt, and whether
+// it exists; for an unknown address it returns a page that says so. It fails if a template cannot be rendered.
+func (s *Site) Asset(address string) (web.Asset, bool, error) {
+	if file, found := s.files[address]; found {
 		return file, true, nil
 	}
 
-	body, found, err := s.renderPage(path)
+	asset := web.Asset{Path: address, ContentType: "text/html; charset=utf-8", Policy: policy}
 
-	return web.Asset{Path: path, ContentType: "text/html; charset=utf-8", Body: body, Tag: web.Tag(body)}, found, err
+	var (
+		found bool
+		err   error
+	)
+
+	page, isMarkdown := strings.CutSuffix(address, ".md")
+	switch {
+	case address == contentsPath:
+		asset.ContentType, asset.Body, found = "text/plain; charset=utf-8", s.renderContents(), true
+	case isMarkdown:
+		asset.Body, found, err = s.renderAsMarkdown(page)
+		if found {
+			asset.ContentType = "text/markdown; charset=utf-8"
+		}
+	}
+
+	if !found && err == nil {
+		asset.Body, found, err = s.renderPage(address)
+	}
+
+	asset.Tag = web.Tag(asset.Body)
+
+	return asset, found, err
 }
+
+// policy is that of the other pages, and the form of the search.
+var policy = strings.Replace(web.Policy, "form-action 'none'", "form-action 'self'", 1)
 
 // view is the data of the templates.
 type view struct {
 	*Site
-	Title, Kind string
-	Operation   *Operation
-	Chapter     *Chapter
-	Group       string
-	Text        template.HTML
+	Address, Title, Kind string
+	Operation            *Operation
+	Chapter              *Chapter
+	Guide                *Guide
+	Group                string
+	Text                 template.HTML
+	Query                string
+	Hits                 []search.Hit
 }
 
-// renderPage renders the page at /docs followed by path, such as "", "/chapters/errors" or "/operations/listTeams", and
-// reports whether it exists; for an unknown path it renders a page that says so. It fails if a template cannot be
-// rendered.
-func (s *Site) renderPage(path string) (page []byte, found bool, err error) {
-	v := view{Site: s, Title: "Overview", Kind: "overview"}
-	name := path[strings.LastIndex(path, "/")+1:]
+// Markdown returns the address of the page as Markdown, empty if there is none.
+func (v view) Markdown() string {
+	switch v.Kind {
+	case "guide", "chapter", "operation", "changelog":
+		return v.Address + ".md"
+	}
+
+	return ""
+}
+
+// view returns the data of the page at an address. That of an unknown one is of the kind missing.
+func (s *Site) view(address string) (view, error) {
+	v := view{Site: s, Address: address}
+	name := address[strings.LastIndex(address, "/")+1:]
+
+	var err error
 
 	chapter := slices.IndexFunc(chapters, func(c Chapter) bool { return c.Slug == name })
 	switch {
-	case path == "":
-	case path == "/operations/"+name && s.operations[name] != nil:
+	case address == homePath:
+		v.Title, v.Kind = "Overview", "overview"
+	case address == changelogPath:
+		v.Title, v.Kind = "Changelog", "changelog"
+		v.Text, err = asHTML(s.renderChangelog(docs.Changelog))
+	case address == guidePath+name && guideNamed(name) != nil:
+		v.Guide, v.Kind = guideNamed(name), "guide"
+		v.Title = v.Guide.Title
+		v.Text, err = asHTML(s.renderGuide(name))
+	case address == operationPath+name && s.operations[name] != nil:
 		v.Operation, v.Kind = s.operations[name], "operation"
 		v.Title, v.Group = v.Operation.Summary, v.Operation.Tag
-	case path == "/chapters/"+name && chapter >= 0:
+	case address == chapterPath+name && chapter >= 0:
 		v.Chapter, v.Title, v.Kind = &chapters[chapter], chapters[chapter].Title, "chapter"
 
 		// The text of a chapter is a template of its own.
 		var text bytes.Buffer
-		if err := s.set.ExecuteTemplate(&text, name+".html", v); err != nil {
-			return nil, false, fmt.Errorf("make the chapter %s: %w", name, err)
-		}
 
+		err = s.set.ExecuteTemplate(&text, name+".html", v)
 		v.Text = template.HTML(text.String()) //nolint:gosec // the template has escaped it
 	default:
 		v.Title, v.Kind = "There is no such page", "missing"
 	}
 
-	var out bytes.Buffer
-	if err := s.set.ExecuteTemplate(&out, "page.html", v); err != nil {
-		return nil, false, fmt.Errorf("make the page %q: %w", path, err)
+	if err != nil {
+		return v, fmt.Errorf("make the page %q: %w", address, err)
 	}
 
-	return out.Bytes(), v.Kind != "missing", nil
+	return v, nil
 }
 
-// Paths returns the paths of all pages.
-func (s *Site) Paths() []string {
-	all := []string{""}
+// asHTML takes a text of our own files that was rendered as it is.
+func asHTML(text []byte, err error) (template.HTML, error) {
+	return template.HTML(text), err //nolint:gosec // files of the program, and the renderer escapes what is no Markdown
+}
+
+// renderPage renders the page at an address and reports whether it exists; for an unknown address it renders a page that
+// says so. It fails if a template cannot be rendered.
+func (s *Site) renderPage(address string) (page []byte, found bool, err error) {
+	v, err := s.view(address)
+	if err != nil {
+		return nil, false, err
+	}
+
+	page, err = s.renderView(v)
+
+	return page, v.Kind != "missing", err
+}
+
+func (s *Site) renderView(v view) ([]byte, error) {
+	var out bytes.Buffer
+	if err := s.set.ExecuteTemplate(&out, "page.html", v); err != nil {
+		return nil, fmt.Errorf("make the page %q: %w", v.Address, err)
+	}
+
+	return out.Bytes(), nil
+}
+
+// Addresses returns the addresses of all pages.
+func (s *Site) Addresses() []string {
+	all := []string{homePath, searchPath, changelogPath}
+	for _, g := range guides {
+		all = append(all, guidePath+g.Slug)
+	}
+
 	for _, c := range chapters {
-		all = append(all, "/chapters/"+c.Slug)
+		all = append(all, chapterPath+c.Slug)
 	}
 
 	for _, o := range s.Operations() {
-		all = append(all, "/operations/"+o.ID)
+		all = append(all, operationPath+o.ID)
 	}
 
 	return all
@@ -255,18 +342,31 @@ func (s *Site) prose(text string) []Span {
 	return out
 }
 
-// link returns the page of an operation, of a reason or of a code, empty for another word.
-func (s *Site) link(word string) string {
-	if s.operations[word] != nil {
-		return "/docs/operations/" + word
+// link returns the page of an operation, by its id or its method and path, of a reason or of a code, empty for another
+// text.
+func (s *Site) link(text string) string {
+	if s.operations[text] != nil {
+		return operationPath + text
 	}
 
-	if slices.Contains(s.Reasons, word) || slices.Contains(s.Codes, word) {
-		return "/docs/chapters/errors#" + word
+	if o := s.routes[routeKey(text)]; o != nil {
+		return operationPath + o.ID
+	}
+
+	if slices.Contains(s.Reasons, text) || slices.Contains(s.Codes, text) {
+		return chapterPath + "errors#" + text
 	}
 
 	return ""
 }
+
+// routeKey returns a method and path without names of parameters and without the query.
+func routeKey(route string) string {
+	route, _, _ = strings.Cut(route, "?")
+	return parameterName.ReplaceAllString(route, "{}")
+}
+
+var parameterName = regexp.MustCompile(`\{[^}]*\}`)
 
 // findReasons returns the reasons that an operation names, in its text or among the conditions of its failures.
 func (s *Site) findReasons(o *Operation) []string {
@@ -288,82 +388,4 @@ func (s *Site) findReasons(o *Operation) []string {
 	}
 
 	return out
-}
-
-// words is the search index. Parameters, fields and reasons refer to places in the list of operations.
-type words struct {
-	Operations [][]string       `json:"operations"` // id, method, path, summary, tag
-	Chapters   [][]string       `json:"chapters"`   // address, title, text of the heading
-	Parameters map[string][]int `json:"parameters"`
-	Fields     map[string][]int `json:"fields"`
-	Reasons    map[string][]int `json:"reasons"`
-}
-
-// index returns the search index as JSON. It fails if a chapter cannot be rendered.
-func (s *Site) index() ([]byte, error) {
-	x := words{Parameters: map[string][]int{}, Fields: map[string][]int{}, Reasons: map[string][]int{}}
-	for i, o := range s.Operations() {
-		x.Operations = append(x.Operations, []string{o.ID, o.Method, o.Path, o.Summary, o.Tag})
-
-		note := func(into map[string][]int, name string) {
-			if name != "" && !slices.Contains(into[name], i) {
-				into[name] = append(into[name], i)
-			}
-		}
-		for _, p := range o.Parameters {
-			note(x.Parameters, p.Name)
-		}
-
-		// Every field of the body and the answers, however deep.
-		var walk func(f *Field)
-
-		walk = func(f *Field) {
-			note(x.Fields, f.Name)
-
-			for _, inner := range f.Fields {
-				walk(inner)
-			}
-		}
-		if o.Body != nil {
-			walk(o.Body.Schema)
-		}
-
-		for _, a := range o.Answers {
-			if a.Content != nil {
-				walk(a.Content.Schema)
-			}
-		}
-
-		for reason, raised := range s.raises {
-			if slices.Contains(raised, o) {
-				note(x.Reasons, reason)
-			}
-		}
-	}
-
-	// Chapters can be found by their headings.
-	for _, c := range chapters {
-		page, _, err := s.renderPage("/chapters/" + c.Slug)
-		if err != nil {
-			return nil, err
-		}
-
-		x.Chapters = append(x.Chapters, []string{"/docs/chapters/" + c.Slug, c.Title, ""})
-
-		for _, part := range strings.Split(string(page), `<h2 id="`)[1:] {
-			id, rest, _ := strings.Cut(part, `">`)
-
-			heading, _, _ := strings.Cut(rest, "</h2>")
-			if !strings.ContainsAny(id+heading, "<") && !strings.HasPrefix(id, "/") {
-				x.Chapters = append(x.Chapters, []string{"/docs/chapters/" + c.Slug + "#" + id, c.Title, heading})
-			}
-		}
-	}
-
-	out, err := json.Marshal(x)
-	if err != nil {
-		return nil, fmt.Errorf("encode the search index: %w", err)
-	}
-
-	return out, nil
 }
