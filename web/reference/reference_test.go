@@ -245,7 +245,7 @@ func TestTheSearchKnowsOperationsFieldsReasonsAndChapters(t *testing.T) {
 		{"changing toys", "/docs/operations/changeToy", ""},
 		{"PUT toys", "/docs/operations/changeToy", ""},
 		{"town", "/docs/operations/changeToy", "field town"},
-		{"dryRun", "/docs/operations/changeToy", "parameter dryRun"},
+		{"dryRun", "/docs/chapters/dry-run", ""},
 		{"colou", "/docs/operations/listToys", "parameter colours"},
 		{"toyLocked", "/docs/chapters/errors#toyLocked", ""},
 		{"idempotency", "/docs/chapters/idempotency", ""},

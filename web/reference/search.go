@@ -23,10 +23,11 @@ const (
 // The page of the search shows up to this many pages; what comes after is no longer what was asked for.
 const maxHits = 20
 
-// Weights of the kinds of pages. What leads through a task is looked for more often than a single operation, and entries
-// of the changelog are looked for when nothing else has the words.
+// Weights of the kinds of pages. What leads through a task is looked for more often than a single operation, guides for few
+// readers less, and entries of the changelog when nothing else has the words.
 const (
-	guideRank     = 1.25
+	guideRank     = 1.2
+	specialRank   = 0.8
 	chapterRank   = 1.15
 	operationRank = 1
 	reasonRank    = 0.8
@@ -80,6 +81,10 @@ func (s *Site) newIndex() (*search.Index, error) {
 		switch v.Kind {
 		case "guide":
 			page.Note, page.Weight = v.Guide.About, guideRank
+			if v.Guide.IsSpecial {
+				page.Weight = specialRank
+			}
+
 			pages = append(pages, page)
 		case "chapter":
 			page.Weight = chapterRank

@@ -32,75 +32,97 @@ type Section struct{ ID, Heading, Text string }
 // Name is an identifier with what it is, such as the field centTotal.
 type Name struct{ Kind, Text string }
 
-// Weights of a word by where it occurs. A word of a title says more of a page than ten in its text.
+// Weights of a word by where it occurs. A word of a title says more of a page than many in its text; of a section below
+// the first, the heading says more than the title of the page.
 const (
-	titleWeight   = 10
-	headingWeight = 4
-	nameWeight    = 1
-	textWeight    = 1
+	titleWeight     = 20
+	pageTitleWeight = 3
+	headingWeight   = 8
+	noteWeight      = 4
+	textWeight      = 1
 )
 
-// The parameters of BM25: how soon a word that occurs often adds nothing, and how much long pages lose. Long guides have
-// more than one subject, so they lose less than usual.
+// The parameters of BM25: how soon a word that occurs often adds nothing, and how much long sections lose.
 const (
-	saturation = 1.2
+	saturation = 2
 	lengthLoss = 0.6
 )
 
-// Index has pages by the stems of their words. It can be asked by several goroutines.
+// Index has sections of pages by the stems of their words. It can be asked by several goroutines.
 type Index struct {
 	pages   []Page
+	units   []unit
 	terms   map[string][]posting
 	sorted  []string // the terms, for what begins with a text
-	lengths []float64
-	average float64
+	average float64  // length of a section
 }
 
-// posting is how much a page has of a term.
-type posting struct {
+// unit is a section of a page as it is ranked: a page is as good as its best section, however long the others are.
+type unit struct {
 	page   int
+	length float64 // in words
+}
+
+// posting is how much a unit has of a term.
+type posting struct {
+	unit   int
 	weight float64
 }
 
 // New makes an index of pages.
 func New(pages []Page) *Index {
-	x := &Index{pages: pages, terms: map[string][]posting{}, lengths: make([]float64, len(pages))}
+	x := &Index{pages: pages, terms: map[string][]posting{}}
 
 	for i, p := range pages {
-		weights := map[string]float64{}
-		count := func(text string, weight float64) {
-			for _, t := range split(text) {
-				x.lengths[i]++
+		for j, s := range p.Sections {
+			texts := []weighted{{p.Title, pageTitleWeight}, {s.Heading, headingWeight}, {s.Text, textWeight}}
 
-				for _, term := range t.terms {
-					weights[term] += weight
+			// What is said of the whole page belongs to its first section.
+			if j == 0 {
+				texts = append(texts, weighted{p.Title, titleWeight - pageTitleWeight}, weighted{p.Note, noteWeight}, weighted{p.Keywords, noteWeight})
+				for _, n := range p.Names {
+					texts = append(texts, weighted{n.Text, textWeight})
 				}
 			}
+
+			x.add(i, texts)
 		}
+	}
 
-		count(p.Title, titleWeight)
-		count(p.Note, headingWeight)
-		count(p.Keywords, headingWeight)
-
-		for _, s := range p.Sections {
-			count(s.Heading, headingWeight)
-			count(s.Text, textWeight)
-		}
-
-		for _, n := range p.Names {
-			count(n.Text, nameWeight)
-		}
-
-		for term, weight := range weights {
-			x.terms[term] = append(x.terms[term], posting{i, weight})
-		}
-
-		x.average += x.lengths[i] / float64(len(pages))
+	for _, u := range x.units {
+		x.average += u.length / float64(len(x.units))
 	}
 
 	x.sorted = slices.Sorted(maps.Keys(x.terms))
 
 	return x
+}
+
+// weighted is a text with what each of its words counts.
+type weighted struct {
+	text   string
+	weight float64
+}
+
+// add adds a section of a page to the index.
+func (x *Index) add(page int, texts []weighted) {
+	u, weights := unit{page: page}, map[string]float64{}
+
+	for _, w := range texts {
+		for _, t := range split(w.text) {
+			u.length++
+
+			for _, term := range t.terms {
+				weights[term] += w.weight
+			}
+		}
+	}
+
+	for term, weight := range weights {
+		x.terms[term] = append(x.terms[term], posting{len(x.units), weight})
+	}
+
+	x.units = append(x.units, u)
 }
 
 // Hit is a page that was found.
@@ -202,18 +224,19 @@ func (x *Index) expand(query string) []word {
 	return words
 }
 
-// rank returns the rank of each page for one word: that of the term that fits the page best.
+// rank returns the rank of each page for one word: that of the term that fits its best section best.
 func (x *Index) rank(w word) map[int]float64 {
 	ranks := map[int]float64{}
 
 	for term, factor := range w.terms {
 		postings := x.terms[term]
-		rarity := math.Log(1 + (float64(len(x.pages))-float64(len(postings))+0.5)/(float64(len(postings))+0.5))
+		rarity := math.Log(1 + (float64(len(x.units))-float64(len(postings))+0.5)/(float64(len(postings))+0.5))
 
 		for _, p := range postings {
-			norm := saturation * (1 - lengthLoss + lengthLoss*x.lengths[p.page]/x.average)
+			u := x.units[p.unit]
+			norm := saturation * (1 - lengthLoss + lengthLoss*u.length/x.average)
 			rank := factor * rarity * p.weight * (saturation + 1) / (p.weight + norm)
-			ranks[p.page] = max(ranks[p.page], rank)
+			ranks[u.page] = max(ranks[u.page], rank)
 		}
 	}
 

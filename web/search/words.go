@@ -81,8 +81,14 @@ func termsOfWord(text string) []string {
 	return terms
 }
 
-// stem returns the stem of a word in lower case.
-func stem(text string) string { return english.Stem(text, true) }
+// stem returns the stem of a word in lower case. A reservation is no reserve, though both have one stem.
+func stem(text string) string {
+	if strings.HasPrefix(text, "reservation") {
+		return "reservation"
+	}
+
+	return english.Stem(text, true)
+}
 
 // splitQuery returns the words of a query in lower case, without those that say nothing if others do.
 func splitQuery(query string) []string {
