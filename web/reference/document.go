@@ -1,6 +1,6 @@
-// Package reference makes the pages at /docs of a published description: an overview, a page for each operation,
-// chapters about what all operations share, and what the search looks in. Everything that a page says of an operation
-// comes from the description.
+// Package reference makes the pages at /docs: the guides, an overview and a page for each operation of a published
+// description, chapters about what all operations share, the search, and the changelog. Everything that a page says of an
+// operation comes from the description.
 //
 // The page docs/decisions/reference.md says what the contract leaves open and how it is answered here.
 package reference

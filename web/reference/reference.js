@@ -64,7 +64,7 @@ async function go() {
   if (answered !== box.value.trim()) await search();
   if (hits[at]) location.assign(hits[at].href);
 }
-const close = () => { found.hidden = true; box.setAttribute("aria-expanded", "false"); box.removeAttribute("aria-activedescendant"); };
+const close = () => { asked++; found.hidden = true; box.setAttribute("aria-expanded", "false"); box.removeAttribute("aria-activedescendant"); };
 
 box.role = "combobox";
 box.ariaExpanded = "false";
@@ -76,10 +76,14 @@ box.addEventListener("keydown", (e) => {
   if (step && hits.length) {
     at = (at + step + hits.length) % hits.length;
     show();
-  } else if (e.key === "Enter" && !found.hidden) go();
-  else if (e.key === "Escape") close();
+  } else if (e.key === "Escape") close();
   else return;
   e.preventDefault();
+});
+box.form.addEventListener("submit", (e) => {
+  if (found.hidden) return; // the page of the search
+  e.preventDefault();
+  go();
 });
 box.addEventListener("blur", () => setTimeout(close, 200));
 addEventListener("keydown", (e) => {

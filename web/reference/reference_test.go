@@ -260,7 +260,7 @@ func TestTheSearchKnowsOperationsFieldsReasonsAndChapters(t *testing.T) {
 		}
 	}
 
-	if found := hits(t, s, "fundingBalanceOfNobody"); len(found) > 0 {
+	if found := hits(t, s, "fundingBalanceOfNobody"); found == nil || len(found) > 0 {
 		t.Errorf("found %+v", found)
 	}
 }

@@ -51,7 +51,7 @@ func (s *Site) Search(address, query string) (web.Asset, bool, error) {
 
 	if address == searchJSONPath {
 		asset.ContentType = "application/json"
-		asset.Body, err = json.Marshal(slices.Concat([]search.Hit{}, v.Hits))
+		asset.Body, err = json.Marshal(append([]search.Hit{}, v.Hits...))
 	} else {
 		asset.Body, err = s.renderView(v)
 	}
