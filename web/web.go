@@ -74,7 +74,7 @@ type Asset struct {
 	Body        []byte
 	// Tag names these bytes, for an ETag.
 	Tag string
-	// Policy is its Content-Security-Policy when that is not Policy.
+	// Policy replaces the usual Content-Security-Policy, if set.
 	Policy string
 	// Kept says that the address changes with the bytes, so that a browser need not ask again.
 	Kept bool

@@ -18,6 +18,7 @@ var calledByLibraries = map[string]string{
 	"Is":               "errors.Is",
 	"Unwrap":           "errors.Is and errors.As",
 	"Schema":           "huma, for the description of a type",
+	"Transform":        "goldmark, for each document",
 	"MarshalJSON":      "encoding/json",
 	"UnmarshalJSON":    "encoding/json",
 	"MarshalText":      "encoding/json and the parsers of queries",

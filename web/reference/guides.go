@@ -2,6 +2,7 @@ package reference
 
 import (
 	"bytes"
+	_ "embed"
 	"fmt"
 	"io/fs"
 	"mime"
@@ -22,29 +23,30 @@ type Guide struct {
 	IsSpecial bool
 }
 
-// guides in the order in which a newcomer needs them.
-var guides = []Guide{
-	{"concepts", "Concepts", "Double entry, recognition, trust and escrow, derived journals, refunds, taxes and 1099, locks.", false},
-	{"first-hour", "Your first hour", "From the files of a property manager to books, owner statements and a bank that agrees.", false},
-	{"move-in", "Move in", "From nothing, files or a system to the first owner statement, with opening balances.", false},
-	{"connect-a-system", "Connect a system", "Read listings and stays from a property-management system, or from a sandbox.", false},
-	{"reconcile-a-bank", "Reconcile a bank", "Bank feeds, suggestions, refunds, payouts of channels, until the bank agrees.", false},
-	{"close-a-month", "Close a month", "The month end in order: sync, reconcile, review, publish, pay, close.", false},
-	{"people-and-keys", "People and keys", "Invite a colleague, give keys their scopes and bundles, let owners see statements.", false},
-	{"errors-and-retries", "Errors and retries", "What to do with each answer, so that nothing is lost and nothing happens twice.", false},
-	{"webhooks", "Webhooks", "Hear of what happened: subscribe, verify, answer, and send again.", false},
-	{"bank-accounts", "Accounts at banks", "Attach an account at a bank to the books, and let rules book what comes again.", false},
-	{"move-to-another-system", "Move to another system", "Which page to take when you leave a system, a product or a partner.", false},
-	{"cutover", "The cutover", "A day from which the stays of another property-management system count.", false},
-	{"migration", "The migration", "From a product without a general ledger into a team that has books.", true},
-	{"leaving", "When a team comes, moves or leaves", "New customers, other partners, an export of all that a team owns, deletion.", true},
-	{"embedding", "Reports in your own product", "A frame that shows a customer's reports or statements.", true},
-	{"bank-feeds", "Bank feeds", "What is read from banks through Plaid, and a sandbox to try it.", false},
-	{"hostaway", "Hostaway", "What is read from Hostaway, and what becomes of it.", true},
-	{"ownerrez", "OwnerRez", "What is read from OwnerRez, and what becomes of it.", true},
-	{"pms-protocol", "Be a property-management system", "The protocol by which any system can be connected.", true},
-	{"payment-provider", "Be a payment provider", "The protocol by which any provider can pay owners and vendors.", true},
-	{"operating", "Operate stayledger", "What an operator sets, watches, keeps and throws away.", true},
+// guidesText has a line for each guide in the order in which a newcomer needs them: its file, its title and a sentence. Those
+// below the empty line are for few readers.
+//
+//go:embed guides.txt
+var guidesText string
+
+var guides = readGuides(guidesText)
+
+// readGuides reads the table of guides.
+func readGuides(text string) []Guide {
+	var out []Guide
+
+	isSpecial := false
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		row := strings.Split(strings.TrimSpace(line), " | ")
+		if len(row) < 3 {
+			isSpecial = true
+			continue
+		}
+
+		out = append(out, Guide{Slug: row[0], Title: row[1], About: row[2], IsSpecial: isSpecial})
+	}
+
+	return out
 }
 
 // prefix of the addresses of guides and of the files that they give away.
