@@ -101,7 +101,7 @@ func plainText(n ast.Node, source []byte) string {
 	return out.String()
 }
 
-// siteAddress returns the address of what a document of a folder links to: cutover.md#x is /docs/guides/cutover#x.
+// siteAddress turns the target of a link in a folder into an address: cutover.md#x becomes /docs/guides/cutover#x.
 func siteAddress(folder, target string) string {
 	file, place, hasPlace := strings.Cut(target, "#")
 	if file == "" || strings.Contains(file, ":") || strings.HasPrefix(file, "/") {
@@ -116,8 +116,8 @@ func siteAddress(folder, target string) string {
 	return address
 }
 
-// renderAsMarkdown returns a page as Markdown, and whether there is such a page: guides and the changelog as they are
-// written, all others from what they show.
+// renderAsMarkdown returns a page as Markdown, and whether there is such a page: guides and the changelog as
+// written, all others converted from HTML.
 func (s *Site) renderAsMarkdown(address string) (page []byte, found bool, err error) {
 	if address == changelogPath {
 		return []byte(strings.ReplaceAll(docs.Changelog, "](guides/", "]("+guidePath)), true, nil

@@ -20,11 +20,11 @@ const (
 	searchJSONPath = "/docs/search.json"
 )
 
-// The page of the search shows up to this many pages; what comes after is no longer what was asked for.
+// A search shows up to this many pages.
 const maxHits = 20
 
-// Weights of the kinds of pages. What leads through a task is looked for more often than a single operation, guides for few
-// readers less, and entries of the changelog when nothing else has the words.
+// Weights of the kinds of pages. Readers look for guides more often than for single operations, for special
+// guides less often, and for the changelog last.
 const (
 	guideRank     = 1.2
 	specialRank   = 0.8
@@ -69,7 +69,7 @@ func (s *Site) Search(address, query string) (web.Asset, bool, error) {
 func (s *Site) newIndex() (*search.Index, error) {
 	pages := make([]search.Page, 0, len(s.Operations())+len(s.Reasons))
 
-	// Guides, chapters and the changelog by what they show.
+	// Guides, chapters and the changelog by their text.
 	for _, address := range s.Addresses() {
 		v, err := s.view(address)
 		if err != nil {
@@ -95,7 +95,7 @@ func (s *Site) newIndex() (*search.Index, error) {
 		}
 	}
 
-	// Operations by what the description says of them.
+	// Operations by their description.
 	for _, o := range s.Operations() {
 		pages = append(pages, s.describeForSearch(o))
 	}

@@ -173,21 +173,21 @@ func (x *Index) Find(query string, limit int) []Hit {
 	return hits
 }
 
-// word is a word of a query: how much each term counts that stands for it.
+// word is a word of a query with its terms, each with a weight.
 type word struct {
 	typed string // in lower case
 	terms map[string]float64
 }
 
-// What a term counts that is not the word itself: a synonym, an identifier that begins with the word, and one that has
-// it somewhere, which is taken only if there is nothing else.
+// Weights of terms other than the word itself: a synonym, an identifier that begins with the word, and, if nothing else is
+// found, an identifier that contains it.
 const (
 	synonymWeight = 0.6
 	prefixWeight  = 0.3
 	insideWeight  = 0.1
 )
 
-// expand returns the words of a query with the terms that stand for each.
+// expand returns the words of a query, each with its terms: its stem, synonyms, and longer words while somebody types.
 func (x *Index) expand(query string) []word {
 	typed := splitQuery(query)
 	words := make([]word, 0, len(typed))

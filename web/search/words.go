@@ -147,7 +147,7 @@ var synonyms = []struct{ said, here string }{
 	{"xero", "summary"},
 }
 
-// synonymsAt returns what stands for a word of a query, by itself or in a phrase that begins there.
+// synonymsAt returns the synonyms of the word or phrase that begins at a place of a query.
 func synonymsAt(words []string, at int) []string {
 	var out []string
 
