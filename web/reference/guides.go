@@ -36,6 +36,7 @@ func readGuides(text string) []Guide {
 	var out []Guide
 
 	isSpecial := false
+
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		row := strings.Split(strings.TrimSpace(line), " | ")
 		if len(row) < 3 {

@@ -32,6 +32,7 @@ func show(p Page, words []word) Hit {
 
 	// Names that were asked for say why the page was found, unless it has them in its title.
 	shown := 0
+
 	for _, n := range p.Names {
 		isAsked := slices.ContainsFunc(words, func(w word) bool { return strings.HasPrefix(strings.ToLower(n.Text), w.typed) })
 		if isAsked && shown < 2 && !strings.Contains(hit.Note, " "+n.Text) {
@@ -96,6 +97,7 @@ func cut(text string, words []word) []Piece {
 
 	for i, first := range matches {
 		best := make([]float64, len(words))
+
 		for _, m := range matches[i:] {
 			if m.end > first.start+snippetLength-snippetLead {
 				break
