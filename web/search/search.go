@@ -1,5 +1,5 @@
 // Package search finds pages by words: it ranks them by BM25 over stems of English words, with more weight for words of
-// a title or a heading, and knows the synonyms of the trade. Why it is our own is in docs/adr/0018-own-search.md.
+// a title or a heading, and knows the synonyms of the trade. Why it is our own is in docs/adr/0019-own-search.md.
 package search
 
 import (
