@@ -21,11 +21,8 @@ install: ## build stayledger into Go's folder of programs
 	{ command -v stayledger >/dev/null || echo "put it on the PATH:  export PATH=\"\$$PATH:$$bin\""; }
 
 .PHONY: test
-test: ensure-tools ## vet and run every test
-	@go vet ./...
-	@cd bench && go vet ./...
-	@cd clients/go && go vet ./...
-	@go test -timeout 40m ./test/... ./...
+test: ensure-tools ## run every test
+	@scripts/test
 
 .PHONY: quick
 quick: ensure-lint ensure-tools ## vet, lint and test only what differs from main, and test what imports it

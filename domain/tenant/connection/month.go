@@ -35,7 +35,7 @@ func (w writer) findUnread(ctx context.Context, tx *db.Tx, from *day.Day, before
 		where c.team_id = @team and c.status in ('active', 'reconnectRequired') and not c.is_outside_books
 			and coalesce(c.accounting_start_at < @before, true) and coalesce(c.accounting_end_at > @from::date, true)
 			and not exists (select from sync y where y.team_id = c.team_id and y.source_id = c.id and y.view = 'automate' and y.status = 'completed'
-				and y.range_start is null and y.range_end is null and y.kinds @> string_to_array(a.kinds, ',')
+				and y.range_start is null and y.range_end is null and (y.kinds = '{}' or y.kinds @> string_to_array(a.kinds, ','))
 				and y.started_at >= @bound::date::timestamp at time zone @zone)
 		order by c.id`,
 		db.Args{
