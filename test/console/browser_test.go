@@ -219,10 +219,20 @@ func evaluate[T any](p *tab, expression string) T {
 	return v
 }
 
-// until waits for what an expression says of the page.
+// until waits for what an expression says of the page. While the page changes to another one, nothing can be said of it.
 func (p *tab) until(expression string) {
 	p.t.Helper()
-	p.wait(expression, func() bool { return evaluate[bool](p, "Boolean("+expression+")") })
+	p.wait(expression, func() bool {
+		ctx, cancel := context.WithTimeout(p.ctx, patience)
+		defer cancel()
+
+		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		if err != nil && !strings.Contains(err.Error(), "navigated") {
+			p.t.Fatalf("%s: %v", expression, err)
+		}
+
+		return err == nil && holds
+	})
 }
 
 func (p *tab) wait(what string, holds func() bool) {

@@ -3,6 +3,7 @@ package console_test
 import (
 	_ "embed"
 	"encoding/json"
+	"os"
 	"strings"
 )
 
@@ -25,8 +26,35 @@ func (p *tab) checks(name string) {
 			p.t.Fatal(err)
 		}
 
-		if len(found) > 0 {
+		if found = append(found, p.axe()...); len(found) > 0 {
 			p.t.Errorf("%s in %s:\n%s", name, scheme, strings.Join(found, "\n"))
 		}
 	}
+}
+
+// axe returns what axe-core finds in the page, if AXE names its script: npm pack axe-core has it.
+func (p *tab) axe() []string {
+	p.t.Helper()
+
+	path := os.Getenv("AXE")
+	if path == "" {
+		return nil
+	}
+
+	script, err := os.ReadFile(path) //nolint:gosec // who runs the test names it
+	if err != nil {
+		p.t.Fatal(err)
+	}
+
+	evaluate[bool](p, string(script)+`; window.axeFound = null; axe.run(document).then((r) => {
+		window.axeFound = r.violations.flatMap((v) => v.nodes.map((n) => v.id + ": " + n.html.slice(0, 200)));
+	}); true`)
+	p.until(`window.axeFound !== null`)
+
+	var found []string
+	if err := json.Unmarshal([]byte(evaluate[string](p, "JSON.stringify(window.axeFound)")), &found); err != nil {
+		p.t.Fatal(err)
+	}
+
+	return found
 }
