@@ -41,7 +41,7 @@ func (p *tab) axe() []string {
 		return nil
 	}
 
-	script, err := os.ReadFile(path) //nolint:gosec // who runs the test names it
+	script, err := os.ReadFile(path)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func TestMonthEnd(t *testing.T) {
 func testMonthEnd(p *tab, o *office) {
 	o.books()
 	o.call("POST", "/reservations", object{
-		"listingId": o.call("GET", "/listings?search=Beach", nil, 200)["data"].([]any)[0].(object)["id"], //nolint:errcheck,forcetypeassert // a test's own answer
+		"listingId": o.call("GET", "/listings?search=Beach", nil, 200)["data"].([]any)[0].(object)["id"], //nolint:forcetypeassert // a test's own answer
 		"checkIn":   "2026-01-20", "checkOut": "2026-01-21", "bookedAt": "2026-01-20", "guestName": "Bo " + hostile,
 		"lines": array{object{"type": "balloonRide", "amount": 4500}},
 	}, 201)
