@@ -3,7 +3,6 @@ module stayledger
 go 1.26.0
 
 require (
-	cloud.google.com/go v0.123.0
 	codeberg.org/go-fonts/liberation v0.6.0
 	github.com/JohannesKaufmann/html-to-markdown/v2 v2.5.2
 	github.com/alecthomas/kong v1.17.0

@@ -14,7 +14,6 @@ require (
 )
 
 require (
-	cloud.google.com/go v0.123.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bojanz/currency v1.4.2 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect

@@ -6,18 +6,20 @@
 package day
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
 
-	"cloud.google.com/go/civil"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // Day is a civil date. Days are comparable with == and can be keys of a map.
 type Day struct {
-	date civil.Date
+	year  int
+	month time.Month
+	day   int
 }
 
 // The errors have static texts, which can be shown: they never hold the value that was refused.
@@ -48,7 +50,7 @@ func Parse(s string) (Day, error) {
 		return Day{}, ErrFormat
 	}
 
-	day := Day{civil.Date{Year: month.Year, Month: month.Month, Day: number}}
+	day := Day{month.Year, month.Month, number}
 	if !day.Valid() {
 		return Day{}, ErrFormat
 	}
@@ -73,7 +75,8 @@ func digits(s string) (int, bool) {
 
 // Of returns the date of t in t's own location.
 func Of(t time.Time) Day {
-	return Day{civil.DateOf(t)}
+	year, month, day := t.Date()
+	return Day{year, month, day}
 }
 
 // IsZero reports whether the day was never set.
@@ -81,7 +84,8 @@ func (d Day) IsZero() bool { return d == Day{} }
 
 // Valid reports whether the day exists in the calendar.
 func (d Day) Valid() bool {
-	return d.date.IsValid() && d.date.Year >= firstYear && d.date.Year <= lastYear
+	// Package time carries a day that does not exist over to the next month, such as the 30th of February to the 2nd of March.
+	return d.year >= firstYear && d.year <= lastYear && Of(d.In(time.UTC)) == d
 }
 
 const (
@@ -90,10 +94,12 @@ const (
 )
 
 // String returns YYYY-MM-DD.
-func (d Day) String() string { return d.date.String() }
+func (d Day) String() string { return fmt.Sprintf("%04d-%02d-%02d", d.year, int(d.month), d.day) }
 
 // In returns midnight of the day in a location, for the few places that need an instant.
-func (d Day) In(location *time.Location) time.Time { return d.date.In(location) }
+func (d Day) In(location *time.Location) time.Time {
+	return time.Date(d.year, d.month, d.day, 0, 0, 0, 0, location)
+}
 
 // AddDays returns the day n days later, or earlier if n is negative. It returns the zero Day if d is zero or the
 // result leaves the calendar by more than the one day that ends a range.
@@ -104,13 +110,13 @@ func (d Day) AddDays(n int) Day {
 		return Day{}
 	}
 
-	return Day{d.date.AddDays(n)}.withinReach()
+	return Of(d.In(time.UTC).AddDate(0, 0, n)).withinReach()
 }
 
 // AddYears returns the same day of another year; for the 29th of February, if there is none, the 1st of March.
 func (d Day) AddYears(years int) Day {
 	// Package time carries a 29th of February over to the 1st of March in years without a leap day.
-	return Of(time.Date(d.date.Year+years, d.date.Month, d.date.Day, 0, 0, 0, 0, time.UTC))
+	return Of(d.In(time.UTC).AddDate(years, 0, 0))
 }
 
 func (d Day) withinReach() Day {
@@ -123,12 +129,16 @@ func (d Day) withinReach() Day {
 
 // endsCalendar reports whether the day is the one after the last.
 func (d Day) endsCalendar() bool {
-	return d.date == civil.Date{Year: lastYear + 1, Month: time.January, Day: 1}
+	return d == Day{lastYear + 1, time.January, 1}
 }
 
 // DaysUntil returns how many days later other is: the nights between arrival and departure. It is negative if other
 // is earlier.
-func (d Day) DaysUntil(other Day) int { return other.date.DaysSince(d.date) }
+func (d Day) DaysUntil(other Day) int {
+	// Days of UTC all have 24 hours. A time.Duration would be too short for the calendar: it ends after 292 years.
+	const secondsOfDay = 24 * 60 * 60
+	return int((other.In(time.UTC).Unix() - d.In(time.UTC).Unix()) / secondsOfDay)
+}
 
 // Before reports whether d is earlier than other.
 func (d Day) Before(other Day) bool { return d.Compare(other) < 0 }
@@ -138,10 +148,12 @@ func (d Day) After(other Day) bool { return d.Compare(other) > 0 }
 
 // Compare returns -1, 0 or 1 if d is earlier than, the same as or later than other. The zero Day is earlier than
 // all.
-func (d Day) Compare(other Day) int { return d.date.Compare(other.date) }
+func (d Day) Compare(other Day) int {
+	return cmp.Or(d.Month().Compare(other.Month()), cmp.Compare(d.day, other.day))
+}
 
 // Month returns the month of the day.
-func (d Day) Month() Month { return Month{d.date.Year, d.date.Month} }
+func (d Day) Month() Month { return Month{d.year, d.month} }
 
 // FirstOfMonth returns the first day of the day's month.
 func (d Day) FirstOfMonth() Day { return d.Month().First() }

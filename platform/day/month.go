@@ -1,10 +1,9 @@
 package day
 
 import (
+	"cmp"
 	"fmt"
 	"time"
-
-	"cloud.google.com/go/civil"
 )
 
 // Month is a month of a year, the period of an owner statement. Months are comparable with ==.
@@ -44,7 +43,7 @@ func (m Month) String() string { return fmt.Sprintf("%04d-%02d", m.Year, int(m.M
 
 // First returns the first day of the month, or the zero Day for a month outside the calendar.
 func (m Month) First() Day {
-	return Day{civil.Date{Year: m.Year, Month: m.Month, Day: 1}}.withinReach()
+	return Day{m.Year, m.Month, 1}.withinReach()
 }
 
 // Last returns the last day of the month, or the zero Day for a month outside the calendar.
@@ -79,8 +78,7 @@ func (m Month) Prev() Month {
 
 // Compare returns -1, 0 or 1 if m is earlier than, the same as or later than other.
 func (m Month) Compare(other Month) int {
-	a, b := civil.Date{Year: m.Year, Month: m.Month}, civil.Date{Year: other.Year, Month: other.Month}
-	return a.Compare(b)
+	return cmp.Or(cmp.Compare(m.Year, other.Year), cmp.Compare(m.Month, other.Month))
 }
 
 // MarshalText returns YYYY-MM, also in JSON. It fails with ErrOutside for a month outside the calendar.

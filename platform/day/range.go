@@ -3,8 +3,6 @@ package day
 import (
 	"strings"
 	"time"
-
-	"cloud.google.com/go/civil"
 )
 
 // Range is the days from From up to but not including To. It is empty when To is not after From, as the zero Range is.
@@ -109,7 +107,7 @@ func (r Range) Months() []Month {
 
 // Earliest is the first day that requests may name: earlier than anything that a manager of rentals still books, and
 // later than the dates that programs write for "none".
-var Earliest = Day{civil.Date{Year: 1990, Month: time.January, Day: 1}}
+var Earliest = Day{1990, time.January, 1}
 
 // RequestRange returns the days that requests may name: from 1990-01-01 to ten years from today. This bounds everything
 // that runs from one date to another, such as the months of a team's statements or the instances of a template.
