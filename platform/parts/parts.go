@@ -41,6 +41,8 @@ type Part struct {
 	Waits []Wait
 	// MonthEnd returns what is open of the noun when a month ends; nil if nothing of it can be.
 	MonthEnd MonthCheck
+	// Checks are facts about the noun's rows and files that an operator can have verified.
+	Checks []Check
 	// Exports are the files that callers can export from lists and reports of the noun.
 	Exports []Export
 }
@@ -85,7 +87,7 @@ func Exports(nouns ...Part) (all []Export) {
 
 // Join returns the sum of parts in their order, and gives each noun the uses that all parts declare. It panics if two
 // declarations collide, because one would be ignored: of a kind of work, a route, a name of endpoints or periodic work,
-// an export path, a table, or the usage of a table. It also panics if a part declares uses by tables of another part,
+// an export path, a table, a check, or the usage of a table. It also panics if a part declares uses by tables of another part,
 // or for a reason that the used noun lacks.
 func Join(parts ...Part) Part {
 	sum := Part{Handlers: map[job.Kind]job.Handler{}}
@@ -122,6 +124,10 @@ func Join(parts ...Part) Part {
 			once("export", e.Route())
 		}
 
+		for _, c := range p.Checks {
+			once("check", c.Name)
+		}
+
 		p.checkUses()
 
 		for _, u := range p.Used {
@@ -135,6 +141,7 @@ func Join(parts ...Part) Part {
 		sum.Endpoints, sum.Every = append(sum.Endpoints, p.Endpoints...), append(sum.Every, p.Every...)
 		sum.Waits, sum.Loops = append(sum.Waits, p.Waits...), append(sum.Loops, p.Loops...)
 		sum.Uses, sum.Used = append(sum.Uses, p.Uses...), append(sum.Used, p.Used...)
+		sum.Checks = append(sum.Checks, p.Checks...)
 	}
 
 	// Only now all uses are there.

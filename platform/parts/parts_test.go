@@ -21,6 +21,7 @@ func whole() parts.Part {
 		Uses:      []parts.Use{{Of: "box", Reason: "toys", Columns: []string{"toy.box_id"}}},
 		Used:      []*parts.Usage{parts.NewUsage("toy", "games")},
 		Exports:   []parts.Export{paper("/toys/csv")},
+		Checks:    []parts.Check{{Name: "toys"}},
 	}
 }
 
@@ -43,6 +44,7 @@ func TestTwoOfOneNamePanic(t *testing.T) {
 		"a use of toy is declared by a noun that does not own game": {
 			Uses: []parts.Use{{Of: "toy", Reason: "games", Columns: []string{"game.toy_id"}}},
 		},
+		"check toys is":       {Checks: []parts.Check{{Name: "toys"}}},
 		"export /toys/csv is": {Exports: []parts.Export{paper("/toys/csv")}},
 	} {
 		func() {

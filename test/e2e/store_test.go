@@ -56,6 +56,26 @@ func TestObjectStoreAndRotatedKeys(t *testing.T) {
 		t.Errorf("resealing said %s", said)
 	}
 
+	// An operator sees that files, books and keys belong together, and that a key is missing.
+	verify := func(keys string) (said string, code int) {
+		cmd := exec.CommandContext(t.Context(), binary, "verify", "--hashes", "--secret-keys", keys, "--store-url", "s3://"+s3test.Bucket+"/e2e?endpoint=http://"+s3.Address,
+			"--store-access-key", s3test.AccessKey, "--store-secret-key", s3test.SecretKey)
+
+		cmd.Env = append(os.Environ(), "DATABASE_URL="+database)
+		out, _ := cmd.Output()
+
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+
+	if said, code := verify(nextKey); code != 0 || strings.Contains(said, "WRONG") || !strings.Contains(said, "as it was written: 2 checked, well") {
+		t.Errorf("verifying ended with %d and said %s", code, said)
+	}
+
+	if said, code := verify(secretKey); code != 1 || !strings.Contains(said, "the secret keys open each sealed value: 2 checked, 2 WRONG") ||
+		!strings.Contains(said, "tax_identifier cannot be opened with any of the keys") {
+		t.Errorf("verifying without a key ended with %d and said %s", code, said)
+	}
+
 	next := strings.TrimPrefix(c.get("/transactions/csv").want(200).text("url"), during.base)
 	during.kill()
 

@@ -18,31 +18,29 @@ func Part() parts.Part {
 		Uses:     uses(),
 		Waits:    waits(),
 		MonthEnd: findOpen,
+		Checks:   checks(),
 	}
 }
 
 // uses returns the records that entries keep.
 func uses() []parts.Use {
 	return []parts.Use{
-		{Of: "account", Reason: "journalEntries", Columns: []string{"ledger_entry.account_id"}},
+		{Of: "account", Reason: "journalEntries", Columns: referenceColumns("account")},
 		{
 			Of: "account", Reason: "lockedJournalEntries",
 			HoldsIf: `exists (select from ledger_entry e where e.team_id = @team and e.account_id = @id and ` + EntryLockSQL("e") + `)`,
 		},
-		{Of: "contact", Reason: "journalEntries", Columns: []string{"ledger_entry.contact_id"}},
+		{Of: "contact", Reason: "journalEntries", Columns: referenceColumns("contact")},
 		// A listing can be the source of entries, too.
 		{
 			Of: "listing", Reason: "journalEntries",
-			Columns: []string{"ledger_entry.source_id", "ledger_entry.listing_id"},
+			Columns: append(referenceColumns("listing"), "ledger_entry.source_id"),
 		},
-		{
-			Of: "listing_ownership_period", Reason: "journalEntries",
-			Columns: []string{"ledger_entry.ownership_period_id"},
-		},
-		{Of: "fee", Reason: "journalEntries", Columns: []string{"ledger_entry.recurring_fee_id"}},
+		{Of: "listing_ownership_period", Reason: "journalEntries", Columns: referenceColumns("listing_ownership_period")},
+		{Of: "fee", Reason: "journalEntries", Columns: referenceColumns("fee")},
 		// The reservation's own entries do not count, nor do entries of transactions, which are counted separately.
 		{
-			Of: "reservation", Reason: "journalEntries", Columns: []string{"ledger_entry.reservation_id"},
+			Of: "reservation", Reason: "journalEntries", Columns: referenceColumns("reservation"),
 			SQL: `exists (select from ledger_entry where team_id = @team and reservation_id = @id and source_id <> @id and transaction_id is null)`,
 		},
 	}

@@ -32,9 +32,9 @@ func Claim(ctx context.Context, d *db.DB, store blob.Store, adopt bool) error {
 			return fmt.Errorf("claim the file store: %w", err)
 		}
 
-		ours, err := db.Maybe[id.ID](ctx, tx, `select id from file_store`, nil)
+		ours, err := loadMarker(ctx, tx)
 		if err != nil {
-			return fmt.Errorf("read the marker of the file store: %w", err)
+			return err
 		}
 
 		// Only a store and a database that both have no marker are joined without being asked to.
@@ -59,6 +59,16 @@ func Claim(ctx context.Context, d *db.DB, store blob.Store, adopt bool) error {
 
 		return writeMarker(ctx, store, ours.String())
 	})
+}
+
+// loadMarker returns the marker of the store that the database belongs to, nil if no store has been claimed yet.
+func loadMarker(ctx context.Context, tx *db.Tx) (*id.ID, error) {
+	ours, err := db.Maybe[id.ID](ctx, tx, `select id from file_store`, nil)
+	if err != nil {
+		return nil, fmt.Errorf("load the marker of the file store: %w", err)
+	}
+
+	return ours, nil
 }
 
 // readMarker returns the marker of a store, or "" if it has none.

@@ -1,0 +1,117 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+
+	"stayledger/platform/parts"
+)
+
+// checks returns the facts about entries that an operator can have verified. Triggers keep them while the service works, and
+// nothing keeps them in a database that was put back or changed by hand.
+func checks() []parts.Check {
+	const count = `select count(*) from ledger_entry`
+
+	all := []parts.Check{
+		parts.SQLCheck("postings", "each posting sums to zero per ledger and currency", "ledger_entry", count, `
+			select team_id, source_id || ' ' || txn_code as id, concat_ws(' ', ledger, currency, 'sums to', sum(cent_total), 'cents') as detail
+			from ledger_entry where not (ledger = 'historical' and statement_id is not null)
+			group by team_id, source_id, txn_code, ledger, currency, status having sum(cent_total) <> 0`),
+		parts.SQLCheck("entries", "each entry names records of its own team", "ledger_entry", count, strayEntriesSQL()),
+	}
+
+	for _, k := range keptSums {
+		all = append(all, parts.SQLCheck(strings.ReplaceAll(k.view, "_", "-"), "the kept sums of "+k.view+" are those of the entries", k.view,
+			`select count(*) from `+k.view, k.differencesSQL()))
+	}
+
+	return all
+}
+
+// references are the columns of entries that name a record, each with its table. The database has no foreign keys for
+// them, because postings are written and removed whole.
+var references = []struct{ column, table string }{
+	{"account_id", "account"},
+	{"contact_id", "contact"},
+	{"listing_id", "listing"},
+	{"ownership_period_id", "listing_ownership_period"},
+	{"recurring_fee_id", "fee"},
+	{"reservation_id", "reservation"},
+	{"transaction_id", "transaction"},
+	{"statement_id", "statement"},
+}
+
+// referenceColumns returns the columns of entries that name a record of a table, as table.column.
+func referenceColumns(table string) (out []string) {
+	for _, r := range references {
+		if r.table == table {
+			out = append(out, "ledger_entry."+r.column)
+		}
+	}
+
+	return out
+}
+
+// strayEntriesSQL selects the entries that name a record which their team does not have.
+func strayEntriesSQL() string {
+	selects := make([]string, len(references))
+	for i, r := range references {
+		selects[i] = fmt.Sprintf(`select e.team_id, e.id::text as id, '%[1]s ' || e.%[1]s || ' is no %[2]s of the team' as detail
+			from ledger_entry e left join %[2]s r on r.team_id = e.team_id and r.id = e.%[1]s where e.%[1]s is not null and r.id is null`,
+			r.column, r.table)
+	}
+
+	return strings.Join(selects, " union all ")
+}
+
+// keptSum is a view of kept sums with the notes that wait to be folded, as sums of active entries.
+type keptSum struct {
+	view string
+	// keys are the columns that sums are kept by, and sums the columns with the amounts.
+	keys, sums []string
+	// only is the condition of the entries that are added up; empty takes all.
+	only string
+}
+
+var keptSums = []keptSum{
+	{view: "ledger_balance", keys: []string{"ledger", "currency", "account_id", "party", "listing_id", "month"}, sums: []string{"debit", "credit", "entries"}},
+	{view: "ledger_month", keys: []string{"ledger", "currency", "account_id", "party", "month"}, sums: []string{"debit", "credit", "entries"}},
+	{view: "ledger_day", keys: []string{"ledger", "currency", "account_id", "party", "day"}, sums: []string{"debit", "credit", "entries"}},
+	{
+		view: "ledger_owner", keys: []string{"ownership_period_id", "currency", "month", "account_id", "expense"}, sums: []string{"cents", "entries"},
+		only: `party = 'owners' and ownership_period_id is not null`,
+	},
+}
+
+// summedSQL has the entries that sums are kept of, with the columns of all views. An empty party and the zero id are for
+// none, as in the views.
+const summedSQL = `select team_id, ledger, currency, account_id, coalesce(party, '') as party, ownership_period_id,
+		coalesce(listing_id, '00000000-0000-0000-0000-000000000000') as listing_id, txn_at as day, date_trunc('month', txn_at)::date as month,
+		party is not distinct from 'owners' and trigger_type = 'expense' as expense,
+		greatest(cent_total, 0) as debit, greatest(-cent_total, 0) as credit, cent_total as cents, 1 as entries
+	from ledger_entry where status = 'active' and ledger <> 'historical'`
+
+// differencesSQL selects the sums that differ from those of the entries.
+func (k *keptSum) differencesSQL() string {
+	added, isAny, entries, kept := make([]string, len(k.sums)), make([]string, len(k.sums)), make([]string, len(k.sums)), make([]string, len(k.sums))
+	for i, s := range k.sums {
+		added[i], isAny[i] = "sum("+s+") as "+s, "sum("+s+") <> 0"
+		entries[i], kept[i] = "coalesce(e."+s+", 0)", "coalesce(k."+s+", 0)"
+	}
+
+	// Both sides are grouped alike; sums of nothing can be missing on either.
+	keys := strings.Join(k.keys, ", ")
+	group := func(rows, only string) string {
+		if only != "" {
+			only = " where " + only
+		}
+
+		return "(select team_id, " + keys + ", " + strings.Join(added, ", ") + " from " + rows + only + " group by team_id, " + keys +
+			" having " + strings.Join(isAny, " or ") + ")"
+	}
+	e, v := strings.Join(entries, ", "), strings.Join(kept, ", ")
+
+	return fmt.Sprintf(`select team_id, concat_ws(' ', %s) as id, concat('kept ', concat_ws('/', %s), ', entries ', concat_ws('/', %s), ' (%s)') as detail
+		from %s e full join %s k using (team_id, %s) where (%s) is distinct from (%s)`,
+		keys, v, e, strings.Join(k.sums, "/"), group("("+summedSQL+") s", k.only), group(k.view, ""), keys, e, v)
+}
