@@ -100,6 +100,10 @@ openapi: ## write docs/openapi from the endpoints
 openapi-lint: ## hold the description, in 3.1 and 3.0, to the rules of Redocly and Spectral, where Node is there
 	@scripts/openapi-lint
 
+.PHONY: image
+image: ## build the image of the service with podman or docker, and push nothing
+	@scripts/image
+
 .PHONY: surface
 surface: ## record what callers hold on to, for the newest section of the changelog, before the next one begins
 	@UPDATE_SURFACE=1 go test -count=1 -run TestTheChangelogNamesWhatCallersHoldOnTo ./app
