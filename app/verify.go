@@ -46,8 +46,8 @@ func Verify(ctx context.Context, c *Config, d *db.DB, log *slog.Logger, o Verifi
 		return nil, err
 	}
 
-	checks := []parts.Check{schemaCheck()}
-	checks = append(checks, Parts(External{Store: trail.Store, Box: trail.Box}, *c).Checks...)
+	nouns := Parts(External{Store: trail.Store, Box: trail.Box}, *c)
+	checks := append([]parts.Check{schemaCheck()}, nouns.Checks...)
 	checks = append(checks, sealCheck(trail.Box))
 
 	// The audit trail is one log of all teams.

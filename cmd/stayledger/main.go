@@ -34,6 +34,7 @@ type cli struct {
 	Directory  directoryCmd  `cmd:"" help:"Let deployments of several regions know a partner and its keys."`
 	Audit      auditCmd      `cmd:"" help:"Verify the audit trail, and check proofs of its events."`
 	Reseal     resealCmd     `cmd:"" help:"Seal stored secrets anew with the first of the secret keys, so that the others can be dropped."`
+	Metrics    metricsCmd    `cmd:"" help:"Print the dashboard and the alert rules for the metrics of the service."`
 	Verify     verifyCmd     `cmd:"" help:"Verify after a restore that database, file store and secret keys belong together and the books add up; exit code 1 if not."`
 	User       userCmd       `cmd:"" help:"Make users, grant them teams, issue bearer tokens."`
 	PMS        pmsGroup      `cmd:"" name:"pms" help:"Check a server of our protocol for property-management systems."`
