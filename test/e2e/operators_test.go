@@ -93,7 +93,7 @@ func TestOperatorsSeeWorkersAndPeople(t *testing.T) {
 		t.Errorf("the user list says %s", says)
 	}
 
-	if says := command(t, database, "user", "grants", "--team", office); !strings.Contains(says, person) || !strings.Contains(says, "accounts:read") {
+	if says := command(t, database, "user", "grants", "--team", office); !strings.Contains(says, person) || !strings.Contains(says, "reporting") {
 		t.Errorf("the grants say %s", says)
 	}
 
