@@ -142,6 +142,7 @@ func setGuards(w http.ResponseWriter, asset web.Asset) {
 // is read, so that no start waits for them, and rendered one by one.
 func (a *App) reference(description []byte) {
 	prepared := sync.OnceValues(func() (*reference.Site, error) { return reference.New(description) })
+
 	handle := func(w http.ResponseWriter, r *http.Request) {
 		// A failure is ours: the description or a template is wrong.
 		site, err := prepared()

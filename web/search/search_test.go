@@ -42,16 +42,18 @@ func TestPagesAreFoundByTheirWords(t *testing.T) {
 func TestSnippetsAreShort(t *testing.T) {
 	t.Parallel()
 
-	marked := false
-	text := ""
+	var (
+		marked  bool
+		snippet strings.Builder
+	)
 
-	var textSb48 strings.Builder
 	for _, p := range index.Find("repairs", 1)[0].Snippet {
 		marked = marked || p.Marked && p.Text == "repairs"
-		textSb48.WriteString(p.Text)
-	}
-	text += textSb48.String()
 
+		snippet.WriteString(p.Text)
+	}
+
+	text := snippet.String()
 	if !marked || len(text) > 220 || !utf8.ValidString(text) {
 		t.Errorf("%q", text)
 	}
