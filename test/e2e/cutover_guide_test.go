@@ -1,26 +1,18 @@
 package e2e_test
 
 import (
-	"context"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"testing"
 
 	"stayledger/provider/sandbox/pms"
 )
 
-// TestTheGuideOfACutover pastes the guide into a shell for a team with one stay from before the day at the old system
-// and one from after it at both: then the old one keeps its revenue, and the other counts once, at the new system.
-func TestTheGuideOfACutover(t *testing.T) {
-	t.Parallel()
+// movers reads with a team of its own, with one stay from before the day at the old system and one from after it at both:
+// after the guide the old one keeps its revenue, and the other counts once, at the new system.
+func movers(t *testing.T, d *guideDemo) reader {
+	t.Helper()
 
-	database := emptyDatabase(t)
-	base := start(t, database, t.TempDir(), "serve", "--local-providers").base
-	team := command(t, database, "team", "create", "Movers", "--start", "2026-01-01")
-	c := &client{t: t, base: base, key: command(t, database, "key", "issue", "--team", team)}
-
-	c.settled(c.post("/team/init", object{"template": "standard"}).want(202).text("operationId"))
+	c := d.newTeam(t)
 
 	owner := c.post("/contacts", object{"type": "owner", "name": "Anna Albers"}).want(201).text("id")
 	c.post("/listings", object{"name": "House 1", "initialOwnership": object{
@@ -39,33 +31,31 @@ func TestTheGuideOfACutover(t *testing.T) {
 	c.put("/connections/"+source+"/listing-mappings", object{"data": []any{}}).want(200)
 	c.settled(c.post("/connections/"+source+"/sync", object{"mode": "full"}).want(202).text("operationId"))
 
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	return reader{
+		env: []string{
+			"STAYLEDGER_BASE_URL=" + c.base, "STAYLEDGER_API_KEY=" + c.key,
+			"SOURCE=" + source, "URL=" + pmsWith(t, "next", both), "TOKEN=" + sandboxKey,
+		},
+		isOnce: true,
+		check: func(t *testing.T) {
+			t.Helper()
 
-	shell := exec.CommandContext(ctx, "sh", "-euc", guideScript(t, "cutover"))
-
-	shell.Env = append(os.Environ(), withBinary(), "STAYLEDGER_BASE_URL="+base, "STAYLEDGER_API_KEY="+c.key,
-		"SOURCE="+source, "URL="+pmsWith(t, "next", both), "TOKEN="+sandboxKey)
-
-	out, err := shell.CombinedOutput()
-	if err != nil {
-		t.Fatalf("the guide: %v\n%s", err, out)
-	}
-
-	if got := c.get("/connections/" + source).want(200).text("status"); got != "archived" {
-		t.Errorf("the old connection is %s", got)
-	}
-
-	// The journals are derived again after the answer.
-	for month, want := range map[string]int64{"2026-06": -100_00, "2026-07": -200_00} {
-		eventually(t, "the revenue of "+month, func() bool {
-			var sum int64
-			for _, e := range c.get("/reports/journal-entries?accountClassifications=revenue&startDate=" + month + "&endDate=" + month).want(200).list("data") {
-				sum += number(e["centTotal"])
+			if got := c.get("/connections/" + source).want(200).text("status"); got != "archived" {
+				t.Errorf("the old connection is %s", got)
 			}
 
-			return sum == want
-		})
+			// The journals are derived again after the answer.
+			for month, want := range map[string]int64{"2026-06": -100_00, "2026-07": -200_00} {
+				eventually(t, "the revenue of "+month, func() bool {
+					var sum int64
+					for _, e := range c.get("/reports/journal-entries?accountClassifications=revenue&startDate=" + month + "&endDate=" + month).want(200).list("data") {
+						sum += number(e["centTotal"])
+					}
+
+					return sum == want
+				})
+			}
+		},
 	}
 }
 

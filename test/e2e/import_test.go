@@ -90,7 +90,7 @@ func newFirstHour(t *testing.T) *firstHour {
 	defer cancel()
 
 	// The last line of the output is the key of the team that the guide has made, however far it comes.
-	shell := exec.CommandContext(ctx, "sh", "-euc", "trap 'echo \"$KEY\"' EXIT\n"+guideScript(t, "first-hour"))
+	shell := exec.CommandContext(ctx, "sh", "-euc", "trap 'echo \"$KEY\"' EXIT\n"+strings.Join(guideBlocks(t, "first-hour"), ""))
 	shell.Dir = t.TempDir()
 
 	shell.Env = append(os.Environ(), "DATABASE_URL="+database, "STAYLEDGER_BASE_URL="+p.base, withBinary())
@@ -124,26 +124,6 @@ func (h *firstHour) explain() {
 			}
 		}
 	}
-}
-
-// guideScript returns all blocks of a guide that are for a shell.
-func guideScript(t *testing.T, name string) string {
-	t.Helper()
-
-	text, err := os.ReadFile("../../docs/guides/" + name + ".md")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	var script strings.Builder
-
-	for i, block := range strings.Split(string(text), "```") {
-		if commands, isShell := strings.CutPrefix(block, "sh\n"); i%2 == 1 && isShell {
-			script.WriteString(commands)
-		}
-	}
-
-	return script.String()
 }
 
 // wantStatements holds the statements of October against those that were computed by hand.
