@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -40,28 +41,30 @@ type reader struct {
 var guides = []struct {
 	name string
 	with func(t *testing.T, d *guideDemo) reader
+	// others is for pages that name requests of other programs as well: protocols, vendors, sandboxes.
+	others bool
 }{
-	{"bank-accounts", firstTeam},
-	{"bank-feeds", firstTeam},
-	{"close-a-month", firstTeam},
-	{"concepts", firstTeam},
-	{"connect-a-system", ownTeam},
-	{"cutover", movers},
-	{"embedding", operator},
-	{"errors-and-retries", firstTeam},
-	{"first-hour", nil}, // TestImportOfTheFirstHour pastes it and goes on with its books
-	{"hostaway", ownTeam},
-	{"leaving", secondTeam},
-	{"migration", operator},
-	{"move-in", firstTeam},
-	{"move-to-another-system", firstTeam},
-	{"operating", operator},
-	{"ownerrez", ownTeam},
-	{"payment-provider", ownTeam},
-	{"people-and-keys", operator},
-	{"pms-protocol", ownTeam},
-	{"reconcile-a-bank", secondTeam},
-	{"webhooks", receivers},
+	{name: "bank-accounts", with: firstTeam},
+	{name: "bank-feeds", with: firstTeam, others: true},
+	{name: "close-a-month", with: firstTeam},
+	{name: "concepts", with: firstTeam},
+	{name: "connect-a-system", with: ownTeam},
+	{name: "cutover", with: movers},
+	{name: "embedding", with: operator},
+	{name: "errors-and-retries", with: firstTeam},
+	{name: "first-hour"}, // TestImportOfTheFirstHour pastes it and goes on with its books
+	{name: "hostaway", with: ownTeam, others: true},
+	{name: "leaving", with: secondTeam},
+	{name: "migration", with: operator},
+	{name: "move-in", with: firstTeam},
+	{name: "move-to-another-system", with: firstTeam},
+	{name: "operating", with: operator},
+	{name: "ownerrez", with: ownTeam, others: true},
+	{name: "payment-provider", with: ownTeam, others: true},
+	{name: "people-and-keys", with: operator},
+	{name: "pms-protocol", with: ownTeam, others: true},
+	{name: "reconcile-a-bank", with: secondTeam},
+	{name: "webhooks", with: receivers},
 }
 
 // TestTheCommandsOfTheGuides pastes all blocks of each guide that are for a shell into one, as a reader would, and holds
@@ -87,7 +90,13 @@ func TestTheCommandsOfTheGuides(t *testing.T) {
 
 	d := startGuideDemo(t)
 
+	there := d.endpoints(t)
+
 	for _, g := range guides {
+		if !g.others {
+			checkRequests(t, g.name, there)
+		}
+
 		if g.with == nil {
 			continue
 		}
@@ -195,6 +204,53 @@ func receivers(t *testing.T, d *guideDemo) reader {
 // operator reads with the database of the demo.
 func operator(_ *testing.T, d *guideDemo) reader {
 	return reader{env: []string{"STAYLEDGER_DATA_DIR=" + d.data, "DATABASE_URL=" + d.database, "STAYLEDGER_SECRET_KEYS=" + secretKey}}
+}
+
+// endpoints returns the endpoints of the demo as the description names them, without the names of parameters.
+func (d *guideDemo) endpoints(t *testing.T) map[string]bool {
+	t.Helper()
+
+	described := (&client{t: t}).get(d.BaseURL + "/openapi.json").want(200)
+
+	var description struct {
+		Paths map[string]map[string]json.RawMessage `json:"paths"`
+	}
+	if err := json.Unmarshal(described.body, &description); err != nil {
+		t.Fatal(err)
+	}
+
+	out := map[string]bool{}
+
+	for path, item := range description.Paths {
+		for method := range item {
+			out[strings.ToUpper(method)+" "+guideParameter.ReplaceAllString(path, "{}")] = true
+		}
+	}
+
+	return out
+}
+
+var (
+	// guideRequest is a request as guides name it, in sentences and commands.
+	guideRequest = regexp.MustCompile(`\b(?:GET|POST|PUT|PATCH|DELETE) /[\w/{}$-]+`)
+	// guideParameter is a parameter of a path: {id} in sentences, $HOUSE in commands.
+	guideParameter = regexp.MustCompile(`\{\w+\}|\$\{?\w+\}?`)
+)
+
+// checkRequests holds all requests that a guide names against the endpoints that there are.
+func checkRequests(t *testing.T, name string, there map[string]bool) {
+	t.Helper()
+
+	text, err := os.ReadFile("../../docs/guides/" + name + ".md")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, request := range guideRequest.FindAllString(string(text), -1) {
+		if !there[guideParameter.ReplaceAllString(request, "{}")] {
+			t.Errorf("the guide %s names %s, which there is not", name, request)
+		}
+	}
 }
 
 // paste runs the blocks of a guide in one shell and holds what they print against what the guide says. A block that goes
