@@ -34,7 +34,7 @@ func movers(t *testing.T, d *guideDemo) reader {
 	return reader{
 		env: []string{
 			"STAYLEDGER_BASE_URL=" + c.base, "STAYLEDGER_API_KEY=" + c.key,
-			"SOURCE=" + source, "URL=" + pmsWith(t, "next", both), "TOKEN=" + sandboxKey,
+			"SOURCE=" + source, "URL=" + pmsWith(t, "next", both), "TOKEN=" + sandboxKey, "START=2026-01-01", "DAY=2026-07-01",
 		},
 		isOnce: true,
 		check: func(t *testing.T) {
