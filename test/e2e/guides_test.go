@@ -230,23 +230,17 @@ func (d *guideDemo) endpoints(t *testing.T) map[string]bool {
 	return out
 }
 
-var (
-	// guideRequest is a request as guides name it, in sentences and commands.
-	guideRequest = regexp.MustCompile(`\b(?:GET|POST|PUT|PATCH|DELETE) /[\w/{}$-]+`)
-	// guideParameter is a parameter of a path: {id} in sentences, $HOUSE in commands.
-	guideParameter = regexp.MustCompile(`\{\w+\}|\$\{?\w+\}?`)
-)
+// guideRequest is a request as guides name it, in sentences and commands.
+var guideRequest = regexp.MustCompile(`\b(?:GET|POST|PUT|PATCH|DELETE) /[\w/{}$-]+`)
+
+// guideParameter is a parameter of a path: {id} in sentences, $HOUSE in commands.
+var guideParameter = regexp.MustCompile(`\{\w+\}|\$\{?\w+\}?`)
 
 // checkRequests holds all requests that a guide names against the endpoints that there are.
 func checkRequests(t *testing.T, name string, there map[string]bool) {
 	t.Helper()
 
-	text, err := os.ReadFile("../../docs/guides/" + name + ".md")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	for _, request := range guideRequest.FindAllString(string(text), -1) {
+	for _, request := range guideRequest.FindAllString(guideText(t, name), -1) {
 		if !there[guideParameter.ReplaceAllString(request, "{}")] {
 			t.Errorf("the guide %s names %s, which there is not", name, request)
 		}
@@ -295,8 +289,8 @@ func paste(t *testing.T, name string, r *reader) {
 	checkPromises(t, script.String(), string(out))
 }
 
-// guideBlocks returns the blocks of a guide that are for a shell.
-func guideBlocks(t *testing.T, name string) []string {
+// guideText returns the text of a guide.
+func guideText(t *testing.T, name string) string {
 	t.Helper()
 
 	text, err := os.ReadFile("../../docs/guides/" + name + ".md")
@@ -304,9 +298,16 @@ func guideBlocks(t *testing.T, name string) []string {
 		t.Fatal(err)
 	}
 
+	return string(text)
+}
+
+// guideBlocks returns the blocks of a guide that are for a shell.
+func guideBlocks(t *testing.T, name string) []string {
+	t.Helper()
+
 	var blocks []string
 
-	for i, block := range strings.Split(string(text), "```") {
+	for i, block := range strings.Split(guideText(t, name), "```") {
 		switch language, content, _ := strings.Cut(block, "\n"); {
 		case i%2 == 0:
 		case language == "sh":
