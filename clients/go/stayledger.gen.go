@@ -2458,7 +2458,7 @@ const (
 // Defines values for UploadColumnMappingDecimal.
 const (
 	UploadColumnMappingDecimalDot   UploadColumnMappingDecimal = "."
-	UploadColumnMappingDecimalEmpty UploadColumnMappingDecimal = ""
+	UploadColumnMappingDecimalEmpty UploadColumnMappingDecimal = "\\"
 )
 
 // Defines values for UploadImportDuplicateOverride.
@@ -9842,7 +9842,7 @@ type MigrationTitledOrNull struct {
 // Month Month of the calendar, YYYY-MM.
 type Month = string
 
-// MonthEnd defines model for MonthEnd.
+// MonthEnd Example: {"isDone":false,"isOver":true,"lastDay":"2026-10-31","month":"2026-10","steps":[{"amounts":[{"centTotal":154500,"currency":"usd"}],"blocks":["statementsPublished","ownersPaid"],"count":2,"items":[{"centTotal":154500,"code":"statementsDraft","count":2,"currency":"usd","list":"/statements?periodIds=0198c3a2-7b1e-7d9f-9aa4-a40682dd79a0,0198c3a2-7b1e-754a-9529-299c32f461ff\u0026status=draft\u0026currency=usd\u0026dateRange=2026-10-01...2026-10-31","message":"Owner statements are drafts","severity":"warning"}],"status":"open","step":"statementsReviewed"}]}
 type MonthEnd struct {
 	// IsDone Whether each step is done, the books closed among them.
 	IsDone bool `json:"isDone"`
@@ -9898,7 +9898,7 @@ type MonthEndStatus = string
 
 // MonthEndStep defines model for MonthEndStep.
 type MonthEndStep struct {
-	// Amounts Of what is open, by currency. Empty for records without an amount.
+	// Amounts Of what is open, by currency. Empty for records without an amount, and for trustReconciled, whose findings are of different kinds.
 	Amounts []MonthEndAmount `json:"amounts"`
 
 	// Blocks Steps that cannot be taken while it is open.
@@ -15137,7 +15137,7 @@ type TeamChange struct {
 
 // TeamCloseBooks Example: {"booksClosedAt":"2026-01-01","reason":"2025 is audited"}
 type TeamCloseBooks struct {
-	// BooksClosedAt First open date, tomorrow at the latest; null reopens everything.
+	// BooksClosedAt First open date, tomorrow at the latest; null opens all days that softClosedAt does not close.
 	BooksClosedAt *string `json:"booksClosedAt,omitempty"`
 	Reason        string  `json:"reason"`
 

@@ -520,7 +520,7 @@ func TestEveryOperationIsOnItsPage(t *testing.T) {
 
 			name, _ := op["operationId"].(string)
 
-			asset, found, err := site.Asset("/operations/" + name)
+			asset, found, err := site.Asset("/docs/operations/" + name)
 			if err != nil || !found {
 				t.Errorf("%s has no page (%v)", name, err)
 				continue
@@ -566,7 +566,7 @@ func TestEveryOperationIsOnItsPage(t *testing.T) {
 		t.Errorf("%d operations", n)
 	}
 
-	chapter, _, err := site.Asset("/chapters/errors")
+	chapter, _, err := site.Asset("/docs/chapters/errors")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -580,7 +580,7 @@ func TestEveryOperationIsOnItsPage(t *testing.T) {
 		errors.has(`<tr id="` + string(reason) + `">`)
 	}
 
-	chapter, _, err = site.Asset("/chapters/issues")
+	chapter, _, err = site.Asset("/docs/chapters/issues")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -360,7 +360,7 @@ func TestConsoleIsServedWithValidatorsAndAPolicy(t *testing.T) {
 		}
 	}
 
-	if first > 50_000 || first+later > 72_500 || records > 10_500 || imports > 40_000 || months > 7_000 {
+	if first > 50_000 || first+later > 72_500 || records > 10_500 || imports > 40_000 || months > 8_000 {
 		t.Errorf("the console weighs %d bytes at first, %d with exports and statements; webhooks and history weigh %d, imports %d, the end of a month %d",
 			first, first+later, records, imports, months)
 	}

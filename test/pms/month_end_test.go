@@ -60,7 +60,7 @@ func TestAMonthWaitsForItsSystems(t *testing.T) {
 		Lines: []sandbox.Line{{Type: "rent", Amount: "400.50"}, {Type: "cleaningFee", Amount: "50"}},
 	})
 	s.sync("full")
-	s.wantSystems("2026-01", "systemConflicts 1")
+	s.wantSystems("2026-01", "recordConflict 1")
 
 	s.settle(s.Get("/sync-conflicts").Want(200).String("data.0.id"), "ours").Want(200)
 	s.wantSystems("2026-01")

@@ -62,7 +62,7 @@ function itemOf(i) {
   const show = el("button", { type: "button", "aria-expanded": "false", onclick: () => busy(show, () => behind(show, place, i)) });
   label(show, "Show", i);
   const figures = [i.count > 1 || i.centTotal === null ? String(i.count) : null, i.centTotal === null ? null : money(i.centTotal, i.currency)].filter(Boolean).join(" · ");
-  return el("div", { class: "item" }, el("p", { class: i.severity }, i.message + " "), el("p", { class: "figure" }, figures), show, place);
+  return el("div", { class: "item" }, el("p", { class: i.severity }, i.message + " "), el("p", { class: "figure" }, figures), i.code !== "booksOpen" && show, place);
 }
 
 // label has the word that is seen and, for those who hear it, what it is about.
@@ -76,7 +76,8 @@ async function behind(show, place, i) {
   label(show, isOpen ? "Show" : "Hide", i);
   if (isOpen) return;
   try {
-    place.append(records(await get(i.list), i));
+    const found = await get(i.list);
+    place.append(records(found.warnings ? await placesOf(found, i) : found.data, i));
   } catch (failure) {
     if (!over(failure)) place.append(el("div", { class: "refusal", role: "alert" }, told(failure)));
   }
@@ -85,10 +86,24 @@ async function behind(show, place, i) {
 const columns = [{ name: "Date" }, { name: "Record" }, { name: "Amount", amount: true }];
 
 function records(found, i) {
-  const rows = (found.data || found.warnings?.filter((w) => w.code === i.code) || []).slice(0, 50);
+  const rows = found.slice(0, 50);
   if (!rows.length) return el("p", { class: "hint" }, "Nothing is open any more: load the page again.");
-  const more = (found.pagination?.total ?? rows.length) - rows.length;
-  return el("div", {}, table(i.message, columns, rows.map(cells)), more > 0 && el("p", { class: "hint" }, "and " + more + " more: GET " + i.list));
+  const more = i.count - rows.length;
+  return el("div", {}, table(i.message, columns, rows.map(cells)), more > 0 && el("p", { class: "hint" }, "and " + more + " more at " + i.list.split("?")[0]));
+}
+
+// placesOf are the places of a finding of the trust, with the names of the stays and houses that it names by id.
+async function placesOf(report, i) {
+  const items = report.warnings.find((w) => w.code === i.code)?.items.slice(0, 50) || [];
+  const named = async (path, field) => {
+    const ids = [...new Set(items.map((p) => p[field]).filter(Boolean))];
+    return ids.length ? new Map((await get(path, { ids: ids.join(","), limit: 100 })).data.map((r) => [r.id, r])) : new Map();
+  };
+  const [stays, houses, accounts] = await Promise.all([named("/reservations", "reservationId"), named("/listings", "listingId"), named("/accounts", "accountId")]);
+  return items.map((p) => ({
+    since: p.since, listing: houses.get(p.listingId), guestName: stays.get(p.reservationId)?.guestName, name: accounts.get(p.accountId)?.name,
+    amount: p.figure?.centTotal ?? p.centTotal, currency: report.currency, id: p.transactionId || p.journalId || p.bankRuleId,
+  }));
 }
 
 // cells are what a person knows a record of any list by.

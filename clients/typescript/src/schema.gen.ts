@@ -11242,6 +11242,42 @@ export interface components {
          * @description Month of the calendar, YYYY-MM.
          */
         Month: string;
+        /**
+         * @example {
+         *       "isDone": false,
+         *       "isOver": true,
+         *       "lastDay": "2026-10-31",
+         *       "month": "2026-10",
+         *       "steps": [
+         *         {
+         *           "amounts": [
+         *             {
+         *               "centTotal": 154500,
+         *               "currency": "usd"
+         *             }
+         *           ],
+         *           "blocks": [
+         *             "statementsPublished",
+         *             "ownersPaid"
+         *           ],
+         *           "count": 2,
+         *           "items": [
+         *             {
+         *               "centTotal": 154500,
+         *               "code": "statementsDraft",
+         *               "count": 2,
+         *               "currency": "usd",
+         *               "list": "/statements?periodIds=0198c3a2-7b1e-7d9f-9aa4-a40682dd79a0,0198c3a2-7b1e-754a-9529-299c32f461ff&status=draft&currency=usd&dateRange=2026-10-01...2026-10-31",
+         *               "message": "Owner statements are drafts",
+         *               "severity": "warning"
+         *             }
+         *           ],
+         *           "status": "open",
+         *           "step": "statementsReviewed"
+         *         }
+         *       ]
+         *     }
+         */
         MonthEnd: {
             /** @description Whether each step is done, the books closed among them. */
             isDone: boolean;
@@ -11279,7 +11315,7 @@ export interface components {
         };
         MonthEndStatus: string;
         MonthEndStep: {
-            /** @description Of what is open, by currency. Empty for records without an amount. */
+            /** @description Of what is open, by currency. Empty for records without an amount, and for trustReconciled, whose findings are of different kinds. */
             amounts: components["schemas"]["MonthEndAmount"][];
             /** @description Steps that cannot be taken while it is open. */
             blocks: components["schemas"]["MonthEndStepName"][];
@@ -15587,7 +15623,7 @@ export interface components {
          *     }
          */
         TeamCloseBooks: {
-            /** @description First open date, tomorrow at the latest; null reopens everything. */
+            /** @description First open date, tomorrow at the latest; null opens all days that softClosedAt does not close. */
             booksClosedAt?: components["schemas"]["Date"] | null;
             reason: string;
             /** @description Users who may still post in the softly closed days. */

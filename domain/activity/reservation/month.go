@@ -67,11 +67,7 @@ func LoadUnaccounted(ctx context.Context, tx *db.Tx, months []OwnersMonth) ([]Un
 	}
 
 	found, err := db.Select[Unaccounted](ctx, tx, `
-		with open as materialized (
-			select r.id, r.listing_id, r.currency, l.type, l.amount, `+accountingDateSQL+` as at, r.check_in, r.check_out,
-				r.general_ledger_posting_at is null and (t.default_revenue_recognition = '`+string(fee.ProRata)+`' or r.check_out - r.check_in > t.long_term_stay_nights)
-					is true as is_nightly
-			from team t, `+noAccountSQL("@team")+` and t.id = @team)
+		with open as materialized (`+unaccountedSQL+`)
 		select k.place, array_agg(distinct o.type order by o.type) as types, sum(o.amount)::bigint as cents, (array_agg(distinct o.id order by o.id))[1:100] as stay_ids
 		from unnest(@periods::uuid[], @currencies::text[], @starts::date[], @ends::date[]) with ordinality k (period, currency, start_at, end_at, place)
 		join listing_ownership_period p on p.team_id = @team and p.id = k.period
@@ -87,7 +83,16 @@ func LoadUnaccounted(ctx context.Context, tx *db.Tx, months []OwnersMonth) ([]Un
 	return found, nil
 }
 
-// findUnassigned returns the lines without an account of stays that begin in the days.
+// unaccountedSQL selects the stays with lines that no account takes, and when they are recognised: at a day, or by night
+// (pro rata and long stays).
+var unaccountedSQL = `
+	select r.id, r.listing_id, r.currency, l.type, l.amount, ` + accountingDateSQL + ` as at, r.check_in, r.check_out,
+		r.general_ledger_posting_at is null and (t.default_revenue_recognition = '` + string(fee.ProRata) + `' or r.check_out - r.check_in > t.long_term_stay_nights)
+			is true as is_nightly
+	from team t, ` + noAccountSQL("@team") + ` and t.id = @team`
+
+// findUnassigned returns the lines without an account of stays that are recognised in the days, or have nights in them if
+// they are recognised by night.
 func findUnassigned(ctx context.Context, tx *db.Tx, from *day.Day, before day.Day) ([]parts.Open, error) {
 	type open struct {
 		Currency string
@@ -97,8 +102,11 @@ func findUnassigned(ctx context.Context, tx *db.Tx, from *day.Day, before day.Da
 	}
 
 	rows, err := db.Select[open](ctx, tx, `
-		select r.currency, sum(l.amount)::bigint as cents, array_agg(distinct l.type) as types, array_agg(distinct r.id) as stays
-		from `+noAccountSQL("@team")+` and r.check_in < @before and r.check_in >= coalesce(@from::date, '-infinity') group by 1 order by 1`,
+		select o.currency, sum(o.amount)::bigint as cents, array_agg(distinct o.type) as types, array_agg(distinct o.id) as stays
+		from (`+unaccountedSQL+`) o
+		where case when o.is_nightly then o.check_in < @before and o.check_out > coalesce(@from::date, '-infinity')
+			else o.at < @before and o.at >= coalesce(@from::date, '-infinity') end
+		group by 1 order by 1`,
 		db.Args{"team": tx.Team, "before": before, "from": from})
 	if err != nil {
 		return nil, fmt.Errorf("find lines without an account: %w", err)

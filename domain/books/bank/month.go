@@ -7,6 +7,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/finding"
+	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/parts"
 )
@@ -14,9 +15,57 @@ import (
 // CodeUnmatched is the code of bank records that are not reconciled, or not in whole.
 const CodeUnmatched = "unmatchedBankRecords"
 
+// findOpen returns what is open at the banks: movements that are not reconciled, and accounts that the bank's records do
+// not reach.
+func findOpen(ctx context.Context, tx *db.Tx, _ *day.Day, before day.Day) ([]parts.Open, error) {
+	unmatched, err := findUnmatched(ctx, tx, before)
+	if err != nil {
+		return nil, err
+	}
+
+	unread, err := findUnread(ctx, tx, before)
+
+	return append(unmatched, unread...), err
+}
+
+// findUnread returns the bank accounts with entries in the last month of the days and no record since its beginning, by
+// currency with what the books have moved on them. Accounts without any record count whenever they have entries.
+func findUnread(ctx context.Context, tx *db.Tx, before day.Day) ([]parts.Open, error) {
+	type unread struct {
+		Currency string
+		Cents    money.Cents
+		Accounts []id.ID
+	}
+
+	rows, err := db.Select[unread](ctx, tx, `
+		select e.currency, coalesce(sum(e.cent_total) filter (where e.txn_at >= @first), 0)::bigint as cents, array_agg(distinct a.id) as accounts
+		from account a join ledger_entry e on e.team_id = a.team_id and e.account_id = a.id and e.status = 'active' and e.txn_at < @before
+			and e.ledger in ('trust', 'operating')
+		where a.team_id = @team and a.type = 'bank' and a.status = 'active' and a.banking_category in ('trust', 'operating')
+			and (e.txn_at >= @first or not exists (select from bank_record r where r.team_id = a.team_id and r.account_id = a.id and r.status = 'active'))
+			and not exists (select from bank_record r where r.team_id = a.team_id and r.account_id = a.id and r.status = 'active' and r.date >= @first)
+		group by 1 order by 1`, db.Args{"team": tx.Team, "first": before.AddDays(-1).FirstOfMonth(), "before": before})
+	if err != nil {
+		return nil, fmt.Errorf("find accounts that banks have no records of: %w", err)
+	}
+
+	out := make([]parts.Open, len(rows))
+
+	for i := range rows {
+		r := &rows[i]
+		out[i] = parts.Open{
+			Step: parts.BankMatched, Code: "bankRecordsMissing", Severity: finding.Warning, Message: "The records of the bank do not reach the month",
+			Count: int64(len(r.Accounts)), Currency: r.Currency, Cents: r.Cents, List: parts.ListOf("/accounts", r.Accounts),
+			Context: map[string]any{"date": before.AddDays(-1), "accountIds": parts.First(r.Accounts)},
+		}
+	}
+
+	return out, nil
+}
+
 // findUnmatched returns the movements before the end of the days that are not reconciled, or not in whole, by currency
 // with the amounts that are open. Those from before the days are among them: the bank is compared as a whole.
-func findUnmatched(ctx context.Context, tx *db.Tx, _ *day.Day, before day.Day) ([]parts.Open, error) {
+func findUnmatched(ctx context.Context, tx *db.Tx, before day.Day) ([]parts.Open, error) {
 	type open struct {
 		Currency string
 		Count    int64

@@ -29,7 +29,7 @@ func Part(rules Rules) parts.Part {
 			{Of: "bank_rule", Reason: "bankRecords", Columns: []string{"bank_record.matched_by_bank_rule"}},
 		},
 		Deletion: parts.Deletion{Of: "bank-record", Do: deleteRecord},
-		MonthEnd: findUnmatched,
+		MonthEnd: findOpen,
 		Checks:   []parts.Check{daySums()},
 		Exports:  export.RequireBooks(export.Declare(bankRecordsCSV())),
 	}

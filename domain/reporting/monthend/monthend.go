@@ -67,7 +67,7 @@ type Step struct {
 	Step    parts.Step   `json:"step" doc:"Its name."`
 	Status  Status       `json:"status" doc:"waiting: nothing of its own is open, but statements have not come to it."`
 	Count   int64        `json:"count" doc:"Of the records that are open."`
-	Amounts []Amount     `json:"amounts" doc:"Of what is open, by currency. Empty for records without an amount."`
+	Amounts []Amount     `json:"amounts" doc:"Of what is open, by currency. Empty for records without an amount, and for trustReconciled, whose findings are of different kinds."`
 	Blocks  []parts.Step `json:"blocks" doc:"Steps that cannot be taken while it is open."`
 	Items   []Item       `json:"items" doc:"What is open by kind and currency."`
 }
@@ -154,6 +154,10 @@ func (s *Step) add(o *parts.Open) {
 	if o.Currency != "" {
 		item.Currency, item.CentTotal = &o.Currency, &o.Cents
 
+	}
+
+	// Findings of the trust are of different kinds, and their sum says nothing.
+	if o.Currency != "" && o.Step != parts.TrustReconciled {
 		at := slices.IndexFunc(s.Amounts, func(a Amount) bool { return a.Currency == o.Currency })
 		if at < 0 {
 			at, s.Amounts = len(s.Amounts), append(s.Amounts, Amount{Currency: o.Currency})

@@ -49,6 +49,25 @@ func (p *Payable) Remaining() []money.Cents {
 	return slices.Clone(b.payable)
 }
 
+// BroughtForward returns what the statement before has left open of what owners get.
+func (p *Payable) BroughtForward() money.Cents {
+	var open money.Cents
+
+	for i := range p.history.balances {
+		b := &p.history.balances[i]
+		if b.ID == p.ID {
+			return max(0, open)
+		}
+
+		open = 0
+		for _, left := range b.left {
+			open += left
+		}
+	}
+
+	return 0
+}
+
 // Unpaid returns the payable balance of the statement less all payouts booked since its end.
 func (p *Payable) Unpaid() money.Cents {
 	b := p.history.Balance(p.ID)

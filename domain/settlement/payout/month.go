@@ -25,7 +25,7 @@ var unpaid = map[cause]struct{ code, message string }{
 	causeUnknown:      {"payoutsUnknown", "The provider does not answer for payouts"},
 }
 
-// findUnpaid returns what is left to pay on the published statements of the last month of the days, with what earlier
+// findUnpaid returns what is left to pay on the published statements of the last month of the days, without what earlier
 // ones left open, by currency and by what keeps it from being paid.
 func findUnpaid(ctx context.Context, tx *db.Tx, _ *day.Day, before day.Day) ([]parts.Open, error) {
 	last := before.AddDays(-1)
@@ -48,14 +48,20 @@ func findUnpaid(ctx context.Context, tx *db.Tx, _ *day.Day, before day.Day) ([]p
 		return nil, err
 	}
 
+	// What earlier statements left open is open there and not here. Payments that are planned change it.
+	earlier := map[id.ID]money.Cents{}
+	for s, p := range f.found {
+		earlier[s] = p.BroughtForward()
+	}
+
 	b := &book{facts: f, request: r, date: r.day(tx)}
 	b.decide()
 
-	return b.group(), nil
+	return b.group(earlier), nil
 }
 
-// group returns what is left to pay by currency and by cause.
-func (b *book) group() []parts.Open {
+// group returns what is left to pay by currency and by cause, less what earlier statements have left open.
+func (b *book) group(earlier map[id.ID]money.Cents) []parts.Open {
 	type kind struct {
 		cause    cause
 		currency string
@@ -76,6 +82,10 @@ func (b *book) group() []parts.Open {
 		cents := p.total()
 		if p.cause != "" {
 			cents = computeDue(p.of.Available, p.of.Remaining())
+		}
+
+		if cents = max(0, cents-earlier[p.id]); cents == 0 && p.cause == "" {
+			continue
 		}
 
 		k := kind{p.cause, p.of.Currency}

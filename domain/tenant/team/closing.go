@@ -52,7 +52,7 @@ type Actor struct {
 // CloseBooks is the body of a closing. What is absent stays, null opens; softClosedAt goes when the books are closed
 // beyond it.
 type CloseBooks struct {
-	BooksClosedAt    api.Opt[day.Day] `json:"booksClosedAt,omitzero" doc:"First open date, tomorrow at the latest; null reopens everything."`
+	BooksClosedAt    api.Opt[day.Day] `json:"booksClosedAt,omitzero" doc:"First open date, tomorrow at the latest; null opens all days that softClosedAt does not close."`
 	SoftClosedAt     api.Opt[day.Day] `json:"softClosedAt,omitzero" doc:"First date on which everybody may post again, not before booksClosedAt and tomorrow at the latest."`
 	SoftClosePosters *[]id.ID         `json:"softClosePosters,omitempty" maxItems:"100" doc:"Users who may still post in the softly closed days."`
 	Reason           string           `json:"reason" minLength:"1" maxLength:"1000"`
@@ -207,9 +207,10 @@ func (h handler) findIssues(ctx context.Context, tx *db.Tx, from, to Books) ([]f
 	return found, nil
 }
 
-// FindUnclosed is a check of the end of a month: whether the books are closed up to the end of the days.
+// FindUnclosed is a check of the end of a month: whether the books are closed up to the end of the days. Days before the
+// first one of the books need no closing.
 func FindUnclosed(ctx context.Context, tx *db.Tx, _ *day.Day, before day.Day) ([]parts.Open, error) {
-	isClosed, err := db.Get[bool](ctx, tx, `select coalesce(books_closed_at >= @before, false) from team where team_id = @team`,
+	isClosed, err := db.Get[bool](ctx, tx, `select coalesce(books_closed_at >= @before, false) or coalesce(statement_start_at >= @before, false) from team where team_id = @team`,
 		db.Args{"team": tx.Team, "before": before})
 	if err != nil {
 		return nil, fmt.Errorf("read how far the books are closed: %w", err)
