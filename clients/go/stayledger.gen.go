@@ -2458,7 +2458,7 @@ const (
 // Defines values for UploadColumnMappingDecimal.
 const (
 	UploadColumnMappingDecimalDot   UploadColumnMappingDecimal = "."
-	UploadColumnMappingDecimalEmpty UploadColumnMappingDecimal = "\\"
+	UploadColumnMappingDecimalEmpty UploadColumnMappingDecimal = ""
 )
 
 // Defines values for UploadImportDuplicateOverride.
@@ -2520,7 +2520,7 @@ const (
 // Defines values for UploadMappingOrNullDecimal.
 const (
 	UploadMappingOrNullDecimalDot   UploadMappingOrNullDecimal = "."
-	UploadMappingOrNullDecimalEmpty UploadMappingOrNullDecimal = ""
+	UploadMappingOrNullDecimalEmpty UploadMappingOrNullDecimal = "\\"
 )
 
 // Defines values for UploadMappingOrNullEncoding.
@@ -9842,7 +9842,7 @@ type MigrationTitledOrNull struct {
 // Month Month of the calendar, YYYY-MM.
 type Month = string
 
-// MonthEnd Example: {"isDone":false,"isOver":true,"lastDay":"2026-10-31","month":"2026-10","steps":[{"amounts":[{"centTotal":154500,"currency":"usd"}],"blocks":["statementsPublished","ownersPaid"],"count":2,"items":[{"centTotal":154500,"code":"statementsDraft","count":2,"currency":"usd","list":"/statements?periodIds=0198c3a2-7b1e-7d9f-9aa4-a40682dd79a0,0198c3a2-7b1e-754a-9529-299c32f461ff\u0026status=draft\u0026currency=usd\u0026dateRange=2026-10-01...2026-10-31","message":"Owner statements are drafts","severity":"warning"}],"status":"open","step":"statementsReviewed"}]}
+// MonthEnd defines model for MonthEnd.
 type MonthEnd struct {
 	// IsDone Whether each step is done, the books closed among them.
 	IsDone bool `json:"isDone"`
@@ -17030,7 +17030,7 @@ type UploadMapping struct {
 	// HasHeader Whether the file has a line of headers.
 	HasHeader *bool `json:"hasHeader,omitempty"`
 
-	// Negated Whether amounts of money that comes in are below zero, as some banks of cards write them.
+	// Negated Whether amounts of money that comes in are below zero, as some banks of cards write them, and lists of bills: their positive amounts are expenses where no column says the type.
 	Negated *bool `json:"negated,omitempty"`
 
 	// Sheet Sheet of a workbook.
@@ -17066,7 +17066,7 @@ type UploadMappingOrNull struct {
 	// HasHeader Whether the file has a line of headers.
 	HasHeader *bool `json:"hasHeader,omitempty"`
 
-	// Negated Whether amounts of money that comes in are below zero, as some banks of cards write them.
+	// Negated Whether amounts of money that comes in are below zero, as some banks of cards write them, and lists of bills: their positive amounts are expenses where no column says the type.
 	Negated *bool `json:"negated,omitempty"`
 
 	// Sheet Sheet of a workbook.

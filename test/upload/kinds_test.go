@@ -194,6 +194,23 @@ func TestTransactionsComeWithVendorAndHouse(t *testing.T) {
 	}
 }
 
+// A list of bills has positive amounts: the mapping says so, and its rows are expenses.
+func TestBillsWithPositiveAmountsAreExpenses(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.Listing("Shore House", o.Contact("owner", "Ann"))
+
+	path := o.preview("transactions", "Date,Memo,Category,Property,Bill to,Amount\n2026-02-03,Pipe,5000,Shore House,owners,180.00\n2026-02-04,Back,5000,Shore House,owners,-20.00\n")
+	op := o.Put(path, object{"negated": true}).Want(202).String("operationId")
+	o.Work()
+	o.confirm("/csv-imports/previews/"+op, object{})
+
+	r := o.Get("/transactions?sort=date").Want(200)
+	if r.String("data.0.type") != "expense" || r.String("data.0.total") != "18000" || r.String("data.1.type") != "deposit" || r.String("data.1.total") != "2000" {
+		t.Errorf("transactions: %s", r.Body)
+	}
+}
+
 func TestAnImportIsTakenBack(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

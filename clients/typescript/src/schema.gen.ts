@@ -11242,42 +11242,6 @@ export interface components {
          * @description Month of the calendar, YYYY-MM.
          */
         Month: string;
-        /**
-         * @example {
-         *       "isDone": false,
-         *       "isOver": true,
-         *       "lastDay": "2026-10-31",
-         *       "month": "2026-10",
-         *       "steps": [
-         *         {
-         *           "amounts": [
-         *             {
-         *               "centTotal": 154500,
-         *               "currency": "usd"
-         *             }
-         *           ],
-         *           "blocks": [
-         *             "statementsPublished",
-         *             "ownersPaid"
-         *           ],
-         *           "count": 2,
-         *           "items": [
-         *             {
-         *               "centTotal": 154500,
-         *               "code": "statementsDraft",
-         *               "count": 2,
-         *               "currency": "usd",
-         *               "list": "/statements?periodIds=0198c3a2-7b1e-7d9f-9aa4-a40682dd79a0,0198c3a2-7b1e-754a-9529-299c32f461ff&status=draft&currency=usd&dateRange=2026-10-01...2026-10-31",
-         *               "message": "Owner statements are drafts",
-         *               "severity": "warning"
-         *             }
-         *           ],
-         *           "status": "open",
-         *           "step": "statementsReviewed"
-         *         }
-         *       ]
-         *     }
-         */
         MonthEnd: {
             /** @description Whether each step is done, the books closed among them. */
             isDone: boolean;
@@ -17128,7 +17092,7 @@ export interface components {
             encoding?: "utf-8" | "utf-16" | "windows-1252" | "iso-8859-1" | "iso-8859-2" | "cp850" | "cp852";
             /** @description Whether the file has a line of headers. */
             hasHeader?: boolean;
-            /** @description Whether amounts of money that comes in are below zero, as some banks of cards write them. */
+            /** @description Whether amounts of money that comes in are below zero, as some banks of cards write them, and lists of bills: their positive amounts are expenses where no column says the type. */
             negated?: boolean;
             /** @description Sheet of a workbook. */
             sheet?: string;

@@ -261,22 +261,32 @@ func lineCents(line map[string]json.RawMessage, field string) money.Cents {
 	return money.Cents(cents)
 }
 
+// negate gives a transaction and its lines the opposite sign.
+func (rec *record) negate() {
+	rec.amount = -rec.amount
+	for _, line := range rec.lines {
+		line["amount"] = strconv.AppendInt(nil, int64(-lineCents(line, "amount")), 10)
+	}
+}
+
 // finishTransaction sets the type, and for each line its account, its markup and the stay that it names.
 func finishTransaction(r *reader, rec *record) {
 	for _, line := range rec.lines {
 		rec.amount += lineCents(line, "amount")
 	}
 
-	// Without a type the sign decides. An expense has its amounts without the sign.
+	// Without a type the sign decides, or its opposite where money that comes in is below zero. An expense has its
+	// amounts without the sign.
 	if rec.get("type") == nil && rec.text[rec.kind.find("type")] == "" {
+		if r.negated {
+			rec.negate()
+		}
+
 		kind := "deposit"
 		if rec.amount < 0 {
 			kind = "expense"
-			rec.amount = -rec.amount
 
-			for _, line := range rec.lines {
-				line["amount"] = strconv.AppendInt(nil, int64(-lineCents(line, "amount")), 10)
-			}
+			rec.negate()
 		}
 
 		rec.set("type", quote(kind))

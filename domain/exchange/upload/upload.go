@@ -145,7 +145,7 @@ type Mapping struct {
 	DateOrder string          `json:"dateOrder,omitempty" enum:"ymd,dmy,mdy" doc:"Of all dates that are not plain ones of a workbook."`
 	Decimal   string          `json:"decimal,omitempty" enum:".,\\," doc:"Decimal sign of all amounts."`
 	Currency  string          `json:"currency,omitempty" pattern:"^[A-Za-z]{3}$" doc:"Of amounts without a currency of their own."`
-	Negated   *bool           `json:"negated,omitempty" doc:"Whether amounts of money that comes in are below zero, as some banks of cards write them."`
+	Negated   *bool           `json:"negated,omitempty" doc:"Whether amounts of money that comes in are below zero, as some banks of cards write them, and lists of bills: their positive amounts are expenses where no column says the type."`
 	Sheet     string          `json:"sheet,omitempty" maxLength:"200" doc:"Sheet of a workbook."`
 	Encoding  string          `json:"encoding,omitempty" enum:"utf-8,utf-16,windows-1252,iso-8859-1,iso-8859-2,cp850,cp852" doc:"Character set of a CSV."`
 }

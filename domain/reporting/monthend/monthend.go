@@ -153,7 +153,6 @@ func (s *Step) add(o *parts.Open) {
 	item := Item{Code: o.Code, Severity: o.Severity, Message: o.Message, Count: o.Count, List: o.List}
 	if o.Currency != "" {
 		item.Currency, item.CentTotal = &o.Currency, &o.Cents
-
 	}
 
 	// Findings of the trust are of different kinds, and their sum says nothing.
