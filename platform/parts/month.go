@@ -82,8 +82,8 @@ const mostShown = 100
 // First returns the first of some ids, as many as a finding names.
 func First(ids []id.ID) []id.ID { return ids[:min(len(ids), mostShown)] }
 
-// ListOf returns the path of a request that lists the first of some records by id.
-func ListOf(path string, ids []id.ID) string { return ListBy(path, "ids", ids) }
+// ListByID returns the path of a request that lists the first of some records by id.
+func ListByID(path string, ids []id.ID) string { return ListBy(path, "ids", ids) }
 
 // ListBy does so by a filter with a name of its own.
 func ListBy(path, filter string, ids []id.ID) string {
@@ -105,6 +105,16 @@ func (o *Open) Finding() finding.Finding {
 	maps.Copy(context, o.Context)
 
 	return finding.Finding{Code: o.Code, Severity: o.Severity, Context: context}
+}
+
+// EachOpen returns what is open of each row.
+func EachOpen[T any](rows []T, open func(r *T) Open) []Open {
+	out := make([]Open, len(rows))
+	for i := range rows {
+		out[i] = open(&rows[i])
+	}
+
+	return out
 }
 
 // MonthCheck returns what is open of some days before a day, which is the first of a month when a month ends. From is

@@ -237,3 +237,60 @@ func TestFourMonthsAreEndedByWhatIsOpen(t *testing.T) {
 		wantOpen(w, month)
 	}
 }
+
+// Open records of accounts in two currencies are two things that are open, each with a list of its own records. What is
+// after the month is in neither.
+func TestOpenBankRecordsAreListedByCurrency(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	abroad := w.Post("/accounts", object{
+		"name": "Abroad", "type": "bank", "categoryId": w.Get("/accounts/" + w.Account("1000").String()).Want(200).String("category.id"),
+		"banking": object{"category": "trust", "type": "deposit", "currency": "eur"},
+	}).Want(201).ID("id")
+
+	w.Post("/bank-records/batch", object{"data": list{
+		object{"accountId": w.Account("1000"), "date": "2026-01-10", "amount": 700, "description": "Here"},
+		object{"accountId": w.Account("1000"), "date": "2026-02-01", "amount": 900, "description": "Later"},
+		object{"accountId": abroad, "date": "2026-01-12", "amount": -300, "description": "There"},
+		object{"accountId": abroad, "date": "2026-01-13", "amount": -50, "description": "There"},
+	}}).Want(201)
+	wantOpen(w, "2026-01",
+		"bankMatched unmatchedBankRecords 2 -350",
+		"bankMatched unmatchedBankRecords 1 700",
+		"trustReconciled bankDiffersFromBooks 1 -350",
+		"trustReconciled bankDiffersFromBooks 1 700",
+		"booksClosed booksOpen 1")
+}
+
+// Statements of earlier months are published first, and a line of a stay by night is open in each month with nights of it.
+func TestAMonthWaitsForEarlierMonths(t *testing.T) {
+	t.Parallel()
+	w := world.New(t)
+	w.Put("/team", object{"defaultRevenueRecognition": "proRata"}).Want(200)
+
+	villa := w.Listing("Villa", w.Contact("owner", "Ann"))
+	w.Post("/reservations", object{
+		"listingId": villa.ID, "checkIn": "2026-01-30", "checkOut": "2026-02-03", "bookedAt": "2026-01-20",
+		"lines": list{object{"type": "rent", "amount": 40000}, object{"type": "balloonRide", "amount": 800}},
+	}).Want(201)
+	w.Work()
+
+	// Two nights of 100.00 are in each month, and no money has come.
+	wantOpen(w, "2026-01",
+		"linesAssigned unassignedAccount 1 800",
+		"statementsReviewed statementsDraft 1 20000",
+		"booksClosed booksOpen 1")
+	wantOpen(w, "2026-02",
+		"linesAssigned unassignedAccount 1 800",
+		"statementsReviewed statementsDraft 1 20000",
+		"statementsPublished earlierStatementsOpen 1 20000",
+		"trustReconciled departedGuestBalance 1 -40000",
+		"booksClosed booksOpen 1")
+	wantOpen(w, "2026-03",
+		"statementsPublished earlierStatementsOpen 2 40000",
+		"trustReconciled departedGuestBalance 1 -40000",
+		"booksClosed booksOpen 1")
+
+	// A month before the books needs no closing.
+	wantOpen(w, "2025-11")
+}

@@ -112,17 +112,12 @@ func findUnassigned(ctx context.Context, tx *db.Tx, from *day.Day, before day.Da
 		return nil, fmt.Errorf("find lines without an account: %w", err)
 	}
 
-	out := make([]parts.Open, len(rows))
-
-	for i := range rows {
-		r := &rows[i]
-		out[i] = parts.Open{
+	return parts.EachOpen(rows, func(r *open) parts.Open {
+		return parts.Open{
 			Step: parts.LinesAssigned, Code: string(UnassignedAccount), Severity: finding.Error, Message: "No account takes lines of stays",
-			Count: int64(len(r.Stays)), Currency: r.Currency, Cents: r.Cents, List: parts.ListOf("/reservations", r.Stays),
+			Count: int64(len(r.Stays)), Currency: r.Currency, Cents: r.Cents, List: parts.ListByID("/reservations", r.Stays),
 			Blocks:  []parts.Step{parts.StatementsPublished},
 			Context: map[string]any{"lineTypes": r.Types, "reservationIds": parts.First(r.Stays)},
 		}
-	}
-
-	return out, nil
+	}), nil
 }

@@ -12,8 +12,11 @@ import (
 	"stayledger/platform/parts"
 )
 
-// CodeUnmatched is the code of bank records that are not reconciled, or not in whole.
-const CodeUnmatched = "unmatchedBankRecords"
+// The codes of bank records that are not reconciled, or not in whole, and of accounts without records to reconcile with.
+const (
+	CodeUnmatched = "unmatchedBankRecords"
+	CodeMissing   = "bankRecordsMissing"
+)
 
 // findOpen returns what is open at the banks: movements that are not reconciled, and accounts that the bank's records do
 // not reach.
@@ -49,18 +52,13 @@ func findUnread(ctx context.Context, tx *db.Tx, before day.Day) ([]parts.Open, e
 		return nil, fmt.Errorf("find accounts that banks have no records of: %w", err)
 	}
 
-	out := make([]parts.Open, len(rows))
-
-	for i := range rows {
-		r := &rows[i]
-		out[i] = parts.Open{
-			Step: parts.BankMatched, Code: "bankRecordsMissing", Severity: finding.Warning, Message: "The records of the bank do not reach the month",
-			Count: int64(len(r.Accounts)), Currency: r.Currency, Cents: r.Cents, List: parts.ListOf("/accounts", r.Accounts),
+	return parts.EachOpen(rows, func(r *unread) parts.Open {
+		return parts.Open{
+			Step: parts.BankMatched, Code: CodeMissing, Severity: finding.Warning, Message: "The records of the bank do not reach the month",
+			Count: int64(len(r.Accounts)), Currency: r.Currency, Cents: r.Cents, List: parts.ListByID("/accounts", r.Accounts),
 			Context: map[string]any{"date": before.AddDays(-1), "accountIds": parts.First(r.Accounts)},
 		}
-	}
-
-	return out, nil
+	}), nil
 }
 
 // findUnmatched returns the movements before the end of the days that are not reconciled, or not in whole, by currency
@@ -71,10 +69,12 @@ func findUnmatched(ctx context.Context, tx *db.Tx, before day.Day) ([]parts.Open
 		Count    int64
 		Cents    money.Cents
 		First    day.Day
+		Accounts []id.ID
 	}
 
 	rows, err := db.Select[open](ctx, tx, `
-		select `+Currency+` as currency, count(*) as count, sum(r.amount - r.made)::bigint as cents, min(r.date) as first
+		select `+Currency+` as currency, count(*) as count, sum(r.amount - r.made)::bigint as cents, min(r.date) as first,
+			array_agg(distinct r.account_id) as accounts
 		from bank_record r join team k on k.team_id = r.team_id join account a on a.team_id = r.team_id and a.id = r.account_id
 		where r.team_id = @team and r.type = 'transaction' and r.status = 'active' and r.made <> r.amount and r.date < @before
 			and r.date >= coalesce(a.banking_opening_at, '-infinity')
@@ -83,18 +83,13 @@ func findUnmatched(ctx context.Context, tx *db.Tx, before day.Day) ([]parts.Open
 		return nil, fmt.Errorf("find open bank records: %w", err)
 	}
 
-	out := make([]parts.Open, len(rows))
-
-	for i := range rows {
-		r := &rows[i]
-		out[i] = parts.Open{
+	return parts.EachOpen(rows, func(r *open) parts.Open {
+		return parts.Open{
 			Step: parts.BankMatched, Code: CodeUnmatched, Severity: finding.Warning, Message: "Bank records are not reconciled",
 			Count: r.Count, Currency: r.Currency, Cents: r.Cents,
-			List: "/bank-records?status=active&reconcileStatus=unpaid,underpaid,overpaid&dateRange=" +
+			List: parts.ListBy("/bank-records", "accountIds", r.Accounts) + "&status=active&reconcileStatus=unpaid,underpaid,overpaid&dateRange=" +
 				day.Span{First: r.First, Last: before.AddDays(-1)}.String(),
 			Context: map[string]any{"date": before.AddDays(-1)},
 		}
-	}
-
-	return out, nil
+	}), nil
 }

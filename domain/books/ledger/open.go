@@ -58,23 +58,20 @@ func findOutdated(ctx context.Context, tx *db.Tx, before day.Day) ([]parts.Open,
 		return nil, fmt.Errorf("find journals that are outdated: %w", err)
 	}
 
-	out := make([]parts.Open, len(rows))
-
-	for i := range rows {
-		r := &rows[i]
-		out[i] = parts.Open{
+	return parts.EachOpen(rows, func(r *outdated) parts.Open {
+		o := parts.Open{
 			Step: parts.JournalsCurrent, Code: "journalsOutdated", Severity: finding.Warning, Message: "Journals are being recalculated",
-			Count: int64(len(r.Sources)), List: parts.ListOf(sourceLists[r.Source], r.Sources),
+			Count: int64(len(r.Sources)), List: parts.ListByID(sourceLists[r.Source], r.Sources),
 			Blocks:  []parts.Step{parts.StatementsReviewed, parts.StatementsPublished, parts.OwnersPaid, parts.BooksClosed},
 			Context: map[string]any{"sourceType": r.Source, "sourceIds": parts.First(r.Sources)},
 		}
 
 		if r.Failed {
-			out[i].Code, out[i].Severity, out[i].Message = "journalsFailed", finding.Error, "Journals could not be derived"
+			o.Code, o.Severity, o.Message = "journalsFailed", finding.Error, "Journals could not be derived"
 		}
-	}
 
-	return out, nil
+		return o
+	}), nil
 }
 
 // findHeldBack returns the changes that locks hold back, by currency, with what owners get more.
@@ -95,16 +92,11 @@ func findHeldBack(ctx context.Context, tx *db.Tx, from *day.Day, before day.Day)
 		return nil, fmt.Errorf("find changes that are held back: %w", err)
 	}
 
-	out := make([]parts.Open, len(rows))
-
-	for i := range rows {
-		r := &rows[i]
-		out[i] = parts.Open{
+	return parts.EachOpen(rows, func(r *held) parts.Open {
+		return parts.Open{
 			Step: parts.HeldBackSettled, Code: "changesHeldBack", Severity: finding.Warning, Message: "Locks hold back changes",
 			Count: r.Count, Currency: r.Currency, Cents: r.Cents,
 			List: "/journals/held-back?dateRange=" + day.Span{First: r.First, Last: before.AddDays(-1)}.String(),
 		}
-	}
-
-	return out, nil
+	}), nil
 }

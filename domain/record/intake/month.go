@@ -27,17 +27,17 @@ func findWaiting(ctx context.Context, tx *db.Tx, _ *day.Day, before day.Day) ([]
 		return nil, fmt.Errorf("count records of systems that wait: %w", err)
 	}
 
-	out := make([]parts.Open, len(rows))
+	return parts.EachOpen(rows, func(r *waiting) parts.Open {
+		if r.Code == recordConflict {
+			return parts.Open{
+				Step: parts.SystemsRead, Code: r.Code, Severity: finding.Warning, Message: "Fields were changed here and at the source",
+				Count: r.Count, List: "/sync-conflicts",
+			}
+		}
 
-	for i, r := range rows {
-		out[i] = parts.Open{
+		return parts.Open{
 			Step: parts.SystemsRead, Code: r.Code, Severity: finding.Warning, Message: "Records of systems wait for a person",
 			Count: r.Count, List: "/teams/issues?teamIds=" + tx.Team.String() + "&code=" + r.Code,
 		}
-		if r.Code == recordConflict {
-			out[i].Message, out[i].List = "Fields were changed here and at the source", "/sync-conflicts"
-		}
-	}
-
-	return out, nil
+	}), nil
 }

@@ -29,7 +29,7 @@ const (
 	WarnUnownedBalance   WarningCode = "ownerBalanceWithoutOwnership"
 	WarnUpcomingDebit    WarningCode = "upcomingStayPastDue"
 	WarnUnmatchedRecords WarningCode = bank.CodeUnmatched
-	WarnNoRecords        WarningCode = "bankRecordsMissing"
+	WarnNoRecords        WarningCode = bank.CodeMissing
 	WarnOperatingCost    WarningCode = "operatingCostPaidFromTrust"
 	WarnBankDiffers      WarningCode = "bankDiffersFromBooks"
 	WarnForeignBank      WarningCode = "entriesOnBankOfAnotherCurrency"

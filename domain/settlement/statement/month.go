@@ -81,12 +81,10 @@ func listUnpublished(ctx context.Context, tx *db.Tx, from *day.Day, before day.D
 		return nil, fmt.Errorf("find statements that are not published: %w", err)
 	}
 
-	out := make([]parts.Open, len(rows))
-
-	for i := range rows {
-		r := &rows[i]
+	return parts.EachOpen(rows, func(r *open) parts.Open {
 		stage := stages[r.Status]
-		out[i] = parts.Open{
+
+		return parts.Open{
 			Step: stage.step, Code: stage.code, Severity: finding.Warning, Message: stage.message,
 			Count: r.Count, Currency: r.Currency, Cents: r.Cents,
 			List: parts.ListBy("/statements", "periodIds", r.Periods) + "&status=" + string(r.Status) + "&currency=" + r.Currency +
@@ -94,7 +92,5 @@ func listUnpublished(ctx context.Context, tx *db.Tx, from *day.Day, before day.D
 			Blocks:  stage.blocks,
 			Context: map[string]any{"listingIds": r.Listings},
 		}
-	}
-
-	return out, nil
+	}), nil
 }

@@ -53,6 +53,6 @@ func (w writer) findUnread(ctx context.Context, tx *db.Tx, from *day.Day, before
 	return []parts.Open{{
 		Step: parts.SystemsRead, Code: "systemsNotRead", Severity: finding.Warning,
 		Message: "Systems were not read since the month ended", Count: int64(len(found)),
-		List: parts.ListOf("/connections", found), Context: map[string]any{"connectionIds": parts.First(found)},
+		List: parts.ListByID("/connections", found), Context: map[string]any{"connectionIds": parts.First(found)},
 	}}, nil
 }
