@@ -66,7 +66,8 @@ func (s *street) work(c job.Config) (*job.Worker, func()) {
 	return runFor(s.t, s.teams[0].DB, id.Zero, c, time.Second)
 }
 
-// recorded is a handler that ends its jobs and records in which order they began, by team.
+// recorded is a handler that records in which order jobs began, by team. It ends them one after another in that order:
+// a job that is slow to end keeps its team's place, and the others would go on at the free places meanwhile.
 func (s *street) recorded() (job.Handler, func() []int) {
 	var (
 		mu    sync.Mutex
@@ -75,9 +76,9 @@ func (s *street) recorded() (job.Handler, func() []int) {
 
 	h := job.Handler{Do: func(ctx context.Context, d *db.DB, j job.Job) error {
 		mu.Lock()
+		defer mu.Unlock()
 
 		order = append(order, s.name(j.TeamID))
-		mu.Unlock()
 
 		return finish(ctx, d, j)
 	}}

@@ -34,7 +34,7 @@ func insert(t *testing.T, x *apitest.Team, n job.New) id.ID {
 
 		var err error
 
-		made, err = db.Get[id.ID](ctx, tx, `select id from job where team_id = @team order by id desc limit 1`, db.Args{"team": tx.Team})
+		made, err = db.Get[id.ID](ctx, tx, `select id from job where team_id = @team and xmin = pg_current_xact_id()::xid`, db.Args{"team": tx.Team})
 
 		return err
 	})
