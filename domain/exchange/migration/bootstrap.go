@@ -59,6 +59,11 @@ func (m mover) bootstrap(
 		return nil, err
 	}
 
+	// A token that is being renewed moves with its connection, once it is there.
+	if err := pms.AwaitTokens(ctx, d, db.Scope{Team: b.SourceTenantID, Operation: run.OperationID}); err != nil {
+		return nil, fmt.Errorf("bootstrap: %w", err)
+	}
+
 	target := id.Derive(run.OperationID.Time(), "migration", run.OperationID.String())
 	requesting := scope.Team
 	scope.Team, scope.Timeout = target, 10*time.Minute

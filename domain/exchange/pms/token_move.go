@@ -12,6 +12,30 @@ import (
 	"stayledger/platform/seal"
 )
 
+// AwaitTokens returns when no token of a team is being renewed. In a frozen team no renewal begins after that. It runs
+// outside any transaction, and fails when the context ends.
+func AwaitTokens(ctx context.Context, d *db.DB, scope db.Scope) error {
+	for {
+		renewing := false
+
+		err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+			renewing, err = db.Get[bool](ctx, tx, `select exists (select from connection_token where team_id = @team and renewing_until > clock_timestamp())`,
+				db.Args{"team": tx.Team})
+
+			return err
+		})
+		if err != nil || !renewing {
+			return err
+		}
+
+		select {
+		case <-time.After(renewPause):
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the renewal of tokens: %w", ctx.Err())
+		}
+	}
+}
+
 // Taken are tokens on their way to connections of another team.
 type Taken []takenToken
 
@@ -33,7 +57,7 @@ func TakeTokens(ctx context.Context, tx *db.Tx, box *seal.Box, from id.ID) (Take
 
 	rows, err := db.Select[row](ctx, tx, `
 		delete from connection_token t using connection c where t.team_id = @from and c.team_id = @from and c.id = t.id
-		returning t.id, t.token, t.renew_at, coalesce(t.credentials_sum = sha256(c.credentials), false) as counts`, db.Args{"from": from})
+		returning t.id, t.token, t.renew_at, t.token is not null and coalesce(t.credentials_sum = sha256(c.credentials), false) as counts`, db.Args{"from": from})
 	if err != nil {
 		return nil, fmt.Errorf("take the tokens of connections: %w", err)
 	}

@@ -44,7 +44,9 @@ type Change struct {
 	// Refs are fields that name other source records, such as the listing of a stay. They are replaced by ids here; a
 	// change waits while a record it names is unknown here.
 	Refs map[string]Reference
-	// ChangedAt is the source's own stamp of the change, zero without one. A change older than the last is ignored.
+	// ChangedAt is the source's own stamp of the change, zero without one. A change older than the last is ignored,
+	// except in a complete reading, which has what the source says now. A stamp more than an hour ahead of our clock
+	// counts as none.
 	ChangedAt time.Time
 	// At is the day that places the record in a window, such as a check-in; nil without such a day.
 	At *day.Day

@@ -222,8 +222,11 @@ func (p *pending) row(entity *id.ID) recordRow {
 		row.Refs = map[string]Reference{}
 	}
 
-	if !c.ChangedAt.IsZero() {
+	switch {
+	case !c.ChangedAt.IsZero():
 		row.ChangedAt = &c.ChangedAt
+	case p.was != nil:
+		row.ChangedAt = p.was.ChangedAt
 	}
 
 	// Without a hash the record is looked at in every sync: people may settle the conflict meanwhile.

@@ -10,22 +10,23 @@ import (
 )
 
 // loadMemorySQL selects the known state of records with news, and whether a record is known at all. In the same round
-// trip it advances the stamps of unchanged records and deletes their issues about failures. A complete reading also
-// notes the records on its pages and deletes the notes of earlier readings. Its cached plan suits an empty table,
-// too: among the indexes over all records only the primary key begins with the team (migration 0072).
+// trip it advances the stamps of unchanged records and deletes their issues about failures. A complete reading sets the
+// stamps back, too, notes the records on its pages and deletes the notes of earlier readings. Its cached plan suits an
+// empty table, too: among the indexes over all records only the primary key begins with the team (migration 0072).
 const loadMemorySQL = `
 	with given as materialized (
 		select * from unnest(@kinds::text[], @ids::text[], @ordinals::integer[], @hashes::bytea[], @stamps::timestamptz[])
 			as g (kind, external_id, ordinal, hash, stamp)
 	), recalled as materialized (
-		select g.kind, g.external_id, g.ordinal, g.stamp, r.*, r.hash = g.hash as equal, g.stamp > r.changed_at as newer
+		select g.kind, g.external_id, g.ordinal, g.stamp, r.*, r.hash = g.hash as equal,
+			g.stamp > r.changed_at or @complete and g.stamp < r.changed_at as is_moved
 		from given g
 		left join lateral (
 			select true as known, ctid as place, entity_id, hash, taken, refs, waiting, changed_at, day, state from external_record e
 			where e.team_id = @team and e.source_id = @source and e.kind = g.kind and e.external_id = g.external_id and e.ordinal = g.ordinal` + db.Fence + `
 			) r on true
-	), newer as (
-		update external_record e set changed_at = r.stamp from recalled r where r.equal and r.newer and e.ctid = r.place and e.team_id = @team
+	), moved as (
+		update external_record e set changed_at = r.stamp from recalled r where r.equal and r.is_moved and e.ctid = r.place and e.team_id = @team
 	), ended as (
 		delete from sync_issue i using recalled r where r.equal and r.state = 'active' and r.waiting is null and i.team_id = @team and i.source_id = @source
 			and i.kind = r.kind and i.external_id = r.external_id and i.ordinal = r.ordinal and i.code in ('` + recordFailed + `', '` + ambiguous + `')

@@ -33,7 +33,7 @@ type intake struct {
 // takeChanges takes in changes: it skips what is known already, and has the kinds save the rest. The outcomes are in
 // items; a refusal of a kind is an outcome, too.
 func (in *intake) takeChanges(ctx context.Context, tx *db.Tx, changes []Change) error {
-	changes = latestPerRecord(in.checkChanges(changes))
+	changes = latestPerRecord(in.checkChanges(tx, changes))
 
 	known, same, err := loadMemory(ctx, tx, in.origin, changes, in.complete)
 	if err != nil {
@@ -41,7 +41,7 @@ func (in *intake) takeChanges(ctx context.Context, tx *db.Tx, changes []Change) 
 	}
 
 	// First, without loading any record here: most changes of a nightly sync repeat what was said before.
-	byKind, order := in.skipKnown(changes, known, same)
+	byKind, order := in.skipKnown(tx, changes, known, same)
 
 	if err := in.saveRecords(ctx, tx); err != nil {
 		return err
@@ -72,6 +72,7 @@ func (in *intake) takeChanges(ctx context.Context, tx *db.Tx, changes []Change) 
 // skipKnown adds the outcomes of changes that were refused or say nothing new, and returns the other changes by kind,
 // with the kinds in the order in which they came.
 func (in *intake) skipKnown(
+	tx *db.Tx,
 	changes []Change,
 	known map[key]*memory,
 	same map[key]bool,
@@ -82,7 +83,12 @@ func (in *intake) skipKnown(
 		c := &changes[i]
 		was := known[c.key()]
 
-		switch skip := c.skipReason(was, same[c.key()]); {
+		skip := c.skipReason(was, same[c.key()])
+		if !in.complete && c.isOlder(was, latestStamp(tx)) {
+			skip = Older
+		}
+
+		switch {
 		case c.Refused != nil:
 			in.addRefusal(c, was.entity())
 		case skip != "":
@@ -133,9 +139,16 @@ func (in *intake) notifyFreed(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
+// clockLead is how far the clock of a source may be ahead of ours.
+const clockLead = time.Hour
+
+// latestStamp returns the latest stamp of a change that is believed. A later one would make everything after it look
+// old, until its time has come.
+func latestStamp(tx *db.Tx) time.Time { return tx.Now.Add(clockLead) }
+
 // checkChanges returns the changes with a usable kind and name; the others become malformed items. A change that cannot
-// be hashed is returned as refused.
-func (in *intake) checkChanges(changes []Change) []Change {
+// be hashed is returned as refused. Stamps from the future are dropped.
+func (in *intake) checkChanges(tx *db.Tx, changes []Change) []Change {
 	var h hasher
 
 	out := make([]Change, 0, len(changes))
@@ -144,7 +157,9 @@ func (in *intake) checkChanges(changes []Change) []Change {
 		c := &changes[i]
 
 		// The database keeps microseconds: with a finer stamp the same change would look newer than itself.
-		c.ChangedAt = c.ChangedAt.Round(time.Microsecond)
+		if c.ChangedAt = c.ChangedAt.Round(time.Microsecond); c.ChangedAt.After(latestStamp(tx)) {
+			c.ChangedAt = time.Time{}
+		}
 
 		var err error
 		if c.sum == nil {
@@ -189,7 +204,8 @@ func shortenName(s string) string {
 	return cmp.Or(s, "-")
 }
 
-// latestPerRecord returns one change for each record: the change with the latest stamp, or the last among equals.
+// latestPerRecord returns one change for each record: the change with the latest stamp, or the last one if their stamps
+// are equal or missing.
 func latestPerRecord(changes []Change) []Change {
 	at, out := make(map[key]int, len(changes)), make([]Change, 0, len(changes))
 
@@ -201,7 +217,7 @@ func latestPerRecord(changes []Change) []Change {
 		case !seen:
 			at[c.key()] = len(out)
 			out = append(out, *c)
-		case !c.ChangedAt.Before(out[n].ChangedAt):
+		case c.ChangedAt.IsZero() || !c.ChangedAt.Before(out[n].ChangedAt):
 			out[n] = *c
 		}
 	}
@@ -209,12 +225,16 @@ func latestPerRecord(changes []Change) []Change {
 	return out
 }
 
+// isOlder reports whether the source has said something newer already. A kept stamp after the latest one proves nothing.
+func (c *Change) isOlder(was *memory, latest time.Time) bool {
+	return was != nil && was.ChangedAt != nil && !was.ChangedAt.After(latest) &&
+		!c.ChangedAt.IsZero() && c.ChangedAt.Before(*was.ChangedAt)
+}
+
 // skipReason returns why a change can be skipped without loading its record here, or "". The argument same says that
 // its content equals what was taken in before.
 func (c *Change) skipReason(was *memory, same bool) Reason {
 	switch {
-	case was != nil && was.ChangedAt != nil && !c.ChangedAt.IsZero() && c.ChangedAt.Before(*was.ChangedAt):
-		return Older
 	case c.Gone && (was == nil || was.EntityID == nil):
 		return Unknown
 	case c.Gone && was.State == gone:
