@@ -119,6 +119,7 @@ func Parts(o External, c Config) parts.Part {
 		webhook.Part(webhook.Config{Box: o.Box, Private: c.LocalProviders, Mail: o.Mail}),
 		intake.Part(intake.Config{
 			Open: o.Sources, Refused: connection.RequireReconnect, MakeFile: o.Systems.Extracts(o.Store),
+			Most:  pms.MostRecords,
 			Kinds: []intake.Kind{pms.Listings(&listingDoor), contact.Intake(o.Box), stayDoor, bank.Intake(rule.OfBank), channelpayout.Intake()},
 		}),
 		account.Part(journals),

@@ -2520,7 +2520,7 @@ const (
 // Defines values for UploadMappingOrNullDecimal.
 const (
 	UploadMappingOrNullDecimalDot   UploadMappingOrNullDecimal = "."
-	UploadMappingOrNullDecimalEmpty UploadMappingOrNullDecimal = "\\"
+	UploadMappingOrNullDecimalEmpty UploadMappingOrNullDecimal = ""
 )
 
 // Defines values for UploadMappingOrNullEncoding.
@@ -5165,7 +5165,7 @@ type Connection struct {
 	// IsSyncEnabled Whether it is read by its schedule; by hand it can be read in any case.
 	IsSyncEnabled bool `json:"isSyncEnabled"`
 
-	// Issues What a person should look at and no record here shows: what a sync could not take in, and that the source cannot be read. Each is there until it is settled; GET /teams/issues has all.
+	// Issues What a person should look at and no record here shows: what a sync could not take in, and why it cannot be connected or read. Each is there until it is settled; GET /teams/issues has all.
 	Issues []Finding `json:"issues"`
 
 	// LastSync The last sync that has ended.

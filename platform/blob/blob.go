@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"stayledger/platform/inside"
 )
 
 // maxKey bounds the length of a key in bytes: a file name of the common file systems holds 255.
@@ -63,6 +65,20 @@ type Object interface {
 	Size() int64
 	// ModTime is the instant of the last write before the commit.
 	ModTime() time.Time
+}
+
+// check fails if a store cannot be asked for a key: the context has ended, or is that of a transaction, in which nothing
+// outside is called.
+func check(ctx context.Context, key string) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+
+	if err := inside.Check(ctx); err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+
+	return checkKey(key)
 }
 
 // checkKey returns ErrKey unless key has the form that every store accepts.

@@ -155,11 +155,7 @@ func (s *LocalStore) Sweep(ctx context.Context, olderThan time.Time) (int, error
 // small. The name is the key with its slashes as dots: still legible to an operator, and unlike folders per segment
 // it lets both `a` and `a/b` be objects. Keys hold no dots, so two keys never share a name.
 func locate(ctx context.Context, key string) (folder, name string, err error) {
-	if err := ctx.Err(); err != nil {
-		return "", "", fmt.Errorf("blob: %w", err)
-	}
-
-	if err := checkKey(key); err != nil {
+	if err := check(ctx, key); err != nil {
 		return "", "", err
 	}
 

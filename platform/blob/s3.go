@@ -139,11 +139,7 @@ func (s *S3Store) Sweep(ctx context.Context, olderThan time.Time) (int, error) {
 // name maps a key to the name of its object: the prefix, and the key with its slashes as dots. A gateway in front of a
 // file system could not keep both `a` and `a/b` otherwise.
 func (s *S3Store) name(ctx context.Context, key string) (string, error) {
-	if err := ctx.Err(); err != nil {
-		return "", fmt.Errorf("blob: %w", err)
-	}
-
-	if err := checkKey(key); err != nil {
+	if err := check(ctx, key); err != nil {
 		return "", err
 	}
 

@@ -24,6 +24,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/fair"
 	"stayledger/platform/id"
+	"stayledger/platform/inside"
 )
 
 // Config says which server to use and how hard.
@@ -292,6 +293,8 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 
 		return unavailable(err)
 	}
+
+	ctx = inside.Transaction(ctx)
 
 	// Work inside this work must not wait for turns again.
 	if len(turns) > 0 {

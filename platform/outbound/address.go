@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stayledger/platform/inside"
 )
 
 // lookupTime is how long a caller waits for the addresses of a name.
@@ -19,6 +21,10 @@ type Lookup func(ctx context.Context, name string) ([]netip.Addr, error)
 
 // LookUp is the Lookup of the machine's name service.
 func LookUp(ctx context.Context, name string) ([]netip.Addr, error) {
+	if err := inside.Check(ctx); err != nil {
+		return nil, err //nolint:wrapcheck // It is a defect, and says so.
+	}
+
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", name) //nolint:wrapcheck // The cause is no more than logged.
 }
 

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"stayledger/platform/inside"
 )
 
 // ErrNotPublic is the refusal of an address that only machines near us can reach. Its text names no address and can be
@@ -40,9 +42,21 @@ func Client(allowPrivate bool) *http.Client {
 	}
 
 	return &http.Client{
-		Transport:     network(),
+		Transport:     outsideOnly{network()},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// outsideOnly refuses calls from inside a transaction.
+type outsideOnly struct{ *http.Transport }
+
+// RoundTrip makes a call. It fails with inside.ErrTransaction.
+func (o outsideOnly) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := inside.Check(r.Context()); err != nil {
+		return nil, err //nolint:wrapcheck // The client adds the address.
+	}
+
+	return o.Transport.RoundTrip(r) //nolint:wrapcheck // The client does.
 }
 
 // transport returns an HTTP transport with a filter for every connection.

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"stayledger/platform/inside"
 	"stayledger/platform/outbound"
 )
 
@@ -114,10 +115,30 @@ func TestClientIgnoresProxies(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
 
 	for _, private := range []bool{false, true} {
-		network, ok := outbound.Client(private).Transport.(*http.Transport)
-		if !ok || network.Proxy != nil {
+		network := outbound.Network(outbound.Client(private))
+		if network == nil || network.Proxy != nil {
 			t.Errorf("private %t: the client asks for a proxy", private)
 		}
+	}
+}
+
+// Nothing is called, and no name looked up, from inside a transaction.
+func TestNothingIsCalledInsideATransaction(t *testing.T) {
+	t.Parallel()
+
+	ctx := inside.Transaction(t.Context())
+
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1:1", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := outbound.Client(true).Do(r); !errors.Is(err, inside.ErrTransaction) { //nolint:bodyclose // There is no answer.
+		t.Errorf("a call: %v", err)
+	}
+
+	if _, err := outbound.LookUp(ctx, "localhost"); !errors.Is(err, inside.ErrTransaction) {
+		t.Errorf("a name: %v", err)
 	}
 }
 

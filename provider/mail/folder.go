@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"stayledger/platform/inside"
 )
 
 // Folder keeps messages as files instead of sending them, for development: one .eml per key, which any mail program
@@ -33,6 +35,10 @@ func NewFolder(dir, from string) (*Folder, error) {
 
 // Send writes the message to its file, as a whole or not at all. It replaces a message with the same key.
 func (f *Folder) Send(ctx context.Context, m Message) error {
+	if err := inside.Check(ctx); err != nil {
+		return fmt.Errorf("send mail: %w", err)
+	}
+
 	msg, err := m.compose(f.from)
 	if err != nil {
 		return err

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
+
+	"stayledger/platform/inside"
 )
 
 // Timeout is how long one message may take from the first packet to the last.
@@ -120,6 +122,10 @@ func NewSMTP(c SMTPConfig) (*SMTP, error) {
 // Send delivers a message to the server. A message that the server accepted counts as sent, even if the connection
 // failed afterwards.
 func (s *SMTP) Send(ctx context.Context, m Message) error {
+	if err := inside.Check(ctx); err != nil {
+		return fmt.Errorf("send mail: %w", err)
+	}
+
 	msg, err := m.compose(s.config.From)
 	if err != nil {
 		return err

@@ -24,6 +24,8 @@ var (
 	ErrUnavailable = errors.New("the system is unavailable")
 	// ErrAnswer: an answer breaks the protocol. It may help to ask again, once or twice.
 	ErrAnswer = fmt.Errorf("%w: its answer is not of the protocol", ErrUnavailable)
+	// ErrEndless: it has more than is read.
+	ErrEndless = fmt.Errorf("the system: %w", outbound.ErrEndless)
 	// ErrTimeout: no answer came in time.
 	ErrTimeout = fmt.Errorf("%w: it did not answer in time", ErrUnavailable)
 )

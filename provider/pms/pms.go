@@ -12,10 +12,18 @@ import (
 
 	"stayledger/platform/day"
 	"stayledger/platform/money"
+	"stayledger/platform/outbound"
 )
 
 // Timeout is how long a call may take.
 const Timeout = 25 * time.Second
+
+// MostListings bounds the listings of an account, and MostRecords the records of any other kind: more of either mean
+// that the pages do not end. The pages of a system can have a single row, so there are fewer pages than rows.
+var (
+	MostListings = outbound.Reading{Pages: 2_000, Rows: 20_000}
+	MostRecords  = outbound.Reading{Pages: 10_000, Rows: 500_000}
+)
 
 // Client reads one account at a system. It is safe for use by many goroutines. Its calls take at most Timeout, follow
 // no redirect, read bounded answers, and fail with an Error.

@@ -7096,7 +7096,7 @@ export interface components {
             isOutsideBooks: boolean;
             /** @description Whether it is read by its schedule; by hand it can be read in any case. */
             isSyncEnabled: boolean;
-            /** @description What a person should look at and no record here shows: what a sync could not take in, and that the source cannot be read. Each is there until it is settled; GET /teams/issues has all. */
+            /** @description What a person should look at and no record here shows: what a sync could not take in, and why it cannot be connected or read. Each is there until it is settled; GET /teams/issues has all. */
             issues: components["schemas"]["Finding"][];
             /** @description The last sync that has ended. */
             lastSync: components["schemas"]["ConnectionLastSync"] | null;

@@ -95,9 +95,7 @@ func export(ctx context.Context, d *db.DB, scope db.Scope, run operation.Run, a 
 	reading.Timeout = taskTime
 
 	kept, err := file.Keep(ctx, d, scope, a.store, func(w io.Writer) error {
-		return d.Read(ctx, reading, func(ctx context.Context, tx *db.Tx) error {
-			return a.write(ctx, tx, schema, job.Resting(ctx, w))
-		})
+		return a.write(ctx, d, reading, schema, job.Resting(ctx, w))
 	})
 	if err != nil {
 		return nil, err

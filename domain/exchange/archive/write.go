@@ -27,41 +27,35 @@ type archiver struct {
 	tables []parts.Table
 }
 
-// write writes the archive of the transaction's team. It fails with errStale while journals wait.
-func (a archiver) write(ctx context.Context, tx *db.Tx, schema int64, w io.Writer) error {
-	stale, err := ledger.HasStale(ctx, tx)
+// content is a file of the team with content in the store.
+type content struct {
+	ID      id.ID
+	BlobKey string
+}
+
+// write writes the archive of a team: first the rows, as they are in one transaction, and then the content of files. No
+// transaction is open while the store is asked for that.
+func (a archiver) write(ctx context.Context, d *db.DB, scope db.Scope, schema int64, w io.Writer) error {
+	var (
+		m     manifest
+		z     zipped
+		files []content
+	)
+
+	// The entries come as they are made, so that memory does not grow with the team.
+	err := d.Read(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+		z = newZipped(w, tx.Now)
+		if err = a.writeRows(ctx, tx, schema, z, &m); err == nil {
+			files, err = loadFiles(ctx, tx)
+		}
+
+		return err
+	})
 	if err != nil {
 		return err
 	}
 
-	if stale {
-		return errStale
-	}
-
-	m := manifest{Format: format, Schema: schema, ExportedAt: day.At(tx.Now), TeamID: tx.Team}
-	if m.Team, err = team.LoadRow(ctx, tx); err != nil {
-		return err
-	}
-
-	// The entries come as they are made, so that memory does not grow with the team.
-	z := newZipped(w, tx.Now)
-	if err := z.add("README.txt", func(w io.Writer) error {
-		_, err := io.WriteString(w, readme)
-		return err
-	}); err != nil {
-		return err
-	}
-
-	// First the rows, then the books once more for people, and the content of files.
-	if m.Tables, err = a.writeTables(ctx, tx, z); err != nil {
-		return err
-	}
-
-	if err := z.add("journal.hledger", func(w io.Writer) error { return writeJournal(ctx, tx, w) }); err != nil {
-		return err
-	}
-
-	if m.Files, err = a.writeFiles(ctx, tx, z); err != nil {
+	if m.Files, err = a.writeFiles(ctx, files, z); err != nil {
 		return err
 	}
 
@@ -76,6 +70,38 @@ func (a archiver) write(ctx context.Context, tx *db.Tx, schema int64, w io.Write
 	}
 
 	return z.Close()
+}
+
+// writeRows writes the rows of the transaction's team, and begins the manifest. It fails with errStale while journals
+// wait.
+func (a archiver) writeRows(ctx context.Context, tx *db.Tx, schema int64, z zipped, m *manifest) error {
+	stale, err := ledger.HasStale(ctx, tx)
+	if err != nil {
+		return err
+	}
+
+	if stale {
+		return errStale
+	}
+
+	*m = manifest{Format: format, Schema: schema, ExportedAt: day.At(tx.Now), TeamID: tx.Team}
+	if m.Team, err = team.LoadRow(ctx, tx); err != nil {
+		return err
+	}
+
+	if err := z.add("README.txt", func(w io.Writer) error {
+		_, err := io.WriteString(w, readme)
+		return err
+	}); err != nil {
+		return err
+	}
+
+	// First the rows, then the books once more for people.
+	if m.Tables, err = a.writeTables(ctx, tx, z); err != nil {
+		return err
+	}
+
+	return z.add("journal.hledger", func(w io.Writer) error { return writeJournal(ctx, tx, w) })
 }
 
 // writeTables writes the rows of all tables that archives have.
@@ -145,14 +171,8 @@ func loadColumns(ctx context.Context, tx *db.Tx, name string) ([]column, error) 
 // quote returns the name of a column as SQL has it.
 func quote(name string) string { return `"` + name + `"` }
 
-// writeFiles writes the content of the team's files, without exports, which can be made again. It returns those that
-// have any.
-func (a archiver) writeFiles(ctx context.Context, tx *db.Tx, z zipped) ([]id.ID, error) {
-	type content struct {
-		ID      id.ID
-		BlobKey string
-	}
-
+// loadFiles selects the files of the team with content, without exports, which can be made again.
+func loadFiles(ctx context.Context, tx *db.Tx) ([]content, error) {
 	found, err := db.Select[content](ctx, tx, `
 		select id, blob_key from file where team_id = @team and purged_at is null and kind not in ('export', 'archive') order by id`,
 		db.Args{"team": tx.Team})
@@ -160,9 +180,14 @@ func (a archiver) writeFiles(ctx context.Context, tx *db.Tx, z zipped) ([]id.ID,
 		return nil, fmt.Errorf("list the files of the team: %w", err)
 	}
 
+	return found, nil
+}
+
+// writeFiles writes the content of files, and returns those that have any.
+func (a archiver) writeFiles(ctx context.Context, files []content, z zipped) ([]id.ID, error) {
 	out := []id.ID{}
 
-	for _, f := range found {
+	for _, f := range files {
 		object, err := a.store.Open(ctx, f.BlobKey)
 		if errors.Is(err, blob.ErrNotFound) {
 			continue // it was purged a moment ago

@@ -59,9 +59,17 @@ func (k *app) adopt(ctx context.Context, tx *db.Tx, connectionID id.ID) error {
 	return nil
 }
 
-// adoptRefs moves the listings of a former connection, except listings that the new connection has read itself.
+// adoptRefs moves the listings of a former connection. Of listings that the new connection has read itself only the
+// decisions move, unless they have one already, or their listing here is that of another one.
 func adoptRefs(ctx context.Context, tx *db.Tx, into, from id.ID) error {
 	err := tx.Pipeline(ctx, []db.Stmt{
+		{
+			SQL: `update listing_connection o set listing_id = r.listing_id, is_decided = true from listing_connection r
+			where o.team_id = @team and o.connection_id = @into and not o.is_decided and r.team_id = @team and r.connection_id = @from
+				and r.external_id = o.external_id and r.is_decided and not exists (
+				select from listing_connection b where b.team_id = @team and b.connection_id = @into and b.listing_id = r.listing_id)`,
+			Args: db.Args{"team": tx.Team, "into": into, "from": from},
+		},
 		{
 			SQL: `update listing_connection r set connection_id = @into where team_id = @team and connection_id = @from and not exists (
 			select from listing_connection o where o.team_id = @team and o.connection_id = @into and o.external_id = r.external_id)`,

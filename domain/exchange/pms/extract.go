@@ -2,6 +2,7 @@ package pms
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/outbound"
 	"stayledger/provider/pms"
 )
 
@@ -231,7 +233,11 @@ func (s *Systems) Extracts(store blob.Store) intake.MakeFile {
 		}
 
 		// The file goes to the store while it is read, outside any transaction.
-		e := &extraction{extractor: x, client: client, zones: held, from: sync.RangeStart, to: sync.RangeEnd}
+		e := &extraction{
+			extractor: x, client: client, zones: held, from: sync.RangeStart, to: sync.RangeEnd,
+			left: most(x.kind()), seen: idSet{}, unreadable: idSet{},
+			check: func(ctx context.Context) error { return intake.CheckRunning(ctx, d, scope, sync) },
+		}
 
 		kept, err := file.Keep(ctx, d, scope, store, func(w io.Writer) error { return e.write(ctx, w) })
 		if err != nil {
@@ -259,9 +265,45 @@ type extraction struct {
 	zones    zones
 	from, to *day.Day // nights; nil leaves a side open
 
+	// check fails if the file is not wanted any more.
+	check func(ctx context.Context) error
+	// left is how much is still read.
+	left outbound.Reading
 	// seen are the ids of records in the file: pages can overlap.
-	seen       map[string]bool
-	unreadable map[string]bool
+	seen       idSet
+	unreadable idSet
+}
+
+// idSet is a set of ids of a system. It keeps their hashes, because an id can be long.
+type idSet map[[16]byte]struct{}
+
+// add adds an id, and reports whether it is new.
+func (s idSet) add(id string) bool {
+	sum := sha256.Sum256([]byte(id))
+	key := [16]byte(sum[:16])
+
+	_, has := s[key]
+	s[key] = struct{}{}
+
+	return !has
+}
+
+// mostBytes bounds a file.
+const mostBytes = 256 << 20
+
+// bounded is a writer of mostBytes at most.
+type bounded struct {
+	to   io.Writer
+	left int
+}
+
+// Write writes unless the bound is reached; then it fails with ErrEndless.
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, fmt.Errorf("write an extract: %w", outbound.ErrEndless)
+	}
+
+	return b.to.Write(p)
 }
 
 // counts returns the records by outcome. Unreadable records are not in the file.
@@ -271,10 +313,13 @@ func (e *extraction) counts() map[intake.Outcome]int64 {
 
 // write reads all pages and writes the file.
 func (e *extraction) write(ctx context.Context, to io.Writer) error {
-	e.seen, e.unreadable = map[string]bool{}, map[string]bool{}
-	w := csv.NewWriter(to, e.columns)
+	w := csv.NewWriter(&bounded{to, mostBytes}, e.columns)
 
 	for page, more := "", true; more; {
+		if err := e.check(ctx); err != nil {
+			return err
+		}
+
 		next, err := e.page(ctx, w, page)
 
 		// Wait for a system that takes no calls for a moment: starting again would read all pages twice.
@@ -327,8 +372,10 @@ func (e *extraction) page(ctx context.Context, w *csv.Writer, page string) (next
 
 		next, unreadable = got.Next, got.Unreadable
 
+		err = e.left.Take(len(got.Listings) + len(got.Unreadable))
+
 		for i := range got.Listings {
-			if l := &got.Listings[i]; e.isNew(l.ID) && err == nil {
+			if l := &got.Listings[i]; err == nil && e.seen.add(l.ID) {
 				err = e.listing(w, l)
 			}
 		}
@@ -339,6 +386,7 @@ func (e *extraction) page(ctx context.Context, w *csv.Writer, page string) (next
 		}
 
 		next, unreadable = got.Next, got.Unreadable
+		err = e.left.Take(len(got.Reservations) + len(got.Unreadable))
 
 		for i := range got.Reservations {
 			r := &got.Reservations[i]
@@ -347,25 +395,17 @@ func (e *extraction) page(ctx context.Context, w *csv.Writer, page string) (next
 			case err != nil || !e.isAsked(r):
 			case r.Currency == "":
 				unreadable = append(unreadable, pms.NewUnreadable(r.ID, nil)) // its amounts mean nothing
-			case e.isNew(r.ID):
+			case e.seen.add(r.ID):
 				err = e.reservation(w, r, e.zones.at(r.ListingID))
 			}
 		}
 	}
 
 	for i := range unreadable {
-		e.unreadable[unreadable[i].ID] = true
+		e.unreadable.add(unreadable[i].ID)
 	}
 
 	return next, err
-}
-
-// isNew reports whether a record is not in the file yet, and notes that it is now.
-func (e *extraction) isNew(name string) bool {
-	was := e.seen[name]
-	e.seen[name] = true
-
-	return !was
 }
 
 // isAsked reports whether a reservation has a night in the range: systems return others, too.

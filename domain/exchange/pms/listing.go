@@ -11,6 +11,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/plain"
+	"stayledger/provider/pms"
 )
 
 // ref is a listing of a system, with the listing here that it is bound to.
@@ -31,7 +32,7 @@ type ref struct {
 // decides.
 func Listings(door *intake.Kind) intake.Kind {
 	k := *door
-	k.See, k.Apart = saveSeen, []string{"parentId", "unit"}
+	k.See, k.Apart, k.Most = saveSeen, []string{"parentId", "unit"}, pms.MostListings
 	k.Match = func(ctx context.Context, tx *db.Tx, from intake.Origin, unknown []intake.Change) ([]intake.Match, error) {
 		return matchListings(ctx, tx, door, from, unknown)
 	}
@@ -120,6 +121,19 @@ func upsertRefs(ctx context.Context, tx *db.Tx, connection id.ID, refs []ref) er
 		db.Args{"team": tx.Team, "connection": connection, "now": tx.Now, "rows": rows})
 	if err != nil {
 		return fmt.Errorf("save the listings of a system: %w", err)
+	}
+
+	return nil
+}
+
+// deleteUnseen deletes the listings of a system that a complete reading lacked, unless somebody has decided about them:
+// an earlier attempt to connect, or a former connection, may have left them.
+func deleteUnseen(ctx context.Context, tx *db.Tx, connection id.ID, seen []string) error {
+	_, err := tx.Exec(ctx, `delete from listing_connection where team_id = @team and connection_id = @connection and not is_decided
+		and not exists (select from unnest(@seen::text[]) s (id) where s.id = external_id)`,
+		db.Args{"team": tx.Team, "connection": connection, "seen": seen})
+	if err != nil {
+		return fmt.Errorf("delete listings that a system does not have: %w", err)
 	}
 
 	return nil

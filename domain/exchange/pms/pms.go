@@ -71,6 +71,18 @@ func find(a connection.AppID) *app {
 	return &known[i]
 }
 
+// MostRecords is how much of one kind a sync reads of a system, except listings.
+var MostRecords = pms.MostRecords
+
+// most returns how much is read of a kind.
+func most(kind string) outbound.Reading {
+	if kind == listingKind {
+		return pms.MostListings
+	}
+
+	return MostRecords
+}
+
 // errNoSystem refuses to read records over a connection to an app without records.
 var errNoSystem = errors.New("the app of the connection gives no records")
 
@@ -165,7 +177,8 @@ func (s *Systems) check(
 }
 
 // readListings reads all listings of a system, so that people can bind them before the first sync. It subscribes to
-// messages first, so that no change is missed.
+// messages first, so that no change is missed. Each page is saved before the next one is asked for, while the connection
+// keeps its status.
 func (s *Systems) readListings(
 	ctx context.Context, d *db.DB,
 	scope db.Scope,
@@ -184,30 +197,49 @@ func (s *Systems) readListings(
 		}
 	}
 
-	// Read all pages outside the transaction.
-	var changes []*intake.Change
-
+	seen, left := []string{}, most(listingKind)
 	from := &source{client: client, app: string(c.AppID)}
-	for page, more := "", true; more; more = page != "" {
+
+	for page, more := "", true; more; {
 		got, err := from.pullListings(ctx, page)
+		if waitShortly(ctx, err) {
+			continue
+		}
+
 		if err != nil {
 			return nil, checkError(err)
 		}
 
-		for i := range got.Changes {
-			changes = append(changes, &got.Changes[i])
+		if err := left.Take(len(got.Changes)); err != nil {
+			return nil, fmt.Errorf("%w: %w", connection.ErrUnusable, err)
 		}
 
-		page = got.Next
+		changes := keepLast(got.Changes)
+		for _, change := range changes {
+			seen = append(seen, change.ExternalID)
+		}
+
+		err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+			if err := connection.HoldStatus(ctx, tx, c.ID, c.Status); err != nil {
+				return err
+			}
+
+			return saveSeen(ctx, tx, intake.Origin{ConnectionID: &c.ID}, changes)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("save the listings of a system: %w", err)
+		}
+
+		page, more = got.Next, got.Next != ""
 	}
 
+	// An account that was connected before brings its bindings along.
 	return func(ctx context.Context, tx *db.Tx) error {
-		// An account that was connected before brings its bindings along, so adopt them first.
 		if err := find(c.AppID).adopt(ctx, tx, c.ID); err != nil {
 			return err
 		}
 
-		return saveSeen(ctx, tx, intake.Origin{ConnectionID: &c.ID}, keepLast(changes))
+		return deleteUnseen(ctx, tx, c.ID, seen)
 	}, nil
 }
 
@@ -241,11 +273,13 @@ func (s *Systems) unsubscribe(ctx context.Context, d *db.DB, scope db.Scope, c *
 	return nil
 }
 
-// keepLast returns the last change of each record: pages can overlap.
-func keepLast(changes []*intake.Change) []*intake.Change {
+// keepLast returns the last change of each record of a page.
+func keepLast(changes []intake.Change) []*intake.Change {
 	out, at := []*intake.Change{}, map[string]int{}
 
-	for _, c := range changes {
+	for i := range changes {
+		c := &changes[i]
+
 		if i, twice := at[c.ExternalID]; twice {
 			out[i] = c
 			continue
@@ -267,6 +301,13 @@ func checkError(err error) error {
 		return fmt.Errorf("%w: %w", connection.ErrUnusable, err)
 	case errors.Is(err, pms.ErrTimeout):
 		return fmt.Errorf("%w: %w", connection.ErrTimeout, err)
+	case errors.Is(err, pms.ErrAnswer):
+		return fmt.Errorf("%w: %w", connection.ErrProtocol, err)
+	}
+
+	// What is no answer of the system is a failure of ours.
+	if _, is := errors.AsType[*pms.Error](err); is {
+		return fmt.Errorf("%w: %w", connection.ErrUnavailable, err)
 	}
 
 	return fmt.Errorf("ask a property-management system: %w", err)

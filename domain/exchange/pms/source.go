@@ -275,12 +275,16 @@ func (s *source) Lookup(ctx context.Context, kind string, externalIDs []string) 
 // lookThrough reads all records of a kind and returns the ones with these ids. Missing records are gone if the
 // reading was complete.
 func (s *source) lookThrough(ctx context.Context, kind string, externalIDs []string) ([]intake.Change, error) {
-	found, complete := map[string]intake.Change{}, true
+	found, complete, left := map[string]intake.Change{}, true, most(kind)
 
 	for page, more := "", true; more; more = page != "" {
 		got, err := s.Pull(ctx, intake.Request{Kind: kind, Page: page})
 		if err != nil {
 			return nil, err
+		}
+
+		if err := left.Take(len(got.Changes)); err != nil {
+			return nil, fmt.Errorf("look through the records of a system: %w", err)
 		}
 
 		for _, c := range got.Changes {

@@ -100,10 +100,10 @@ func (k *keptTokens) Token(
 type next int
 
 const (
-	// awaitIt: another worker renews it.
+	// Another worker renews it.
 	awaitIt next = iota
 	useIt
-	// renewIt: this worker has the lease.
+	// This worker has the lease.
 	renewIt
 )
 
@@ -111,6 +111,14 @@ const (
 // for it unless another worker has one.
 func (k *keptTokens) claim(ctx context.Context, lease id.ID) (t pms.Token, then next, err error) {
 	err = k.db.Write(ctx, k.scope, func(ctx context.Context, tx *db.Tx) error {
+		// The first renewal of a connection needs a row, too, on which others wait for this transaction.
+		if _, err := tx.Exec(ctx, `
+			insert into connection_token (team_id, id, credentials_sum)
+			select @team, c.id, @sum from connection c where c.team_id = @team and c.id = @id on conflict do nothing`,
+			db.Args{"team": tx.Team, "id": k.connection, "sum": k.sum}); err != nil {
+			return err
+		}
+
 		var fresh bool
 
 		if t, fresh, err = k.load(ctx, tx, "for update"); err != nil {
@@ -124,11 +132,9 @@ func (k *keptTokens) claim(ctx context.Context, lease id.ID) (t pms.Token, then 
 
 		// Nobody waits for a renewal with earlier credentials. Their token is dropped.
 		n, err := tx.Exec(ctx, `
-			insert into connection_token as t (team_id, id, credentials_sum, renewing_by, renewing_until)
-			select @team, c.id, @sum, @lease, clock_timestamp() + @time::interval from connection c where c.team_id = @team and c.id = @id
-			on conflict (team_id, id) do update set renewing_by = excluded.renewing_by, renewing_until = excluded.renewing_until,
-				credentials_sum = excluded.credentials_sum, token = case when t.credentials_sum = excluded.credentials_sum then t.token end
-			where t.renewing_until is null or t.renewing_until <= clock_timestamp() or t.credentials_sum <> excluded.credentials_sum`,
+			update connection_token set renewing_by = @lease, renewing_until = clock_timestamp() + @time::interval, credentials_sum = @sum,
+				token = case when credentials_sum = @sum then token end
+			where team_id = @team and id = @id and (renewing_until is null or renewing_until <= clock_timestamp() or credentials_sum <> @sum)`,
 			db.Args{"team": tx.Team, "id": k.connection, "sum": k.sum, "lease": lease, "time": renewTime})
 		if n > 0 {
 			then = renewIt

@@ -67,16 +67,15 @@ func openToOwners(ctx context.Context, tx *db.Tx, file id.ID, open bool) error {
 	return nil
 }
 
-// removeAttachment deletes an attachment with its file. It leaves a draft that is old enough for the sweep, which
-// then deletes the content.
+// removeAttachment deletes an attachment with its file. The sweep then deletes the content.
 func removeAttachment(ctx context.Context, tx *db.Tx, file id.ID) error {
 	name, err := db.One[string](ctx, tx, apierr.NotFound, `
 		with gone as (
 			delete from file f where f.team_id = @team and f.id = @id and f.kind = 'attachment' returning f.id, f.blob_key, f.purged_at, f.filename
 		), draft as (
-			insert into file_draft (team_id, id, blob_key, created_at)
-			select @team, id, blob_key, @abandoned from gone where purged_at is null)
-		select filename from gone`, db.Args{"team": tx.Team, "id": file, "abandoned": tx.Now.Add(-draftAge)})
+			insert into file_draft (team_id, id, blob_key, created_at, doomed_at)
+			select @team, id, blob_key, @now, @now from gone where purged_at is null)
+		select filename from gone`, db.Args{"team": tx.Team, "id": file, "now": tx.Now})
 	if err != nil {
 		return fmt.Errorf("delete an attachment: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"stayledger/platform/blob"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/inside"
 )
 
 // ErrForeignStore is a file store that is not the one of this database.
@@ -27,6 +28,9 @@ const markerKey = "stayledger-store"
 // It fails with ErrForeignStore, and with the errors of store and database.
 func Claim(ctx context.Context, d *db.DB, store blob.Store, adopt bool) error {
 	return d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
+		// The process serves nobody yet, and the lock is only for others that start.
+		ctx = inside.Permit(ctx)
+
 		// Processes that start together must not both mark the store.
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended('stayledger file store', 0))`, nil); err != nil {
 			return fmt.Errorf("claim the file store: %w", err)

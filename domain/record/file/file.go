@@ -156,18 +156,18 @@ func Discard(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, fi
 	ctx, cancel := context.WithTimeout(ctx, discardWithin)
 	defer cancel()
 
+	this := func() (string, db.Args) {
+		return `team_id = @team and id = @id`, db.Args{"team": scope.Team, "id": file}
+	}
+
 	_ = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-		key, err := deleteDraft(ctx, tx, file)
-		if err != nil {
-			return err
-		}
+		condition, args := this()
+		_, err := giveUp(ctx, tx, condition, args)
 
-		if err := store.Delete(ctx, key); err != nil && !errors.Is(err, blob.ErrNotFound) {
-			return fmt.Errorf("discard a file: %w", err)
-		}
-
-		return nil
+		return err
 	})
+
+	_ = deleteDoomed(ctx, d, scope, store, this)
 }
 
 // untilDone fails writes once the context has ended. This stops a renderer that never looks at its context.

@@ -17,7 +17,11 @@ import (
 func every(store blob.Store) []job.Every {
 	return []job.Every{
 		{Name: "file-purge", Interval: time.Hour, Do: func(ctx context.Context, d *db.DB) error {
-			return remove(ctx, d, store, loadDue, markPurged)
+			err := inBatches(ctx, d, func(ctx context.Context, tx *db.Tx) (int64, error) {
+				return purge(ctx, tx, `purge_at <= @due`, db.Args{"due": tx.Now})
+			})
+
+			return errors.Join(err, deleteDoomed(ctx, d, db.AcrossTeams(), store, ofAllTeams))
 		}},
 		{
 			Name:     "file-sweep",
@@ -31,10 +35,19 @@ func every(store blob.Store) []job.Every {
 // written.
 func outside(store blob.Store) func(context.Context, *db.DB, id.ID) error {
 	return func(ctx context.Context, d *db.DB, team id.ID) error {
-		files := func(ctx context.Context, tx *db.Tx) ([]doomed, error) { return loadStored(ctx, tx, team) }
-		unfinished := func(ctx context.Context, tx *db.Tx) ([]doomed, error) { return loadDrafts(ctx, tx, team) }
+		ofTeam := func() (string, db.Args) { return `team_id = @team`, db.Args{"team": team} }
 
-		return errors.Join(remove(ctx, d, store, files, markPurged), remove(ctx, d, store, unfinished, deleteDrafts))
+		files := inBatches(ctx, d, func(ctx context.Context, tx *db.Tx) (int64, error) {
+			condition, args := ofTeam()
+			return purge(ctx, tx, condition, args)
+		})
+
+		drafts := inBatches(ctx, d, func(ctx context.Context, tx *db.Tx) (int64, error) {
+			condition, args := ofTeam()
+			return giveUp(ctx, tx, condition, args)
+		})
+
+		return errors.Join(files, drafts, deleteDoomed(ctx, d, db.AcrossTeams(), store, ofTeam))
 	}
 }
 
@@ -43,8 +56,14 @@ type sweeper interface {
 	Sweep(ctx context.Context, olderThan time.Time) (int, error)
 }
 
+// sweep deletes bytes that a dead writer left, and those of files that were deleted.
 func sweep(ctx context.Context, d *db.DB, store blob.Store) error {
-	err := remove(ctx, d, store, loadAbandoned, deleteDrafts)
+	err := inBatches(ctx, d, func(ctx context.Context, tx *db.Tx) (int64, error) {
+		return giveUp(ctx, tx, `created_at <= @before`, db.Args{"before": tx.Now.Add(-draftAge)})
+	})
+
+	err = errors.Join(err, deleteDoomed(ctx, d, db.AcrossTeams(), store, ofAllTeams))
+
 	if s, ok := store.(sweeper); ok {
 		_, sweepErr := s.Sweep(ctx, d.Now().Add(-draftAge))
 		err = errors.Join(err, sweepErr)
@@ -53,41 +72,60 @@ func sweep(ctx context.Context, d *db.DB, store blob.Store) error {
 	return err
 }
 
-// remove deletes blobs and then marks their rows, batch by batch. The blob goes first: if the mark is lost, the
-// next run finds the blob gone and marks it. The rows stay locked meanwhile, so a file that is being inserted from
-// a draft is either kept or refused, never broken. It goes on after a blob that could not be deleted, and fails
-// with all such errors.
-func remove(ctx context.Context, d *db.DB, store blob.Store, find func(context.Context, *db.Tx) ([]doomed, error),
-	mark func(ctx context.Context, tx *db.Tx, teams, ids []id.ID) error,
-) error {
+// ofAllTeams is the condition for bytes of any team.
+func ofAllTeams() (string, db.Args) { return `true`, db.Args{} }
+
+// inBatches does work on rows of all teams, each time in a transaction of its own, until it takes less than a batch.
+func inBatches(ctx context.Context, d *db.DB, do func(ctx context.Context, tx *db.Tx) (int64, error)) error {
 	for {
-		found, failed := 0, error(nil)
+		var taken int64
 
-		err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
-			all, err := find(ctx, tx)
-			if err != nil || len(all) == 0 {
-				return err
-			}
-
-			var teams, ids []id.ID
-
-			found, failed = len(all), nil
-			for _, one := range all {
-				if err := store.Delete(ctx, one.BlobKey); err != nil && !errors.Is(err, blob.ErrNotFound) {
-					failed = errors.Join(failed, fmt.Errorf("delete the content of file %v: %w", one.ID, err))
-					continue
-				}
-
-				// Mark only the rows with no content left.
-				teams, ids = append(teams, one.TeamID), append(ids, one.ID)
-			}
-
-			return mark(ctx, tx, teams, ids)
-		})
-
-		// A batch that was not full was the last one. After an error the next run tries again.
-		if err := errors.Join(err, failed); err != nil || found < batch {
+		err := d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+			taken, err = do(ctx, tx)
 			return err
+		})
+		if err != nil || taken < batch {
+			return err
+		}
+	}
+}
+
+// deleteDoomed deletes bytes that are to be deleted, and then their rows, batch by batch. No transaction is open while
+// the store is asked: the rows say that nothing can be made of these bytes. If a row is left, the next run finds the
+// blob gone. It goes on after a blob that could not be deleted, and fails with all such errors.
+func deleteDoomed(ctx context.Context, d *db.DB, scope db.Scope, store blob.Store, which func() (string, db.Args)) error {
+	var (
+		failed error
+		last   doomed
+	)
+
+	for {
+		var all []doomed
+
+		err := d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) (err error) {
+			condition, args := which()
+			all, err = loadDoomed(ctx, tx, last, condition, args)
+
+			return err
+		})
+		if err != nil || len(all) == 0 {
+			return errors.Join(failed, err)
+		}
+
+		var teams, ids []id.ID
+
+		for _, last = range all {
+			if err := store.Delete(ctx, last.BlobKey); err != nil && !errors.Is(err, blob.ErrNotFound) {
+				failed = errors.Join(failed, fmt.Errorf("delete the content of file %v: %w", last.ID, err))
+				continue
+			}
+
+			teams, ids = append(teams, last.TeamID), append(ids, last.ID)
+		}
+
+		err = d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return deleteDrafts(ctx, tx, teams, ids) })
+		if err != nil || len(all) < batch {
+			return errors.Join(failed, err)
 		}
 	}
 }

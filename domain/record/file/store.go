@@ -99,9 +99,9 @@ func Insert(ctx context.Context, tx *db.Tx, n New) (*File, error) {
 		f.PurgeAt = &at
 	}
 
-	// The draft gives way to the file in one statement. Without a draft the bytes are gone.
+	// The draft gives way to the file in one statement. Without a draft the bytes are gone, or are about to.
 	inserted, err := tx.Exec(ctx, `
-		with draft as (delete from file_draft where team_id = @team and id = @id returning blob_key)
+		with draft as (delete from file_draft where team_id = @team and id = @id and doomed_at is null returning blob_key)
 		insert into file (team_id, id, kind, filename, content_type, byte_size, sha256, blob_key, created_at, purge_at)
 		select @team, @id, @kind, @filename, @type, @size, @sum, blob_key, @now, @purge from draft`,
 		db.Args{
@@ -137,60 +137,53 @@ func KeepUntil(ctx context.Context, tx *db.Tx, file id.ID, until time.Time) erro
 	return nil
 }
 
-// deleteDraft deletes the draft and returns the key of its bytes. It fails if there is no such draft any more.
-func deleteDraft(ctx context.Context, tx *db.Tx, file id.ID) (string, error) {
-	return db.Get[string](ctx, tx, `delete from file_draft where team_id = @team and id = @id returning blob_key`, db.Args{"team": tx.Team, "id": file})
-}
-
-// doomed is a file or draft with bytes that are to be deleted.
+// doomed are bytes that are to be deleted.
 type doomed struct {
 	TeamID  id.ID
 	ID      id.ID
 	BlobKey string
 }
 
-// batch bounds how many blobs one transaction removes.
+// batch bounds how many rows one transaction takes, and how many blobs are deleted between two.
 const batch = 100
 
-// loadDue selects files with a purge time that has passed, locked, at most one batch.
-func loadDue(ctx context.Context, tx *db.Tx) ([]doomed, error) {
-	return db.Select[doomed](ctx, tx, `
-		select team_id, id, blob_key from file where purged_at is null and purge_at <= @now
-		order by purge_at limit @batch for update skip locked`, db.Args{"now": tx.Now, "batch": batch})
-}
+// purge selects, among the files with content that meet a condition, the first ones, and has their content deleted. It
+// returns how many it took.
+func purge(ctx context.Context, tx *db.Tx, condition string, args db.Args) (int64, error) {
+	args["now"], args["batch"] = tx.Now, batch
 
-// loadStored selects files of a team that still have content, locked, at most one batch.
-func loadStored(ctx context.Context, tx *db.Tx, team id.ID) ([]doomed, error) {
-	return db.Select[doomed](ctx, tx, `
-		select team_id, id, blob_key from file where team_id = @team and purged_at is null
-		order by id limit @batch for update skip locked`, db.Args{"team": team, "batch": batch})
-}
-
-// loadDrafts selects files of a team that are being written, or that a dead writer left, locked, at most one batch.
-func loadDrafts(ctx context.Context, tx *db.Tx, team id.ID) ([]doomed, error) {
-	return db.Select[doomed](ctx, tx, `
-		select team_id, id, blob_key from file_draft where team_id = @team
-		order by id limit @batch for update skip locked`, db.Args{"team": team, "batch": batch})
-}
-
-func markPurged(ctx context.Context, tx *db.Tx, teams, ids []id.ID) error {
-	_, err := tx.Exec(ctx, `
-		update file f set purged_at = @now from unnest(@teams::uuid[], @ids::uuid[]) as x (team_id, id)
-		where f.team_id = x.team_id and f.id = x.id`, db.Args{"now": tx.Now, "teams": teams, "ids": ids})
-
-	return err
+	return tx.Exec(ctx, `
+		with due as (
+			select team_id, id from file where purged_at is null and `+condition+` order by id limit @batch for update skip locked
+		), purged as (
+			update file f set purged_at = @now from due d where f.team_id = d.team_id and f.id = d.id returning f.team_id, f.id, f.blob_key)
+		insert into file_draft (team_id, id, blob_key, created_at, doomed_at) select team_id, id, blob_key, @now, @now from purged`, args)
 }
 
 // draftAge is the age from which the writer of a draft counts as dead; no request and no job takes a day.
 const draftAge = 24 * time.Hour
 
-// loadAbandoned selects drafts older than draftAge, locked, at most one batch.
-func loadAbandoned(ctx context.Context, tx *db.Tx) ([]doomed, error) {
-	return db.Select[doomed](ctx, tx, `
-		select team_id, id, blob_key from file_draft where created_at <= @before
-		order by created_at limit @batch for update skip locked`, db.Args{"before": tx.Now.Add(-draftAge), "batch": batch})
+// giveUp gives up drafts that meet a condition, some at a time. A file can no longer be made of them. It returns how many
+// it took.
+func giveUp(ctx context.Context, tx *db.Tx, condition string, args db.Args) (int64, error) {
+	args["now"], args["batch"] = tx.Now, batch
+
+	return tx.Exec(ctx, `
+		with due as (
+			select team_id, id from file_draft where doomed_at is null and `+condition+` order by id limit @batch for update skip locked)
+		update file_draft f set doomed_at = @now from due d where f.team_id = d.team_id and f.id = d.id`, args)
 }
 
+// loadDoomed selects the next bytes that are to be deleted and meet a condition, after those of a row.
+func loadDoomed(ctx context.Context, tx *db.Tx, after doomed, condition string, args db.Args) ([]doomed, error) {
+	args["after_team"], args["after"], args["batch"] = after.TeamID, after.ID, batch
+
+	return db.Select[doomed](ctx, tx, `
+		select team_id, id, blob_key from file_draft where doomed_at is not null and (@after::uuid is null or (team_id, id) > (@after_team::uuid, @after)) and `+condition+`
+		order by team_id, id limit @batch`, args)
+}
+
+// deleteDrafts deletes the rows of bytes that are deleted.
 func deleteDrafts(ctx context.Context, tx *db.Tx, teams, ids []id.ID) error {
 	_, err := tx.Exec(ctx, `
 		delete from file_draft f using unnest(@teams::uuid[], @ids::uuid[]) as x (team_id, id)

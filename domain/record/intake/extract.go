@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -14,6 +15,9 @@ import (
 
 // extractTime bounds how long making a file may take.
 const extractTime = 30 * time.Minute
+
+// extractTries is how often a file is begun that is not done by then.
+const extractTries = 3
 
 // extractKind names the jobs that make a file.
 var extractKind = job.NewKind("intake.extract")
@@ -40,8 +44,20 @@ func StartExtract(ctx context.Context, tx *db.Tx, n New, extractor string) (*ope
 	return s.insert(ctx, tx)
 }
 
+// CheckRunning fails if a sync was ended by hand. What makes a file looks between two pages.
+func CheckRunning(ctx context.Context, d *db.DB, scope db.Scope, s *Sync) error {
+	return d.ReadOne(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		status, err := db.Get[Status](ctx, tx, `select status from sync where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": s.ID})
+		if err == nil && status.hasEnded() {
+			err = errStopped
+		}
+
+		return err
+	})
+}
+
 // extractor returns the handler of the jobs that make files. The file of a sync that was ended by hand meanwhile is
-// dropped.
+// dropped. A source that cannot be read, and a store that is full, are tried again for a day, as for other syncs.
 func (r *runner) extractor() job.Handler {
 	h := operation.External(extractTime, func(
 		ctx context.Context, d *db.DB,
@@ -64,13 +80,19 @@ func (r *runner) extractor() job.Handler {
 
 		// The calls to the source, with no transaction open.
 		made, err := r.makeFile(ctx, d, scope, s)
-		if err != nil {
-			return nil, sourceError(err)
+
+		switch {
+		case errors.Is(err, errStopped):
+			return nil, nil
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() != nil && run.Attempt >= extractTries:
+			return nil, job.Permanent(sourceError(err))
+		case err != nil:
+			return nil, s.delay(ctx, d, scope, run.Attempt, sourceError(err))
 		}
 
 		return func(ctx context.Context, tx *db.Tx) error { return saveExtract(ctx, tx, args.SyncID, run, made) }, nil
 	})
-	h.Lane, h.Exhausted = job.Bulk, r.giveUp
+	h.Lane, h.TryFor, h.Exhausted = job.Bulk, job.OutsideTime, r.giveUp
 
 	return h
 }

@@ -25,6 +25,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/outbound"
 )
 
 // Values are the fields of a record under their API names. The source says nothing about an absent field; null says
@@ -147,6 +148,8 @@ type Kind struct {
 	// new records. It returns one Withheld for each change, or nil if it withholds nothing. Nil: all changes are
 	// taken in.
 	Withhold func(ctx context.Context, tx *db.Tx, from Origin, changes []*Change, entities []*id.ID) ([]Withheld, error)
+	// Most is how much of the kind a sync reads; zero is what Config says.
+	Most outbound.Reading
 	// Join joins new source records with equal records here. Nil: nothing is joined.
 	Join *Join
 	// Freed gets external ids and ids here of records that were looked at and are not locked. Nil: nothing is done.

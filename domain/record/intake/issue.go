@@ -56,19 +56,19 @@ const conflictIssue = `'` + recordConflict + `' as code, c.at, jsonb_build_objec
 // shown are the kinds with issues at their own records. Issues of other kinds are shown at the connection.
 var shown = []string{"listing", "reservation"}
 
-// SourceIssuesSQL selects, as a list of findings, the 50 oldest issues of a source which are not shown at a record
-// here. The arguments are SQL expressions.
+// SourceIssuesSQL selects, as a list of findings, the issues of a source which are not shown at a record here: those of
+// the source as a whole first, then the oldest, 50 at most. The arguments are SQL expressions.
 func SourceIssuesSQL(team, source string) string {
 	of := `.team_id = ` + team + ` and ` + `%.source_id = ` + source
 
 	return `(select coalesce(jsonb_agg(v.issue), '[]') from (
 		select ` + issueSQL + ` as issue from (
-			(select i.code, i.at, i.context from sync_issue i where i` + strings.ReplaceAll(of, "%", "i") + ` and i.entity_id is null and i.decision is null
-				order by i.at, i.id limit 50)
+			(select i.code, i.at, i.context, i.external_id = '' as whole from sync_issue i where i` + strings.ReplaceAll(of, "%", "i") + ` and i.entity_id is null and i.decision is null
+				order by whole desc, i.at, i.id limit 50)
 			union all
-			(select ` + conflictIssue + ` from sync_conflict c where c` + strings.ReplaceAll(of, "%", "c") + ` and c.kind not in ('` + strings.Join(shown, "', '") + `')
+			(select ` + conflictIssue + `, false from sync_conflict c where c` + strings.ReplaceAll(of, "%", "c") + ` and c.kind not in ('` + strings.Join(shown, "', '") + `')
 				order by c.at, c.id limit 50)) i
-		order by i.at limit 50) v)`
+		order by i.whole desc, i.at limit 50) v)`
 }
 
 // RecordIssuesSQL selects, as a list of findings, the issues of a record here and of source records that belong to it

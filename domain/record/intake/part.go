@@ -8,6 +8,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
+	"stayledger/platform/outbound"
 	"stayledger/platform/parts"
 )
 
@@ -21,13 +22,15 @@ type Config struct {
 	Refused func(ctx context.Context, tx *db.Tx, connection id.ID) error
 	// MakeFile makes the files of extracts.
 	MakeFile MakeFile
+	// Most is how much of one kind a sync reads: a source that never ends would fill the books with its records.
+	Most outbound.Reading
 	// Kinds are the kinds of all nouns in the order of sources: a stay comes after its listing.
 	Kinds []Kind
 }
 
 // Part returns the endpoints, the jobs and the tables of the intake.
 func Part(c Config) parts.Part {
-	r := &runner{open: c.Open, refused: c.Refused, makeFile: c.MakeFile, kinds: map[string]*Kind{}}
+	r := &runner{open: c.Open, refused: c.Refused, makeFile: c.MakeFile, most: c.Most, kinds: map[string]*Kind{}}
 	for i := range c.Kinds {
 		c.Kinds[i].bounds = c.Kinds[i].readBounds()
 		r.kinds[c.Kinds[i].Name] = &c.Kinds[i]

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"stayledger/domain/record/audit"
+	"stayledger/domain/record/file"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
+	"stayledger/platform/outbound"
 )
 
 const (
@@ -39,6 +41,7 @@ type runner struct {
 	open     Open
 	refused  func(ctx context.Context, tx *db.Tx, connection id.ID) error
 	makeFile MakeFile
+	most     outbound.Reading // of one kind, unless the kind says otherwise
 	kinds    map[string]*Kind
 	order    []string // the names of the kinds
 }
@@ -94,26 +97,26 @@ func (r *runner) do(ctx context.Context, d *db.DB, j job.Job) error {
 		return err
 	}
 
-	return t.delay(ctx, d, err)
+	return t.sync.delay(ctx, d, j.Scope(), int(j.Attempt), err)
 }
 
-// delay saves that the source cannot be read, and returns the error for the worker: a protocol error is final after
+// delay saves why a sync cannot go on for now, and returns the error for the worker: a protocol error is final after
 // some attempts.
-func (t *turn) delay(ctx context.Context, d *db.DB, cause error) error {
-	if errors.Is(cause, ErrProtocol) && t.job.Attempt >= protocolTries {
+func (s *Sync) delay(ctx context.Context, d *db.DB, scope db.Scope, attempt int, cause error) error {
+	if errors.Is(cause, ErrProtocol) && attempt >= protocolTries {
 		cause = job.Permanent(cause)
 	}
 
 	code := faultCode(cause)
 
-	err := d.Write(ctx, t.job.Scope(), func(ctx context.Context, tx *db.Tx) error {
-		s, err := lockFromSource(ctx, tx, t.sync.SourceID, t.sync.ID)
+	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		s, err := lockFromSource(ctx, tx, s.SourceID, s.ID)
 		if err != nil || s.Status != Started {
 			return err
 		}
 
 		s.Code = &code
-		if err := updateFault(ctx, tx, s); err != nil || code == FaultReconnect {
+		if err := updateFault(ctx, tx, s); err != nil || code == FaultReconnect || s.View == Extract {
 			return err
 		}
 
@@ -130,6 +133,8 @@ func faultCode(cause error) FaultCode {
 		return FaultReconnect
 	case errors.Is(cause, ErrProtocol):
 		return FaultProtocol
+	case errors.Is(cause, outbound.ErrEndless):
+		return FaultTooMany
 	case errors.Is(cause, errSource):
 		return FaultUnavailable
 	}
@@ -202,10 +207,15 @@ func (s *Sync) origin() Origin {
 // errSource marks errors of a source.
 var errSource = errors.New("the source")
 
-// sourceError returns the error of a source for the worker: refused credentials are final.
+// sourceError returns the error of a source for the worker: refused credentials and a list without an end are final. The
+// failures of our own database and disk are not those of the source.
 func sourceError(err error) error {
+	if errors.Is(err, file.ErrStore) || errors.Is(err, db.ErrUnavailable) || db.SQLState(err) != "" {
+		return err
+	}
+
 	err = fmt.Errorf("%w: %w", errSource, err)
-	if errors.Is(err, ErrRefused) {
+	if errors.Is(err, ErrRefused) || errors.Is(err, outbound.ErrEndless) {
 		return job.Permanent(err)
 	}
 
@@ -439,7 +449,7 @@ func (r *runner) commitPage(ctx context.Context, tx *db.Tx, t *turn, f *fetched)
 	}
 
 	// Then decide where to go on. After a complete reading this finds the records that are gone.
-	more, fault, err := s.advance(ctx, tx, f, changes)
+	more, fault, err := r.advance(ctx, tx, s, f, changes)
 	if err != nil {
 		return nil, err
 	}
@@ -522,8 +532,9 @@ func (p *progress) equal(o *progress) bool {
 
 // advance sets where a sync goes on after a page. It reports whether there is more to read, or the fault that ends
 // the sync.
-func (s *Sync) advance(
+func (r *runner) advance(
 	ctx context.Context, tx *db.Tx,
+	s *Sync,
 	f *fetched,
 	changes []Change,
 ) (more bool, fault *FaultCode, err error) {
@@ -551,6 +562,11 @@ func (s *Sync) advance(
 		return false, nil, nil
 	}
 
+	if r.isTooMany(p, f) {
+		tooMany := FaultTooMany
+		return false, &tooMany, nil
+	}
+
 	// A reading is complete if all its pages are: only complete pages have noted the records they saw.
 	p.Partial = p.Partial || !f.page.Complete
 
@@ -570,6 +586,7 @@ func (s *Sync) advance(
 	// This was the last page of the kind. Look up the records that a complete reading lacked: a record that moved to
 	// another page while it was read is not gone.
 	next := p.Step + 1
+	p.Pages, p.Rows = 0, 0
 
 	complete := !p.Partial
 	if p.Partial = false; complete {
@@ -590,6 +607,19 @@ func (s *Sync) advance(
 	}
 
 	return true, nil, nil
+}
+
+// isTooMany counts a page of a kind, and reports whether more was read of it than any source has.
+func (r *runner) isTooMany(p *progress, f *fetched) bool {
+	p.Pages++
+	p.Rows += len(f.page.Changes)
+
+	most := r.most
+	if k := r.kinds[f.kind]; k != nil && k.Most != (outbound.Reading{}) {
+		most = k.Most
+	}
+
+	return p.Pages > most.Pages || p.Rows > most.Rows
 }
 
 // hintUnseen adds hints for the records that a complete reading lacked. If most records are missing, it returns a

@@ -133,13 +133,17 @@ const (
 	FaultReconnect FaultCode = "reconnectRequired"
 	// FaultInternal: a defect here kept records from being taken in.
 	FaultInternal FaultCode = "internal"
+	// FaultTooMany: the source has more pages or records than are read, or its pages do not end.
+	FaultTooMany FaultCode = "tooManyRecords"
 	// FaultIncomplete: a complete reading lacked most records; a person decides about them.
 	FaultIncomplete FaultCode = "incompleteRead"
 )
 
 // Enum lists the faults.
 func (FaultCode) Enum() []string {
-	return []string{string(FaultUnavailable), string(FaultProtocol), string(FaultReconnect), string(FaultInternal), string(FaultIncomplete)}
+	return []string{
+		string(FaultUnavailable), string(FaultProtocol), string(FaultReconnect), string(FaultInternal), string(FaultTooMany), string(FaultIncomplete),
+	}
 }
 
 // deriveFields sets the fields of the API that combine several columns.
@@ -389,6 +393,9 @@ type progress struct {
 	Page string `json:"page,omitempty"`
 	// Partial says that some page of this kind was not complete.
 	Partial bool `json:"partial,omitempty"`
+	// Pages and Rows are how much of this kind was read.
+	Pages int `json:"pages,omitempty"`
+	Rows  int `json:"rows,omitempty"`
 	// Then is the step after looking up the records that a complete reading lacked; zero is the first kind.
 	Then int `json:"then,omitempty"`
 	// Reading marks the seen records; nil means the id of the sync, until it begins anew.

@@ -71,6 +71,7 @@ type verification struct {
 	checkpoints []checkpoint    // not compared yet, by size
 	isNote      map[string]bool // whether the database has a checkpoint with this text
 	isKept      bool            // some checkpoint is in the file store
+	passed      []checkpoint    // not compared with the file store yet
 	deleted     map[id.ID]bool
 	latest      time.Time // of the events so far
 }
@@ -131,6 +132,10 @@ func (c Config) Verify(ctx context.Context, d *db.DB, verifier string) (*Report,
 	for v.tree.size < v.head.Size {
 		if err := d.Read(ctx, db.AcrossTeams(), v.verifyLeaves); err != nil {
 			return nil, fmt.Errorf("verify the audit log: %w", err)
+		}
+
+		if err := v.compareKept(ctx); err != nil {
+			return nil, err
 		}
 	}
 
@@ -242,7 +247,7 @@ func (v *verification) verifyLeaves(ctx context.Context, tx *db.Tx) error {
 			return err
 		}
 
-		if err := v.compareCheckpoints(ctx); err != nil {
+		if err := v.compareCheckpoints(); err != nil {
 			return err
 		}
 	}
@@ -347,8 +352,8 @@ func (v *verification) compareLeaf(row *leafRow, inTile tlog.Hash, near []tlog.H
 	return hash
 }
 
-// compareCheckpoints compares the checkpoint of the present size, if there is one, with the tree and the file store.
-func (v *verification) compareCheckpoints(ctx context.Context) error {
+// compareCheckpoints compares the checkpoint of the present size, if there is one, with the tree.
+func (v *verification) compareCheckpoints() error {
 	if len(v.checkpoints) == 0 || v.checkpoints[0].TreeSize > v.tree.size {
 		return nil
 	}
@@ -371,15 +376,27 @@ func (v *verification) compareCheckpoints(ctx context.Context) error {
 		v.find(CheckpointDiffers, nil, "that of %d leaves has another root than the tree", p.TreeSize)
 	}
 
-	// Only the newest one can still be on its way to the store.
-	text, err := v.readBlob(ctx, checkpointKey(p.TreeSize))
-	if err != nil {
-		return err
+	v.passed = append(v.passed, p)
+
+	return nil
+}
+
+// compareKept compares the checkpoints that were passed with the file store. No transaction is open meanwhile.
+func (v *verification) compareKept(ctx context.Context) error {
+	for i, p := range v.passed {
+		text, err := v.readBlob(ctx, checkpointKey(p.TreeSize))
+		if err != nil {
+			return err
+		}
+
+		// Only the newest one can still be on its way to the store.
+		isNewest := i == len(v.passed)-1 && len(v.checkpoints) == 0
+		if text != p.Note && (text != "" || p.KeptAt != nil || !isNewest) {
+			v.find(CheckpointDiffers, nil, "that of %d leaves is another one in the file store, or is missing there", p.TreeSize)
+		}
 	}
 
-	if text != p.Note && (text != "" || p.KeptAt != nil || len(v.checkpoints) > 0) {
-		v.find(CheckpointDiffers, nil, "that of %d leaves is another one in the file store, or is missing there", p.TreeSize)
-	}
+	v.passed = nil
 
 	return nil
 }

@@ -134,7 +134,7 @@ func check(ctx context.Context, open Opener, c *connection.Connection) error {
 	case errors.Is(err, pay.ErrTimeout):
 		return fmt.Errorf("%w: %w", connection.ErrTimeout, err)
 	case err != nil:
-		return fmt.Errorf("ask a payment provider: %w", err)
+		return fmt.Errorf("%w: %w", connection.ErrUnavailable, err)
 	}
 
 	return nil

@@ -61,8 +61,9 @@ type App struct {
 	// ErrUnusable are final; after any other it is asked again for a while. It returns the account behind the
 	// credentials, nil for an app without accounts.
 	Check func(ctx context.Context, d *db.DB, scope db.Scope, c *Connection) (*Account, error)
-	// Connected runs after Check, outside any transaction. It reads from the app and returns the work that saves this
-	// once the connection is active; nil for an app that needs none. It fails like Check.
+	// Connected runs after Check, outside any transaction. It reads from the app, saves what it reads under HoldStatus,
+	// and returns the work that has to wait until the connection is active; nil for an app that needs none. It fails like
+	// Check.
 	Connected func(ctx context.Context, d *db.DB, scope db.Scope, c *Connection) (db.Work, error)
 	// Leave ends the services of the app for an archived connection, such as sending messages; nil for an app without
 	// any. It is called again for a while if it fails.
@@ -126,6 +127,10 @@ var (
 	ErrUnusable = errors.New("the app cannot be used")
 	// ErrTimeout says that the app did not answer in time.
 	ErrTimeout = errors.New("the app did not answer in time")
+	// ErrUnavailable says that the app cannot be reached.
+	ErrUnavailable = errors.New("the app is out of reach")
+	// ErrProtocol says that the answer of the app is not of its protocol.
+	ErrProtocol = errors.New("the app does not keep to its protocol")
 )
 
 // FieldError says that the client of an app does not take the value of a setting or credential.

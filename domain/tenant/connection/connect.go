@@ -28,8 +28,8 @@ const connectFor = 5 * time.Minute
 // checkTime bounds one call of App.Check.
 const checkTime = 30 * time.Second
 
-// readTime bounds one call of App.Connected.
-const readTime = 2 * time.Minute
+// readTime bounds one call of App.Connected: a system that takes a call a second has a thousand listings.
+const readTime = 15 * time.Minute
 
 // jobArgs name the connection. Jobs read its credentials from the row, never from their arguments.
 type jobArgs struct {
@@ -61,8 +61,15 @@ func (w writer) jobHandlers() map[job.Kind]job.Handler {
 			to = ReconnectRequired
 		}
 
-		if _, err := moveStatus(ctx, tx, args.ConnectionID, to, Connecting); err != nil {
+		moved, err := moveStatus(ctx, tx, args.ConnectionID, to, Connecting)
+		if err != nil {
 			return err
+		}
+
+		if moved {
+			if err := saveFault(ctx, tx, args.ConnectionID, readFault(cause)); err != nil {
+				return err
+			}
 		}
 
 		return fail(ctx, tx, j, cause)

@@ -46,10 +46,12 @@ type Connection struct {
 	CreatedAt         day.Instant  `json:"createdAt"`
 	UpdatedAt         day.Instant  `json:"updatedAt"`
 
-	Issues []finding.Finding `json:"issues" doc:"What a person should look at and no record here shows: what a sync could not take in, and that the source cannot be read. Each is there until it is settled; GET /teams/issues has all."`
+	Issues []finding.Finding `json:"issues" doc:"What a person should look at and no record here shows: what a sync could not take in, and why it cannot be connected or read. Each is there until it is settled; GET /teams/issues has all."`
 
 	Operations *operation.Summary `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
 
+	// Fault says why it does not work; nil while it does, or nobody knows.
+	Fault               *Fault  `json:"-"`
 	Credentials         []byte  `json:"-"`
 	ExternalAccountID   *string `json:"-"`
 	ExternalAccountName *string `json:"-"`

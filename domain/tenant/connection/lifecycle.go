@@ -45,12 +45,13 @@ func (c *Connection) checkWorkable() error {
 }
 
 // setConnecting sets the status that a connection has until the app has answered.
-func (c *Connection) setConnecting() { c.Status = Connecting }
+func (c *Connection) setConnecting() { c.Status, c.Fault = Connecting, nil }
 
 // dropCredentials drops the credentials of a connection with a changed address, because they were meant for the old
 // one.
 func (c *Connection) dropCredentials() {
-	c.Credentials, c.ConnectedAt, c.ExpiresAt, c.Status = nil, nil, nil, ReconnectRequired
+	c.Credentials, c.ConnectedAt, c.ExpiresAt = nil, nil, nil
+	c.Status, c.Fault = ReconnectRequired, nil
 }
 
 // setStatus switches a connection off, or on again when it has worked.
@@ -59,13 +60,14 @@ func (c *Connection) setStatus(to Status) error {
 		return ErrReconnect
 	}
 
-	c.Status = to
+	c.Status, c.Fault = to, nil
 
 	return nil
 }
 
 // moveStatus changes the status of a connection from one of some statuses, and reports whether it had one of these. A
-// connection that requires a reconnect loses the instant at which it last worked, so that a user cannot activate it.
+// connection that requires a reconnect loses the instant at which it last worked, so that a user cannot activate it. Its
+// fault, if any, is over or another one.
 func moveStatus(ctx context.Context, tx *db.Tx, connection id.ID, to Status, from ...Status) (moved bool, err error) {
 	type view struct {
 		Status Status `json:"status"`
@@ -74,7 +76,7 @@ func moveStatus(ctx context.Context, tx *db.Tx, connection id.ID, to Status, fro
 	// One statement tests the old status and sets the new one, so that of two moves at once only one happens. The join
 	// with the same row returns the status before.
 	was, err := db.Select[Status](ctx, tx, `
-		update connection c set status = @to::text, updated_at = @now,
+		update connection c set status = @to::text, updated_at = @now, fault = null,
 			connected_at = case @to when 'active' then @now when 'reconnectRequired' then null else c.connected_at end
 		from connection o
 		where c.team_id = @team and c.id = @id and c.status = any(@from) and o.team_id = c.team_id and o.id = c.id returning o.status`,
@@ -99,8 +101,12 @@ func moveStatus(ctx context.Context, tx *db.Tx, connection id.ID, to Status, fro
 // RequireReconnect sets an active connection to reconnectRequired, because the app has refused its credentials. Nothing
 // is sent over it until it is connected again.
 func RequireReconnect(ctx context.Context, tx *db.Tx, connection id.ID) error {
-	_, err := moveStatus(ctx, tx, connection, ReconnectRequired, Active)
-	return err
+	moved, err := moveStatus(ctx, tx, connection, ReconnectRequired, Active)
+	if err != nil || !moved {
+		return err
+	}
+
+	return saveFault(ctx, tx, connection, FaultCredentials)
 }
 
 // archiveUnused archives a connection without payments under way; others fail with errInUse. It keeps the credentials:

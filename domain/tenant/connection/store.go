@@ -3,6 +3,7 @@ package connection
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"stayledger/domain/record/intake"
@@ -19,7 +20,7 @@ var columns = `c.id, c.short_ref, c.unique_ref, c.app_id, c.name, c.status, c.se
 	(select jsonb_build_object('id', y.id, 'status', y.status, 'finishedAt', y.finished_at, 'reasons', y.reasons,
 		'error', case when y.error is not null then jsonb_build_object('code', y.error) end) from sync y
 		where y.team_id = c.team_id and y.source_id = c.id and y.view = 'automate' and y.finished_at is not null order by y.queued_at desc, y.id limit 1) as last_sync,
-	c.connected_at, c.expires_at, c.created_at, c.updated_at, ` + intake.SourceIssuesSQL("c.team_id", "c.id") + ` as issues`
+	c.connected_at, c.expires_at, c.created_at, c.updated_at, c.fault, ` + faultSQL + ` || ` + intake.SourceIssuesSQL("c.team_id", "c.id") + ` as issues`
 
 // listQuery returns the query for connections of the team.
 func listQuery(tx *db.Tx) page.Query {
@@ -46,6 +47,25 @@ func load(ctx context.Context, tx *db.Tx, connection id.ID, locked string) (*Con
 // fails with apierr.NotFound.
 func Hold(ctx context.Context, tx *db.Tx, connection id.ID) (*Connection, error) {
 	return load(ctx, tx, connection, "for share")
+}
+
+// errChanged ends what is done for a connection whose status has changed meanwhile.
+var errChanged = errors.New("the status of the connection has changed")
+
+// HoldStatus fails if a connection does not have the status any more, and else keeps others from changing it until the
+// transaction ends.
+func HoldStatus(ctx context.Context, tx *db.Tx, connection id.ID, status Status) error {
+	has, err := db.Maybe[Status](ctx, tx, `select status from connection where team_id = @team and id = @id for share`,
+		db.Args{"team": tx.Team, "id": connection})
+
+	switch {
+	case err != nil:
+		return fmt.Errorf("hold the status of a connection: %w", err)
+	case has == nil || *has != status:
+		return errChanged
+	}
+
+	return nil
 }
 
 // HoldAll keeps connections from being deleted until the transaction ends. It returns the ids that exist in the team.
@@ -104,13 +124,13 @@ func insert(ctx context.Context, tx *db.Tx, c *Connection) error {
 func update(ctx context.Context, tx *db.Tx, c *Connection) error {
 	_, err := tx.Exec(ctx, `
 		update connection set unique_ref = @unique_ref, name = @name, status = @status, settings = @settings, credentials = @credentials,
-			accounting_start_at = @start::date, accounting_end_at = @end::date, is_outside_books = @outside, is_sync_enabled = @enabled, connected_at = @connected::timestamptz, expires_at = @expires::timestamptz, updated_at = @now
+			accounting_start_at = @start::date, accounting_end_at = @end::date, is_outside_books = @outside, is_sync_enabled = @enabled, connected_at = @connected::timestamptz, expires_at = @expires::timestamptz, fault = @fault::text, updated_at = @now
 		where team_id = @team and id = @id`,
 		db.Args{
 			"team": tx.Team, "id": c.ID, "unique_ref": c.UniqueRef, "name": c.Name, "status": c.Status, "settings": c.Settings,
 			"credentials": c.Credentials, "start": c.AccountingStartAt, "end": c.AccountingEndAt,
 			"outside": c.IsOutsideBooks, "enabled": c.IsSyncEnabled, "connected": c.ConnectedAt,
-			"expires": c.ExpiresAt, "now": tx.Now,
+			"expires": c.ExpiresAt, "fault": c.Fault, "now": tx.Now,
 		})
 
 	return conflict(err)

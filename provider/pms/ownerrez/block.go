@@ -120,6 +120,7 @@ func (c *Client) findBlocks(ctx context.Context, b *pms.Block) ([]string, error)
 	var (
 		out  []string
 		seen = map[string]bool{}
+		left = pms.MostRecords
 	)
 
 	// A row that is repeated on a later page counts once.
@@ -127,6 +128,10 @@ func (c *Client) findBlocks(ctx context.Context, b *pms.Block) ([]string, error)
 		got, err := c.readList(ctx, bookingsPath, filters, *at)
 		if err != nil {
 			return nil, err
+		}
+
+		if err := left.Take(len(got.Items)); err != nil {
+			return nil, &pms.Error{Kind: pms.ErrEndless}
 		}
 
 		for _, content := range got.Items {

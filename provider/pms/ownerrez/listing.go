@@ -187,6 +187,7 @@ func (c *Client) listingIDs(ctx context.Context) ([]string, http.Header, error) 
 	var (
 		ids   []string
 		first http.Header
+		left  = pms.MostListings
 	)
 
 	for _, active := range states {
@@ -196,6 +197,10 @@ func (c *Client) listingIDs(ctx context.Context) ([]string, http.Header, error) 
 			got, err := c.readList(ctx, propertiesPath, filters, *at)
 			if err != nil {
 				return nil, nil, err
+			}
+
+			if err := left.Take(len(got.Items)); err != nil {
+				return nil, nil, &pms.Error{Kind: pms.ErrEndless}
 			}
 
 			if first == nil {
