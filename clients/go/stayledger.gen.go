@@ -4260,7 +4260,7 @@ type BankItem struct {
 	// Booked What the books have of it by the day, positive into the account.
 	Booked Cents `json:"booked"`
 
-	// Date Of the transaction or journal.
+	// Date When the books move the account: for a bill the day of its payment.
 	Date Date `json:"date"`
 
 	// Description Text for people.
@@ -12901,7 +12901,7 @@ type ReportUncleared struct {
 	// Booked What is booked and not cleared.
 	Booked ReportTrustFigure `json:"booked"`
 
-	// Date Accounting date.
+	// Date When the books move the account: for a bill the day of its payment.
 	Date Date `json:"date"`
 
 	// Description Text for people.

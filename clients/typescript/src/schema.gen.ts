@@ -6334,7 +6334,7 @@ export interface components {
             atBank: components["schemas"]["Cents"];
             /** @description What the books have of it by the day, positive into the account. */
             booked: components["schemas"]["Cents"];
-            /** @description Of the transaction or journal. */
+            /** @description When the books move the account: for a bill the day of its payment. */
             date: components["schemas"]["Date"];
             /** @description Text for people. */
             description: string;
@@ -13640,7 +13640,7 @@ export interface components {
         ReportUncleared: {
             /** @description What is booked and not cleared. */
             booked: components["schemas"]["ReportTrustFigure"];
-            /** @description Accounting date. */
+            /** @description When the books move the account: for a bill the day of its payment. */
             date: components["schemas"]["Date"];
             /** @description Text for people. */
             description: string;

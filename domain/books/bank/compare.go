@@ -41,7 +41,7 @@ type Item struct {
 	SourceID      id.ID       `json:"-"`
 	TransactionID *id.ID      `json:"transactionId" doc:"Null for a manual journal."`
 	JournalID     *id.ID      `json:"journalId" doc:"Null for a transaction."`
-	Date          day.Day     `json:"date" doc:"Of the transaction or journal."`
+	Date          day.Day     `json:"date" doc:"When the books move the account: for a bill the day of its payment."`
 	Description   string      `json:"description"`
 	Booked        money.Cents `json:"booked" doc:"What the books have of it by the day, positive into the account."`
 	AtBank        money.Cents `json:"atBank" doc:"What bank records that are reconciled with it have by the day."`
@@ -219,9 +219,10 @@ func Compare(ctx context.Context, tx *db.Tx, a *Against) ([]Comparison, error) {
 	return out, nil
 }
 
-// describedSQL adds to the items the texts of their transactions and journals.
+// describedSQL adds to the items their days and the texts of their transactions and journals. The day of an item is that
+// of its entry on the account: a bill may be booked on one day and paid on another.
 const describedSQL = `
-	select i.account_id, i.kind, i.source_id, t.id as transaction_id, j.id as journal_id, coalesce(t.date, j.date, @date) as date,
+	select i.account_id, i.kind, i.source_id, t.id as transaction_id, j.id as journal_id, coalesce(i.booked_at, t.date, j.date, @date) as date,
 		coalesce(t.description, j.description, '') as description, i.booked::bigint as booked, i.seen::bigint as at_bank, i.open::bigint as open
 	from item i
 	left join lateral (select t.id, t.date, t.description from transaction t where t.team_id = @team and t.id = i.source_id` + db.Fence + `) t on true

@@ -50,7 +50,7 @@ type Uncleared struct {
 	Kind          bank.ItemKind `json:"kind"`
 	TransactionID *id.ID        `json:"transactionId" doc:"Null for a manual journal."`
 	JournalID     *id.ID        `json:"journalId" doc:"Null for a transaction."`
-	Date          day.Day       `json:"date"`
+	Date          day.Day       `json:"date" doc:"When the books move the account: for a bill the day of its payment."`
 	Description   string        `json:"description"`
 	Booked        Figure        `json:"booked"`
 	Open          money.Cents   `json:"open" doc:"The part that is in the figure of its kind."`

@@ -3,6 +3,7 @@ package trust_test
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"stayledger/platform/id"
@@ -154,6 +155,42 @@ func TestABankDateBeforeTheBookDate(t *testing.T) {
 	c.wantFigures("2026-09-29", figures{held: 50000, book: 50000, adjusted: 50000})
 	c.wantFigures("2026-09-30", figures{held: 30000, book: 50000, atBank: 20000, adjusted: 50000})
 	c.wantFigures("2026-10-01", figures{held: 30000, book: 30000, adjusted: 30000})
+}
+
+// A bill that is booked on one day and paid on another moves the bank on the day of its payment, in the report, its CSV
+// and the account's list, whether the books or the bank are first.
+func TestAnUnclearedBillHasTheDayOfItsPayment(t *testing.T) {
+	t.Parallel()
+	c := newCompared(t)
+	pay := func(booked, paid string, cents int64) id.ID {
+		return c.Post("/transactions", whole.Object{
+			"type": "expense", "date": booked, "accountId": c.Account("2200"), "payment": whole.Object{"date": paid, "accountId": c.bank},
+			"lines": whole.Array{whole.Object{"accountId": c.cost, "amount": cents}},
+		}).Want(201).ID("id")
+	}
+
+	// The first bill is paid and not at the bank by the end of March. The second is at the bank and paid in April.
+	outstanding, early := pay("2026-03-03", "2026-03-10", 4500), pay("2026-03-05", "2026-04-02", 1200)
+	c.match(c.record("2026-03-30", -1200, "Early"), early)
+	c.stated("2026-03-31", 50000)
+
+	first := whole.Object{"kind": "outstandingPayment", "transactionId": outstanding, "date": "2026-03-10", "open": -4500}
+	second := whole.Object{"kind": "atBankNotInBooks", "transactionId": early, "date": "2026-04-02", "open": 1200}
+
+	for n, want := range []whole.Object{first, second} {
+		c.Get("/reports/trust-reconciliation?date=2026-03-31").Want(200).WantFields(fmt.Sprintf("bank.accounts.0.uncleared.%d", n), want)
+		c.Get("/accounts/"+c.bank.String()+"/reconciling-items?date=2026-03-31").Want(200).WantFields(fmt.Sprintf("data.%d", n), want)
+	}
+
+	link := c.Get("/reports/trust-reconciliation/csv?date=2026-03-31").Want(200).String("url")
+	file := string(c.Get(strings.TrimPrefix(link, "http://127.0.0.1")).Want(200).Body)
+
+	// The columns between transactionId and transactionDate are empty.
+	for bill, paid := range map[id.ID]string{outstanding: "2026-03-10", early: "2026-04-02"} {
+		if row := bill.String() + ",,,,," + paid; !strings.Contains(file, row) {
+			t.Errorf("the CSV lacks %s:\n%s", row, file)
+		}
+	}
 }
 
 // A deposit that opens the books is part of a balance that the bank stated since.
