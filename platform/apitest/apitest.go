@@ -390,7 +390,7 @@ func (x *Team) Get(path string, headers ...string) *Response {
 	return x.Call(http.MethodGet, path, nil, headers...)
 }
 
-// Post sends POST with a JSON body: a value to encode, or a string to send as it is.
+// Post sends POST with a JSON body: a value to encode, or a string or a reader to send as it is.
 func (x *Team) Post(path string, body any, headers ...string) *Response {
 	x.t.Helper()
 	return x.Call(http.MethodPost, path, body, headers...)
@@ -573,6 +573,8 @@ func (x *Team) send(method, path string, body any, headers []string) *Response {
 	case nil:
 	case string:
 		reader = strings.NewReader(b)
+	case io.Reader:
+		reader = b
 	default:
 		encoded, err := json.Marshal(b)
 		if err != nil {

@@ -10,7 +10,9 @@ import (
 
 // Limits of one element of a sheet and of its table of texts.
 const (
-	maxElement   = 16 << 20 // Bytes of XML of one row, or of one shared text.
+	maxElement   = 4 << 20 // Bytes of XML of one row with what follows it, or of one shared text.
+	maxDepth     = 50      // Elements within one another.
+	maxTail      = 64 << 10
 	maxStrings   = 2_000_000
 	lastSheetRow = 1 << 20
 	lastColumn   = 1 << 14
@@ -30,8 +32,12 @@ type sheetScan struct {
 	bounded *boundedReader
 	decoder *xml.Decoder
 	content io.Closer
+	depth   int
 	row     int // The number of the last row.
 	cells   []sheetCell
+	ahead   *xml.StartElement // The start of the next row; nil after the last one.
+	isAhead bool              // Set once ahead is known, or why it is not.
+	err     error             // Why ahead is not known.
 }
 
 // boundedReader ends with ErrTooLarge when one element takes more than its room.
@@ -75,14 +81,82 @@ func (s *sheetScan) token() (xml.Token, error) {
 		return nil, &Error{Line: s.row + 1, Err: ErrTooLarge}
 	case err != nil:
 		return nil, &Error{Line: s.row, Err: ErrMalformed}
-	default:
-		return token, nil
+	}
+
+	// Excelize keeps the elements that are open.
+	switch token.(type) {
+	case xml.StartElement:
+		s.depth++
+	case xml.EndElement:
+		s.depth--
+	}
+
+	if s.depth > maxDepth {
+		return nil, &Error{Line: s.row + 1, Err: ErrTooLarge}
+	}
+
+	return token, nil
+}
+
+// next reads the cells of the next row, and goes on to the start of the row after it: excelize reads as far, and must
+// not find there what was not checked. It returns io.EOF after the last row, and checks that rows and cells are in
+// order: in another order they are not where excelize puts them.
+func (s *sheetScan) next() error {
+	if !s.isAhead {
+		s.err = s.advance()
+	}
+
+	switch {
+	case s.err != nil:
+		return s.err
+	case s.ahead == nil:
+		return io.EOF
+	}
+
+	if err := s.startRow(*s.ahead); err != nil {
+		return err
+	}
+
+	if err := s.readCells(); err != nil {
+		return err
+	}
+
+	// The row itself is whole when the sheet is damaged behind it.
+	if s.err = s.advance(); errors.Is(s.err, ErrTooLarge) {
+		return s.err
+	}
+
+	return nil
+}
+
+// advance goes to the start of the next row, or to the end of the sheet's data.
+func (s *sheetScan) advance() error {
+	s.ahead, s.isAhead = nil, true
+
+	for {
+		token, err := s.token()
+		if err != nil {
+			return err
+		}
+
+		switch token := token.(type) {
+		case xml.StartElement:
+			if token.Name.Local == "row" {
+				s.ahead = &token
+				s.bounded.room = maxElement
+
+				return nil
+			}
+		case xml.EndElement:
+			if token.Name.Local == "sheetData" {
+				return nil
+			}
+		}
 	}
 }
 
-// next reads the cells of the next row. It returns io.EOF after the last row, and checks that rows and cells are in
-// order: in another order they are not where excelize puts them.
-func (s *sheetScan) next() error {
+// readCells reads the cells up to the end of a row.
+func (s *sheetScan) readCells() error {
 	s.cells = s.cells[:0]
 
 	for {
@@ -93,24 +167,19 @@ func (s *sheetScan) next() error {
 
 		switch token := token.(type) {
 		case xml.StartElement:
-			switch token.Name.Local {
-			case "row":
-				if err := s.startRow(token); err != nil {
-					return err
-				}
-			case "c":
+			// A row within a row would be another one for excelize.
+			if token.Name.Local == "row" {
+				return &Error{Line: s.row, Err: ErrMalformed}
+			}
+
+			if token.Name.Local == "c" {
 				if err := s.readCell(token); err != nil {
 					return err
 				}
 			}
 		case xml.EndElement:
-			switch token.Name.Local {
-			case "row":
-				// What was read ahead belongs to the next row.
-				s.bounded.room = maxElement
+			if token.Name.Local == "row" {
 				return nil
-			case "sheetData":
-				return io.EOF
 			}
 		}
 	}
@@ -280,12 +349,25 @@ func countStrings(part *zip.File) (int, error) {
 				scan.bounded.room = maxElement
 				count++
 			case "sst":
-				return count, nil
+				return count, scan.checkTail()
 			}
 		}
 	}
 
 	return 0, &Error{Err: ErrTooLarge}
+}
+
+// checkTail refuses a part that goes on behind its end, where excelize reads on.
+func (s *sheetScan) checkTail() error {
+	s.bounded.room = maxTail
+
+	if _, err := io.Copy(io.Discard, s.bounded); errors.Is(err, ErrTooLarge) {
+		return &Error{Err: ErrTooLarge}
+	} else if err != nil {
+		return &Error{Err: ErrMalformed}
+	}
+
+	return nil
 }
 
 // withoutLine returns a fault of a part that is no sheet: its place says nothing to people.

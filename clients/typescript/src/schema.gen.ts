@@ -1870,7 +1870,7 @@ export interface paths {
         put?: never;
         /**
          * Fill a legacy team with a dump
-         * @description The file is one JSON object with the lists accounts, owners, listings, connections, reservations, templates and statements, in this order; each can be missing. It is read as it arrives, and all of it is taken in or nothing. A dump that comes again replaces accounts, shares, templates and statements, and changes the other records by their ids. Fails with 400 in a team with a general ledger (`sourceNotLegacy`), and with the place of the record for what is no dump.
+         * @description The file is one JSON object with the lists accounts, owners, listings, connections, reservations, templates and statements, in this order; each can be missing. It is read as it arrives, and all of it is taken in or nothing. A dump that comes again replaces accounts, shares, templates and statements, and changes the other records by their ids. Fails with 400 in a team with a general ledger (`sourceNotLegacy`), and with the place of the record for what is no dump; a record has at most 1 MiB, a statement 32 MiB (`length`).
          */
         post: operations["importLegacyTeam"];
         delete?: never;

@@ -2,7 +2,6 @@ package legacy
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
 
@@ -33,7 +32,7 @@ func Part(box *seal.Box, contacts, listings, reservations intake.Kind) parts.Par
 					"arrives, and all of it is taken in or nothing. A dump that comes again replaces accounts, " +
 					"shares, templates and statements, and changes the other records by their ids. Fails with 400 in " +
 					"a team with a general ledger (`sourceNotLegacy`), and with the place of the record for what is " +
-					"no dump.",
+					"no dump; a record has at most 1 MiB, a statement 32 MiB (`length`).",
 				Errors: apierr.List{apierr.MalformedJSON}, Scopes: []string{"legacy:import"},
 				Status: http.StatusCreated, MaxBody: maxDump, Timeout: 10 * time.Minute,
 				Form: []api.Part{{Name: "file", Required: true, File: true, Doc: "The dump, at most 1 GiB."}},
@@ -89,10 +88,7 @@ func (s doors) receive(ctx context.Context, d *db.DB, scope db.Scope, in *import
 		}
 
 		// Decode the file while it arrives, so that a dump never lies in memory as a whole.
-		_, err = in.Upload.Read(func(f api.Incoming) error {
-			r.decoder = json.NewDecoder(f)
-			return r.read(ctx)
-		})
+		_, err = in.Upload.Read(func(f api.Incoming) error { return r.read(ctx, f) })
 		out.Counts = r.counts
 
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
@@ -27,6 +28,7 @@ type reader struct {
 	doors
 
 	tx       *db.Tx
+	dump     *io.LimitedReader // how much the decoder may read until more sets it again
 	decoder  *json.Decoder
 	currency string // the team's
 
