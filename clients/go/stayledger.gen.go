@@ -6184,6 +6184,9 @@ type ErrorContext struct {
 	// ContactIds Who cannot be paid. With `payProviderRecipientNotReady`.
 	ContactIds []Id `json:"contactIds,omitzero"`
 
+	// Currencies The currencies without a trust account. With `BAD_REQUEST`.
+	Currencies []string `json:"currencies,omitzero"`
+
 	// Currency The currency of the amounts. With `CONFLICT`, `payProviderPaymentNotSupported`.
 	Currency *string `json:"currency,omitempty"`
 
@@ -9729,7 +9732,7 @@ type MigrationHistoricalImport struct {
 	// AccountMappings Accounts other than those of the last import or those that are suggested.
 	AccountMappings []MigrationAccountMapping `json:"accountMappings,omitzero"`
 
-	// OpeningBalances Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch).
+	// OpeningBalances Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch; context.currencies).
 	OpeningBalances *bool `json:"openingBalances,omitempty"`
 
 	// SourceTenantId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.

@@ -56,6 +56,7 @@ type ErrorContext struct {
 	AccountID            *id.ID    `json:"accountId,omitempty"            with:"accountConnectionAttached" doc:"The bank account that is attached."`
 	AccountConnectionID  *id.ID    `json:"accountConnectionId,omitempty"  with:"accountConnectionAttached" doc:"The account connection that is attached."`
 	Assignments          *[]string `json:"assignments,omitempty"         with:"requiredAccountMissing" doc:"The assignments without an account."`
+	Currencies           *[]string `json:"currencies,omitempty"          with:"BAD_REQUEST" doc:"The currencies without a trust account."`
 
 	// Work under way.
 	JournalStatus *string  `json:"journalStatus,omitempty" with:"JOURNAL_RECALCULATION_PENDING" doc:"The state of the journals: stale, recalculating or failed."`

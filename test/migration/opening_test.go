@@ -276,3 +276,40 @@ func TestBalancesInTwoCurrenciesAreCarriedOver(t *testing.T) {
 	s.target.Put(path, object{"amount": 30_001, "currency": "eur"}).Want(200).WantFields("", object{"amount": 30_001, "currency": "eur"})
 	s.wantShares("2025-04", "usd", 48_000, 48_000, 0)
 }
+
+// Nothing is left in Canadian dollars for the members together, and Anna has what Bert owes: of 200.00 by halves Bert had
+// all. That is money on an account, too, which the team does not have. With one, and with 800.00 in its own currency, of
+// which Bert was paid nothing, both begin.
+func TestOpeningBalancesWithoutAnAccountAreRefused(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.moveDump(couple([2]int{50_000, 50_000},
+		final("2025-02", "usd", 0, 80_000, 0), final("2025-03", "CAD", 0, 20_000, 20_000)), nil)
+	s.target.Patch("/teams/"+s.target.ID.String()+"/init", nil).Want(200)
+
+	before := s.target.Fingerprint()
+	refused := s.importOpenings().WantError("BAD_REQUEST", "").WantIssue("currencyMismatch", "openingBalances")
+	refused.WantFields("context", object{"currencies": array{"cad"}})
+
+	if s.target.Fingerprint() != before {
+		t.Error("a refusal changed something")
+	}
+
+	// Without opening balances the statements need no account.
+	s.Post("/partner/vri-to-vrt/statements", s.request(nil)).Want(202)
+	s.Work()
+
+	trust := s.target.Get("/accounts/" + s.account("1000")).Want(200)
+	s.target.Post("/accounts", object{
+		"name": "Canadian dollars", "code": "1091", "type": "bank", "categoryId": trust.String("category.id"),
+		"banking": object{"category": "trust", "currency": "cad"},
+	}).Want(201)
+	s.start()
+	s.wantShares("2025-04", "cad", 0, 10_000, -10_000)
+	s.wantShares("2025-04", "usd", 80_000, 40_000, 40_000)
+
+	// An account for opening balances is needed, too.
+	s.target.Exec(`delete from account_assignment where team_id = @team and assignment = 'openingBalance'`, nil)
+	s.importOpenings().WantError("BAD_REQUEST", "requiredAccountMissing").WantFields("context", object{"assignments": array{"openingBalance"}})
+}

@@ -7983,6 +7983,8 @@ export interface components {
             contactId?: components["schemas"]["Id"];
             /** @description Who cannot be paid. With `payProviderRecipientNotReady`. */
             contactIds?: components["schemas"]["Id"][];
+            /** @description The currencies without a trust account. With `BAD_REQUEST`. */
+            currencies?: string[];
             /** @description The currency of the amounts. With `CONFLICT`, `payProviderPaymentNotSupported`. */
             currency?: string;
             /** @description The region of the data. With `MISDIRECTED_REQUEST`. */
@@ -11165,7 +11167,7 @@ export interface components {
         MigrationHistoricalImport: {
             /** @description Accounts other than those of the last import or those that are suggested. */
             accountMappings?: components["schemas"]["MigrationAccountMapping"][];
-            /** @description Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch). */
+            /** @description Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch; context.currencies). */
             openingBalances?: boolean;
             sourceTenantId: components["schemas"]["Id"];
             targetTenantId: components["schemas"]["Id"];

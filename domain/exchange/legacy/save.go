@@ -370,7 +370,7 @@ func (r *reader) saveStatements(ctx context.Context, from int, statements []Stat
 	return err
 }
 
-// checkStatement refuses a statement if it names records missing in the dump, and fills in its currency.
+// checkStatement refuses a statement if it names records missing in the dump, and fills in its currency, in lower case.
 func (r *reader) checkStatement(s *Statement) error {
 	if _, known := r.listings[s.ListingID]; !known {
 		return apierr.BadRequest.At(apierr.IssueNotFound.InBody("listingId"))
@@ -384,9 +384,12 @@ func (r *reader) checkStatement(s *Statement) error {
 		s.Currency = r.currency
 	}
 
-	if _, err := money.ParseCurrency(s.Currency); err != nil {
+	currency, err := money.ParseCurrency(s.Currency)
+	if err != nil {
 		return apierr.BadRequest.At(apierr.IssueCurrency.InBody("currency"))
 	}
+
+	s.Currency = string(currency)
 
 	lines := make(map[string]bool, len(s.Lines))
 

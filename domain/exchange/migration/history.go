@@ -20,6 +20,8 @@ type history struct {
 	source  id.ID
 	cutover day.Day
 	chart   *chart
+	// assigned are the accounts of the new team by their part in the books.
+	assigned map[account.Assignment]id.ID
 
 	accounts   map[string]legacy.Account
 	templates  []legacy.Template
@@ -29,8 +31,10 @@ type history struct {
 	stored  map[string]id.ID           // mappings of the last import
 	periods map[id.ID][]listing.Period // of the new listings
 
-	// final has the last final statement of each listing and currency, imported or not.
-	final map[place]string
+	// final has the last final statement of each listing and currency, imported or not; namesPayees those with an
+	// imported payout to an owner by name.
+	final       map[place]string
+	namesPayees map[place]bool
 	// heads are the statements to import, keys the sorted legacy accounts of their lines; skipped are left out.
 	heads   []legacy.Head
 	keys    []string
@@ -90,12 +94,12 @@ func checkTeams(
 func loadHistory(ctx context.Context, tx *db.Tx, source id.ID) (*history, error) {
 	h := &history{source: source, inTemplate: map[string]bool{}}
 
-	assigned, err := account.LoadAssigned(ctx, tx)
-	if err != nil {
+	var err error
+	if h.assigned, err = account.LoadAssigned(ctx, tx); err != nil {
 		return nil, fmt.Errorf("read the assignments of a new team: %w", err)
 	}
 
-	if err := account.Require(assigned, account.PayoutDistribution); err != nil {
+	if err := account.Require(h.assigned, account.PayoutDistribution); err != nil {
 		return nil, err //nolint:wrapcheck // It is a refusal.
 	}
 
@@ -196,7 +200,7 @@ func (h *history) choose(ctx context.Context, tx *db.Tx, all []legacy.Head) erro
 
 	// Only final statements count; drafts stay in the legacy team.
 	names := map[string]bool{}
-	h.final = map[place]string{}
+	h.final, h.namesPayees = map[place]string{}, map[place]bool{}
 
 	var last *legacy.Head
 
@@ -223,6 +227,10 @@ func (h *history) choose(ctx context.Context, tx *db.Tx, all []legacy.Head) erro
 
 		for _, key := range s.Keys {
 			names[key] = true
+		}
+
+		if len(s.Payees) > 0 {
+			h.namesPayees[place{s.ListingID, s.Currency}] = true
 		}
 
 		// Drop accounts and payees, which thousands of statements would hold in memory.

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"stayledger/domain/activity/opening"
+	"stayledger/domain/books/account"
 	"stayledger/domain/exchange/legacy"
+	"stayledger/domain/property/listing"
 	"stayledger/domain/settlement/chain"
 	"stayledger/domain/settlement/historic"
 	"stayledger/platform/apierr"
@@ -22,29 +24,56 @@ func (h *history) opens(s *legacy.Head) bool {
 		h.ownersOn(s.ListingID, s.EndAt) == h.ownersOn(s.ListingID, h.cutover.AddDays(-1))
 }
 
-// checkBanks refuses with currencyMismatch opening balances in a currency without a trust account.
-func (h *history) checkBanks(ctx context.Context, tx *db.Tx) error {
-	known := map[string]bool{}
+// missingBanks is the context of a refusal for opening balances without a trust account.
+type missingBanks struct {
+	// Currencies are sorted.
+	Currencies []string `json:"currencies"`
+}
+
+// checkOpenings refuses opening balances that could not be booked: with account.ErrRequiredMissing without an account for
+// opening balances, and with currencyMismatch for currencies without a trust account.
+func (h *history) checkOpenings(ctx context.Context, tx *db.Tx) error {
+	if err := account.Require(h.assigned, account.OpeningBalance); err != nil {
+		return err //nolint:wrapcheck // It is a refusal.
+	}
+
+	hasBank, missing := map[string]bool{}, missingBanks{}
 
 	for i := range h.heads {
 		s := &h.heads[i]
-		if known[s.Currency] || s.BalanceEnd == 0 || !h.opens(s) {
+		if _, known := hasBank[s.Currency]; known || !h.opens(s) || !h.mayOpenWith(s) {
 			continue
 		}
 
 		has, err := opening.HasBank(ctx, tx, s.Currency)
-
-		switch {
-		case err != nil:
+		if err != nil {
 			return fmt.Errorf("find the trust account of a currency: %w", err)
-		case !has:
-			return apierr.BadRequest.At(apierr.IssueCurrencyMismatch.InBody("openingBalances"))
 		}
 
-		known[s.Currency] = true
+		if hasBank[s.Currency] = has; !has {
+			missing.Currencies = append(missing.Currencies, s.Currency)
+		}
 	}
 
-	return nil
+	if missing.Currencies == nil {
+		return nil
+	}
+
+	slices.Sort(missing.Currencies)
+
+	return apierr.BadRequest.With(missing).At(apierr.IssueCurrencyMismatch.InBody("openingBalances"))
+}
+
+// mayOpenWith reports whether a statement that opens the live books can leave something to book: a balance, or nothing
+// for several members together where one can have what another owes, because payouts named them.
+func (h *history) mayOpenWith(s *legacy.Head) bool {
+	if s.BalanceEnd != 0 {
+		return true
+	}
+
+	p := listing.Covering(h.periods[h.records["listing"][s.ListingID.String()]], s.EndAt)
+
+	return h.namesPayees[place{s.ListingID, s.Currency}] && p != nil && len(p.Members) > 1
 }
 
 // openBooks gives each listing without an opening balance the balance of its last final statement in each currency,

@@ -32,7 +32,7 @@ type HistoricalImport struct {
 	SourceTenantID  id.ID            `json:"sourceTenantId"`
 	TargetTenantID  id.ID            `json:"targetTenantId"`
 	AccountMappings []AccountMapping `json:"accountMappings,omitempty" maxItems:"5000" doc:"Accounts other than those of the last import or those that are suggested."`
-	OpeningBalances bool             `json:"openingBalances,omitempty" doc:"Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch)."`
+	OpeningBalances bool             `json:"openingBalances,omitempty" doc:"Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch; context.currencies)."`
 }
 
 // AccountMapping chooses the account for the lines of a legacy account.
@@ -60,7 +60,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*operation.Ac
 			return err
 		}
 
-		return h.checkBanks(ctx, tx)
+		return h.checkOpenings(ctx, tx)
 	})
 	if err != nil {
 		return nil, err
