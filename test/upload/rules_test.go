@@ -185,6 +185,22 @@ func TestAFileThatCannotBeReadSaysWhy(t *testing.T) {
 	}
 }
 
+// A file without its columns says which columns it lacks, all of them, and which others would do.
+//
+// Proves: OPS-37.
+func TestAFileNamesItsMissingColumns(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+
+	o.Get(o.preview("reservations", "Guest,Check-in\nAnn,2026-02-03\n")).Want(200).WantFields("", object{"status": "failed", "issues": array{
+		object{"code": "csvMissingColumn", "severity": "error", "line": 1, "field": "listing"},
+		object{
+			"code": "csvMissingColumn", "severity": "error", "line": 1, "field": "checkOut",
+			"context": object{"fields": array{"checkOut", "nights"}},
+		},
+	}})
+}
+
 func TestLinesWaitForTheirMapping(t *testing.T) {
 	t.Parallel()
 	o := newOffice(t)

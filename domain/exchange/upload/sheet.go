@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"stayledger/domain/record/operation"
 	"stayledger/platform/money"
 	"stayledger/provider/table"
 )
@@ -45,7 +46,30 @@ type headerError struct {
 	cause        error
 	line, column int
 	header       string
-	field        string
+	// missing are groups of fields, of each of which the file lacks a column.
+	missing [][]string
+}
+
+// issues returns the issues with a code: one, or for missing columns one for each.
+func (e *headerError) issues(code operation.FailureCode) []Issue {
+	issue := Issue{Code: string(code), Severity: asError, Line: e.line, Column: e.column, Header: e.header}
+	if e.missing == nil {
+		return []Issue{issue}
+	}
+
+	out := make([]Issue, len(e.missing))
+
+	for i, group := range e.missing {
+		out[i] = issue
+		out[i].Field = group[0]
+
+		// A column for one of these fields would do.
+		if len(group) > 1 {
+			out[i].Context = map[string]any{"fields": group}
+		}
+	}
+
+	return out
 }
 
 // Error names the fault and its place.
@@ -557,11 +581,17 @@ func (s *sheet) check() error {
 		}
 	}
 
+	var missing [][]string
+
 	for _, group := range s.kind.needs {
 		isThere := slices.ContainsFunc(s.shown, func(c Column) bool { return slices.Contains(group, c.Field) })
 		if !isThere {
-			return &headerError{cause: errMissingColumn, line: s.form.HeaderLine, field: group[0]}
+			missing = append(missing, group)
 		}
+	}
+
+	if missing != nil {
+		return &headerError{cause: errMissingColumn, line: s.form.HeaderLine, missing: missing}
 	}
 
 	return nil

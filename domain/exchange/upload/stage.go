@@ -58,12 +58,16 @@ var (
 	errMissingColumn   = errors.New("upload: a column is missing")
 )
 
-// findFailure returns the failure of a preview for a cause, and its issue. It returns false if the fault is not in the
+// findFailure returns the failure of a preview for a cause, and its issues. It returns false if the fault is not in the
 // file.
-func findFailure(cause error) (operation.FailureCode, Issue, bool) {
+func findFailure(cause error) (operation.FailureCode, []Issue, bool) {
 	for _, f := range failures {
 		if !errors.Is(cause, f.cause) {
 			continue
+		}
+
+		if at, ok := errors.AsType[*headerError](cause); ok {
+			return f.code, at.issues(f.code), true
 		}
 
 		issue := Issue{Code: string(f.code), Severity: asError}
@@ -72,14 +76,10 @@ func findFailure(cause error) (operation.FailureCode, Issue, bool) {
 			issue.Line, issue.Column = at.Line, at.Column
 		}
 
-		if at, ok := errors.AsType[*headerError](cause); ok {
-			issue.Line, issue.Column, issue.Header, issue.Field = at.line, at.column, at.header, at.field
-		}
-
-		return f.code, issue, true
+		return f.code, []Issue{issue}, true
 	}
 
-	return "", Issue{}, false
+	return "", nil, false
 }
 
 // stager reads a file into its preview.
@@ -109,9 +109,9 @@ func (s *service) stage(ctx context.Context, d *db.DB, j job.Job) error {
 	st.kind = s.kinds[st.it.Kind]
 
 	err = st.run(ctx, d)
-	if code, issue, isFault := findFailure(err); isFault {
+	if code, issues, isFault := findFailure(err); isFault {
 		return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
-			return st.fail(ctx, tx, code, issue, err)
+			return st.fail(ctx, tx, code, issues, err)
 		})
 	}
 
@@ -140,7 +140,7 @@ func (s *service) begin(ctx context.Context, d *db.DB, j job.Job, one id.ID) (it
 
 // fail ends the preview of a file that cannot be read. It saves the columns that were found, so that a person can map
 // them.
-func (st *stager) fail(ctx context.Context, tx *db.Tx, code operation.FailureCode, issue Issue, cause error) error {
+func (st *stager) fail(ctx context.Context, tx *db.Tx, code operation.FailureCode, issues []Issue, cause error) error {
 	j := st.job
 
 	it, err := lock(ctx, tx, st.it.ID)
@@ -156,7 +156,7 @@ func (st *stager) fail(ctx context.Context, tx *db.Tx, code operation.FailureCod
 		it.Form, it.Columns = st.sheet.form, st.sheet.shown
 	}
 
-	it.Status, it.Issues, it.Counts = Failed, []Issue{issue}, Counts{}
+	it.Status, it.Issues, it.Counts = Failed, issues, Counts{}
 	if err := update(ctx, tx, it); err != nil {
 		return err
 	}
