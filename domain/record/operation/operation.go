@@ -4,6 +4,8 @@
 // An operation starts in the transaction of the request that asks for it, together with one job per task. Every task
 // ends exactly once, in the transaction that keeps its outcome; the last one settles the operation: completed when all
 // tasks completed, failed when all have settled and at least one failed. A settled operation never changes again.
+//
+// The page docs/decisions/operation.md says where a person sees why an operation failed.
 package operation
 
 import (
