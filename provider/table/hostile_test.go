@@ -13,8 +13,11 @@ import (
 	"stayledger/provider/table"
 )
 
+// flood is a part of a workbook that repeats a text.
+type flood struct{ part, start, text, end string }
+
 // flooded writes a workbook to a file in which one part has a text of 100 MiB, packed in vain, and returns the file.
-func flooded(t *testing.T, parts []part, name string, start, text, end string) (*os.File, int64) {
+func flooded(t *testing.T, parts []part, f flood) (*os.File, int64) {
 	t.Helper()
 
 	const size = 100 << 20
@@ -28,11 +31,12 @@ func flooded(t *testing.T, parts []part, name string, start, text, end string) (
 
 	// Without packing it is no bomb, so that the limits of the parts have to hold.
 	out := zip.NewWriter(file)
+
 	for _, p := range parts {
 		var content io.Reader = strings.NewReader(p.content)
-		if p.name == name {
-			content = io.NewSectionReader(pattern{start: start, text: text, size: size}, 0, size)
-			content = io.MultiReader(content, strings.NewReader(end))
+		if p.name == f.part {
+			content = io.NewSectionReader(pattern{start: f.start, text: f.text, size: size}, 0, size)
+			content = io.MultiReader(content, strings.NewReader(f.end))
 		}
 
 		to, err := out.CreateHeader(&zip.FileHeader{Name: p.name, Method: zip.Store})
@@ -98,7 +102,7 @@ func TestHostileWorkbooksTakeLittleMemory(t *testing.T) { //nolint:paralleltest 
 	} {
 		// A sheet is only read on to its texts if it has a row.
 		parts := replace(whole, sheet, "<sheetData>", strings.TrimPrefix(row, `<worksheet `+mainSpace+`>`))
-		file, size := flooded(t, parts, c.part, c.start, c.text, c.end)
+		file, size := flooded(t, parts, flood{c.part, c.start, c.text, c.end})
 
 		var before, after runtime.MemStats
 

@@ -13,16 +13,15 @@ import (
 
 // How much of a dump is in memory at a time.
 const (
-	// atOnce and bytesAtOnce end a batch of records.
+	// A batch of records ends at one of these.
 	atOnce      = 500
 	bytesAtOnce = 4 << 20
-	// maxRecord is the length of a record with the blanks before it, in bytes: a template can name 5,000 accounts with
-	// keys as long as they may be.
+	// Bytes of a record with the blanks before it: a template can name 5,000 accounts with keys as long as they may be.
 	maxRecord = 1 << 20
-	// maxStatement is that of a statement, which can have 20,000 lines. With each text as long as it may be, a line
-	// of ASCII letters has 1,500 bytes; usual lines have 250.
+	// Bytes of a statement, which can have 20,000 lines. With each text as long as it may be, a line of ASCII letters
+	// has 1,500 bytes; usual lines have 250.
 	maxStatement = 32 << 20
-	// maxName is the length of the name of a list in bytes.
+	// Bytes of the name of a list.
 	maxName = 100
 )
 
