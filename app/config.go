@@ -14,11 +14,10 @@ import (
 	"time"
 
 	"stayledger/domain/tenant/access"
-	"stayledger/platform/outbound"
 	"stayledger/provider/mail"
 )
 
-// Config holds every setting. Each but SystemBudgets is a flag and an environment variable of the same name, and is checked
+// Config holds every setting. Each but UncountedCalls is a flag and an environment variable of the same name, and is checked
 // at the start.
 type Config struct {
 	DatabaseURL     string            `name:"database-url" env:"DATABASE_URL" help:"PostgreSQL 15 or later, as a role that owns its database and is no superuser."`
@@ -48,10 +47,10 @@ type Config struct {
 	OTLPEndpoint    string            `name:"otlp-endpoint" env:"OTEL_EXPORTER_OTLP_ENDPOINT" help:"Collector of OpenTelemetry traces, such as http://127.0.0.1:4318; v1/traces is added. None when empty."`
 	OTLPTraces      string            `name:"otlp-traces-endpoint" env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT" help:"Whole address that traces are sent to, in place of --otlp-endpoint."`
 	MetricsListen   string            `name:"metrics-listen" env:"STAYLEDGER_METRICS_LISTEN" help:"Address for operators alone, such as 127.0.0.1:9464: /metrics, /healthz and /readyz. None when empty."`
-	// SystemBudgets are the limits of calls to property-management systems in place of their own, nil for those. A test
-	// against a sandbox sets them; no flag does.
-	SystemBudgets []*outbound.Budget `kong:"-"`
-	AdoptStore    bool               `name:"adopt-store" env:"STAYLEDGER_ADOPT_STORE" help:"Use the file store that is set although it does not carry this database's marker, and mark it."`
+	// UncountedCalls are those to property-management systems, whatever their limits. A test against a sandbox sets it; no
+	// flag does.
+	UncountedCalls bool `kong:"-"`
+	AdoptStore     bool `name:"adopt-store" env:"STAYLEDGER_ADOPT_STORE" help:"Use the file store that is set although it does not carry this database's marker, and mark it."`
 }
 
 // Check returns an error for the first setting that cannot work.

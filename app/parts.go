@@ -60,6 +60,7 @@ import (
 	"stayledger/domain/tenant/webhook"
 	"stayledger/platform/api"
 	"stayledger/platform/blob"
+	"stayledger/platform/budget"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
@@ -188,6 +189,7 @@ func Parts(o External, c Config) parts.Part {
 		parts.Part{Every: append(
 			api.Every(),
 			page.Counts.Every(),
+			budget.Every(),
 			job.Every{Name: "table-statistics", Interval: 5 * time.Second, Do: db.AnalyzeGrown},
 		), Tables: append(
 			parts.Keeps(append(page.Tables(), "api_idempotency")...),

@@ -14,7 +14,7 @@ import (
 
 // systems returns the options of property-management systems.
 func (c *Config) systems() pms.Options {
-	return pms.Options{AllowPrivate: c.LocalProviders, PublicURL: c.PublicURL, Within: c.ProviderTimeout, Budgets: c.SystemBudgets}
+	return pms.Options{AllowPrivate: c.LocalProviders, PublicURL: c.PublicURL, Within: c.ProviderTimeout, UncountedCalls: c.UncountedCalls}
 }
 
 // openSystems returns the property-management systems with our registrations at them. It fails for a registration that

@@ -212,7 +212,7 @@ func TestTheSchemaKeepsTeamsApart(t *testing.T) {
 		}
 	}
 
-	if want := []string{"access_token", "access_user", "audit_checkpoint", "audit_tile", "file_store", "goose_db_version", "job_schedule"}; !slices.Equal(shared, want) {
+	if want := []string{"access_token", "access_user", "audit_checkpoint", "audit_tile", "call_budget", "file_store", "goose_db_version", "job_schedule"}; !slices.Equal(shared, want) {
 		t.Errorf("tables without team_id: %v, want %v", shared, want)
 	}
 
@@ -238,7 +238,7 @@ func TestSharedTablesAreClosedToTeams(t *testing.T) {
 	t.Parallel()
 
 	x := newTeam(t)
-	for _, name := range []string{"access_user", "access_token", "audit_checkpoint", "audit_tile", "file_store", "job_schedule"} {
+	for _, name := range []string{"access_user", "access_token", "audit_checkpoint", "audit_tile", "call_budget", "file_store", "job_schedule"} {
 		err := x.DB.ReadOne(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
 			n, err := db.Get[int64](ctx, tx, `select count(*) from `+name, nil)
 			if n != 0 {

@@ -1,11 +1,47 @@
 package outbound
 
 import (
+	"net"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 )
 
-// Budget limits calls to a number within a time. A fifth of them can come at once.
+// Limit is how many calls a host takes within a time, whenever that begins. The zero value is no limit.
+type Limit struct {
+	Calls  int
+	Within time.Duration
+}
+
+// Pace returns the time between calls at a steady pace, and how many calls can come at once: a fifth, at least one.
+func (l Limit) Pace() (every time.Duration, burst int) {
+	burst = max(l.Calls/5, 1)
+
+	// The burst is taken off the steady calls, so that a burst and steady calls for all of the time stay within the limit.
+	return l.Within / time.Duration(max(l.Calls-burst, 1)), burst
+}
+
+// LimitedError refuses a call beyond a limit.
+type LimitedError struct {
+	// Until is when the call can be tried again.
+	Until time.Time
+}
+
+func (e *LimitedError) Error() string { return "the limit of calls is reached" }
+
+// HostName returns the host of an address as the name that its calls are counted under: in lower case, with a port that
+// is not the usual one, and without a dot at the end.
+func HostName(u *url.URL) string {
+	host, port := strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), u.Port()
+	if port == "" || port == map[string]string{"https": "443", "http": "80"}[u.Scheme] {
+		return host
+	}
+
+	return net.JoinHostPort(host, port)
+}
+
+// Budget keeps the calls of one process within a limit.
 type Budget struct {
 	mu    sync.Mutex
 	every time.Duration // between calls
@@ -13,15 +49,9 @@ type Budget struct {
 	next  time.Time     // when the next call would be due
 }
 
-// NewBudget returns a budget for so many calls per minute.
-func NewBudget(perMinute int) *Budget { return NewBudgetWithin(perMinute, time.Minute) }
-
-// NewBudgetWithin returns a budget for so many calls within a time, whenever that begins.
-func NewBudgetWithin(calls int, within time.Duration) *Budget {
-	burst := max(calls/5, 1)
-
-	// The burst is taken off the steady calls, so that a burst and steady calls for all of the time stay within the limit.
-	every := within / time.Duration(max(calls-burst, 1))
+// NewBudget returns the budget of a limit.
+func NewBudget(l Limit) *Budget {
+	every, burst := l.Pace()
 
 	return &Budget{every: every, burst: time.Duration(burst) * every}
 }

@@ -12,7 +12,7 @@ func TestABudgetHoldsWheneverItsTimeBegins(t *testing.T) {
 
 	const calls, within = 15, 10 * time.Second
 
-	b := outbound.NewBudgetWithin(calls, within)
+	b := outbound.NewBudget(outbound.Limit{Calls: calls, Within: within})
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 	var taken []time.Time

@@ -92,8 +92,8 @@ func New(c Config) (*Client, error) {
 		base:    strings.TrimSuffix(u.String(), "/"),
 		config:  c,
 		http:    outbound.Client(c.AllowPrivate),
-		budget:  outbound.NewBudget(c.CallsPerMinute),
-		lookups: outbound.NewBudget(lookupsPerMinute),
+		budget:  outbound.NewBudget(outbound.Limit{Calls: c.CallsPerMinute, Within: time.Minute}),
+		lookups: outbound.NewBudget(outbound.Limit{Calls: lookupsPerMinute, Within: time.Minute}),
 		keys:    keyring{known: map[string]webhookKey{}},
 	}, nil
 }

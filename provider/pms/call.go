@@ -3,10 +3,12 @@ package pms
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -25,19 +27,20 @@ const (
 	limitPause = 10 * time.Second
 )
 
-// patience bounds the wait of a call for its budget. Budgets refill faster, so that a long reading goes on.
-const patience = 5 * time.Second
-
 // Caller sends the requests of a client. It is safe for use by many goroutines.
 type Caller struct {
 	http   *http.Client
 	within time.Duration
-	// budgets limit the calls to the host and of the account.
-	budgets []*outbound.Budget
+	limit  outbound.Limit
+	take   Take
 	// fails returns the error in the body of an answer, or nil. A nil function means that the status says everything.
 	fails func(status int, body []byte) error
 	seen  func(r *http.Request, body []byte)
 }
+
+// Take counts a call to a host before it is sent, and may wait for that. It fails with an outbound.LimitedError for a
+// call beyond the limit, which is not sent.
+type Take func(ctx context.Context, host string, l outbound.Limit) error
 
 // Options configure a Caller.
 type Options struct {
@@ -45,8 +48,9 @@ type Options struct {
 	AllowPrivate bool
 	// Within bounds the time of a call. 0 and values above Timeout mean Timeout.
 	Within time.Duration
-	// Budgets limit the number of calls.
-	Budgets []*outbound.Budget
+	// Limit is how many calls a host of the system takes, and Take counts them; without one of them nothing is counted.
+	Limit outbound.Limit
+	Take  Take
 	// Fails returns the error in the body of an answer, or nil: for systems that report errors with status 200, or use
 	// statuses in their own way.
 	Fails func(status int, body []byte) error
@@ -61,22 +65,20 @@ func NewCaller(o Options) *Caller {
 	}
 
 	return &Caller{
-		http: outbound.Client(o.AllowPrivate), within: o.Within, budgets: o.Budgets, fails: o.Fails,
-		seen: o.Seen,
+		http: outbound.Client(o.AllowPrivate), within: o.Within, limit: o.Limit, take: o.Take,
+		fails: o.Fails, seen: o.Seen,
 	}
 }
 
 // Do sends a request, reads its answer and decodes it as JSON, unless into is nil. It returns the headers of the
-// answer, and fails with an Error.
+// answer, and fails with an Error, or as Take does.
 func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header, error) {
 	ctx, stop := context.WithTimeout(ctx, c.within)
 	defer stop()
 
-	// First the budgets: a call beyond a limit must not be sent.
-	for _, b := range c.budgets {
-		if err := takeBudget(ctx, b); err != nil {
-			return nil, err
-		}
+	// First the limit: a call beyond it must not be sent.
+	if err := c.count(ctx, r.URL); err != nil {
+		return nil, err
 	}
 
 	// Then the call. Seen gets the body of every answer, also of refusals.
@@ -142,26 +144,18 @@ func readBody(answer *http.Response) ([]byte, error) {
 	return body.Bytes(), nil
 }
 
-// takeBudget counts a call against a budget, and waits if the budget refills soon. It fails with an ErrLimited.
-func takeBudget(ctx context.Context, b *outbound.Budget) error {
-	latest := time.Now().Add(patience)
-
-	for {
-		until, free := b.Take(time.Now())
-		if free {
-			return nil
-		}
-
-		if until.After(latest) {
-			return &Error{Kind: ErrLimited, Until: until}
-		}
-
-		select {
-		case <-time.After(time.Until(until)):
-		case <-ctx.Done():
-			return &Error{Kind: ErrLimited, Until: until}
-		}
+// count counts a call to an address. It fails with an ErrLimited for a call beyond the limit, or as Take does.
+func (c *Caller) count(ctx context.Context, to *url.URL) error {
+	if c.take == nil || c.limit.Calls == 0 {
+		return nil
 	}
+
+	err := c.take(ctx, outbound.HostName(to), c.limit)
+	if limited, is := errors.AsType[*outbound.LimitedError](err); is {
+		return &Error{Kind: ErrLimited, Until: limited.Until}
+	}
+
+	return err
 }
 
 // Unmarshal decodes an answer by the rules of encoding/json in half the time. Pages of reservations are long, and a

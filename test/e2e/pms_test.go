@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"stayledger/app"
-	"stayledger/platform/outbound"
 )
 
 type object = map[string]any
@@ -217,7 +216,7 @@ func serveWithoutLimits(t *testing.T, database, data string) string {
 	a, err := app.Open(ctx, app.Config{
 		DatabaseURL: database, Listen: listener.Addr().String(), PublicURL: base, Regions: []string{"us"}, DataDir: data, SecretKeys: []string{secretKey},
 		Workers: 8, MaxConnections: 24, KeepOperations: 9600 * time.Hour, ShutdownGrace: 20 * time.Second, LocalProviders: true,
-		ProviderTimeout: 25 * time.Second, SystemBudgets: []*outbound.Budget{},
+		ProviderTimeout: 25 * time.Second, UncountedCalls: true,
 	}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

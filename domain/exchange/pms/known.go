@@ -99,7 +99,7 @@ var known = []app{
 
 // client returns the options for a client.
 func (o Options) client() pms.Options {
-	return pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within, Budgets: o.Budgets}
+	return pms.Options{AllowPrivate: o.AllowPrivate, Within: o.Within, Take: o.take}
 }
 
 // fieldError converts an error about the settings of a client to the error that connections show.

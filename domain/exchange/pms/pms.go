@@ -17,6 +17,7 @@ import (
 
 	"stayledger/domain/record/intake"
 	"stayledger/domain/tenant/connection"
+	"stayledger/platform/budget"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/outbound"
@@ -32,8 +33,10 @@ type Options struct {
 	PublicURL string
 	// Within shortens the time that a call may take; 0 does not.
 	Within time.Duration
-	// Budgets limit the calls in place of the limits of each system; nil keeps these.
-	Budgets []*outbound.Budget
+	// UncountedCalls leaves the limits of systems out.
+	UncountedCalls bool
+	// take counts the calls of the team that a client is opened for; nil counts none.
+	take pms.Take
 }
 
 // Registration is our registration at a system.
@@ -93,12 +96,14 @@ type Systems struct {
 	registered map[connection.AppID]pms.Grants
 	// messages are the logins for messages that come for all accounts of an app.
 	messages map[connection.AppID]login
+	budgets  *budget.Budgets
 }
 
 // New returns the systems. The box opens their credentials.
 func New(box *seal.Box, o Options) *Systems {
 	return &Systems{
 		box: box, options: o, registered: map[connection.AppID]pms.Grants{}, messages: map[connection.AppID]login{},
+		budgets: budget.New(),
 	}
 }
 
@@ -120,8 +125,8 @@ func (s *Systems) Register(name connection.AppID, r Registration) error {
 	return nil
 }
 
-// open opens the client of a connection; tokens keeps its token.
-func (s *Systems) open(c *connection.Connection, tokens pms.Tokens) (pms.Client, error) {
+// open opens the client of a connection, whose calls count as the team's; tokens keeps its token.
+func (s *Systems) open(d *db.DB, scope db.Scope, c *connection.Connection, tokens pms.Tokens) (pms.Client, error) {
 	k := find(c.AppID)
 	if k == nil {
 		return nil, errNoSystem
@@ -132,7 +137,14 @@ func (s *Systems) open(c *connection.Connection, tokens pms.Tokens) (pms.Client,
 		return nil, err
 	}
 
-	return k.open(access, s.options, tokens, s.registered[k.ID])
+	o := s.options
+	if !o.UncountedCalls {
+		o.take = func(ctx context.Context, host string, l outbound.Limit) error {
+			return s.budgets.Take(ctx, d, scope.Team, host, l)
+		}
+	}
+
+	return k.open(access, o, tokens, s.registered[k.ID])
 }
 
 // Apps returns the apps for connections.
@@ -163,7 +175,7 @@ func (s *Systems) check(
 	scope db.Scope,
 	c *connection.Connection,
 ) (*connection.Account, error) {
-	client, err := s.open(c, s.tokens(d, scope, c))
+	client, err := s.open(d, scope, c, s.tokens(d, scope, c))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", connection.ErrUnusable, err)
 	}
@@ -184,7 +196,7 @@ func (s *Systems) readListings(
 	scope db.Scope,
 	c *connection.Connection,
 ) (db.Work, error) {
-	client, err := s.open(c, s.tokens(d, scope, c))
+	client, err := s.open(d, scope, c, s.tokens(d, scope, c))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", connection.ErrUnusable, err)
 	}
@@ -256,7 +268,7 @@ func (s *Systems) leave(ctx context.Context, d *db.DB, scope db.Scope, c *connec
 
 // unsubscribe stops the messages of a system for a connection.
 func (s *Systems) unsubscribe(ctx context.Context, d *db.DB, scope db.Scope, c *connection.Connection) error {
-	client, err := s.open(c, s.tokens(d, scope, c))
+	client, err := s.open(d, scope, c, s.tokens(d, scope, c))
 	if err != nil {
 		return fmt.Errorf("%w: %w", connection.ErrUnusable, err)
 	}
@@ -389,7 +401,7 @@ func (s *Systems) openActive(
 		return nil, nil, intake.ErrRefused
 	}
 
-	client, err := s.open(c, newTokens(d, scope, s.box, c))
+	client, err := s.open(d, scope, c, newTokens(d, scope, s.box, c))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", intake.ErrRefused, err)
 	}

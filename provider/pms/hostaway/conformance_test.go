@@ -1,6 +1,7 @@
 package hostaway_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,7 +161,7 @@ func TestATokenIsFetchedOnceAndUsedAfterASecond(t *testing.T) {
 	w.Set(sandbox.Settings{TokenDelayMS: &delay})
 
 	// The client waits by itself until its token can be used.
-	w.client = w.open(pms.Options{Budgets: []*outbound.Budget{}})
+	w.client = w.open(pms.Options{})
 	if _, err := w.read(pms.Query{}); err != nil {
 		t.Fatal(err)
 	}
@@ -447,31 +449,44 @@ func TestNightsAreClosedAndFreed(t *testing.T) {
 	}
 }
 
-func TestCallsOfAllClientsCountAgainstTheLimits(t *testing.T) {
+func TestCallsAreCountedAgainstTheLimitBeforeTheyAreSent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 
-	// Calls that may not wait are refused beyond the limit, before they are sent.
+	const most = 7
+
+	var counted int
+
+	until := time.Now().Add(time.Minute)
+	take := func(_ context.Context, host string, l outbound.Limit) error {
+		if !strings.HasSuffix(w.url, host) || l != (outbound.Limit{Calls: 15, Within: 10 * time.Second}) {
+			t.Errorf("counted for %s: %v", host, l)
+		}
+
+		if counted++; counted > most {
+			return &outbound.LimitedError{Until: until}
+		}
+
+		return nil
+	}
+
+	// Clients are made anew all the time; all of them count.
 	var err error
 
-	sent := 0
-
-	for err == nil && sent < 30 {
-		client := w.open(pms.Options{Within: 300 * time.Millisecond})
+	for err == nil && counted < 2*most {
+		client := w.open(pms.Options{Take: take})
 		client.Settle(0)
 
-		if _, err = client.Account(t.Context()); err == nil {
-			sent++
-		}
+		_, err = client.Account(t.Context())
 	}
 
-	if !errors.Is(err, pms.ErrLimited) || w.Counts().Calls[sandbox.OnListings] != sent {
-		t.Errorf("%d calls, %v", sent, err)
+	sent := 0
+	for _, n := range w.Counts().Calls {
+		sent += n
 	}
 
-	// One that may waits for its turn.
-	if _, err := w.open(pms.Options{}).Account(t.Context()); err != nil {
-		t.Error(err)
+	if e, is := errors.AsType[*pms.Error](err); !is || !errors.Is(err, pms.ErrLimited) || !e.Until.Equal(until) || sent != most {
+		t.Errorf("%d calls were sent, then %v", sent, err)
 	}
 }
 
@@ -483,7 +498,7 @@ func TestAnswersThatComeLateAreNotWaitedFor(t *testing.T) {
 		w.fill(1, 5)
 		w.Break(sandbox.Fault{Mode: mode, On: sandbox.OnReservations})
 
-		client := w.open(pms.Options{Within: 300 * time.Millisecond, Budgets: []*outbound.Budget{}})
+		client := w.open(pms.Options{Within: 300 * time.Millisecond})
 		client.Settle(0)
 
 		if _, err := client.Reservations(t.Context(), &pms.Query{}); !errors.Is(err, pms.ErrTimeout) {

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"stayledger/platform/outbound"
@@ -44,8 +43,8 @@ var (
 	_ pms.Blocker = (*Client)(nil)
 )
 
-// New returns a client and makes no call. It counts its calls against the limits of the system, unless the options have
-// budgets, of which there can be none. It fails with a pms.SettingsError of baseUrl, accountId or apiKey.
+// New returns a client and makes no call. It has its calls counted against the limit of the system. It fails with a
+// pms.SettingsError of baseUrl, accountId or apiKey.
 func New(settings, credentials json.RawMessage, o pms.Options, tokens pms.Tokens) (*Client, error) {
 	base, err := readBase(settings, o.AllowPrivate)
 	if err != nil {
@@ -67,9 +66,7 @@ func New(settings, credentials json.RawMessage, o pms.Options, tokens pms.Tokens
 		return nil, &pms.SettingsError{Field: "apiKey", Problem: "is missing or holds characters that none has"}
 	}
 
-	if o.Budgets == nil {
-		o.Budgets = budgets(base, key.AccountID)
-	}
+	o.Limit = limit
 
 	return &Client{
 		base:    base.String(),
@@ -110,26 +107,8 @@ func readBase(settings json.RawMessage, private bool) (*url.URL, error) {
 	return u, nil
 }
 
-// The limits of the system, which hold for our address and for an account, whoever of this process calls.
-const (
-	perHost    = 15
-	perAccount = 20
-	limitTime  = 10 * time.Second
-)
-
-// shared are the budgets of hosts and accounts by their names. Clients are made anew all the time, so they cannot own
-// them.
-var shared sync.Map
-
-// budgets returns the limits that calls for an account count against.
-func budgets(base *url.URL, account string) []*outbound.Budget {
-	get := func(name string, calls int) *outbound.Budget {
-		b, _ := shared.LoadOrStore(name, outbound.NewBudgetWithin(calls, limitTime))
-		return b.(*outbound.Budget) //nolint:errcheck,forcetypeassert // Nothing else is stored.
-	}
-
-	return []*outbound.Budget{get(base.Host, perHost), get(base.Host+" "+account, perAccount)}
-}
+// limit is that of the system for our address. The one of an account, 20 calls in the same time, is never reached within it.
+var limit = outbound.Limit{Calls: 15, Within: 10 * time.Second}
 
 // envelope is around every answer.
 type envelope struct {

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"stayledger/platform/outbound"
 	"stayledger/provider/pms"
 	"stayledger/provider/pms/hostaway"
 	sandbox "stayledger/provider/sandbox/hostaway"
@@ -40,7 +39,7 @@ func newWorld(t *testing.T) *world {
 
 	server := httptest.NewServer(s)
 	w := &world{Server: s, t: t, url: server.URL}
-	w.client = w.open(pms.Options{Budgets: []*outbound.Budget{}})
+	w.client = w.open(pms.Options{})
 	w.client.Settle(0)
 
 	t.Cleanup(func() {

@@ -40,7 +40,7 @@ func NewApp(id, secret, address string, o pms.Options) (*App, error) {
 		return nil, &pms.SettingsError{Field: "secret", Problem: "is missing or holds characters that none has"}
 	}
 
-	o.Budgets, o.Fails = nil, grantError
+	o.Fails = grantError
 	a := &App{
 		base: PublicURL, id: id, secret: secret, authorize: authorizeURL, tokens: tokenURL,
 		caller: pms.NewCaller(o),

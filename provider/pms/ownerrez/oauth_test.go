@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"stayledger/platform/outbound"
 	"stayledger/provider/pms"
 	"stayledger/provider/pms/ownerrez"
 	sandbox "stayledger/provider/sandbox/ownerrez"
@@ -57,7 +56,7 @@ func (w *world) opened(given pms.Token, tokens pms.Tokens) *ownerrez.Client {
 	}
 
 	client, err := ownerrez.New(json.RawMessage(`{"baseUrl":"`+w.app.Base()+`"}`), credentials, w.app, tokens,
-		pms.Options{Budgets: []*outbound.Budget{}, AllowPrivate: true})
+		pms.Options{AllowPrivate: true})
 	if err != nil {
 		w.t.Fatal(err)
 	}

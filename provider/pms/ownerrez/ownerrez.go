@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"stayledger/platform/outbound"
@@ -55,8 +54,8 @@ type Credentials struct {
 }
 
 // New returns a client and makes no call. For an account that gave access to an app it needs the app, and keeps tokens
-// that it renews. It counts its calls against the limit of the system, unless the options have budgets, of which there
-// can be none. It fails with a pms.SettingsError of baseUrl, email or token.
+// that it renews. It has its calls counted against the limit of the system. It fails with a pms.SettingsError of
+// baseUrl, email or token.
 func New(settings, credentials json.RawMessage, app *App, tokens pms.Tokens, o pms.Options) (*Client, error) {
 	base, err := readBase(settings, o.AllowPrivate)
 	if err != nil {
@@ -78,9 +77,7 @@ func New(settings, credentials json.RawMessage, app *App, tokens pms.Tokens, o p
 		return nil, &pms.SettingsError{Field: "token", Problem: "is missing or holds characters that none has"}
 	}
 
-	if o.Budgets == nil {
-		o.Budgets = []*outbound.Budget{hostBudget(base.Host)}
-	}
+	o.Limit = limit
 
 	c := &Client{base: base, email: key.Email, token: key.Token, app: app, tokens: tokens, caller: pms.NewCaller(o)}
 	if key.Given != nil {
@@ -122,20 +119,8 @@ func parseBase(address string, private bool) (*url.URL, error) {
 	return u, nil
 }
 
-// The limit of the system, which holds for our address, whoever of this process calls.
-const (
-	perHost   = 300
-	limitTime = 5 * time.Minute
-)
-
-// shared has the budgets of hosts. New clients are made all the time, so they cannot own them.
-var shared sync.Map
-
-// hostBudget returns the limit that calls to a host count against.
-func hostBudget(host string) *outbound.Budget {
-	b, _ := shared.LoadOrStore(host, outbound.NewBudgetWithin(perHost, limitTime))
-	return b.(*outbound.Budget) //nolint:errcheck,forcetypeassert // Nothing else is stored.
-}
+// limit is that of the system for our address.
+var limit = outbound.Limit{Calls: 300, Within: 5 * time.Minute}
 
 // request is a call of a path below the base, with a query and a body that can be nil.
 type request struct {

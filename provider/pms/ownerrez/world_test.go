@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"stayledger/platform/outbound"
 	"stayledger/provider/pms"
 	"stayledger/provider/pms/ownerrez"
 	sandbox "stayledger/provider/sandbox/ownerrez"
@@ -64,7 +63,7 @@ func (w *world) open(credentials string) *ownerrez.Client {
 	w.t.Helper()
 
 	client, err := ownerrez.New(json.RawMessage(fmt.Sprintf(`{"baseUrl":%q}`, w.url+"/v2/")), json.RawMessage(credentials),
-		w.app, &pms.MemoryTokens{}, pms.Options{Budgets: []*outbound.Budget{}, AllowPrivate: true})
+		w.app, &pms.MemoryTokens{}, pms.Options{AllowPrivate: true})
 	if err != nil {
 		w.t.Fatal(err)
 	}
