@@ -18,6 +18,8 @@ const (
 	attempts = 4
 	// ListPage is how many abandoned uploads are asked for at a time.
 	listPage = 500
+	// ListPages is how many pages a list has at most.
+	listPages = 1000
 	// Parting bounds what is tidied up after the caller has given up.
 	parting = 30 * time.Second
 )
@@ -105,7 +107,7 @@ func (s *S3Store) Delete(ctx context.Context, key string) error {
 // it ended. It looks only at names that this store can have given.
 func (s *S3Store) Sweep(ctx context.Context, olderThan time.Time) (int, error) {
 	removed, keyMarker, idMarker := 0, "", ""
-	for {
+	for range listPages {
 		// The server lists uploads in pages, and continues after the markers.
 		page, err := s.core.ListMultipartUploads(ctx, s.bucket, s.prefix, keyMarker, idMarker, "", listPage)
 		if err != nil {
@@ -134,6 +136,8 @@ func (s *S3Store) Sweep(ctx context.Context, olderThan time.Time) (int, error) {
 
 		keyMarker, idMarker = page.NextKeyMarker, page.NextUploadIDMarker
 	}
+
+	return removed, fmt.Errorf("blob: sweep: %w", errAnswer)
 }
 
 // name maps a key to the name of its object: the prefix, and the key with its slashes as dots. A gateway in front of a

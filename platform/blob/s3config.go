@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -22,6 +23,13 @@ const (
 	anyRegion = "us-east-1"
 	// Patience is how long a server may be silent by default.
 	defaultPatience = 30 * time.Second
+	// AnswerPatiences is how often its patience an answer may take that is no part of an object. A server that puts the
+	// parts of a large object together sends blanks meanwhile.
+	answerPatiences = 10
+	// MaxAnswer bounds the bytes of an answer that is no part of an object; a full page of a list has less than 1 MB.
+	maxAnswer = 2 << 20
+	// MaxHeader bounds the bytes of the headers of an answer.
+	maxHeader = 64 << 10
 )
 
 // S3Config says where a bucket is.
@@ -155,13 +163,13 @@ func (c *S3Config) explain(err error) error {
 		answer.Code, err)
 }
 
-// transport ends connections on which nothing moves. Whole requests have no deadline: a part may take long on a slow
-// line.
-func (c *S3Config) transport() *http.Transport {
+// transport ends connections on which nothing moves, and answers that do not end. Whole requests have no deadline: a
+// part may take long on a slow line.
+func (c *S3Config) transport() http.RoundTripper {
 	patience := cmp.Or(c.Patience, defaultPatience)
 	dialer := &net.Dialer{Timeout: min(patience, 10*time.Second)}
 
-	return &http.Transport{
+	return &boundedAnswers{within: answerPatiences * patience, network: &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, network, address)
@@ -176,7 +184,48 @@ func (c *S3Config) transport() *http.Transport {
 		MaxIdleConnsPerHost: 16,
 		IdleConnTimeout:     patience / 2, // before its deadline breaks it under a request
 		DisableCompression:  true,         // objects are read as they were written
+
+		ResponseHeaderTimeout:  answerPatiences * patience,
+		MaxResponseHeaderBytes: maxHeader,
+	}}
+}
+
+// errAnswer refuses an answer of the store that does not end.
+var errAnswer = errors.New("the answer of the object store does not end")
+
+// boundedAnswers bounds the bytes of answers and the time that they take. Ranges of objects are bounded by who reads
+// them.
+type boundedAnswers struct {
+	network http.RoundTripper
+	within  time.Duration
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := b.network.RoundTrip(r)
+	if err == nil && r.Header.Get("Range") == "" {
+		answer.Body = &boundedBody{ReadCloser: answer.Body, left: maxAnswer, until: time.Now().Add(b.within)}
 	}
+
+	return answer, err
+}
+
+// boundedBody is the body of an answer, which fails with errAnswer beyond its bounds.
+type boundedBody struct {
+	io.ReadCloser
+
+	left  int
+	until time.Time
+}
+
+// Read implements io.Reader. A silent server is ended by its connection, so the time is looked at when bytes come.
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= n; b.left < 0 || time.Now().After(b.until) {
+		return 0, errAnswer
+	}
+
+	return n, err
 }
 
 // watchedConn fails once nothing has moved for its patience. Its reader waits from the end of one answer on, so writing

@@ -19,6 +19,9 @@ import (
 // Timeout is how long one message may take from the first packet to the last.
 const Timeout = 25 * time.Second
 
+// maxAnswers is how many bytes a server may say while it takes one message. The usual is some hundred.
+const maxAnswers = 256 << 10
+
 // SMTPConfig names a mail server. The connection is encrypted and the server's certificate is checked, unless Plain.
 type SMTPConfig struct {
 	Host     string
@@ -162,6 +165,27 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	return fmt.Errorf("send mail: %w", err)
 }
 
+var errTalkative = errors.New("the mail server says too much")
+
+// briefConn fails once the server has said more than is left: the mail library keeps all lines of an answer.
+type briefConn struct {
+	net.Conn
+
+	left int
+}
+
+// Read implements net.Conn.
+func (c *briefConn) Read(p []byte) (int, error) {
+	if c.left <= 0 {
+		return 0, errTalkative
+	}
+
+	n, err := c.Conn.Read(p[:min(len(p), c.left)])
+	c.left -= n
+
+	return n, err
+}
+
 // newClient returns a client of the mail library for one message, which connects with dial.
 func (s *SMTP) newClient(dial gomail.DialContextFunc) (*gomail.Client, error) {
 	c := &s.config
@@ -203,11 +227,24 @@ func (s *SMTP) tlsConfig() *tls.Config {
 
 // dialServer connects to the server, with TLS from the start if it is implicit.
 func (s *SMTP) dialServer(ctx context.Context, network, target string) (net.Conn, error) {
-	if s.config.Implicit {
-		return (&tls.Dialer{Config: s.tlsConfig()}).DialContext(ctx, network, target)
+	plain, err := new(net.Dialer).DialContext(ctx, network, target)
+	if err != nil {
+		return nil, err
 	}
 
-	return new(net.Dialer).DialContext(ctx, network, target)
+	brief := &briefConn{Conn: plain, left: maxAnswers}
+	if !s.config.Implicit {
+		return brief, nil
+	}
+
+	// The mail library knows a connection with TLS by its type.
+	secure := tls.Client(brief, s.tlsConfig())
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = brief.Close()
+		return nil, err
+	}
+
+	return secure, nil
 }
 
 // isFinal reports whether the server refused this very message with a 5xx. A refusal before it knows the recipient

@@ -265,8 +265,15 @@ func readCurrency(iso, unofficial string) (money.Currency, string) {
 	return currency, ""
 }
 
-// readAccounts checks a list of accounts, and returns each account once.
+// maxAccounts is how many accounts a login at a bank can have.
+const maxAccounts = 1000
+
+// readAccounts checks a list of accounts, and returns each account once. It fails for more than maxAccounts.
 func readAccounts(list []wireAccount) ([]Account, error) {
+	if len(list) > maxAccounts {
+		return nil, badAnswer("has too many accounts")
+	}
+
 	out := make([]Account, 0, len(list))
 	for i := range list {
 		a, err := list[i].account()

@@ -28,6 +28,8 @@ const (
 	// How long a sync waits at most each time that calls are limited, and how many times it waits for one page.
 	maxRest  = 2 * time.Minute
 	maxRests = 10
+	// How many pages a sync has at most: a million rows in pages of 500, which no login at a bank has.
+	maxPages = 2000
 )
 
 // SyncRequest asks for what has changed since a cursor.
@@ -99,8 +101,8 @@ func (c *Client) syncOnce(ctx context.Context, r SyncRequest, out *Synced, each 
 			return err
 		}
 
-		// A cursor that does not move would make this loop endless.
-		if page.More && (page.Next == "" || page.Next == out.Cursor) {
+		// A cursor that does not move would make this loop endless, and so would new ones for ever.
+		if page.More && (page.Next == "" || page.Next == out.Cursor || out.Pages == maxPages-1) {
 			return fmt.Errorf("sync transactions: %w", badAnswer("never ends"))
 		}
 
