@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,14 +17,13 @@ import (
 func hostileStore(t *testing.T, answer http.Handler) *blob.S3Store {
 	t.Helper()
 
-	opened := false
+	var opened atomic.Bool
+
 	at := hostile.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if opened {
+		if opened.Swap(true) {
 			answer.ServeHTTP(w, r)
 			return
 		}
-
-		opened = true
 
 		w.Header().Set("Content-Type", "application/xml")
 		_, _ = io.WriteString(w, `<ListMultipartUploadsResult></ListMultipartUploadsResult>`)
@@ -75,12 +75,11 @@ func TestHostileStoresAreBounded(t *testing.T) {
 
 // A list whose pages never end is given up when its marker comes again, and with new markers after the most pages.
 func TestListsWithoutEndAreGivenUp(t *testing.T) {
-	asked := 0
-	s := hostileStore(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked++
+	var asked atomic.Int64
 
+	s := hostileStore(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/xml")
-		_, _ = io.WriteString(w, `<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>`+strings.Repeat("k", asked%500+1)+
+		_, _ = io.WriteString(w, `<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>`+strings.Repeat("k", int(asked.Add(1)%500)+1)+
 			`</NextKeyMarker></ListMultipartUploadsResult>`)
 	}))
 
@@ -90,7 +89,7 @@ func TestListsWithoutEndAreGivenUp(t *testing.T) {
 		}
 	})
 
-	if asked > 1001 {
-		t.Errorf("%d pages were asked for", asked)
+	if n := asked.Load(); n > 1000 {
+		t.Errorf("%d pages were asked for", n)
 	}
 }

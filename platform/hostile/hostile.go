@@ -24,10 +24,10 @@ func Answers(media string) map[string]http.HandlerFunc {
 		"endless text":   Endless(media, `"`, "x"),
 		"endless list":   Endless(media, `[`, "1,"),
 		"deep nesting":   Endless(media, "", "["),
-		"header of 1 GB": Header,
+		"header of 1 GB": header,
 		"slow drip":      Drip(media),
-		"wrong length":   Short(media),
-		"page":           Page,
+		"wrong length":   short(media),
+		"page":           page,
 	}
 }
 
@@ -45,8 +45,8 @@ func Endless(media, start, unit string) http.HandlerFunc {
 	}
 }
 
-// Header answers with a header of 1 GB.
-func Header(w http.ResponseWriter, _ *http.Request) {
+// header answers with a header of 1 GB.
+func header(w http.ResponseWriter, _ *http.Request) {
 	hijack(w, func(c net.Conn) {
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nX-Endless: ")
 
@@ -82,8 +82,8 @@ func Drip(media string) http.HandlerFunc {
 	}
 }
 
-// Short answers with fewer bytes than it says.
-func Short(media string) http.HandlerFunc {
+// short answers with fewer bytes than it says.
+func short(media string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		hijack(w, func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: "+media+"\r\nContent-Length: "+strconv.Itoa(1<<30)+"\r\n\r\n{}")
@@ -91,8 +91,8 @@ func Short(media string) http.HandlerFunc {
 	}
 }
 
-// Page answers with a page for people, as a proxy in between does.
-func Page(w http.ResponseWriter, _ *http.Request) {
+// page answers with a page for people, as a proxy in between does.
+func page(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html")
 	_, _ = io.WriteString(w, "<!doctype html><title>Welcome</title>")
 }

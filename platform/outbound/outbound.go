@@ -4,6 +4,8 @@
 // about to be dialed, after names were resolved, so a name cannot change between a check and a call.
 // Redirects are not followed and the proxies of the environment are ignored: both would call something that was not
 // checked.
+//
+// The page docs/decisions/outbound.md says how much is read of what other machines answer and send.
 package outbound
 
 import (

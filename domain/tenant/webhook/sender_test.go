@@ -11,6 +11,7 @@ import (
 
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
+	"stayledger/platform/hostile"
 	"stayledger/platform/id"
 	"stayledger/provider/mail"
 )
@@ -44,8 +45,9 @@ func TestWhatCountsAsTaken(t *testing.T) {
 		"redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 		}, "redirected", 307},
-		"no answer":  {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "timedOut", nil},
-		"connection": {hangUp, "unreachable", nil},
+		"no answer":      {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "timedOut", nil},
+		"connection":     {hangUp, "unreachable", nil},
+		"endless header": {hostile.Answers("text/plain")["header of 1 GB"], "unreachable", nil},
 		"endless body": {func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				if _, err := w.Write(make([]byte, 1<<16)); err != nil {
