@@ -33,6 +33,7 @@ func (e *LimitedError) Error() string { return "the limit of calls is reached" }
 // HostName returns the host of an address as the name that its calls are counted under: in lower case, with a port that
 // is not the usual one, and without a dot at the end.
 func HostName(u *url.URL) string {
+	// Many ways to write an address must not give a caller many limits.
 	host, port := strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), u.Port()
 	if port == "" || port == map[string]string{"https": "443", "http": "80"}[u.Scheme] {
 		return host

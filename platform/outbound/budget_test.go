@@ -1,6 +1,7 @@
 package outbound_test
 
 import (
+	"net/url"
 	"testing"
 	"time"
 
@@ -39,5 +40,23 @@ func TestABudgetHoldsWheneverItsTimeBegins(t *testing.T) {
 	// It is not stricter than it has to be, either: a burst of a fifth, and then four fifths in the time.
 	if n := len(taken); n < 100 || taken[2].Sub(taken[0]) != 0 {
 		t.Errorf("%d calls, the third after %v", n, taken[2].Sub(taken[0]))
+	}
+}
+
+func TestAHostHasOneName(t *testing.T) {
+	t.Parallel()
+
+	for address, want := range map[string]string{
+		"https://api.example.com/v1": "api.example.com", "https://API.Example.COM:443": "api.example.com", "https://api.example.com.:443/": "api.example.com",
+		"http://api.example.com:80": "api.example.com", "https://api.example.com:8443": "api.example.com:8443", "http://[::1]:8080": "[::1]:8080",
+	} {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		if got := outbound.HostName(u); got != want {
+			t.Errorf("%s is %s, want %s", address, got, want)
+		}
 	}
 }

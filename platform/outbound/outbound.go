@@ -78,6 +78,7 @@ func transport(control func(ctx context.Context, network, address string, c sysc
 }
 
 func refusePrivate(_ context.Context, _, address string, _ syscall.RawConn) error {
+	// The address has a number by now, whatever name it had.
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || !Public(at.Addr()) {
 		return ErrNotPublic

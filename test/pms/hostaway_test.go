@@ -1,9 +1,12 @@
 package pms_test
 
 import (
+	"context"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
+	"stayledger/platform/db"
 	"stayledger/provider/sandbox/hostaway"
 	"stayledger/test/world"
 )
@@ -61,6 +64,17 @@ func TestHostawayIsReadIntoTheBooks(t *testing.T) {
 	if own := s.stay("H-ownerStay"); own.String("type") != "ownerStay" || own.Len("lines") != 0 {
 		t.Errorf("the owner stay is %s", own.Body)
 	}
+
+	// Each call counted as one of the team.
+	s.System(func(ctx context.Context, tx *db.Tx) error {
+		used, err := db.Get[float64](ctx, tx, `select coalesce(sum((uses ->> @team)::float8), 0) from call_budget where name = @host`,
+			db.Args{"team": s.ID.String(), "host": strings.TrimPrefix(server.URL, "http://")})
+		if used < 2 {
+			t.Errorf("the team made %g calls", used)
+		}
+
+		return err
+	})
 
 	// It is canceled, and a part of the money is kept.
 	err = system.ChangeReservation("1", func(o hostaway.Object) {
