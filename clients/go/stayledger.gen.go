@@ -2496,7 +2496,7 @@ const (
 // Defines values for UploadMappingDecimal.
 const (
 	UploadMappingDecimalDot   UploadMappingDecimal = "."
-	UploadMappingDecimalEmpty UploadMappingDecimal = ""
+	UploadMappingDecimalEmpty UploadMappingDecimal = "\\"
 )
 
 // Defines values for UploadMappingEncoding.

@@ -16,6 +16,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/fair"
 	"stayledger/platform/id"
+	"stayledger/platform/inside"
 	"stayledger/platform/job"
 	"stayledger/platform/outbound"
 )
@@ -51,6 +52,10 @@ func New() *Budgets { return &Budgets{lines: map[string]*line{}} }
 // Take counts a call of a team to a host before it is sent, and waits if it can be sent soon. It fails with an
 // outbound.LimitedError if it cannot, and counts nothing then. It must not be called in a transaction.
 func (b *Budgets) Take(ctx context.Context, d *db.DB, team id.ID, host string, l outbound.Limit) error {
+	if err := inside.Check(ctx); err != nil {
+		return fmt.Errorf("count a call: %w", err)
+	}
+
 	latest := time.Now().Add(patience)
 
 	waiting, stop := context.WithDeadline(ctx, latest)
