@@ -54,6 +54,7 @@ type outsideOnly struct{ *http.Transport }
 
 // RoundTrip makes a call. It fails with inside.ErrTransaction.
 func (o outsideOnly) RoundTrip(r *http.Request) (*http.Response, error) {
+	// Every call to addresses of users comes through here.
 	if err := inside.Check(r.Context()); err != nil {
 		return nil, err //nolint:wrapcheck // The client adds the address.
 	}

@@ -11,6 +11,7 @@ type Reading struct{ Pages, Rows int }
 
 // Take counts a page with its rows. It fails with ErrEndless if that is more than is left.
 func (r *Reading) Take(rows int) error {
+	// Both count: pages can be empty, and long.
 	r.Pages--
 	r.Rows -= rows
 

@@ -1,7 +1,6 @@
 package pms
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,9 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"runtime"
 	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -18,8 +19,16 @@ import (
 	"stayledger/platform/outbound"
 )
 
-// maxAnswer bounds the bytes of an answer after decompression.
-const maxAnswer = 16 << 20
+// maxAnswer bounds the bytes of an answer after decompression. A page of a thousand stays, as long as they come, has half
+// of it.
+const maxAnswer = 8 << 20
+
+// bodies are buffers that answers are read into. One that no more than longAnswer has fit into is reused.
+var bodies = sync.Pool{New: func() any { return new([]byte) }}
+
+// longAnswer is the length from which an answer waits until the memory of the one before is free: a system whose pages
+// are all as long as they may be would else take twice the memory.
+const longAnswer = 2 << 20
 
 // The pauses after a refusal for too many calls: the time that the system asks for, up to maxPause, or else limitPause.
 const (
@@ -54,12 +63,14 @@ type Options struct {
 	// Fails returns the error in the body of an answer, or nil: for systems that report errors with status 200, or use
 	// statuses in their own way.
 	Fails func(status int, body []byte) error
-	// Seen is called after each request with the body of its answer, nil for none; nil calls nothing.
+	// Seen is called after each request with the body of its answer, nil for none, which it must not keep; nil calls
+	// nothing.
 	Seen func(r *http.Request, body []byte)
 }
 
 // NewCaller returns a caller and makes no call.
 func NewCaller(o Options) *Caller {
+	// A caller can wait for less than the system may take, and not for more.
 	if o.Within <= 0 || o.Within > Timeout {
 		o.Within = Timeout
 	}
@@ -85,7 +96,16 @@ func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header
 	r.Header.Set("Accept", "application/json")
 	r.Header.Set("User-Agent", "stayledger")
 
-	answer, body, err := c.send(r.WithContext(ctx)) //nolint:bodyclose // It is closed there.
+	buffer, _ := bodies.Get().(*[]byte)
+
+	// Long buffers are left to the garbage collector: a pool would keep all of them.
+	defer func() {
+		if cap(*buffer) <= longAnswer {
+			bodies.Put(buffer)
+		}
+	}()
+
+	answer, body, err := c.send(r.WithContext(ctx), buffer) //nolint:bodyclose // It is closed there.
 	if c.seen != nil {
 		c.seen(r, body)
 	}
@@ -108,8 +128,8 @@ func (c *Caller) Do(ctx context.Context, r *http.Request, into any) (http.Header
 	return answer.Header, decodeBody(answer, body, into)
 }
 
-// send sends a request, reads its answer and closes it. It fails with an Error.
-func (c *Caller) send(r *http.Request) (*http.Response, []byte, error) {
+// send sends a request, reads its answer into a buffer and closes it. It fails with an Error.
+func (c *Caller) send(r *http.Request, into *[]byte) (*http.Response, []byte, error) {
 	answer, err := c.http.Do(r) //nolint:gosec // Package outbound decides which addresses are called.
 	if err != nil {
 		return nil, nil, networkError(err)
@@ -117,31 +137,42 @@ func (c *Caller) send(r *http.Request) (*http.Response, []byte, error) {
 
 	defer func() { _ = answer.Body.Close() }()
 
-	body, err := readBody(answer)
-
-	return answer, body, err
-}
-
-// readBody reads the body of an answer. It fails with an Error.
-func readBody(answer *http.Response) ([]byte, error) {
-	var body bytes.Buffer
-
-	// The length comes from the system, and is negative if unknown. Trust it for the first allocation only up to a
-	// bound.
-	const most = 1 << 20
-
-	body.Grow(int(min(max(answer.ContentLength, 0), most)) + bytes.MinRead)
-
-	// One byte more than the bound, to notice an answer that is longer.
-	n, err := body.ReadFrom(io.LimitReader(answer.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return nil, networkError(err)
-	case n > maxAnswer:
-		return nil, ErrTooLarge
+	// Without its body an answer is none.
+	if err := readBody(answer, into); err != nil {
+		return answer, nil, err
 	}
 
-	return body.Bytes(), nil
+	return answer, *into, nil
+}
+
+// readBody reads the body of an answer into a buffer, which grows to what it takes. It fails with an Error.
+func readBody(answer *http.Response, into *[]byte) error {
+	body := (*into)[:0]
+	defer func() { *into = body }()
+
+	for {
+		// One byte more than the bound, to notice an answer that is longer.
+		if len(body) == cap(body) {
+			// Twice as much follows, so what earlier answers have left goes first.
+			if cap(body) == longAnswer {
+				runtime.GC()
+			}
+
+			body = append(make([]byte, 0, min(max(2*cap(body), 64<<10), maxAnswer+1)), body...)
+		}
+
+		n, err := answer.Body.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+
+		switch {
+		case len(body) > maxAnswer:
+			return ErrTooLarge
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return networkError(err)
+		}
+	}
 }
 
 // count counts a call to an address. It fails with an ErrLimited for a call beyond the limit, or as Take does.

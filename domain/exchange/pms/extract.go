@@ -19,6 +19,7 @@ import (
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 	"stayledger/platform/outbound"
 	"stayledger/provider/pms"
 )
@@ -282,6 +283,7 @@ func (s idSet) add(id string) bool {
 	sum := sha256.Sum256([]byte(id))
 	key := [16]byte(sum[:16])
 
+	// Half of a hash is enough: no two ids have the same half in practice.
 	_, has := s[key]
 	s[key] = struct{}{}
 
@@ -299,6 +301,7 @@ type bounded struct {
 
 // Write writes unless the bound is reached; then it fails with ErrEndless.
 func (b *bounded) Write(p []byte) (int, error) {
+	// A part of a row is of no use, so nothing of it is written.
 	if b.left -= len(p); b.left < 0 {
 		return 0, fmt.Errorf("write an extract: %w", outbound.ErrEndless)
 	}
@@ -328,6 +331,10 @@ func (e *extraction) write(ctx context.Context, to io.Writer) error {
 		}
 
 		if err != nil {
+			return err
+		}
+
+		if err := job.Rest(ctx, pageWork); err != nil {
 			return err
 		}
 

@@ -20,6 +20,7 @@ import (
 	"stayledger/platform/budget"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
+	"stayledger/platform/job"
 	"stayledger/platform/outbound"
 	"stayledger/platform/seal"
 	"stayledger/provider/pms"
@@ -86,6 +87,10 @@ func most(kind string) outbound.Reading {
 	return MostRecords
 }
 
+// pageWork is what a page counts as work, so that a long reading rests after each: other teams find the processors and
+// the database free. Systems take far longer for a page.
+const pageWork = 3 * time.Millisecond
+
 // errNoSystem refuses to read records over a connection to an app without records.
 var errNoSystem = errors.New("the app of the connection gives no records")
 
@@ -125,7 +130,7 @@ func (s *Systems) Register(name connection.AppID, r Registration) error {
 	return nil
 }
 
-// open opens the client of a connection, whose calls count as the team's; tokens keeps its token.
+// open opens the client of a connection, with calls that count for the team; tokens keeps its token.
 func (s *Systems) open(d *db.DB, scope db.Scope, c *connection.Connection, tokens pms.Tokens) (pms.Client, error) {
 	k := find(c.AppID)
 	if k == nil {
@@ -240,6 +245,10 @@ func (s *Systems) readListings(
 		})
 		if err != nil {
 			return nil, fmt.Errorf("save the listings of a system: %w", err)
+		}
+
+		if err := job.Rest(ctx, pageWork); err != nil {
+			return nil, fmt.Errorf("read the listings of a system: %w", err)
 		}
 
 		page, more = got.Next, got.Next != ""

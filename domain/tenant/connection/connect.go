@@ -25,6 +25,9 @@ var (
 // changed, not even to correct its address, so this is shorter than the day for which other work is retried.
 const connectFor = 5 * time.Minute
 
+// protocolTries is how often an app is asked whose answers are not of its protocol.
+const protocolTries = 3
+
 // checkTime bounds one call of App.Check.
 const checkTime = 30 * time.Second
 
@@ -42,9 +45,14 @@ var errNotConnecting = errors.New("the connection is not being connected")
 // jobHandlers returns the handlers of the jobs of connections.
 func (w writer) jobHandlers() map[job.Kind]job.Handler {
 	connect := operation.External(checkTime+readTime+10*time.Second, func(ctx context.Context, d *db.DB, scope db.Scope,
-		_ operation.Run, args jobArgs,
+		run operation.Run, args jobArgs,
 	) (db.Work, error) {
-		return w.tryConnect(ctx, d, scope, args.ConnectionID)
+		keep, err := w.tryConnect(ctx, d, scope, args.ConnectionID)
+		if errors.Is(err, ErrProtocol) && run.Attempt >= protocolTries {
+			err = operation.FailAs(operation.OperationFailed, err)
+		}
+
+		return keep, err
 	})
 	connect.TryFor = connectFor
 	// The operation and the connection fail together, also when the workers themselves died.

@@ -5,6 +5,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -130,7 +131,7 @@ func (c *checker) keepLast(r *http.Request, body []byte) {
 		path += "?" + r.URL.RawQuery
 	}
 
-	c.request, c.body = r.Method+" "+path, body
+	c.request, c.body = r.Method+" "+path, bytes.Clone(body)
 }
 
 // call makes a call, and repeats it after a pause if the server asks for fewer calls. It fails with the error of the

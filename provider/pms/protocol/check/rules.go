@@ -67,7 +67,7 @@ var Rules = []Rule{
 	{answers, "Each request is answered in time."},
 	{contentType, "Answers have Content-Type: application/json."},
 	{utf8Text, "Answers are UTF-8."},
-	{answerSize, "An answer has at most 16 MiB."},
+	{answerSize, "An answer has at most 8 MiB."},
 	{noRedirect, "No answer is a redirect."},
 	{tokenAccepted, "The token is taken by every request."},
 	{tokenRefused, "Another token is answered with 401 or 403 by every request."},
