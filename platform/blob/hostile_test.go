@@ -45,7 +45,7 @@ func hostileStore(t *testing.T, answer http.Handler) *blob.S3Store {
 }
 
 // Whatever a store answers, what was asked for fails in time, with little memory.
-func TestHostileStoresAreBounded(t *testing.T) {
+func TestHostileStoresAreBounded(t *testing.T) { //nolint:paralleltest // It counts what the process allocates.
 	answers := hostile.Answers("application/xml")
 	delete(answers, "page") // it is read as an empty list
 
@@ -60,7 +60,7 @@ func TestHostileStoresAreBounded(t *testing.T) {
 		hostile.Drip("application/xml")(w, r)
 	}
 
-	for name, answer := range answers {
+	for name, answer := range answers { //nolint:paralleltest // It counts what the process allocates.
 		t.Run(name, func(t *testing.T) {
 			s := hostileStore(t, answer)
 
@@ -74,7 +74,7 @@ func TestHostileStoresAreBounded(t *testing.T) {
 }
 
 // A list whose pages never end is given up when its marker comes again, and with new markers after the most pages.
-func TestListsWithoutEndAreGivenUp(t *testing.T) {
+func TestListsWithoutEndAreGivenUp(t *testing.T) { //nolint:paralleltest // It counts what the process allocates.
 	var asked atomic.Int64
 
 	s := hostileStore(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -134,6 +134,7 @@ func ask(ctx context.Context, d *db.DB, team id.ID, host string, l outbound.Limi
 	err = d.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		wait, err = db.Get[time.Duration](ctx, tx, `select take_call(@host, @team, @every, @burst)`,
 			db.Args{"host": host, "team": team, "every": every, "burst": burst})
+
 		return err
 	})
 	if err != nil {

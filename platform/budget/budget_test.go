@@ -140,6 +140,7 @@ func TestProcessesShareALimit(t *testing.T) {
 					if wait == 0 {
 						calls = append(calls, call{asked, allowed})
 					}
+
 					enough := len(calls) >= 60
 					mu.Unlock()
 

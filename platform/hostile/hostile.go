@@ -114,6 +114,7 @@ func Serve(tb testing.TB, answer http.Handler) string {
 	tb.Helper()
 
 	server := httptest.NewServer(answer)
+
 	tb.Cleanup(func() {
 		server.CloseClientConnections()
 		server.Close()

@@ -21,8 +21,8 @@ func Example() {
 }
 
 // Each answer does its harm to a client without bounds: it does not end in time, or cannot be read to its end.
-func TestAnswersDoHarm(t *testing.T) {
-	for name, answer := range hostile.Answers("application/json") {
+func TestAnswersDoHarm(t *testing.T) { //nolint:paralleltest // It counts what the process allocates.
+	for name, answer := range hostile.Answers("application/json") { //nolint:paralleltest // It counts what the process allocates.
 		if name == "page" {
 			continue // which ends
 		}

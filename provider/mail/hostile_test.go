@@ -14,8 +14,8 @@ import (
 
 // A server that talks for ever, fast or slowly, is given up in the time of a message, with little memory. The message
 // can be sent again.
-func TestHostileServersAreGivenUp(t *testing.T) {
-	for name, c := range map[string]struct {
+func TestHostileServersAreGivenUp(t *testing.T) { //nolint:paralleltest // It counts what the process allocates.
+	for name, c := range map[string]struct { //nolint:paralleltest // It counts what the process allocates.
 		start, unit string
 		pause       time.Duration
 	}{

@@ -11,7 +11,7 @@ import (
 )
 
 // An answer that means harm decides nothing, takes no longer than the call may, and little memory.
-func TestHostileAnswersAreBounded(t *testing.T) {
+func TestHostileAnswersAreBounded(t *testing.T) { //nolint:paralleltest // It counts what the process allocates.
 	calls := map[string]func(p pay.Provider) error{
 		"check": func(p pay.Provider) error { return p.Check(t.Context()) },
 		"verify": func(p pay.Provider) error {
@@ -37,7 +37,7 @@ func TestHostileAnswersAreBounded(t *testing.T) {
 	}
 	answers["payments without end"] = hostile.Endless("application/json", `{"payments":[`, `{"id":"p","state":"submitted"},`)
 
-	for name, answer := range answers {
+	for name, answer := range answers { //nolint:paralleltest // It counts what the process allocates.
 		p := client(t, hostile.Serve(t, answer))
 
 		for call, do := range calls {

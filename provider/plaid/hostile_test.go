@@ -30,7 +30,7 @@ func hostileClient(t *testing.T, answer http.HandlerFunc) *plaid.Client {
 }
 
 // An answer that means harm is an error, takes no longer than a call may, and memory for the largest answer only.
-func TestHostileAnswersAreBounded(t *testing.T) {
+func TestHostileAnswersAreBounded(t *testing.T) { //nolint:paralleltest // It counts what the process allocates.
 	calls := map[string]func(c *plaid.Client) error{
 		"sync": func(c *plaid.Client) error {
 			_, err := c.SyncTransactions(t.Context(), plaid.SyncRequest{AccessToken: "access"}, func(plaid.Page) error { return nil })
@@ -42,7 +42,7 @@ func TestHostileAnswersAreBounded(t *testing.T) {
 	answers := hostile.Answers("application/json")
 	answers["accounts without end"] = hostile.Endless("application/json", `{"request_id":"r","accounts":[`, `{"account_id":"a"},`)
 
-	for name, answer := range answers {
+	for name, answer := range answers { //nolint:paralleltest // It counts what the process allocates.
 		c := hostileClient(t, answer)
 
 		for call, do := range calls {
@@ -58,8 +58,8 @@ func TestHostileAnswersAreBounded(t *testing.T) {
 }
 
 // A sync whose pages never end fails after its last page, whether cursors come again or are new for ever.
-func TestPagesWithoutEndAreNotRead(t *testing.T) {
-	for name, cursors := range map[string]int64{"the same cursor": 1, "two cursors in turn": 2, "new cursors": 1 << 62} {
+func TestPagesWithoutEndAreNotRead(t *testing.T) { //nolint:paralleltest // It counts what the process allocates.
+	for name, cursors := range map[string]int64{"the same cursor": 1, "two cursors in turn": 2, "new cursors": 1 << 62} { //nolint:paralleltest // It counts what the process allocates.
 		t.Run(name, func(t *testing.T) {
 			var asked atomic.Int64
 
@@ -84,7 +84,7 @@ func TestPagesWithoutEndAreNotRead(t *testing.T) {
 }
 
 // A login with 100,000 accounts is none.
-func TestTooManyAccountsAreRefused(t *testing.T) {
+func TestTooManyAccountsAreRefused(t *testing.T) { //nolint:paralleltest // It counts what the process allocates.
 	c := hostileClient(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"request_id":"r","item":{"item_id":"i"},"accounts":[`)

@@ -20,7 +20,7 @@ func (endless) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte(
 
 // Anybody can call the address for callbacks: a body without an end is refused, and of one that is not signed nothing is
 // read, whatever is wrong with it.
-func TestHostileCallbacksAreBounded(t *testing.T) {
+func TestHostileCallbacksAreBounded(t *testing.T) { //nolint:paralleltest // It counts what the process allocates.
 	w := newTill(t)
 	path := "/payment-callbacks/" + w.connection.String()
 
