@@ -16,12 +16,12 @@ alter table call_budget force row level security;
 create policy maintenance on call_budget using ((select stayledger_across_teams()));
 
 -- Counts a call of a team to a host and returns zero, or counts nothing and returns how long the team has to wait. Calls come every so often
--- and burst at once, whatever the clocks of the processes. A team leaves as much of the burst free as is its part of the last fifty calls: who
--- called least gets the next call, and a team alone gets all calls but the end of a burst.
+-- and burst at once, whatever the clocks of the processes. A team whose last calls are more than a burst leaves some of the burst free, and one
+-- with half as many again all but one call: who called least gets the next call, and a team alone gets every call at a steady pace.
 -- +goose StatementBegin
 create function take_call(host text, team uuid, every interval, burst integer) returns interval language plpgsql as $$
 declare
-    last constant float8 := 50;
+    last constant float8 := greatest(3 * burst, 5);
     b call_budget;
     t timestamptz;
     rest float8;
@@ -40,16 +40,16 @@ begin
     t := clock_timestamp();
     b.next_at := least(greatest(b.next_at, t), t + burst * every);
 
-    -- Calls fade so fast that a team alone at a steady pace has fifty.
+    -- Calls fade so fast that a team alone at a steady pace has so many.
     rest := exp(-extract(epoch from greatest(t - b.used_at, interval '0')) / (last * extract(epoch from every)));
     used := coalesce((b.uses ->> team::text)::float8, 0) * rest;
-    wait := b.next_at + every - t - every * (burst - (burst - 1) * least(used / last, 1));
+    wait := b.next_at + every - t - every * (burst - (burst - 1) * greatest(least(2 * (used - burst) / burst, 1), 0));
 
     if wait > interval '0' then
         return wait;
     end if;
 
-    -- What has faded to a quarter of a call is left out, so that a row has some two hundred teams at most.
+    -- What has faded to a quarter of a call is left out, so that a row has some teams for each call of a burst at most.
     update call_budget c set next_at = b.next_at + every, used_at = t, forget_at = t + 6 * last * every, uses = jsonb_build_object(team, used + 1) || (
         select coalesce(jsonb_object_agg(u.key, u.value::float8 * rest), '{}') from jsonb_each_text(b.uses) u
         where u.key <> team::text and u.value::float8 * rest > 0.25)

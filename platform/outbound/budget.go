@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"cmp"
 	"net"
 	"net/url"
 	"strings"
@@ -12,11 +13,14 @@ import (
 type Limit struct {
 	Calls  int
 	Within time.Duration
+	// Burst is how many of them can come at once; zero is a fifth.
+	Burst int
 }
 
-// Pace returns the time between calls at a steady pace, and how many calls can come at once: a fifth, at least one.
+// Pace returns the time between calls at a steady pace, and how many calls can come at once: Burst, else a
+// fifth, at least one.
 func (l Limit) Pace() (every time.Duration, burst int) {
-	burst = max(l.Calls/5, 1)
+	burst = cmp.Or(l.Burst, max(l.Calls/5, 1))
 
 	// The burst is taken off the steady calls, so that a burst and steady calls for all of the time stay within the limit.
 	return l.Within / time.Duration(max(l.Calls-burst, 1)), burst

@@ -202,7 +202,9 @@ func middle(all []time.Duration) time.Duration {
 // TestHostileSystemsTakeNoMemory connects, reads and extracts systems whose lists never end or are as large as they may
 // be, and sends dumps and files of the same kind. The memory of server and worker stays within a bound of what they have
 // when idle. How long another team waits meanwhile is logged.
-func TestHostileSystemsTakeNoMemory(t *testing.T) { //nolint:paralleltest // It measures memory and time.
+func TestHostileSystemsTakeNoMemory(t *testing.T) {
+	t.Parallel()
+
 	s := newHostileScene(t)
 
 	idle := make(chan struct{})

@@ -57,6 +57,7 @@ type rental struct {
 	listings, stays, owned int
 	accounts               map[string]string // ids by code
 	connection             string
+	database               string
 	// isExplained says that the team has said what the differences to stated totals are.
 	isExplained bool
 	// posted are the days that a person has given stays, by their ids in the system.
@@ -113,6 +114,7 @@ func newRental(t *testing.T, system *pmsSystem, size rentalSize) *rental {
 	r.accounts, r.posted = map[string]string{}, map[string]string{}
 	r.control = &client{t: t, base: startSandbox(t, r.listings, r.stays), key: sandboxKey, bearer: true}
 	database, data := emptyDatabase(t), t.TempDir()
+	r.database = database
 
 	var base string
 

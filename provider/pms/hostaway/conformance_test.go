@@ -459,7 +459,7 @@ func TestCallsAreCountedAgainstTheLimitBeforeTheyAreSent(t *testing.T) {
 
 	until := time.Now().Add(time.Minute)
 	take := func(_ context.Context, host string, l outbound.Limit) error {
-		if !strings.HasSuffix(w.url, host) || l != (outbound.Limit{Calls: 15, Within: 10 * time.Second}) {
+		if !strings.HasSuffix(w.url, host) || l != (outbound.Limit{Calls: 15, Within: 10 * time.Second, Burst: 4}) {
 			t.Errorf("counted for %s: %v", host, l)
 		}
 

@@ -108,7 +108,7 @@ func readBase(settings json.RawMessage, private bool) (*url.URL, error) {
 }
 
 // limit is that of the system for our address. The one of an account, 20 calls in the same time, is never reached within it.
-var limit = outbound.Limit{Calls: 15, Within: 10 * time.Second}
+var limit = outbound.Limit{Calls: 15, Within: 10 * time.Second, Burst: 4}
 
 // envelope is around every answer.
 type envelope struct {
