@@ -12,6 +12,10 @@ const restAfter = 2 * time.Millisecond
 // restTimes is how many times as long as it has worked long work rests.
 const restTimes = 2
 
+// restMost is the most time between two writes that counts as work. What takes longer is waiting, such as for a store that
+// does not answer.
+const restMost = time.Second
+
 // Rest rests after a part of long work that may take a few times as long, so that requests of other teams find the
 // processors and the database free. It fails when the context ends.
 func Rest(ctx context.Context, worked time.Duration) error {
@@ -45,7 +49,7 @@ func (r *resting) Write(p []byte) (int, error) {
 		return n, err
 	}
 
-	err = Rest(r.ctx, worked)
+	err = Rest(r.ctx, min(worked, restMost))
 	r.since = time.Now()
 
 	return n, err

@@ -62,6 +62,22 @@ func TestRestingWritersDoNotRestWithoutWork(t *testing.T) {
 	})
 }
 
+// Waiting for somebody else is no work to rest from.
+func TestRestingWritersDoNotRestFromWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+
+		if _, err := job.Resting(t.Context(), &slow{takes: 20 * time.Second}).Write([]byte("a")); err != nil {
+			t.Fatal(err)
+		}
+
+		if took := time.Since(begin); took > 23*time.Second {
+			t.Errorf("%v for an answer after 20 s", took)
+		}
+	})
+}
+
 // A rest ends with its context.
 func TestRestsEndWithTheWork(t *testing.T) {
 	t.Parallel()
