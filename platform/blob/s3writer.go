@@ -27,8 +27,8 @@ const (
 	writerMark = "Stayledger-Writer"
 )
 
-// s3Writer fills one part while the one before it is under way. What fits into one part is sent at the commit, in one
-// request; anything larger is a multipart upload, which the server does not show before it is completed.
+// s3Writer fills one part while those before it are sent. What fits into one part is sent at the commit, in one request;
+// anything larger is a multipart upload, which the server does not show before it is completed.
 type s3Writer struct {
 	store  *S3Store
 	ctx    context.Context //nolint:containedctx // a writer is called without one
@@ -37,19 +37,10 @@ type s3Writer struct {
 	mark   string // random
 	sum    hash.Hash
 	size   int64
-	part   []byte // being filled
-	spare  []byte // sent and free again
-	upload string // id of the multipart upload; empty while there is none
-	sent   []minio.CompletePart
-	inHand chan sending // holds what became of the part under way; nil when none is
-	failed error        // the first failed Write
+	part   []byte    // being filled
+	upload *s3Upload // of the parts before; nil while there is none
+	failed error     // the first failed Write
 	closed bool
-}
-
-type sending struct {
-	part   minio.CompletePart
-	buffer []byte
-	err    error
 }
 
 func newS3Writer(ctx context.Context, s *S3Store, name string) *s3Writer {
@@ -57,7 +48,7 @@ func newS3Writer(ctx context.Context, s *S3Store, name string) *s3Writer {
 	return &s3Writer{store: s, ctx: ctx, stop: stop, name: name, mark: rand.Text(), sum: sha256.New()}
 }
 
-// Write implements Writer. It waits only if a part is full before the previous one has arrived.
+// Write implements Writer. It does not wait for the server, unless mostSlots parts do.
 func (w *s3Writer) Write(p []byte) (int, error) {
 	if w.closed {
 		return 0, fmt.Errorf("blob: write: %w", ErrClosed)
@@ -71,7 +62,7 @@ func (w *s3Writer) Write(p []byte) (int, error) {
 	for taken < len(p) {
 		// A full part is sent only when more follows, so that the last part is never empty.
 		if len(w.part) == partSize {
-			if err := w.send(); err != nil {
+			if err := w.sendPart(); err != nil {
 				w.failed = fmt.Errorf("blob: write: %w", err)
 				return taken, w.failed
 			}
@@ -97,7 +88,7 @@ func (w *s3Writer) room(n int) []byte {
 	}
 
 	size := min(max(2*cap(w.part), need, 16<<10), partSize)
-	if w.upload != "" {
+	if w.upload != nil {
 		size = partSize
 	}
 
@@ -136,20 +127,24 @@ func (w *s3Writer) Abort() error {
 
 	w.closed = true
 
+	defer w.stop()
+
+	w.part = nil
+	if w.upload == nil {
+		return nil // nothing has reached the server
+	}
+
 	// The wait has a bound: after it the part is cut off.
 	late := time.AfterFunc(lastPart, w.stop)
-	err := w.wait()
+	wasCutOff := w.upload.abort()
 
 	late.Stop()
-	w.stop()
 
-	// Without an upload nothing has reached the server.
-	w.part, w.spare = nil, nil
-	if w.upload == "" {
+	if w.upload.id == "" {
 		return nil
 	}
 
-	if err := w.drop(err != nil); err != nil {
+	if err := w.drop(wasCutOff); err != nil {
 		return fmt.Errorf("blob: abort: %w", err)
 	}
 
@@ -163,7 +158,7 @@ func (w *s3Writer) drop(cutOff bool) error {
 	defer cancel()
 
 	for {
-		err := w.store.core.AbortMultipartUpload(ctx, w.store.bucket, w.name, w.upload)
+		err := w.store.core.AbortMultipartUpload(ctx, w.store.bucket, w.name, w.upload.id)
 		if err != nil && !isAbsent(err) {
 			return err
 		}
@@ -173,7 +168,7 @@ func (w *s3Writer) drop(cutOff bool) error {
 		}
 
 		// An upload that can be asked for its parts has come back, and is ended again.
-		if _, err := w.store.core.ListObjectParts(ctx, w.store.bucket, w.name, w.upload, 0, 1); err != nil {
+		if _, err := w.store.core.ListObjectParts(ctx, w.store.bucket, w.name, w.upload.id, 0, 1); err != nil {
 			return nil // absent, or not to be asked: the sweep comes by
 		}
 
@@ -185,9 +180,9 @@ func (w *s3Writer) drop(cutOff bool) error {
 // any more, so it asks whether the object has arrived.
 func (w *s3Writer) finish() error {
 	put := w.complete
-	if w.upload == "" {
+	if w.upload == nil {
 		put = w.sendWhole
-	} else if err := errors.Join(w.send(), w.wait()); err != nil { // there is always a rest to send
+	} else if err := errors.Join(w.sendPart(), w.upload.finish()); err != nil { // there is always a rest to send
 		return err
 	}
 
@@ -207,7 +202,7 @@ func (w *s3Writer) hasArrived() bool {
 
 // complete ends the multipart upload.
 func (w *s3Writer) complete() error {
-	_, err := w.store.core.CompleteMultipartUpload(w.ctx, w.store.bucket, w.name, w.upload, w.sent,
+	_, err := w.store.core.CompleteMultipartUpload(w.ctx, w.store.bucket, w.name, w.upload.id, w.upload.sent,
 		minio.PutObjectOptions{})
 
 	return err
@@ -229,58 +224,16 @@ func (w *s3Writer) options() minio.PutObjectOptions {
 	}
 }
 
-// send passes the full part to a goroutine, once the previous part has arrived.
-func (w *s3Writer) send() error {
-	if err := w.wait(); err != nil {
-		return err
-	}
-
-	// The first full part turns the object into a multipart upload.
-	if w.upload == "" {
-		id, err := w.store.core.NewMultipartUpload(w.ctx, w.store.bucket, w.name, w.options())
-		if err != nil {
+// sendPart has the part that was filled sent, and begins the next one.
+func (w *s3Writer) sendPart() (err error) {
+	if w.upload == nil {
+		if w.upload, err = newS3Upload(w); err != nil {
 			return err
 		}
-
-		w.upload = id
 	}
 
-	number := len(w.sent) + 1
-	if number > maxParts {
-		return fmt.Errorf("an object takes at most %d bytes", int64(maxParts)*partSize)
-	}
+	err = w.upload.add(w.part)
+	w.part = w.part[:0]
 
-	// Two parts are in memory at most: the one on the way and the one being filled.
-	full, inHand := w.part, make(chan sending, 1)
-	w.part, w.spare, w.inHand = w.spare[:0], nil, inHand
-
-	go func() {
-		sum := sha256.Sum256(full)
-
-		part, err := w.store.core.PutObjectPart(w.ctx, w.store.bucket, w.name, w.upload, number, bytes.NewReader(full),
-			int64(len(full)),
-			minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(sum[:]), DisableContentSha256: true})
-		inHand <- sending{minio.CompletePart{PartNumber: number, ETag: part.ETag}, full, err}
-	}()
-
-	return nil
-}
-
-// wait takes what became of the part under way.
-func (w *s3Writer) wait() error {
-	if w.inHand == nil {
-		return nil
-	}
-
-	done := <-w.inHand
-
-	// Its buffer can take the next part.
-	w.inHand, w.spare = nil, done.buffer
-	if done.err != nil {
-		return done.err
-	}
-
-	w.sent = append(w.sent, done.part)
-
-	return nil
+	return err
 }
