@@ -59,7 +59,7 @@ func newVault(t *testing.T) *vault {
 		t.Fatal(err)
 	}
 
-	for _, task := range v.Every {
+	for _, task := range v.Parts.Every {
 		if strings.HasSuffix(task.Name, "_fold") {
 			if err := task.Do(t.Context(), d); err != nil {
 				t.Fatal(err)

@@ -108,10 +108,16 @@ type Endpoint struct {
 	Also map[int]reflect.Type
 
 	kind kind
-	in   reflect.Type
-	out  reflect.Type
-	run  func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error)
+	// isApart says that its function does more than what it does in one transaction of the request.
+	isApart bool
+	in      reflect.Type
+	out     reflect.Type
+	run     func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error)
 }
+
+// IsApart reports whether the endpoint also works outside of the transaction of its request. No other endpoint can call
+// anybody.
+func (e *Endpoint) IsApart() bool { return e.isApart }
 
 type kind int
 
@@ -201,7 +207,7 @@ type Receiver[I, K, O any] struct {
 // Receive declares an endpoint with an upload as its body. Its input has a field Upload and the endpoint a Form, or
 // the input has a field Raw.
 func Receive[I, K, O any](e Endpoint, r Receiver[I, K, O]) Endpoint {
-	e.kind, e.in, e.out = kindWrite, reflect.TypeFor[I](), reflect.TypeFor[O]()
+	e.kind, e.isApart, e.in, e.out = kindWrite, true, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		input := in.Interface().(*I) //nolint:errcheck,forcetypeassert // made from the same type
 
@@ -249,7 +255,7 @@ func Await[I, K, O any](
 // External declares an endpoint that works outside of one transaction: it waits, renders or calls a provider, and
 // opens its own short transactions in the given scope.
 func External[I, O any](e Endpoint, f func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (*O, error)) Endpoint {
-	e.kind, e.in, e.out = kindExternal, reflect.TypeFor[I](), reflect.TypeFor[O]()
+	e.kind, e.isApart, e.in, e.out = kindExternal, true, reflect.TypeFor[I](), reflect.TypeFor[O]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		ctx = context.WithValue(ctx, draining{}, s.draining)
 		out, err := f(ctx,
@@ -281,7 +287,7 @@ func Stream[I any](
 	e Endpoint,
 	f func(ctx context.Context, d *db.DB, scope db.Scope, in *I) (*Content, error),
 ) Endpoint {
-	e.kind, e.in, e.out = kindStream, reflect.TypeFor[I](), reflect.TypeFor[Content]()
+	e.kind, e.isApart, e.in, e.out = kindStream, true, reflect.TypeFor[I](), reflect.TypeFor[Content]()
 	e.run = func(ctx context.Context, s *Server, rc *requestContext, in reflect.Value) (any, error) {
 		return f(ctx, s.DB, rc.scope, in.Interface().(*I)) //nolint:errcheck,forcetypeassert // made from the same type
 	}

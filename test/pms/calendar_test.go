@@ -73,12 +73,8 @@ func (s *scene) retry() {
 	s.T.Helper()
 	s.Exec(`update calendar_block set try_at = now() - interval '1 second' where team_id = @team and try_at is not null`, db.Args{})
 
-	for _, every := range s.Every {
-		if every.Name == "calendar-block" {
-			if err := every.Do(s.T.Context(), s.DB); err != nil {
-				s.T.Fatal(err)
-			}
-		}
+	if err := s.RunTask("calendar-block"); err != nil {
+		s.T.Fatal(err)
 	}
 
 	s.Outlast(nil)

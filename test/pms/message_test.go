@@ -137,12 +137,8 @@ func (s *scene) tick() {
 	s.T.Helper()
 	s.Exec(`update connection set next_sync_at = next_sync_at - interval '2 hours' where team_id = @team`, db.Args{})
 
-	for _, every := range s.Every {
-		if every.Name == "connection-sync" {
-			if err := every.Do(s.T.Context(), s.DB); err != nil {
-				s.T.Fatal(err)
-			}
-		}
+	if err := s.RunTask("connection-sync"); err != nil {
+		s.T.Fatal(err)
 	}
 
 	s.Outlast(nil)

@@ -5,6 +5,7 @@ package world
 import (
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/job"
+	"stayledger/platform/parts"
 	"stayledger/platform/seal"
 	"stayledger/test/fixture"
 )
@@ -36,7 +38,7 @@ type World struct {
 	*apitest.Team
 	T        testing.TB
 	Box      *seal.Box
-	Every    []job.Every
+	Parts    parts.Part // the service, as it is assembled for the team
 	accounts map[string]id.ID
 }
 
@@ -80,7 +82,7 @@ func In(t testing.TB, d *db.DB, changes ...func(*app.External)) *World {
 	w := &World{
 		T:     t,
 		Box:   box,
-		Every: all.Every,
+		Parts: all,
 		Team: apitest.New(t, apitest.Config{
 			Endpoints: all.Endpoints, Handlers: all.Handlers, Scopes: access.Scopes(), Audit: audit.Record, DB: d,
 		}),
@@ -102,6 +104,13 @@ func In(t testing.TB, d *db.DB, changes ...func(*app.External)) *World {
 	}
 
 	return w
+}
+
+// RunTask runs a periodic task of the service once, for all teams of the database. It panics if there is no such task.
+func (w *World) RunTask(name string) error {
+	i := slices.IndexFunc(w.Parts.Every, func(e job.Every) bool { return e.Name == name })
+
+	return w.Parts.Every[i].Do(w.T.Context(), w.DB)
 }
 
 // Account returns the account of the standard chart with a code, such as 1000 for the trust bank.
