@@ -254,6 +254,42 @@ func TestALostAnswerToTheCommit(t *testing.T) {
 	}
 }
 
+// Whoever writes may have a transaction open.
+func TestWritingDoesNotWaitForTheServer(t *testing.T) {
+	t.Parallel()
+
+	g := theGateway(t)
+	c, written := g.config(), make(chan struct{})
+	c.Patience = time.Second
+	g.between(t, &c, func(w http.ResponseWriter, r *http.Request, server http.Handler) {
+		if r.Method != http.MethodGet {
+			select {
+			case <-written:
+			case <-r.Context().Done():
+				return
+			}
+		}
+
+		server.ServeHTTP(w, r)
+	})
+
+	w, err := openS3(t, c).Create(t.Context(), "large")
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	content := random(40 << 20)
+	if _, err := w.Write(content); err != nil {
+		t.Errorf("write: %v", err)
+	}
+
+	close(written)
+
+	if info, err := w.Commit(); err != nil || info.Size != 40<<20 || info.SHA256 != sha256.Sum256(content) {
+		t.Errorf("committed %d bytes: %v", info.Size, err)
+	}
+}
+
 // A server that says nothing is given up, sooner when the caller gives up.
 func TestASilentServerIsGivenUp(t *testing.T) {
 	t.Parallel()
