@@ -126,19 +126,30 @@ func check(ctx context.Context, open Opener, c *connection.Connection) error {
 		return fmt.Errorf("%w: %w", connection.ErrUnusable, err)
 	}
 
-	switch err := provider.Check(ctx); {
-	case errors.Is(err, pay.ErrCredentials):
-		return fmt.Errorf("%w: %w", connection.ErrCredentials, err)
-	case errors.Is(err, pay.ErrNotReady), errors.Is(err, pay.ErrRefused):
-		return fmt.Errorf("%w: %w", connection.ErrUnusable, err)
-	case errors.Is(err, pay.ErrTimeout):
-		return fmt.Errorf("%w: %w", connection.ErrTimeout, err)
-	case err != nil:
-		return fmt.Errorf("%w: %w", connection.ErrUnavailable, err)
+	return translate(provider.Check(ctx))
+}
+
+// translate returns an error of a provider as the error of a connection that means the same. Errors that are none of a
+// provider stay as they are.
+func translate(err error) error {
+	for _, e := range []struct{ pay, connection error }{
+		{pay.ErrCredentials, connection.ErrCredentials},
+		{pay.ErrNotReady, connection.ErrUnusable},
+		{pay.ErrRefused, connection.ErrUnusable},
+		{pay.ErrUnknown, connection.ErrUnusable},
+		{pay.ErrTimeout, connection.ErrTimeout},
+		{pay.ErrUnavailable, connection.ErrUnavailable},
+	} {
+		if errors.Is(err, e.pay) {
+			return fmt.Errorf("%w: %w", e.connection, err)
+		}
 	}
 
-	return nil
+	return err
 }
+
+// ReadFault returns what a person reads of why a provider did not do what it was asked for.
+func ReadFault(cause error) connection.Fault { return connection.ReadFault(translate(cause)) }
 
 // Verifier returns the team's oldest active connection to an app that can say whether money reaches a bank account,
 // or nil if there is none.

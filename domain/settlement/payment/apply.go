@@ -126,6 +126,8 @@ func (h *lockedPayment) applyOutcome(o pay.Outcome, now day.Instant) {
 
 	// Only a new status changes the rest.
 	h.Status = next
+	h.removeIssues(notTakenBack)
+
 	if next.isFinal() {
 		h.SettledAt = &now
 	}

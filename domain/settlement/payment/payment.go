@@ -90,7 +90,7 @@ type Failure struct {
 
 // Issue is something about a payment that a person should look at.
 type Issue struct {
-	Code     string            `json:"code" enum:"duplicatePayment,contradictoryNews,unknownToProvider,returnNotBooked,paymentStillBooked,givenUp"`
+	Code     string            `json:"code" enum:"duplicatePayment,contradictoryNews,unknownToProvider,returnNotBooked,paymentStillBooked,givenUp,notTakenBack"`
 	Severity finding.Severity  `json:"severity"`
 	Context  map[string]string `json:"context"`
 }
@@ -98,7 +98,7 @@ type Issue struct {
 // The issues: the provider holds more than one payment under our key; it said something that cannot follow what it said
 // before; it does not know a payment that it has accepted; the money came back and could not be booked; no money left
 // and the bill still counts as paid; for a day it was unknown whether the provider has it, so it is not sent again by
-// itself.
+// itself; the provider did not take it back when it was asked to, for the reason in the context.
 const (
 	duplicatePayment   = "duplicatePayment"
 	contradictoryNews  = "contradictoryNews"
@@ -106,6 +106,7 @@ const (
 	returnNotBooked    = "returnNotBooked"
 	paymentStillBooked = "paymentStillBooked"
 	givenUp            = "givenUp"
+	notTakenBack       = "notTakenBack"
 )
 
 // issue returns an issue of a payment. All of them are errors.

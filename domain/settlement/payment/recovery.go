@@ -11,6 +11,7 @@ import (
 	"stayledger/domain/activity/transaction"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/operation"
+	"stayledger/domain/settlement/payapp"
 	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
 	"stayledger/platform/day"
@@ -197,12 +198,18 @@ func (h *lockedPayment) checkNotBusy(ctx context.Context, tx *db.Tx) error {
 func (s *Gateway) recoveryHandler() job.Handler {
 	h := operation.External(recoverTime, s.recover).OnOutside()
 
-	// When the task is given up, release the payment first.
+	// When the task is given up, say why at the payment and release it first.
 	giveUp := h.Exhausted
 	h.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 		var args recoverArgs
 		if err := json.Unmarshal(j.Args, &args); err != nil {
 			return fmt.Errorf("decode task arguments: %w", err)
+		}
+
+		if args.Cancel {
+			if err := saveNotTakenBack(ctx, tx, args.PaymentID, cause); err != nil {
+				return err
+			}
 		}
 
 		if err := release(ctx, tx, args.PaymentID, j.OperationID); err != nil {
@@ -213,6 +220,21 @@ func (s *Gateway) recoveryHandler() job.Handler {
 	}
 
 	return h
+}
+
+// saveNotTakenBack saves why the provider did not take a payment back. The status of a payment that has settled meanwhile
+// says enough.
+func saveNotTakenBack(ctx context.Context, tx *db.Tx, payment id.ID, cause error) error {
+	h, err := lockPayment(ctx, tx, payment)
+	if err != nil || !h.cancelable() {
+		return err
+	}
+
+	// The issue of an earlier recovery may have another reason.
+	h.removeIssues(notTakenBack)
+	h.addIssue(issue(notTakenBack, map[string]string{"error": string(payapp.ReadFault(cause))}))
+
+	return savePayments(ctx, tx, []lockedPayment{*h})
 }
 
 // release unmarks a payment that an operation was recovering.
@@ -441,6 +463,7 @@ func cancelUnsent(ctx context.Context, tx *db.Tx, run operation.Run, payment id.
 	now := day.At(tx.Now)
 	h.Status, h.SettledAt = Canceled, &now
 	h.removeIssues(givenUp)
+	h.removeIssues(notTakenBack)
 
 	if err := savePayments(ctx, tx, []lockedPayment{*h}); err != nil {
 		return err

@@ -74,16 +74,17 @@ func TestEveryFailureOfACancellation(t *testing.T) {
 		late      bool
 		status    payment.Status
 		operation string
+		reason    string
 	}{
 		"in time":              {status: payment.Canceled, operation: "completed"},
 		"lost before":          {faults: []fault{lostBefore}, status: payment.Canceled, operation: "completed"},
 		"lost after":           {faults: []fault{lostAfter}, status: payment.Canceled, operation: "completed"},
 		"dies before":          {faults: []fault{diesBefore}, status: payment.Canceled, operation: "completed"},
 		"dies after":           {faults: []fault{diesAfter}, status: payment.Canceled, operation: "completed"},
-		"refused":              {faults: []fault{refuses}, status: payment.Submitted, operation: "failed"},
+		"refused":              {faults: []fault{refuses}, status: payment.Submitted, operation: "failed", reason: "refused"},
 		"too late":             {late: true, status: payment.Paid, operation: "failed"},
-		"lost for good, done":  {faults: slices.Repeat([]fault{lostAfter}, 20), status: payment.Submitted, operation: "failed"},
-		"lost for good, never": {faults: slices.Repeat([]fault{lostBefore}, 20), status: payment.Submitted, operation: "failed"},
+		"lost for good, done":  {faults: slices.Repeat([]fault{lostAfter}, 20), status: payment.Submitted, operation: "failed", reason: "unavailable"},
+		"lost for good, never": {faults: slices.Repeat([]fault{lostBefore}, 20), status: payment.Submitted, operation: "failed", reason: "unavailable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,9 +104,13 @@ func TestEveryFailureOfACancellation(t *testing.T) {
 
 			w.wantStatus(p, c.status)
 
+			// A person reads at the payment why it was not taken back, until it is.
 			if c.status != payment.Submitted {
+				w.wantIssue(p, "")
 				return
 			}
+
+			w.read(p).WantFields("issues.0", object{"code": "notTakenBack", "severity": "error", "context": object{"error": c.reason}})
 
 			w.bank.cancels = nil
 			w.ask() // what became of it is heard, and another recovery is possible
@@ -120,6 +125,7 @@ func TestEveryFailureOfACancellation(t *testing.T) {
 			}
 
 			w.wantStatus(p, payment.Canceled)
+			w.wantIssue(p, "")
 		})
 	}
 }

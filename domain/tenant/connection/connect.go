@@ -75,7 +75,7 @@ func (w writer) jobHandlers() map[job.Kind]job.Handler {
 		}
 
 		if moved {
-			if err := saveFault(ctx, tx, args.ConnectionID, readFault(cause)); err != nil {
+			if err := saveFault(ctx, tx, args.ConnectionID, ReadFault(cause)); err != nil {
 				return err
 			}
 		}

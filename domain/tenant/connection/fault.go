@@ -34,8 +34,8 @@ const (
 	FaultInternal Fault = "internal"
 )
 
-// readFault returns the fault of an error from an app.
-func readFault(cause error) Fault {
+// ReadFault returns the fault of an error from an app.
+func ReadFault(cause error) Fault {
 	for _, f := range []struct {
 		error
 
