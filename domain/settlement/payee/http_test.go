@@ -125,17 +125,20 @@ func TestAnUnansweredQuestionLeavesTheMethodPending(t *testing.T) {
 	t.Parallel()
 
 	for name, test := range map[string]struct {
-		code, asked int // at least, since one that is out of reach is asked for a day
-		connection  string
+		answer     func(w http.ResponseWriter)
+		asked      int // at least, since one that is out of reach is asked for a day
+		connection string
+		reason     string
 	}{
-		"out of reach":        {http.StatusServiceUnavailable, 250, "active"},
-		"refused credentials": {http.StatusUnauthorized, 1, "reconnectRequired"},
+		"out of reach":        {status(http.StatusServiceUnavailable), 250, "active", "unavailable"},
+		"refused credentials": {status(http.StatusUnauthorized), 1, "reconnectRequired", "credentialsRefused"},
+		"refused question":    {refused, 1, "active", "refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			x := newWorld(t)
 			connected := x.connect()
-			x.provider.say("1111", status(test.code))
+			x.provider.say("1111", test.answer)
 			failed := x.add(ach("1111"))
 			x.Outlast(nil)
 
@@ -143,6 +146,11 @@ func TestAnUnansweredQuestionLeavesTheMethodPending(t *testing.T) {
 			if m.Status != "pending" || x.settled(failed) != "failed" || asked < test.asked || test.asked == 1 && asked > 1 {
 				t.Errorf("%+v, operation %s, asked %d times", m, x.settled(failed), asked)
 			}
+
+			path := x.path() + "/" + m.ID.String()
+			x.Get(path).Want(200).WantFields("issues.0", object{
+				"code": "verificationFailed", "severity": "error", "context": object{"error": test.reason},
+			})
 
 			if r := x.Get("/connections/" + connected.String()).Want(200); r.String("status") != test.connection {
 				t.Errorf("connection: %s", r.Body)
@@ -155,6 +163,11 @@ func TestAnUnansweredQuestionLeavesTheMethodPending(t *testing.T) {
 
 			if again := x.method("1111"); again.ID != m.ID || again.Status != "verified" || len(x.methods()) != 1 {
 				t.Errorf("verified again: %+v", x.methods())
+			}
+
+			// After an answer there is nothing to say.
+			if x.Get(path).Want(200).Len("issues") != 0 {
+				t.Error("a verified method has the reason of an earlier failure")
 			}
 		})
 	}

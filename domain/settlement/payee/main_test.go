@@ -47,6 +47,13 @@ type provider struct {
 
 func rejected(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"result":"rejected"}`)) }
 
+// refused answers that the question is refused, which says nothing of the account.
+func refused(w http.ResponseWriter) {
+	w.WriteHeader(http.StatusUnprocessableEntity)
+
+	_, _ = w.Write([]byte(`{"error":{"code":"verificationNotOffered"}}`))
+}
+
 func status(code int) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) { w.WriteHeader(code) }
 }

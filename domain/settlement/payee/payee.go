@@ -68,11 +68,13 @@ type Method struct {
 
 	Destination Destination `json:"destination" doc:"How old it is as a place where money goes, and who made it one."`
 
-	Issues []finding.Finding `json:"issues" db:"-" doc:"payProviderRecipientNotReady for each app of an active connection that can never pay to it, with the app and the cause."`
+	Issues []finding.Finding `json:"issues" db:"-" doc:"verificationFailed when the last verification ended without an answer, with the fault (error); payProviderRecipientNotReady for each app of an active connection that can never pay to it, with the app and the cause."`
 
 	// Apps are those of the team's active connections.
 	Apps    []connection.AppID `json:"-"`
 	Numbers []byte             `json:"-"`
+	// Fault is why the last verification ended without an answer.
+	Fault *connection.Fault `json:"-"`
 }
 
 // LockDefaults returns the default method of each of the contacts that has one. Default methods are verified. They are
@@ -111,9 +113,17 @@ func LockMethod(ctx context.Context, tx *db.Tx, method id.ID) (*Method, error) {
 	return loadMethod(ctx, tx, id.Zero, method, "for share of m")
 }
 
-// findIssues sets an issue for each app of the team that can never pay to the method.
+// findIssues sets an issue for a verification without an answer, and one for each app of the team that can never pay to
+// the method.
 func (m *Method) findIssues(today day.Day) {
 	m.Issues = []finding.Finding{}
+
+	if m.Fault != nil {
+		m.Issues = append(m.Issues, finding.Finding{
+			Code: "verificationFailed", Severity: finding.Error, Context: map[string]any{"error": *m.Fault},
+		})
+	}
+
 	for _, app := range m.Apps {
 		// A small payment of today shows the faults that no other payment could avoid.
 		probe := pay.Payment{

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stayledger/domain/record/audit"
+	"stayledger/domain/tenant/connection"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -13,7 +14,7 @@ import (
 )
 
 const columns = `m.id, m.contact_id, m.kind, m.status, m.account_holder, m.account_type, m.last4, m.routing_last4, m.is_default,
-	m.verified_at, m.created_at, m.updated_at, m.numbers, array(select distinct c.app_id from connection c
+	m.verified_at, m.created_at, m.updated_at, m.numbers, m.fault, array(select distinct c.app_id from connection c
 	where c.team_id = m.team_id and c.status = 'active' order by 1) as apps, ` + destinationSQL + ` as destination`
 
 // destinationSQL is the SQL of the destination of a method m.
@@ -131,24 +132,26 @@ type state struct {
 	ID, ContactID         id.ID
 	OldStatus, Status     Status
 	OldDefault, IsDefault bool
+	OldFault, Fault       *connection.Fault
 }
 
-const stateColumns = `m.id, m.contact_id, o.status as old_status, m.status, o.is_default as old_default, m.is_default`
+const stateColumns = `m.id, m.contact_id, o.status as old_status, m.status, o.is_default as old_default, m.is_default, o.fault as old_fault, m.fault`
 
 // updateMethods updates methods m, each of which is o as it was, and writes the audit events. It returns their number.
 func updateMethods(ctx context.Context, tx *db.Tx, set, where string, args db.Args) (int, error) {
 	changed, err := db.Select[state](ctx, tx, `update payee_method m set `+set+`, updated_at = @now from payee_method o
 		where m.team_id = @team and o.team_id = m.team_id and o.id = m.id and `+where+` returning `+stateColumns, args)
 
-	// The event shows status and default before and after.
+	// The event shows status, default and fault before and after.
 	type view struct {
-		Status    Status `json:"status"`
-		IsDefault bool   `json:"isDefault"`
+		Status    Status            `json:"status"`
+		IsDefault bool              `json:"isDefault"`
+		Fault     *connection.Fault `json:"fault"`
 	}
 
 	for i := range changed {
 		s := &changed[i]
-		before, after := view{s.OldStatus, s.OldDefault}, view{s.Status, s.IsDefault}
+		before, after := view{s.OldStatus, s.OldDefault, s.OldFault}, view{s.Status, s.IsDefault, s.Fault}
 		audit.Note(tx, audit.Updated, audit.PaymentMethod, s.ID, before, after,
 			audit.Ref(audit.RoleOwner, audit.Contact, s.ContactID))
 	}
@@ -204,7 +207,7 @@ func release(ctx context.Context, tx *db.Tx, m *Method) error {
 // updateStatus saves the result of a verification. Only a method in use changes; it reports whether this one did.
 func updateStatus(ctx context.Context, tx *db.Tx, method id.ID, to Status) (bool, error) {
 	// A method that is rejected is no default any more.
-	n, err := updateMethods(ctx, tx, `status = @status::text, is_default = m.is_default and @status = 'verified',
+	n, err := updateMethods(ctx, tx, `status = @status::text, fault = null, is_default = m.is_default and @status = 'verified',
 		verified_at = case when @status = 'verified' and m.status <> 'verified' then @now else m.verified_at end`, `m.id = @id and m.status in ('pending', 'verified')`,
 		db.Args{"team": tx.Team, "id": method, "status": to, "now": tx.Now})
 	if err != nil {
@@ -214,9 +217,20 @@ func updateStatus(ctx context.Context, tx *db.Tx, method id.ID, to Status) (bool
 	return n > 0, nil
 }
 
+// saveFault saves why a verification ended without an answer. A method that is no longer in use stays as it is.
+func saveFault(ctx context.Context, tx *db.Tx, method id.ID, f connection.Fault) error {
+	_, err := updateMethods(ctx, tx, `fault = @fault`, `m.id = @id and m.status in ('pending', 'verified')`,
+		db.Args{"team": tx.Team, "id": method, "fault": f, "now": tx.Now})
+	if err != nil {
+		return fmt.Errorf("save why a payment method was not verified: %w", err)
+	}
+
+	return nil
+}
+
 // archive archives a method.
 func archive(ctx context.Context, tx *db.Tx, method id.ID) error {
-	_, err := updateMethods(ctx, tx, `status = 'archived', is_default = false`, `m.id = @id and m.status <> 'archived'`,
+	_, err := updateMethods(ctx, tx, `status = 'archived', is_default = false, fault = null`, `m.id = @id and m.status <> 'archived'`,
 		db.Args{"team": tx.Team, "id": method, "now": tx.Now})
 	if err != nil {
 		return fmt.Errorf("archive payment method: %w", err)

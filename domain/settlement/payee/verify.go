@@ -68,8 +68,8 @@ func handlers(box *seal.Box, open payapp.Opener, sender mail.Sender) map[job.Kin
 	return map[job.Kind]job.Handler{verifyKind: h, letterKind: {Do: postman{sender}.send, Exhausted: giveUp}}
 }
 
-// saveFailure saves the consequences of a failed verification. After any other failure the account is still unknown:
-// the method stays as it was, and can be verified again.
+// saveFailure saves the consequences of a failed verification. Unless the provider rejected the account, it is still
+// unknown: the method says why, and can be verified again.
 func saveFailure(ctx context.Context, tx *db.Tx, method id.ID, cause error) error {
 	// The provider rejected the account itself.
 	if errors.Is(cause, errRejected) {
@@ -94,10 +94,12 @@ func saveFailure(ctx context.Context, tx *db.Tx, method id.ID, cause error) erro
 
 	// The provider rejected our credentials: nothing else is asked with them.
 	if refused, ok := errors.AsType[*refusedError](cause); ok {
-		return connection.RequireReconnect(ctx, tx, refused.connection)
+		if err := connection.RequireReconnect(ctx, tx, refused.connection); err != nil {
+			return err
+		}
 	}
 
-	return nil
+	return saveFault(ctx, tx, method, payapp.ReadFault(cause))
 }
 
 // verifier verifies accounts.
