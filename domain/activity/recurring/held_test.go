@@ -233,8 +233,7 @@ func TestNamedDates(t *testing.T) {
 	}
 
 	bad := object{"dates": list{"2026-04-01", "2025-01-01"}}
-	w.Post(path+"/run?dryRun=true", bad).WantError(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate)
-	w.Post(path+"/run?dryRun=false", bad).Want(202)
+	w.Post(path+"/run", bad).WantError(apierr.CodeBadRequest, apierr.ReasonBeforeStatementStartDate)
 	w.Work()
 
 	if got := w.made(nil); got != "2026-03-31" {

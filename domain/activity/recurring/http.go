@@ -42,7 +42,7 @@ func endpoints() []api.Endpoint {
 				"`dates` that are named refuses the request. Each task makes at most 1000 instances with at most " +
 				"20000 lines together; `dates` with more are refused with `tooManyLines`. A dry run answers 200 with " +
 				"those of the first task. Failures in order: 404; `tooManyLines`; `transactionInactive` for an " +
-				"archived template; in a dry run those of createTransaction save the locks.",
+				"archived template; of named dates those of createTransaction save the locks.",
 		}, startRun, runNow)
 	}
 

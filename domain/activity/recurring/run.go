@@ -62,7 +62,7 @@ func (in *runInput) args() runArgs {
 }
 
 // startRun starts the operation that makes instances of a template (INIT-30, INIT-31). It fails for an archived
-// template and for dates with too many lines.
+// template, for dates with too many lines, and with the refusal of a named date other than by a lock.
 func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*operation.Answer[RunPreview], error) {
 	t, err := loadTemplate(ctx, tx, in.ID, false)
 	if err != nil {
@@ -77,7 +77,7 @@ func startRun(ctx context.Context, tx *db.Tx, in *runInput) (*operation.Answer[R
 	args, tasks := in.args(), 1
 	if args.Dates == nil {
 		tasks = t.countRuns(tx.Today())
-	} else if err := t.checkDates(args.Dates); err != nil {
+	} else if err := t.tryDates(ctx, tx, args.Dates); err != nil {
 		return nil, err
 	}
 
@@ -131,6 +131,35 @@ func (t *Template) checkDates(dates []day.Day) error {
 
 	return apierr.BadRequest.At(apierr.IssueTooManyLines.InBody("dates")).
 		With(map[string]any{"suggestedLimit": t.maxInstances()})
+}
+
+// errUndone ends what is only tried.
+var errUndone = errors.New("recurring: undone")
+
+// tryDates fails with the refusal with which the run of named dates would fail now. It makes their instances and undoes
+// that.
+func (t *Template) tryDates(ctx context.Context, tx *db.Tx, dates []day.Day) error {
+	if err := t.checkDates(dates); err != nil {
+		return err
+	}
+
+	missing, err := findMissing(ctx, tx, t.ID, dates)
+	if err != nil {
+		return err
+	}
+
+	err = tx.Try(ctx, func(ctx context.Context, tx *db.Tx) error {
+		if _, _, err := t.addEach(ctx, tx, missing, true); err != nil {
+			return err
+		}
+
+		return errUndone
+	})
+	if errors.Is(err, errUndone) {
+		return nil
+	}
+
+	return err //nolint:wrapcheck // It is the error of addEach.
 }
 
 // run makes the instances of a template that are still missing, each by itself. Of the due dates it makes as many
