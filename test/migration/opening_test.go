@@ -313,3 +313,26 @@ func TestOpeningBalancesWithoutAnAccountAreRefused(t *testing.T) {
 	s.target.Exec(`delete from account_assignment where team_id = @team and assignment = 'openingBalance'`, nil)
 	s.importOpenings().WantError("BAD_REQUEST", "requiredAccountMissing").WantFields("context", object{"assignments": array{"openingBalance"}})
 }
+
+// Opening balances in closed books are refused in the request and not by an operation that fails. Where each listing has
+// its opening balance there is nothing to book.
+func TestOpeningBalancesInClosedBooksAreRefused(t *testing.T) {
+	t.Parallel()
+
+	s := newScene(t)
+	s.moveDump(couple([2]int{50_000, 50_000}, final("2025-03", "usd", 0, 80_000, 0)), nil)
+	s.target.Patch("/teams/"+s.target.ID.String()+"/init", nil).Want(200)
+	s.target.Exec(`update team set books_closed_at = '2025-04-01' where id = @team`, nil)
+
+	before := s.target.Fingerprint()
+	s.importOpenings().WantError("FORBIDDEN", "booksClosed").WantFields("context", object{"booksClosedAt": "2025-04-01", "lockReason": "period"})
+
+	if s.target.Fingerprint() != before {
+		t.Error("a refusal changed something")
+	}
+
+	s.target.Exec(`update team set books_closed_at = null where id = @team`, nil)
+	s.start()
+	s.target.Exec(`update team set books_closed_at = '2025-04-01' where id = @team`, nil)
+	s.start()
+}

@@ -284,6 +284,23 @@ type Share struct {
 	Amount money.Cents
 }
 
+// Place is a listing in a currency.
+type Place struct {
+	ListingID id.ID
+	Currency  string
+}
+
+// ListPlaces returns where the team has opening balances, for which Begin does nothing.
+func ListPlaces(ctx context.Context, tx *db.Tx) ([]Place, error) {
+	found, err := db.Select[Place](ctx, tx, `
+		select distinct l.listing_id, t.currency from `+openingFrom+` where `+openingOnly, db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, fmt.Errorf("find opening balances: %w", err)
+	}
+
+	return found, nil
+}
+
 // Begin sets the opening balance of a listing that has none in the currency, and returns whether it did: a listing
 // without an owner on the day gets none.
 func Begin(ctx context.Context, tx *db.Tx, o *Start) (bool, error) {

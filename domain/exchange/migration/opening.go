@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/activity/opening"
 	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/exchange/legacy"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/settlement/chain"
@@ -31,7 +32,8 @@ type missingBanks struct {
 }
 
 // checkOpenings refuses opening balances that could not be booked: with account.ErrRequiredMissing without an account for
-// opening balances, and with currencyMismatch for currencies without a trust account.
+// opening balances, with currencyMismatch for currencies without a trust account, and with the lock of the day on which
+// they would be booked.
 func (h *history) checkOpenings(ctx context.Context, tx *db.Tx) error {
 	if err := account.Require(h.assigned, account.OpeningBalance); err != nil {
 		return err //nolint:wrapcheck // It is a refusal.
@@ -55,13 +57,44 @@ func (h *history) checkOpenings(ctx context.Context, tx *db.Tx) error {
 		}
 	}
 
-	if missing.Currencies == nil {
+	if missing.Currencies != nil {
+		slices.Sort(missing.Currencies)
+
+		return apierr.BadRequest.With(missing).At(apierr.IssueCurrencyMismatch.InBody("openingBalances"))
+	}
+
+	return h.checkOpeningDay(ctx, tx)
+}
+
+// checkOpeningDay refuses opening balances on a day that is closed, unless each listing has one already.
+func (h *history) checkOpeningDay(ctx context.Context, tx *db.Tx) error {
+	closing, err := ledger.LoadClosing(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("open the books of listings: %w", err)
+	}
+
+	booked := ledger.Touched{Status: ledger.Active, TxnAt: h.cutover.AddDays(-1)}
+
+	locked := ledger.CheckLocks(closing, booked, ledger.Lenience{})
+	if locked == nil {
 		return nil
 	}
 
-	slices.Sort(missing.Currencies)
+	opened, err := opening.ListPlaces(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("open the books of listings: %w", err)
+	}
 
-	return apierr.BadRequest.With(missing).At(apierr.IssueCurrencyMismatch.InBody("openingBalances"))
+	for i := range h.heads {
+		s := &h.heads[i]
+		at := opening.Place{ListingID: h.records["listing"][s.ListingID.String()], Currency: s.Currency}
+
+		if h.opens(s) && h.mayOpenWith(s) && !slices.Contains(opened, at) {
+			return locked
+		}
+	}
+
+	return nil
 }
 
 // mayOpenWith reports whether a statement that opens the live books can leave something to book: a balance, or nothing

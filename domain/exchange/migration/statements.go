@@ -7,6 +7,7 @@ import (
 
 	"stayledger/domain/activity/journal"
 	"stayledger/domain/books/account"
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/exchange/legacy"
 	"stayledger/domain/record/operation"
 	"stayledger/domain/settlement/historic"
@@ -22,7 +23,7 @@ import (
 var importKind = job.NewKind("vri-statement-import")
 
 // importErrors are the refusals of an import, in their order.
-var importErrors = apierr.List{account.ErrRequiredMissing, errUnmapped}
+var importErrors = apierr.List{account.ErrRequiredMissing, errUnmapped, ledger.ErrBooksClosed}
 
 // errUnmapped refuses an import with lines of legacy accounts that have no account.
 var errUnmapped = apierr.New(apierr.CodeUnprocessableContent, "", "Legacy accounts have no account")
@@ -32,7 +33,7 @@ type HistoricalImport struct {
 	SourceTenantID  id.ID            `json:"sourceTenantId"`
 	TargetTenantID  id.ID            `json:"targetTenantId"`
 	AccountMappings []AccountMapping `json:"accountMappings,omitempty" maxItems:"5000" doc:"Accounts other than those of the last import or those that are suggested."`
-	OpeningBalances bool             `json:"openingBalances,omitempty" doc:"Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch; context.currencies)."`
+	OpeningBalances bool             `json:"openingBalances,omitempty" doc:"Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch; context.currencies), and with 403 when the books are closed on the day before the first day of the statements."`
 }
 
 // AccountMapping chooses the account for the lines of a legacy account.
