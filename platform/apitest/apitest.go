@@ -157,6 +157,7 @@ type Team struct {
 	zone      day.Zone
 	server    *api.Server
 	endpoints []api.Endpoint
+	failures  *failures
 }
 
 // New creates a team and serves the endpoints to it. After the test it reports changes without an audit event,
@@ -171,7 +172,7 @@ func New(t testing.TB, c Config) *Team {
 
 	x := &Team{
 		t: t, DB: d, ID: id.New(d.Now()), User: id.New(d.Now()), Scopes: c.Scopes, Owner: c.Owner, config: c,
-		endpoints: c.Endpoints,
+		endpoints: c.Endpoints, failures: newFailures(),
 	}
 
 	// Without scopes the caller may do everything that the endpoints ask for.
@@ -195,6 +196,8 @@ func New(t testing.TB, c Config) *Team {
 				Args: db.Args{"user": x.User, "now": tx.Now},
 			})
 	})
+
+	t.Cleanup(x.checkExpected)
 
 	// Every test also checks the audit trail.
 	if !c.Silent {

@@ -242,3 +242,74 @@ func TestAChangeWithoutEventIsFound(t *testing.T) {
 		t.Errorf("by the job: %v", found)
 	}
 }
+
+// An operation that fails and says nothing but that it failed is one that the test has announced, and the log names it.
+func TestAFailureWithoutAReasonFailsTheTest(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		name, kind, code   string
+		announced, unnamed bool
+		want               string
+	}{
+		{name: "not announced", kind: "export", code: "operationFailed", want: "operation %s %s failed, and its resource does not say why"},
+		{name: "announced", kind: "export", code: "operationFailed", announced: true},
+		{name: "announced and not in the log", kind: "export", code: "operationFailed", announced: true, unnamed: true, want: "operation %s %s failed, and the log does not say why"},
+		{name: "announced and completed", kind: "export", announced: true, want: "no operation %s failed because %s"},
+		{name: "a code of its own", kind: "csv-import", code: "csvImportFailed"},
+		{name: "canceled", kind: "csv-import", code: "none"},
+		{name: "neither failure nor cancellation", kind: "export", code: "none", want: "operation %s %s failed, and its resource does not say why"},
+		{name: "its resource says nothing", kind: "connection-sync", code: "operationFailed", want: "operation %s %s failed, and its resource does not say why"},
+		{name: "without a type", code: "operationFailed", want: "operation %s %s failed, and its resource does not say why"},
+	} {
+		note := &leak{TB: t}
+
+		t.Run(c.name, func(t *testing.T) {
+			note.TB = t
+			refuse := job.Handler{Exhausted: func(ctx context.Context, tx *db.Tx, j job.Job, _ error) error {
+				_, err := tx.Exec(ctx, `update operation set status = 'failed', failure_code = nullif(@code, 'none'), tasks_open = 0, started_at = @now, finished_at = @now
+					where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": j.OperationID, "code": c.code, "now": tx.Now})
+				return err
+			}}
+			refuse.Do = func(ctx context.Context, d *db.DB, j job.Job) error {
+				if c.code != "" && !c.unnamed {
+					return job.Permanent(errBare)
+				}
+
+				return d.Write(ctx, j.Scope(), func(ctx context.Context, tx *db.Tx) error {
+					if c.unnamed {
+						if err := refuse.Exhausted(ctx, tx, j, nil); err != nil {
+							return err
+						}
+					}
+
+					return job.Done(ctx, tx, j)
+				})
+			}
+
+			x := apitest.New(note, apitest.Config{Silent: true, Handlers: map[job.Kind]job.Handler{apitest.Kind("refuse"): refuse}})
+			if c.announced {
+				x.ExpectInternal(c.kind, "the test refuses")
+			}
+
+			x.Tx(func(ctx context.Context, tx *db.Tx) error {
+				one := tx.NewID()
+
+				_, err := tx.Exec(ctx, `insert into operation (team_id, id, type, status, initiated_by, tasks_open, created_at)
+					values (@team, @id, nullif(@type, ''), 'queued', @user, 1, @now)`,
+					db.Args{"team": tx.Team, "id": one, "type": c.kind, "user": x.User, "now": tx.Now})
+				if err != nil {
+					return err
+				}
+
+				return job.Insert(ctx, tx, job.New{Kind: apitest.Kind("refuse"), OperationID: one})
+			})
+			x.Work()
+			x.Work() // each failure is looked at once
+		})
+
+		if said := strings.Join(note.said, "\n"); said != c.want {
+			t.Errorf("%s: %q, want %q", c.name, said, c.want)
+		}
+	}
+}

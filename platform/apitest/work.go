@@ -55,7 +55,7 @@ func Receive[T any](t testing.TB, c <-chan T) T {
 
 // Outlast works as Work, but lets the pauses between attempts pass at once: it moves waiting jobs towards now
 // whenever no other work is left. After each pause it calls tell, unless that is nil, with the sum of all pauses,
-// which it also returns when no job is left.
+// which it also returns when no job is left. Like Work it looks at the operations that have failed.
 func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 	x.t.Helper()
 
@@ -64,7 +64,7 @@ func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 
 	// Errors are expected: attempts fail until the pauses are over.
 	w := job.NewWorker(job.Config{
-		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		DB: x.DB, Log: x.workerLog(),
 		Workers: 4, Handlers: x.config.Handlers, Poll: 5 * time.Millisecond, Only: x.ID,
 	})
 
@@ -123,16 +123,19 @@ func (x *Team) Outlast(tell func(passed time.Duration)) (passed time.Duration) {
 	stop()
 	<-done
 
+	x.checkFailed()
+
 	return passed
 }
 
 // Work runs the team's jobs until none is left that runs or is due soon. It waits for retries, not for
-// appointments.
+// appointments. It fails the test for operations that have failed without a reason that a person can see (ExpectInternal).
 func (x *Team) Work() {
 	x.t.Helper()
 
 	// A worker takes longer to start than most work takes.
 	if x.look().Left == 0 {
+		x.checkFailed()
 		return
 	}
 
@@ -146,7 +149,7 @@ func (x *Team) Work() {
 	}
 
 	w := job.NewWorker(job.Config{
-		DB: x.DB, Log: slog.New(slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+		DB: x.DB, Log: x.workerLog(),
 		Workers: 4, Handlers: x.config.Handlers, Poll: poll, Only: x.ID,
 	})
 	defer workers.add(w)()
@@ -173,6 +176,13 @@ func (x *Team) Work() {
 
 	stop()
 	<-done
+
+	x.checkFailed()
+}
+
+// workerLog returns the log of a worker, which also notes what operations fail for.
+func (x *Team) workerLog() *slog.Logger {
+	return slog.New(failureLog{slog.NewTextHandler(x.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}), x.failures})
 }
 
 // queue counts the jobs of a team that run or are due soon.
@@ -182,7 +192,7 @@ type queue struct{ Left, Running int64 }
 func (x *Team) look() (q queue) {
 	x.t.Helper()
 
-	err := x.DB.ReadOne(x.t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) (err error) {
+	x.readOne(func(ctx context.Context, tx *db.Tx) (err error) {
 		q, err = db.Get[queue](ctx, tx, `
 			select count(*) as left, count(worker_id) as running
 			from job where team_id = @team and (worker_id is not null or due_at < clock_timestamp() + interval '20 seconds')`,
@@ -190,9 +200,6 @@ func (x *Team) look() (q queue) {
 
 		return err
 	})
-	if err != nil {
-		x.t.Fatal(err)
-	}
 
 	return q
 }

@@ -82,6 +82,8 @@ func TestGivenUpRefresh(t *testing.T) {
 	refresh := reservation.Part().Handlers[ledger.RefreshReservations]
 	refresh.Do = func(context.Context, *db.DB, job.Job) error { return job.Permanent(cause) }
 	b := booksWith(t, map[job.Kind]job.Handler{ledger.RefreshReservations: refresh})
+	b.ExpectInternal("reservation-journal-refresh", "its work is made to fail")
+
 	stay := b.Post("/reservations", b.rent("one", 100)).Want(201).String("id")
 	other := b.Post("/reservations", b.stay("lines", []any{})).Want(201).String("id")
 	status := func(id, want string) {

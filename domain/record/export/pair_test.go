@@ -120,6 +120,7 @@ func TestQueuedRendererFails(t *testing.T) {
 		return apierr.BadRequest // what another attempt cannot mend
 	}))
 	operation := w.Post("/probes/csv", object{}).Want(202).ID("operationId")
+	w.ExpectInternal("export", "the probe cannot be rendered")
 	w.Work()
 
 	got := w.Get("/operations/" + operation.String()).Want(200)

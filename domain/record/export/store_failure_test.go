@@ -255,6 +255,10 @@ func TestADiskThatStaysFull(t *testing.T) {
 
 			op := w.Post("/probes/csv", object{}).Want(202).String("operationId")
 
+			if c.status == "failed" {
+				w.ExpectInternal("export", "the disk is full, or the probe cannot be rendered")
+			}
+
 			passed := w.Outlast(func(passed time.Duration) { disk.full.Store(passed < c.full) })
 			if got := w.Get("/operations/" + op).Want(200).String("status"); got != c.status || passed < c.least || passed > c.most {
 				t.Errorf("the operation is %s after %v", got, passed)

@@ -82,6 +82,7 @@ func TestAnOperationFinishesWhenItsWorkIsDone(t *testing.T) {
 func TestQueuedCanSettleAtOnce(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
+	x.ExpectInternal("export", "the toy refuses")
 	good := x.start(object{"type": "export", "tasks": []object{{"note": "good"}}})
 	bad := x.start(object{"type": "export", "tasks": []object{{"note": "bad", "refuse": true}}})
 	x.Work()
@@ -179,6 +180,7 @@ func TestATaskThatRunsTwiceLandsOnce(t *testing.T) {
 func TestASettledOperationNeverChanges(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
+	x.ExpectInternal("export", "the toy refuses")
 	ids := map[string]string{
 		"completed": x.start(object{"type": "export", "tasks": []object{{}}}),
 		"failed":    x.start(object{"type": "export", "tasks": []object{{"refuse": true}}}),
@@ -264,6 +266,8 @@ func TestAFileResultIsLinkedOnceTheOperationHasCompleted(t *testing.T) {
 	t.Parallel()
 
 	x := newToy(t)
+	x.ExpectInternal("export", "one of its tasks fails")
+
 	for _, fails := range []bool{false, true} {
 		made, source := id.New(x.DB.Now()), id.New(x.DB.Now())
 		name, open := newGate(t)
@@ -409,6 +413,8 @@ func TestFailuresHaveFixedTextsAndCarryNothingElse(t *testing.T) {
 		}
 	}
 	check()
+	x.ExpectInternal("export", "the toy is broken")
+	x.ExpectInternal("csv-import-preview", "the toy is broken")
 	x.Work()
 	check()
 
@@ -441,6 +447,7 @@ func TestAnAttemptThatFailsIsTriedAgain(t *testing.T) {
 func TestAJobWhoseWorkersDieIsTakenAgainAndGivenUpInTheEnd(t *testing.T) {
 	t.Parallel()
 	x := newToy(t)
+	x.ExpectInternal("export", "its workers die")
 	again, over := x.start(object{"type": "export", "tasks": []object{{"note": "again"}}}), x.start(object{"type": "export", "tasks": []object{{"note": "over"}}})
 	x.Exec(`update job set worker_id = gen_random_uuid(), due_at = clock_timestamp() - interval '1 second',
 		attempt = case when operation_id = @again::uuid then 1 else max_attempts end where team_id = @team`, db.Args{"again": again})

@@ -59,6 +59,7 @@ func TestListsEmbedOperations(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
 			x, _ := newLists(t)
+			x.ExpectInternal("export", "the toy refuses")
 
 			plain := x.Get(path).Want(200)
 			if plain.Len("data") < 2 || plain.Has("data.0.operations") {
