@@ -1,6 +1,7 @@
 package upload_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -208,6 +209,30 @@ func TestBillsWithPositiveAmountsAreExpenses(t *testing.T) {
 	r := o.Get("/transactions?sort=date").Want(200)
 	if r.String("data.0.type") != "expense" || r.String("data.0.total") != "18000" || r.String("data.1.type") != "deposit" || r.String("data.1.total") != "2000" {
 		t.Errorf("transactions: %s", r.Body)
+	}
+}
+
+// A list of bills has its costs as debits and what comes back as credits, in columns of their own.
+func TestBillsHaveDebitsAndCredits(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	o.Listing("Shore House", o.Contact("owner", "Ann"))
+
+	o.take("transactions", `Date,Memo,Category,Property,Bill to,Debit,Credit
+2026-02-03,Pipe,5000,Shore House,owners,180.00,
+2026-02-04,Back,5000,Shore House,owners,,20.00
+`)
+	o.take("transactions", `Date,Type,Memo,Category,Property,Bill to,Debit,Credit
+2026-02-05,Expense,Roof,5000,Shore House,owners,70.00,
+`)
+
+	r := o.Get("/transactions?sort=date").Want(200)
+	for i, want := range []object{
+		{"type": "expense", "total": 18000, "description": "Pipe"},
+		{"type": "deposit", "total": 2000, "description": "Back"},
+		{"type": "expense", "total": 7000, "description": "Roof"},
+	} {
+		r.WantFields(fmt.Sprintf("data.%d", i), want)
 	}
 }
 

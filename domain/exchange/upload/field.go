@@ -111,6 +111,8 @@ var transactionFields = []field{
 	{name: "reservation", typ: typeReservation, into: "reservationId", isLine: true},
 	{name: "party", typ: typeEnum, into: "party", isLine: true},
 	{name: "amount", typ: typeAmount, into: "amount", isLine: true},
+	{name: "debit", typ: typeAmount, isLine: true},
+	{name: "credit", typ: typeAmount, isLine: true},
 	{name: "markupAmount", typ: typeAmount, into: "markup", isLine: true},
 	{name: "taxAmount", typ: typeAmount},
 	{name: "transactionTotal", typ: typeAmount},

@@ -48,7 +48,7 @@ func newKinds(n *Nouns) map[Kind]*kind {
 		},
 		{
 			name: Transactions, noun: n.Transaction, fields: transactionFields,
-			needs: [][]string{{"date"}, {"amount"}}, must: [][]string{{"date"}},
+			needs: [][]string{{"date"}, {"amount", "debit", "credit"}}, must: [][]string{{"date"}},
 			isOnce: true, keys: [][]string{{"uniqueRef"}, {"reference", "contact"}},
 			groups: []string{"uniqueRef", "reference"}, apart: []string{"date", "contact", "type"},
 			lines: "lines", finish: finishTransaction, scope: "transactions:import", needsBooks: true,
@@ -269,8 +269,30 @@ func (rec *record) negate() {
 	}
 }
 
-// finishTransaction sets the type, and for each line its account, its markup and the stay that it names.
+// settleSides sets the amounts of lines with debit and credit in columns of their own: costs are below zero. In an expense
+// costs are above zero, as in a column of amounts.
+func settleSides(rec *record, rows []*record) {
+	for i, line := range rec.lines {
+		row := rows[min(i, len(rows)-1)]
+		if line["amount"] != nil || row.get("debit") == nil && row.get("credit") == nil {
+			continue
+		}
+
+		cents := row.cents("credit") - abs(row.cents("debit"))
+		if rec.word("type") == "expense" {
+			cents = -cents
+		}
+
+		line["amount"] = strconv.AppendInt(nil, cents, 10)
+	}
+}
+
+// finishTransaction sets the type, and for each line its amount, its account, its markup and the stay that it names.
 func finishTransaction(r *reader, rec *record) {
+	// Each row has one line, in the same order.
+	rows := append([]*record{rec}, rec.parts...)
+	settleSides(rec, rows)
+
 	for _, line := range rec.lines {
 		rec.amount += lineCents(line, "amount")
 	}
@@ -292,8 +314,6 @@ func finishTransaction(r *reader, rec *record) {
 		rec.set("type", quote(kind))
 	}
 
-	// Each row has one line, in the same order.
-	rows := append([]*record{rec}, rec.parts...)
 	for i, line := range rec.lines {
 		r.settleLine(rec, line)
 		setMarkup(line)
