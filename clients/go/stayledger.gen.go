@@ -2496,7 +2496,7 @@ const (
 // Defines values for UploadMappingDecimal.
 const (
 	UploadMappingDecimalDot   UploadMappingDecimal = "."
-	UploadMappingDecimalEmpty UploadMappingDecimal = "\\"
+	UploadMappingDecimalEmpty UploadMappingDecimal = ""
 )
 
 // Defines values for UploadMappingEncoding.
@@ -9732,7 +9732,7 @@ type MigrationHistoricalImport struct {
 	// AccountMappings Accounts other than those of the last import or those that are suggested.
 	AccountMappings []MigrationAccountMapping `json:"accountMappings,omitzero"`
 
-	// OpeningBalances Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch; context.currencies).
+	// OpeningBalances Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch; context.currencies), and with 403 when the books are closed on the day before the first day of the statements.
 	OpeningBalances *bool `json:"openingBalances,omitempty"`
 
 	// SourceTenantId Identifier: a UUID of version 7, so that later ones sort behind earlier ones.
@@ -10280,7 +10280,7 @@ type PayeeMethod struct {
 	// IsDefault The method that the contact is paid with.
 	IsDefault bool `json:"isDefault"`
 
-	// Issues payProviderRecipientNotReady for each app of an active connection that can never pay to it, with the app and the cause.
+	// Issues verificationFailed when the last verification ended without an answer, with the fault (error); payProviderRecipientNotReady for each app of an active connection that can never pay to it, with the app and the cause.
 	Issues []Finding `json:"issues"`
 	Kind   string    `json:"kind"`
 

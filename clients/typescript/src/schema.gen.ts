@@ -5198,12 +5198,12 @@ export interface paths {
         get?: never;
         /**
          * Make instances of a recurring template
-         * @description Starts an operation of type recurring-transaction-run that makes a transaction for each of the `dates`, or for every due date and those held back when `dates` is null. A date that has one is passed over. A date that a lock refuses goes to `heldBack` of the template; any other refusal of `dates` that are named refuses the request. Each task makes at most 1000 instances with at most 20000 lines together; `dates` with more are refused with `tooManyLines`. A dry run answers 200 with those of the first task. Failures in order: 404; `tooManyLines`; `transactionInactive` for an archived template; in a dry run those of createTransaction save the locks.
+         * @description Starts an operation of type recurring-transaction-run that makes a transaction for each of the `dates`, or for every due date and those held back when `dates` is null. A date that has one is passed over. A date that a lock refuses goes to `heldBack` of the template; any other refusal of `dates` that are named refuses the request. Each task makes at most 1000 instances with at most 20000 lines together; `dates` with more are refused with `tooManyLines`. A dry run answers 200 with those of the first task. Failures in order: 404; `tooManyLines`; `transactionInactive` for an archived template; of named dates those of createTransaction save the locks.
          */
         put: operations["putRecurringTemplateRun"];
         /**
          * Make instances of a recurring template
-         * @description Starts an operation of type recurring-transaction-run that makes a transaction for each of the `dates`, or for every due date and those held back when `dates` is null. A date that has one is passed over. A date that a lock refuses goes to `heldBack` of the template; any other refusal of `dates` that are named refuses the request. Each task makes at most 1000 instances with at most 20000 lines together; `dates` with more are refused with `tooManyLines`. A dry run answers 200 with those of the first task. Failures in order: 404; `tooManyLines`; `transactionInactive` for an archived template; in a dry run those of createTransaction save the locks.
+         * @description Starts an operation of type recurring-transaction-run that makes a transaction for each of the `dates`, or for every due date and those held back when `dates` is null. A date that has one is passed over. A date that a lock refuses goes to `heldBack` of the template; any other refusal of `dates` that are named refuses the request. Each task makes at most 1000 instances with at most 20000 lines together; `dates` with more are refused with `tooManyLines`. A dry run answers 200 with those of the first task. Failures in order: 404; `tooManyLines`; `transactionInactive` for an archived template; of named dates those of createTransaction save the locks.
          */
         post: operations["runRecurringTemplate"];
         delete?: never;
@@ -11167,7 +11167,7 @@ export interface components {
         MigrationHistoricalImport: {
             /** @description Accounts other than those of the last import or those that are suggested. */
             accountMappings?: components["schemas"]["MigrationAccountMapping"][];
-            /** @description Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch; context.currencies). */
+            /** @description Also gives each listing without an opening balance the last imported one, by currency and member. This posts to the live books. Fails with 400 without a trust account in a currency (currencyMismatch; context.currencies), and with 403 when the books are closed on the day before the first day of the statements. */
             openingBalances?: boolean;
             sourceTenantId: components["schemas"]["Id"];
             targetTenantId: components["schemas"]["Id"];
@@ -11583,7 +11583,7 @@ export interface components {
             id: components["schemas"]["Id"];
             /** @description The method that the contact is paid with. */
             isDefault: boolean;
-            /** @description payProviderRecipientNotReady for each app of an active connection that can never pay to it, with the app and the cause. */
+            /** @description verificationFailed when the last verification ended without an answer, with the fault (error); payProviderRecipientNotReady for each app of an active connection that can never pay to it, with the app and the cause. */
             issues: components["schemas"]["Finding"][];
             kind: string;
             /** @description Of the account number; nothing more of it is ever returned. */
