@@ -150,6 +150,7 @@ var documents = map[string]string{
 	"bank_rule.conditions":                       "has no records",
 	"bank_rule.lines":                            "the rule has an issue when a record is gone",
 	"bank_rule_version.rule":                     "history outlives its records",
+	"call_budget.uses":                           "has counts of teams, and no records",
 	"connection.settings":                        "the funding account is looked up for each payment",
 	"contact.address":                            "has no records",
 	"csv_import.columns":                         "has no records",

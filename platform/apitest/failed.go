@@ -52,8 +52,8 @@ var shown = map[string]string{
 	"webhook-test": `exists (select from webhook_delivery d where d.team_id = o.team_id and d.webhook_id = o.resource_id and d.failure is not null)`,
 }
 
-// unheld are the types of operations that can fail although nothing in them is broken, and whose resource does not say
-// why: the same request is refused with the reason when it is sent again.
+// unheld are the types of operations that can fail without a fault of the service although their resource does not say
+// why, each with where the reason is.
 var unheld = map[string]string{
 	"connection-archive":          "payments that were asked for meanwhile keep it, which is said when the request is sent again",
 	"historical-gl-import":        "what has changed since the request is said when the request is sent again",
@@ -94,7 +94,7 @@ func newFailures() *failures {
 	return &failures{given: map[id.ID]string{}, seen: map[id.ID]bool{}, expected: map[string]string{}, met: map[string]bool{}}
 }
 
-// failureLog passes the log of a worker on, and notes the operations whose tasks were given up.
+// failureLog passes the log of a worker on, and notes the operations with a task that was given up.
 type failureLog struct {
 	slog.Handler
 
