@@ -53,7 +53,7 @@ var shown = map[string]string{
 }
 
 // unheld are the types of operations that can fail without a fault of the service although their resource does not say
-// why, each with where the reason is.
+// why, each with where the reason is. The log has to name such an operation all the same.
 var unheld = map[string]string{
 	"connection-archive":          "payments that were asked for meanwhile keep it, which is said when the request is sent again",
 	"historical-gl-import":        "what has changed since the request is said when the request is sent again",
@@ -178,7 +178,7 @@ func (x *Team) checkFailed() {
 			kind = o.Type
 		}
 
-		if unheld[kind] != "" || x.isShown(o.ID, shown[kind]) {
+		if isLogged && unheld[kind] != "" || x.isShown(o.ID, shown[kind]) {
 			continue
 		}
 
