@@ -23,7 +23,7 @@ import (
 var importKind = job.NewKind("vri-statement-import")
 
 // importErrors are the refusals of an import, in their order.
-var importErrors = apierr.List{account.ErrRequiredMissing, errUnmapped, ledger.ErrBooksClosed}
+var importErrors = apierr.List{account.ErrRequiredMissing, errUnmapped, ledger.Refusals}
 
 // errUnmapped refuses an import with lines of legacy accounts that have no account.
 var errUnmapped = apierr.New(apierr.CodeUnprocessableContent, "", "Legacy accounts have no account")
