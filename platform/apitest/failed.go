@@ -23,13 +23,15 @@ var shown = map[string]string{
 	"bank-rule-run": `exists (select from bank_rule_run_item i where i.team_id = o.team_id and i.operation_id = o.id
 		and i.outcome = 'failed' and i.reason is not null)`,
 	"bankfeed-initial-sync": connectionShown,
-	"calendar-block":        blockShown,
-	"calendar-unblock":      blockShown,
-	"connection-connect":    connectionShown,
-	"connection-extract":    syncShown,
-	"connection-sync":       syncShown,
-	"csv-import":            canceled,
-	"csv-import-preview":    canceled,
+	// Blocks that a system did not take are sent again without a request.
+	"calendar.push":      `exists (select from calendar_block b where b.team_id = o.team_id and b.error is not null)`,
+	"calendar-block":     blockShown,
+	"calendar-unblock":   blockShown,
+	"connection-connect": connectionShown,
+	"connection-extract": syncShown,
+	"connection-sync":    syncShown,
+	"csv-import":         canceled,
+	"csv-import-preview": canceled,
 	"flow-run": `exists (select from sync s join operation_resource r on r.team_id = o.team_id and r.operation_id = o.id
 			and r.type = 'connection' and r.resource_id in (select u.connection_id from sync_source u where u.team_id = s.team_id and u.id = s.source_id)
 			where s.team_id = o.team_id and s.error is not null)
