@@ -2496,7 +2496,7 @@ const (
 // Defines values for UploadMappingDecimal.
 const (
 	UploadMappingDecimalDot   UploadMappingDecimal = "."
-	UploadMappingDecimalEmpty UploadMappingDecimal = ""
+	UploadMappingDecimalEmpty UploadMappingDecimal = "\\"
 )
 
 // Defines values for UploadMappingEncoding.
@@ -2520,7 +2520,7 @@ const (
 // Defines values for UploadMappingOrNullDecimal.
 const (
 	UploadMappingOrNullDecimalDot   UploadMappingOrNullDecimal = "."
-	UploadMappingOrNullDecimalEmpty UploadMappingOrNullDecimal = ""
+	UploadMappingOrNullDecimalEmpty UploadMappingOrNullDecimal = "\\"
 )
 
 // Defines values for UploadMappingOrNullEncoding.
