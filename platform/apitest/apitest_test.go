@@ -247,7 +247,7 @@ func TestAChangeWithoutEventIsFound(t *testing.T) {
 func TestAFailureWithoutAReasonFailsTheTest(t *testing.T) {
 	t.Parallel()
 
-	for _, c := range []struct {
+	for _, c := range []struct { //nolint:paralleltest // What a test notes is read when it has ended.
 		name, kind, code   string
 		announced, unnamed bool
 		want               string
@@ -269,6 +269,7 @@ func TestAFailureWithoutAReasonFailsTheTest(t *testing.T) {
 			refuse := job.Handler{Exhausted: func(ctx context.Context, tx *db.Tx, j job.Job, _ error) error {
 				_, err := tx.Exec(ctx, `update operation set status = 'failed', failure_code = nullif(@code, 'none'), tasks_open = 0, started_at = @now, finished_at = @now
 					where team_id = @team and id = @id`, db.Args{"team": tx.Team, "id": j.OperationID, "code": c.code, "now": tx.Now})
+
 				return err
 			}}
 			refuse.Do = func(ctx context.Context, d *db.DB, j job.Job) error {

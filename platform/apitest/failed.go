@@ -54,15 +54,6 @@ var shown = map[string]string{
 	"webhook-test": `exists (select from webhook_delivery d where d.team_id = o.team_id and d.webhook_id = o.resource_id and d.failure is not null)`,
 }
 
-// unheld are the types of operations that can fail without a fault of the service although their resource does not say
-// why, each with where the reason is. The log has to name such an operation all the same.
-var unheld = map[string]string{
-	"connection-archive":          "payments that were asked for meanwhile keep it, which is said when the request is sent again",
-	"historical-gl-import":        "what has changed since the request is said when the request is sent again",
-	"historical-statement-import": "what has changed since the request is said when the request is sent again",
-	"vri-statement-import":        "what has changed since the request is said when the request is sent again",
-}
-
 // Conditions that several types share, on the operation o.
 const (
 	resources = `select r.resource_id from operation_resource r where r.team_id = o.team_id and r.operation_id = o.id`
@@ -180,7 +171,7 @@ func (x *Team) checkFailed() {
 			kind = o.Type
 		}
 
-		if isLogged && unheld[kind] != "" || x.isShown(o.ID, shown[kind]) {
+		if x.isShown(o.ID, shown[kind]) {
 			continue
 		}
 

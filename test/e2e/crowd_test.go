@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -39,7 +40,7 @@ func TestACrowdOfConnectionsLeavesCallsToOthers(t *testing.T) {
 	for n := range 300 {
 		crowd.post("/connections", object{
 			"appId": "hostaway", "name": fmt.Sprint("Wrong ", n), "settings": object{"baseUrl": r.control.base + r.system.base},
-			"credentials": object{"accountId": fmt.Sprint(20_000 + n), "apiKey": "wrong"},
+			"credentials": object{"accountId": strconv.Itoa(20_000 + n), "apiKey": "wrong"},
 		}).want(http.StatusAccepted)
 	}
 

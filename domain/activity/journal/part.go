@@ -20,7 +20,7 @@ func Part() parts.Part {
 
 	// Entries of an earlier system are derived from nothing, so the import need not wait for other writes.
 	handlers := map[job.Kind]job.Handler{
-		kindImport: operation.Work(30*time.Minute, postImport).WithoutGate(),
+		kindImport: operation.Checked(operation.Work(30*time.Minute, postImport)).WithoutGate(),
 	}
 	maps.Copy(handlers, Source().Handlers())
 

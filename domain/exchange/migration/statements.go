@@ -138,7 +138,7 @@ func importHandler() job.Handler {
 	h := operation.External(30*time.Minute, importStatements).InBulk()
 	h.Exhausted = giveUpAndThaw(func(r *HistoricalImport) []id.ID { return []id.ID{r.SourceTenantID, r.TargetTenantID} })
 
-	return h
+	return operation.Checked(h)
 }
 
 // maxResults is the largest number of statements that an operation lists as results.

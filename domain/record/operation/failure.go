@@ -26,6 +26,8 @@ const (
 	CSVDelimiter          FailureCode = "csvDelimiter"
 	CSVTooManyColumns     FailureCode = "csvTooManyColumns"
 	FileNotStatement      FailureCode = "fileNotStatement"
+	// DataChanged: what the request was checked against has changed before the work was done.
+	DataChanged FailureCode = "dataChanged"
 )
 
 // Message returns the fixed text of the code. A CSV source code without a text of its own says that the preview
@@ -62,6 +64,8 @@ func (c FailureCode) Message() string {
 		return "CSV has too many columns"
 	case FileNotStatement:
 		return "File is not a bank statement"
+	case DataChanged:
+		return "Data have changed since the request; send it again"
 	}
 
 	// A code of a CSV source that has no text of its own.

@@ -191,6 +191,22 @@ func (f *failureError) Unwrap() error { return f.error }
 // FailAs ends a task for good with a public failure code; the cause goes to the log only.
 func FailAs(code FailureCode, cause error) error { return &failureError{code, cause} }
 
+// Checked returns the handler of a task whose request was checked as the task is. A refusal then means that data have
+// changed meanwhile, and the failure says so: sent again, the request is refused with the cause.
+func Checked(h job.Handler) job.Handler {
+	giveUp := h.Exhausted
+
+	h.Exhausted = func(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
+		if apierr.IsRefusal(cause) {
+			cause = FailAs(DataChanged, cause)
+		}
+
+		return giveUp(ctx, tx, j, cause)
+	}
+
+	return h
+}
+
 // GiveUp settles a task as failed: after its last attempt, or because its kind has no handler.
 func GiveUp(ctx context.Context, tx *db.Tx, j job.Job, cause error) error {
 	code := OperationFailed

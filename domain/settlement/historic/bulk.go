@@ -51,7 +51,7 @@ func handler() job.Handler {
 	}).InBulk()
 	h.TryFor = patience
 
-	return h
+	return operation.Checked(h)
 }
 
 // checkNoImport refuses statements with a reference or days that an unfinished import has: the import would

@@ -198,7 +198,7 @@ func TestABulkImportIsAllOrNothing(t *testing.T) {
 	p.Exec(`update listing_ownership_period set start_at = '2025-12-01' where team_id = @team`, nil)
 	p.Work()
 	failed := p.Get("/operations/" + ack.String("operationId")).Want(200)
-	wantFields(t, failed, map[string]string{"status": "failed", "failure.code": "operationFailed"})
+	wantFields(t, failed, map[string]string{"status": "failed", "failure.code": "dataChanged"})
 
 	if after := p.counts(); after != before {
 		t.Errorf("rows went from %v to %v", before, after)

@@ -86,7 +86,7 @@ func (w writer) jobHandlers() map[job.Kind]job.Handler {
 	// The app is left in a job of its own: archiving must not wait for an app that is out of reach.
 	return map[job.Kind]job.Handler{
 		connectKind: connect,
-		archiveKind: operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run,
+		archiveKind: operation.Checked(operation.Work(time.Minute, func(ctx context.Context, tx *db.Tx, _ operation.Run,
 			args jobArgs,
 		) error {
 			if err := w.archiveUnused(ctx, tx, args.ConnectionID); err != nil {
@@ -94,7 +94,7 @@ func (w writer) jobHandlers() map[job.Kind]job.Handler {
 			}
 
 			return job.Insert(ctx, tx, job.New{Kind: leaveKind, Args: args})
-		}),
+		})),
 		leaveKind: {Timeout: checkTime, TryFor: job.OutsideTime, Do: func(ctx context.Context, d *db.DB,
 			j job.Job,
 		) error {
