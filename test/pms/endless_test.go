@@ -25,6 +25,8 @@ import (
 type endless struct {
 	// listings and reservations are how many rows a page of them has; a list of no rows is empty and ends at once.
 	listings, reservations int
+	// lines are the lines of a stay, each with a description of 500 letters; 0 is one without.
+	lines int
 	// repeats says that each page has the rows of the first one.
 	repeats bool
 	// noNext ends both lists with their first page.
@@ -54,7 +56,7 @@ func (e *endless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rows, row = e.listings, `{"id": "L%d", "name": "House %d"}`
 	case "/reservations":
 		rows, row = e.reservations, `{"id": "R%d", "listingId": "L0", "status": "booked", "code": "C%d", "checkIn": "2026-01-05", "checkOut": "2026-01-08",
-			"currency": "usd", "total": "100", "lines": [{"type": "rent", "amount": "100"}]}`
+			"currency": "usd", "total": "100", "lines": [{"type": "rent", "amount": "100"}` + strings.Repeat(longLine, e.lines) + `]}`
 	default:
 		w.WriteHeader(http.StatusNotFound)
 		return
@@ -83,6 +85,9 @@ func (e *endless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	fmt.Fprintf(w, `{%q: [%s], "next": %q, "complete": true}`, r.URL.Path[1:], strings.Join(list, ","), next)
 }
+
+// longLine is a further line of a stay.
+var longLine = `, {"type": "guestFee", "amount": "0", "description": "` + strings.Repeat("x", 500) + `"}`
 
 // begin returns a team with a connection to the system, and the operation that connects it.
 func (e *endless) begin(t testing.TB, changes ...func(*app.External)) (s *scene, operation string) {
@@ -251,6 +256,8 @@ func TestAFileWithoutAnEndEnds(t *testing.T) {
 		"reservations":          {&endless{reservations: 1000}, "reservations", 501},
 		"pages of reservations": {&endless{reservations: 1}, "reservationLines", 10_001},
 		"listings":              {&endless{listings: 1000}, "listings", 21},
+		// A line has 560 bytes in the file, so a page has 5.6 MB and the forty-eighth is beyond 256 MiB.
+		"bytes": {&endless{reservations: 1000, lines: 10}, "reservationLines", 48},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -385,5 +392,44 @@ func TestAReadingEnds(t *testing.T) {
 		if taken != c.want {
 			t.Errorf("%+v: %d pages", c, taken)
 		}
+	}
+}
+
+// A system without a lookup is read whole for the records that it has named, up to the same bounds.
+func TestALookupWithoutAnEndEnds(t *testing.T) {
+	t.Parallel()
+
+	for kind, c := range map[string]struct {
+		system *endless
+		pages  int64
+	}{
+		"reservation": {&endless{reservations: 1000}, 501},
+		"listing":     {&endless{listings: 1000}, 21},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+
+			e := c.system
+			rows := e.listings
+			e.listings, e.noNext = min(rows, 1), true
+			s, _ := e.begin(t)
+			s.Outlast(nil)
+
+			e.listings, e.noNext = rows, false
+			e.calls.Store(0)
+
+			s.Tx(func(ctx context.Context, tx *db.Tx) error {
+				return intake.Hint(ctx, tx, s.connection, kind, []string{"none"})
+			})
+			s.Outlast(nil)
+
+			if got := e.calls.Load(); got != c.pages {
+				t.Errorf("%d pages were asked for, want %d", got, c.pages)
+			}
+
+			if got := s.Get("/syncs?limit=1").Want(200); got.String("data.0.status") != "failed" || got.String("data.0.error.code") != "tooManyRecords" {
+				t.Errorf("the sync is %s", got.Body)
+			}
+		})
 	}
 }
