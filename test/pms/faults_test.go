@@ -93,7 +93,8 @@ func TestRefusedCredentialsRequireAReconnect(t *testing.T) {
 		t.Errorf("the sync is %s", got.Body)
 	}
 
-	if got := s.Get(s.path("")).Want(200); got.String("status") != "reconnectRequired" || got.String("lastSync.status") != "failed" {
+	if got := s.Get(s.path("")).Want(200); got.String("status") != "reconnectRequired" || got.String("lastSync.status") != "failed" ||
+		got.String("issues.0.code") != "connectionReconnectRequired" || got.String("issues.0.context.error") != "credentialsRefused" {
 		t.Errorf("the connection is %s", got.Body)
 	}
 

@@ -71,10 +71,11 @@ func TestWhatDoesNotConnect(t *testing.T) {
 		answer      func(x *world)
 		status      string
 		asked       int // at least, since one that is out of reach is asked for minutes
+		fault       string
 	}{
-		"refused credentials": {object{"apiKey": "another", "callbackSecret": secret}, nil, "reconnectRequired", 1},
-		"not ready":           {nil, func(x *world) { x.provider.script(notReady) }, "disabled", 1},
-		"out of reach":        {nil, func(x *world) { x.provider.script(down) }, "disabled", 9},
+		"refused credentials": {object{"apiKey": "another", "callbackSecret": secret}, nil, "reconnectRequired", 1, "credentialsRefused"},
+		"not ready":           {nil, func(x *world) { x.provider.script(notReady) }, "disabled", 1, "refused"},
+		"out of reach":        {nil, func(x *world) { x.provider.script(down) }, "disabled", 9, "unavailable"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,7 +98,36 @@ func TestWhatDoesNotConnect(t *testing.T) {
 			}
 
 			x.Put("/connections/"+made.String(), object{"status": "active"}).WantError(apierr.CodeConnectionReconnectRequired, "")
+			x.wantFault(made, test.fault)
+
+			// It is over once the connection works.
+			x.provider.script(ready)
+			x.Post("/connections/"+made.String()+"/connect", object{"credentials": x.credentials()}).Want(202)
+			x.Work()
+			x.wantStatus(made, "active")
+			x.wantFault(made, "")
 		})
+	}
+}
+
+// wantFault fails the test unless the connection says that it does not work for a fault; none if empty.
+func (x *world) wantFault(made id.ID, fault string) {
+	x.t.Helper()
+
+	got := x.Get("/connections/" + made.String()).Want(200)
+
+	code := "connectFailed"
+	if got.String("status") == "reconnectRequired" {
+		code = "connectionReconnectRequired"
+	}
+
+	switch {
+	case fault == "":
+		if got.Len("issues") != 0 {
+			x.t.Errorf("a fault is left: %s", got.Body)
+		}
+	case got.String("issues.0.code") != code || got.String("issues.0.context.error") != fault:
+		x.t.Errorf("want the fault %s: %s", fault, got.Body)
 	}
 }
 
