@@ -52,22 +52,29 @@ func (f *Form[T]) Decode(values []byte, today day.Day, into *T) error {
 	return nil
 }
 
-// Lengths returns how many characters each text of the input may have, by its field; that of a member of a list of
-// objects by field and member, such as lines.type. Fields without a bound are left out, and those in except.
+// Lengths returns how many characters each text of the input may have, by its field; that of a member of an object,
+// or of a list of objects, by field and member, such as lines.type. Fields without a bound are left out, and those in except.
 func (f *Form[T]) Lengths(except ...string) map[string]int {
 	out := map[string]int{}
 
 	for name, property := range f.resolve(f.schema).Properties {
+		// An object that can be null is one of two.
+		if len(property.AnyOf) > 0 {
+			property = property.AnyOf[0]
+		}
+
 		property = f.resolve(property)
 		if property.MaxLength != nil {
 			out[name] = *property.MaxLength
 		}
 
-		if property.Items == nil {
-			continue
+		// The members of an object, or of the items of a list.
+		members := property.Properties
+		if property.Items != nil {
+			members = f.resolve(property.Items).Properties
 		}
 
-		for member, of := range f.resolve(property.Items).Properties {
+		for member, of := range members {
 			if of = f.resolve(of); of.MaxLength != nil {
 				out[name+"."+member] = *of.MaxLength
 			}

@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -454,7 +455,7 @@ func (w *Worker) finish(ctx context.Context, j Job, h Handler, cause error) {
 				tried_at = coalesce(tried_at, clock_timestamp()),
 				max_attempts = case when @outlasts then least(attempt::integer + @deaths, 32767) else max_attempts end
 				where id = @id and worker_id = @worker and attempt = @attempt`, db.Args{
-				"wait": pause(int(j.Attempt)), "outlasts": h.TryFor > 0, "deaths": DefaultMaxAttempts,
+				"wait": max(pause(int(j.Attempt)), untilReady(cause, w.DB.Now())), "outlasts": h.TryFor > 0, "deaths": DefaultMaxAttempts,
 				"id": j.ID, "worker": w.id, "attempt": j.Attempt,
 			})
 
@@ -480,6 +481,20 @@ func (w *Worker) finish(ctx context.Context, j Job, h Handler, cause error) {
 // Backoff returns the wait before the next attempt: a quarter of a second, doubled each time, at most five minutes.
 func Backoff(attempt int) time.Duration {
 	return min(250*time.Millisecond<<min(max(attempt-1, 0), 20), 5*time.Minute)
+}
+
+// mostReady bounds how long work waits for somebody who says until when.
+const mostReady = time.Hour
+
+// untilReady returns how long somebody outside wants not to be asked again, if the error of an attempt says so with a
+// method RetryAt; zero otherwise.
+func untilReady(cause error, now time.Time) time.Duration {
+	var said interface{ RetryAt() time.Time }
+	if !errors.As(cause, &said) || said.RetryAt().IsZero() {
+		return 0
+	}
+
+	return min(max(said.RetryAt().Sub(now), 0), mostReady)
 }
 
 // pause returns the wait, or up to a quarter less, so that jobs that failed together do not come back together.

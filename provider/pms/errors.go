@@ -51,6 +51,9 @@ type Error struct {
 // Error returns the text of the kind.
 func (e *Error) Error() string { return e.Kind.Error() }
 
+// RetryAt returns when an ErrLimited ends; zero for other errors.
+func (e *Error) RetryAt() time.Time { return e.Until }
+
 // Unwrap returns the kind.
 func (e *Error) Unwrap() error { return e.Kind }
 

@@ -33,12 +33,24 @@ type endless struct {
 	noNext bool
 
 	calls atomic.Int64
+	// refuse is for how many seconds no call is taken; nil takes them.
+	refuse  atomic.Pointer[string]
+	refused atomic.Int64
 	// at is called with the number of each call for a page.
 	at func(call int64)
 }
 
 func (e *endless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
+
+	if seconds := e.refuse.Load(); seconds != nil {
+		e.calls.Add(1)
+		e.refused.Add(1)
+		w.Header().Set("Retry-After", *seconds)
+		w.WriteHeader(http.StatusTooManyRequests)
+
+		return
+	}
 
 	var (
 		rows int
@@ -56,7 +68,7 @@ func (e *endless) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rows, row = e.listings, `{"id": "L%d", "name": "House %d"}`
 	case "/reservations":
 		rows, row = e.reservations, `{"id": "R%d", "listingId": "L0", "status": "booked", "code": "C%d", "checkIn": "2026-01-05", "checkOut": "2026-01-08",
-			"currency": "usd", "total": "100", "lines": [{"type": "rent", "amount": "100"}` + strings.Repeat(longLine, e.lines) + `]}`
+			"currency": "usd", "total": "100", "lines": [{"type": "rent", "amount": "100"}`+strings.Repeat(longLine, e.lines)+`]}`
 	default:
 		w.WriteHeader(http.StatusNotFound)
 		return

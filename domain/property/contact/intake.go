@@ -30,7 +30,7 @@ func Intake(box *seal.Box) intake.Kind {
 		Save: door.Write, Any: intake.AnyIn("contact"),
 		// A part of a name is one, and a part of an address for mail or of a key is another one's.
 		Secret:  []string{"taxIdentifier"},
-		Lengths: door.Form.Lengths("email", "taxIdentifier", "uniqueRef", "sourceId"),
+		Lengths: door.Form.Lengths("email", "taxIdentifier", "uniqueRef", "sourceId", "address.stateCode", "address.countryCode"),
 	}
 }
 

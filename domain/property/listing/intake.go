@@ -27,7 +27,7 @@ func (h Listings) Intake() intake.Kind {
 	// Names are never enough to know a listing by. One that its source has no more stays as it is: its guests and
 	// books stay too, and only people say that it is not managed any more.
 	return intake.Kind{
-		Name: "listing", Entity: audit.Listing, Lengths: door.Form.Lengths(), Fills: []string{"defaultCurrency"},
+		Name: "listing", Entity: audit.Listing, Lengths: door.Form.Lengths("address.stateCode", "address.countryCode"), Fills: []string{"defaultCurrency"},
 		Filled: intake.LoadFilledFrom("listing", "default_currency", "defaultCurrency"),
 		Keeps:  []string{"defaultCurrency"},
 		Match:  intake.MatchByRef("listing"), Current: currentValues, Show: loadValues, Save: door.Write,

@@ -106,7 +106,8 @@ type Kind struct {
 	Entity audit.Entity
 	// Lists are the list fields, with how their items are recognized.
 	Lists map[string]List
-	// Lengths are the most characters that texts may have, by field, or by field and member of a list: lines.type.
+	// Lengths are the most characters that texts may have, by field, or by field and member of an object or a list:
+	// lines.type.
 	Lengths map[string]int
 	// bounds are the sorted Lengths.
 	bounds []bound
@@ -261,6 +262,9 @@ type LimitedError struct {
 
 // Error returns the text of the cause.
 func (e *LimitedError) Error() string { return e.Cause.Error() }
+
+// RetryAt returns that time.
+func (e *LimitedError) RetryAt() time.Time { return e.Until }
 
 // Unwrap returns the cause.
 func (e *LimitedError) Unwrap() error { return e.Cause }

@@ -109,21 +109,25 @@ func (s *Sync) delay(ctx context.Context, d *db.DB, scope db.Scope, attempt int,
 
 	code := faultCode(cause)
 
-	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-		s, err := lockFromSource(ctx, tx, s.SourceID, s.ID)
-		if err != nil || s.Status != Started {
-			return err
-		}
-
-		s.Code = &code
-		if err := updateFault(ctx, tx, s); err != nil || code == FaultReconnect || s.View == Extract {
-			return err
-		}
-
-		return noteFault(ctx, tx, s, syncDelayed, code)
-	})
+	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error { return noteDelay(ctx, tx, s, code) })
 
 	return errors.Join(cause, err)
+}
+
+// noteDelay saves why a sync cannot go on for now, unless it has ended. An extract shows it itself, other syncs at the
+// source, too.
+func noteDelay(ctx context.Context, tx *db.Tx, s *Sync, code FaultCode) error {
+	s, err := lockFromSource(ctx, tx, s.SourceID, s.ID)
+	if err != nil || s.Status != Started {
+		return err
+	}
+
+	s.Code = &code
+	if err := updateFault(ctx, tx, s); err != nil || code == FaultReconnect || s.View == Extract {
+		return err
+	}
+
+	return noteFault(ctx, tx, s, syncDelayed, code)
 }
 
 // faultCode returns the fault of an error from reading a source.
@@ -155,7 +159,7 @@ func (r *runner) takeStep(ctx context.Context, d *db.DB, t *turn) (*Sync, error)
 
 	if limited, ok := errors.AsType[*LimitedError](err); ok {
 		return nil, d.Write(ctx, t.job.Scope(), func(ctx context.Context, tx *db.Tx) error {
-			return waitUntil(ctx, tx, t.job, s, limited.Until)
+			return t.waitUntil(ctx, tx, limited.Until)
 		})
 	}
 
@@ -457,7 +461,7 @@ func (r *runner) commitPage(ctx context.Context, tx *db.Tx, t *turn, f *fetched)
 	savePage(tx, s, in.items)
 
 	// An earlier attempt may have noted that the source cannot be read.
-	if t.job.Attempt > 1 {
+	if t.job.Attempt > 1 || s.Code != nil {
 		if err := endFaults(ctx, tx, s, syncDelayed); err != nil {
 			return nil, err
 		}
@@ -485,16 +489,26 @@ func (r *runner) commitPage(ctx context.Context, tx *db.Tx, t *turn, f *fetched)
 	return nil, finishSync(ctx, tx, s, Completed, nil)
 }
 
-// waitUntil replaces the job with one that goes on when the source takes calls again.
-func waitUntil(ctx context.Context, tx *db.Tx, j job.Job, s *Sync, until time.Time) error {
-	next := s.task()
+// shortWait is a wait for a source that nobody has to be told of: limits of calls make a sync wait all the time.
+const shortWait = time.Minute
+
+// waitUntil replaces the job with one that goes on when the source takes calls again. If that is not soon, it saves why
+// the sync cannot go on for now.
+func (t *turn) waitUntil(ctx context.Context, tx *db.Tx, until time.Time) error {
+	next := t.sync.task()
 	next.DueAt = until
+
+	if until.Sub(tx.Now) > shortWait {
+		if err := noteDelay(ctx, tx, t.sync, FaultUnavailable); err != nil {
+			return err
+		}
+	}
 
 	if err := job.Insert(ctx, tx, next); err != nil {
 		return err
 	}
 
-	return job.Done(ctx, tx, j)
+	return job.Done(ctx, tx, t.job)
 }
 
 // insertNextJob ends the job of a page and inserts the job of the next page.

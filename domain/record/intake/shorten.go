@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// bound is the most characters that a text may have: a field, or a member of the items of a list.
+// bound is the most characters that a text may have: a field, or a member of an object or of the items of a list.
 type bound struct {
 	field, member string
 	most          int
@@ -82,8 +82,21 @@ func shortenText(raw json.RawMessage, most int) (json.RawMessage, bool) {
 	return encodeJSON(strings.TrimSpace(string([]rune(text)[:most]))), true
 }
 
-// shortenMembers returns a list of objects with a member cut to its bound, and reports whether any was longer.
+// shortenMembers returns an object, or a list of objects, with a member cut to its bound, and reports whether any was
+// longer.
 func shortenMembers(raw json.RawMessage, b bound) (out json.RawMessage, cut bool) {
+	var one map[string]json.RawMessage
+	if json.Unmarshal(raw, &one) == nil && one != nil {
+		short, is := shortenText(one[b.member], b.most)
+		if !is {
+			return raw, false
+		}
+
+		one[b.member] = short
+
+		return encodeJSON(one), true
+	}
+
 	var items []map[string]json.RawMessage
 	if json.Unmarshal(raw, &items) != nil {
 		return raw, false

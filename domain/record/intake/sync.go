@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"stayledger/domain/record/operation"
 	"stayledger/platform/apierr"
@@ -234,6 +235,29 @@ func Hold(ctx context.Context, tx *db.Tx, connection id.ID) error {
 	}
 
 	return err
+}
+
+// EndAll ends the syncs of a connection that is not read any more, as a person would. Callers Hold them before they lock
+// the connection. A page on its way is dropped.
+func EndAll(ctx context.Context, tx *db.Tx, connection id.ID) error {
+	q := syncQuery(tx)
+	q.And("s.source_id = @source and s.status in ('queued', 'started')", db.Args{"source": connection})
+
+	open, err := db.Select[Sync](ctx, tx, q.SQL(""), q.Args)
+	if err != nil {
+		return fmt.Errorf("find the syncs of a connection: %w", err)
+	}
+
+	// Those that are queued come first, or the end of another one would start them.
+	slices.SortStableFunc(open, func(a, b Sync) int { return strings.Compare(string(a.Status), string(b.Status)) })
+
+	for i := range open {
+		if err := endByHand(ctx, tx, &open[i], Failed, operation.Failed); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 // operation describes the operation of a sync.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -48,11 +49,20 @@ func (w writer) jobHandlers() map[job.Kind]job.Handler {
 		run operation.Run, args jobArgs,
 	) (db.Work, error) {
 		keep, err := w.tryConnect(ctx, d, scope, args.ConnectionID)
-		if errors.Is(err, ErrProtocol) && run.Attempt >= protocolTries {
-			err = operation.FailAs(operation.OperationFailed, err)
+		if err == nil {
+			return keep, nil
 		}
 
-		return keep, err
+		err = checkWait(err, d.Now())
+		if errors.Is(err, errLong) || errors.Is(err, ErrProtocol) && run.Attempt >= protocolTries {
+			return nil, operation.FailAs(operation.OperationFailed, err)
+		}
+
+		if isFinal(err) || errors.Is(err, errNotConnecting) {
+			return nil, err
+		}
+
+		return nil, noteFault(ctx, d, scope, args.ConnectionID, err)
 	})
 	connect.TryFor = connectFor
 	// The operation and the connection fail together, also when the workers themselves died.
@@ -106,6 +116,28 @@ func (w writer) jobHandlers() map[job.Kind]job.Handler {
 			return readMoved(ctx, d, j, w.Apps)
 		}},
 	}
+}
+
+// noteFault saves why a connection that is being connected does not work so far, and returns the cause.
+func noteFault(ctx context.Context, d *db.DB, scope db.Scope, connection id.ID, cause error) error {
+	type view struct {
+		Fault *Fault `json:"fault"`
+	}
+
+	fault := ReadFault(cause)
+
+	// The next attempts have the same fault, most times, which is no event.
+	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
+		changed, err := tx.Exec(ctx, `update connection set fault = @fault where team_id = @team and id = @id and status = 'connecting' and fault is distinct from @fault`,
+			db.Args{"team": tx.Team, "id": connection, "fault": fault})
+		if err == nil && changed > 0 {
+			audit.Note(tx, audit.Updated, audit.Connection, connection, view{}, view{&fault})
+		}
+
+		return err
+	})
+
+	return errors.Join(cause, err)
 }
 
 // readMoved calls App.Connected for a connection that was moved here with its credentials from another team, so that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -28,6 +29,8 @@ const (
 	FaultTooMany Fault = "tooManyRecords"
 	// FaultProtocol: the answers of the app are not of its protocol.
 	FaultProtocol Fault = "protocolError"
+	// FaultLimited: the app takes no more calls for longer than is waited for.
+	FaultLimited Fault = "limited"
 	// FaultUnavailable: the app cannot be reached.
 	FaultUnavailable Fault = "unavailable"
 	// FaultInternal: the failure is ours.
@@ -41,6 +44,7 @@ func ReadFault(cause error) Fault {
 
 		is Fault
 	}{
+		{errLong, FaultLimited},
 		{errOtherAccount, FaultOtherAccount},
 		{errSameAccount, FaultSameAccount},
 		{outbound.ErrEndless, FaultTooMany},
@@ -58,6 +62,19 @@ func ReadFault(cause error) Fault {
 	return FaultInternal
 }
 
+// errLong ends an attempt to connect to an app that wants not to be asked again for longer than is tried.
+var errLong = errors.New("the app takes no more calls for long")
+
+// checkWait returns the error of an app, with errLong if it wants not to be asked again for longer than is tried.
+func checkWait(cause error, now time.Time) error {
+	var said interface{ RetryAt() time.Time }
+	if errors.As(cause, &said) && said.RetryAt().Sub(now) > connectFor {
+		return fmt.Errorf("%w: %w", errLong, cause)
+	}
+
+	return cause
+}
+
 // saveFault saves why a connection does not work.
 func saveFault(ctx context.Context, tx *db.Tx, connection id.ID, f Fault) error {
 	_, err := tx.Exec(ctx, `update connection set fault = @fault where team_id = @team and id = @id`,
@@ -70,8 +87,11 @@ func saveFault(ctx context.Context, tx *db.Tx, connection id.ID, f Fault) error 
 }
 
 // faultCodeSQL is the code of the issue of a connection c with a fault.
-const faultCodeSQL = `case c.status when 'reconnectRequired' then 'connectionReconnectRequired' else 'connectFailed' end`
+const faultCodeSQL = `case c.status when 'reconnectRequired' then 'connectionReconnectRequired' when 'connecting' then 'connectDelayed' else 'connectFailed' end`
+
+// faultSeveritySQL is its severity: an attempt that goes on may still work.
+const faultSeveritySQL = `case c.status when 'connecting' then 'warning' else 'error' end`
 
 // faultSQL selects the issue of a connection c as a list of findings, which is empty without a fault.
-const faultSQL = `case when c.fault is null then '[]'::jsonb else jsonb_build_array(jsonb_build_object('code', ` + faultCodeSQL + `, 'severity', 'error',
+const faultSQL = `case when c.fault is null then '[]'::jsonb else jsonb_build_array(jsonb_build_object('code', ` + faultCodeSQL + `, 'severity', ` + faultSeveritySQL + `,
 	'context', jsonb_build_object('error', c.fault))) end`

@@ -6,6 +6,7 @@ import (
 
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
+	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/api"
 	"stayledger/platform/apierr"
@@ -237,6 +238,10 @@ type putInput struct {
 
 // updateConnection changes a connection. Private has the issues of lookChanged.
 func (w writer) updateConnection(ctx context.Context, tx *db.Tx, in *putInput, private []apierr.Issue) (*Connection, error) {
+	if err := intake.Hold(ctx, tx, in.ID); err != nil {
+		return nil, err
+	}
+
 	c, err := Lock(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
@@ -289,6 +294,13 @@ func (w writer) updateConnection(ctx context.Context, tx *db.Tx, in *putInput, p
 
 	if err := update(ctx, tx, c); err != nil {
 		return nil, err
+	}
+
+	// One that is switched off is not read any more, a page on its way included.
+	if was == Active && c.Status != Active {
+		if err := intake.EndAll(ctx, tx, c.ID); err != nil {
+			return nil, err
+		}
 	}
 
 	audit.Note(tx, audit.Updated, audit.Connection, c.ID, before, auditView(c))

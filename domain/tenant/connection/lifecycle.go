@@ -112,6 +112,10 @@ func RequireReconnect(ctx context.Context, tx *db.Tx, connection id.ID) error {
 // archiveUnused archives a connection without payments under way; others fail with errInUse. It keeps the credentials:
 // a payment can still be returned, and the message of the provider about this must be read.
 func (w writer) archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) error {
+	if err := intake.Hold(ctx, tx, connection); err != nil {
+		return err
+	}
+
 	c, err := Lock(ctx, tx, connection)
 	if err != nil || c.Status == Archived {
 		return err
@@ -141,6 +145,10 @@ func (w writer) archiveUnused(ctx context.Context, tx *db.Tx, connection id.ID) 
 	}
 
 	if err := ledger.FreeWaiting(ctx, tx, connection, nil); err != nil {
+		return err
+	}
+
+	if err := intake.EndAll(ctx, tx, connection); err != nil {
 		return err
 	}
 

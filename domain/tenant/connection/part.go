@@ -18,7 +18,7 @@ func Part(c Config) parts.Part {
 		Used: []*parts.Usage{used},
 		Waits: []parts.Wait{{
 			ID: "c.id",
-			Columns: `c.updated_at as since, ` + faultCodeSQL + ` as code, 'error' as severity, 'connection' as entity_type, c.id as entity_id,
+			Columns: `c.updated_at as since, ` + faultCodeSQL + ` as code, ` + faultSeveritySQL + ` as severity, 'connection' as entity_type, c.id as entity_id,
 				jsonb_build_object('appId', c.app_id, 'name', c.name, 'error', c.fault) as context`,
 			From: `connection c where c.team_id = g.team_id and (c.status = 'reconnectRequired' or c.fault is not null)`,
 		}},
