@@ -83,15 +83,18 @@ func readDemo(ctx context.Context, a *app.App, path string) (*demoFile, error) {
 	}
 
 	// The file may outlive its database: then the books are filled again.
-	var known int64
+	var starts *day.Day
 
 	err = a.DB.Read(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
-		known, err = db.Get[int64](ctx, tx, `select count(*) from team where id = @team`, db.Args{"team": d.Team.TeamID})
+		starts, err = db.Maybe[day.Day](ctx, tx, `select coalesce(statement_start_at, created_at::date) from team where id = @team`, db.Args{"team": d.Team.TeamID})
 		return err
 	})
-	if err != nil || known == 0 {
+	if err != nil || starts == nil {
 		return nil, err
 	}
+
+	// A file of an earlier version does not have it.
+	d.StartsAt = *starts
 
 	return d, nil
 }

@@ -67,8 +67,25 @@ func TestDemo(t *testing.T) {
 	p.signal(syscall.SIGKILL)
 	<-p.done
 
+	// Earlier versions did not write the first day of the books.
+	whole := demoText(t, data)
+	begin := strings.Index(whole, `  "startsAt"`)
+
+	if begin < 0 {
+		t.Fatalf("demo.json is %s", whole)
+	}
+
+	line, rest, _ := strings.Cut(whole[begin:], "\n")
+	if err := os.WriteFile(filepath.Join(data, "demo.json"), []byte(whole[:begin]+rest), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
 	again := start(t, "", data, args...)
 	c.base = again.base
+
+	if !strings.Contains(demoText(t, data), line) {
+		t.Errorf("demo.json lacks %s", line)
+	}
 
 	after := c.get("/reports/trial-balance?startDate=2026-04&endDate=2026-06").want(200)
 	if string(after.body) != string(before.body) {
@@ -158,7 +175,8 @@ func sandboxOfTheDemo(c *client, data string) {
 	}
 }
 
-func readDemo(t *testing.T, data string) *demoFile {
+// demoText returns the file that a demo writes.
+func demoText(t *testing.T, data string) string {
 	t.Helper()
 
 	text, err := os.ReadFile(filepath.Join(data, "demo.json"))
@@ -166,8 +184,14 @@ func readDemo(t *testing.T, data string) *demoFile {
 		t.Fatal(err)
 	}
 
+	return string(text)
+}
+
+func readDemo(t *testing.T, data string) *demoFile {
+	t.Helper()
+
 	var d demoFile
-	if err := json.Unmarshal(text, &d); err != nil {
+	if err := json.Unmarshal([]byte(demoText(t, data)), &d); err != nil {
 		t.Fatal(err)
 	}
 
