@@ -213,10 +213,6 @@ func TestHostileSystemsTakeNoMemory(t *testing.T) {
 	s.measure(idle) // once, so that everything is warm
 	rest := s.measure(idle)
 
-	s.server.memory()
-	s.worker.memory()
-	time.Sleep(time.Second)
-
 	serverIdle, _ := s.server.memory()
 	workerIdle, _ := s.worker.memory()
 	t.Logf("idle: server %d MiB, worker %d MiB, a list %v, a sync %v", serverIdle>>20, workerIdle>>20, rest.read, rest.sync)
@@ -290,17 +286,23 @@ func (s *hostileScene) tryExtract(way string) string {
 	return s.lastSync()
 }
 
-// trySync reads a system for some seconds and cancels then, unless it has failed.
+// trySync reads a system until some pages are taken in, and cancels then, unless it has failed.
 func (s *hostileScene) trySync(way string) string {
 	connection := s.reach(way)
 	s.victim.put("/connections/"+connection+"/listing-mappings", object{"data": []any{}})
 	operation := s.victim.post("/connections/"+connection+"/sync", object{"mode": "full"}).want(http.StatusAccepted).text("operationId")
 
-	for deadline := time.Now().Add(8 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+	eventually(s.t, "read", func() bool {
 		if s.victim.get("/operations/"+operation).text("status") == "failed" {
-			break
+			return true
 		}
-	}
+
+		counts, _ := s.victim.get("/syncs?limit=1").at("data.0.counts").(map[string]any)
+		stays, _ := counts["reservation"].(map[string]any)
+		taken, _ := strconv.Atoi(fmt.Sprint(stays["completed"]))
+
+		return taken >= 2*hostileWays[way].rows
+	})
 
 	s.victim.post("/syncs/"+s.victim.get("/syncs?limit=1").text("data.0.id")+"/cancel", nil)
 

@@ -142,8 +142,10 @@ func TestAPageOnItsWayIsDroppedWithItsConnection(t *testing.T) {
 			// The archive is made by the worker that reads the system, as its next job.
 			s.Delete(s.path("?outcome=archive")).Want(202)
 
-			for s.Get(s.path("")).Want(200).String("status") != "archived" {
-				time.Sleep(5 * time.Millisecond)
+			for deadline := time.Now().Add(time.Minute); s.Get(s.path("")).Want(200).String("status") != "archived"; time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					s.T.Fatal("the connection is not archived")
+				}
 			}
 		},
 	} {

@@ -126,6 +126,21 @@ func (k *keeper) slow() (renew pms.Renew, began, release chan struct{}) {
 	}, began, release
 }
 
+// begin starts a slow renewal, and returns when the system was asked. The function that it returns has the system answer,
+// and waits for that.
+func (k *keeper) begin(t *testing.T, credentials string) (end func()) {
+	t.Helper()
+
+	renew, began, release := k.slow()
+
+	var all sync.WaitGroup
+
+	all.Go(func() { k.get(credentials, renew) })
+	apitest.Receive(t, began)
+
+	return func() { close(release); all.Wait() }
+}
+
 // While a system thinks about a token no transaction is open, neither of who asks nor of those who wait for it, and the
 // connection can be changed.
 func TestNoTransactionIsOpenWhileATokenIsRenewed(t *testing.T) {
@@ -169,20 +184,14 @@ func TestARenewalOfADeadWorkerIsTakenOver(t *testing.T) {
 	t.Parallel()
 
 	k := newKeeper(t)
-	renew, began, release := k.slow()
-
-	var all sync.WaitGroup
-
-	all.Go(func() { k.get("first", renew) })
-	apitest.Receive(t, began)
+	end := k.begin(t, "first")
 	k.Exec(`update connection_token set renewing_until = clock_timestamp() where team_id = @team`, nil)
 
 	if got := k.get("first", k.renew); got != "t1" {
 		t.Errorf("the token is %s", got)
 	}
 
-	close(release)
-	all.Wait()
+	end()
 
 	if got := k.get("first", k.renew); got != "t1" || k.asked.Load() != 2 {
 		t.Errorf("the token is %s after %d renewals", got, k.asked.Load())
@@ -194,19 +203,13 @@ func TestNewCredentialsDoNotWaitForARenewal(t *testing.T) {
 	t.Parallel()
 
 	k := newKeeper(t)
-	renew, began, release := k.slow()
-
-	var all sync.WaitGroup
-
-	all.Go(func() { k.get("first", renew) })
-	apitest.Receive(t, began)
+	end := k.begin(t, "first")
 
 	if got := k.get("second", k.renew); got != "t1" {
 		t.Errorf("the token is %s", got)
 	}
 
-	close(release)
-	all.Wait()
+	end()
 
 	if got := k.get("second", k.renew); got != "t1" {
 		t.Errorf("after the earlier renewal the token is %s", got)

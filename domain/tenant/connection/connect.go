@@ -128,10 +128,13 @@ func noteFault(ctx context.Context, d *db.DB, scope db.Scope, connection id.ID, 
 
 	// The next attempts have the same fault, most times, which is no event.
 	err := d.Write(ctx, scope, func(ctx context.Context, tx *db.Tx) error {
-		changed, err := tx.Exec(ctx, `update connection set fault = @fault where team_id = @team and id = @id and status = 'connecting' and fault is distinct from @fault`,
-			db.Args{"team": tx.Team, "id": connection, "fault": fault})
-		if err == nil && changed > 0 {
-			audit.Note(tx, audit.Updated, audit.Connection, connection, view{}, view{&fault})
+		was, err := db.Select[view](ctx, tx, `
+			update connection c set fault = @fault::text from connection o
+			where c.team_id = @team and c.id = @id and c.status = 'connecting' and c.fault is distinct from @fault and o.team_id = c.team_id and o.id = c.id
+			returning o.fault`, db.Args{"team": tx.Team, "id": connection, "fault": fault})
+
+		for _, before := range was {
+			audit.Note(tx, audit.Updated, audit.Connection, connection, before, view{&fault})
 		}
 
 		return err
