@@ -307,6 +307,18 @@ func TestBytesWithoutAFileAreSwept(t *testing.T) {
 		t.Error("swept bytes became a file")
 	}
 
+	// Nor do bytes that a sweep has given up while the store still has them.
+	doomed := w.keep("doomed")
+	w.Exec(`update file_draft set doomed_at = now() where team_id = @team and id = @id`, db.Args{"id": doomed.ID})
+
+	if err := insert(doomed); err == nil || !w.kept(doomed.ID) {
+		t.Errorf("bytes that are to be deleted became a file: %v", err)
+	}
+
+	if err := w.every("file-sweep"); err != nil || w.kept(doomed.ID) {
+		t.Errorf("bytes that were given up are left: %v", err)
+	}
+
 	if err := insert(young); err != nil {
 		t.Error(err)
 	}
