@@ -31,6 +31,7 @@ func TestBooksHoldWhateverHappensAtOnce(t *testing.T) {
 			t.Run(strconv.Itoa(lane), func(t *testing.T) {
 				t.Parallel()
 				x := newTeam(t)
+				x.Crowd()
 				rapid.Check(t, func(r *rapid.T) { begin(x, r).atOnce() })
 			})
 		}
