@@ -97,6 +97,10 @@ const rowWait = 5 * time.Second
 // statementTimeout bounds a statement that nothing else bounds.
 const statementTimeout = 30 * time.Second
 
+// isolation is that of transactions which do not name theirs: reads, whose statements see one snapshot. What PostgreSQL
+// gets in one round trip without BEGIN is one such transaction.
+const isolation = "repeatable read"
+
 // Open connects and refuses a role that could see every tenant's rows.
 //
 // It fails with ErrNoAddress, ErrPrivileged, ErrPooler, or the error of the server.
@@ -124,6 +128,7 @@ func Open(ctx context.Context, c Config) (*DB, error) {
 	c.RowWait = cmp.Or(c.RowWait, rowWait)
 	pc.ConnConfig.RuntimeParams["lock_timeout"] = milliseconds(c.RowWait)
 	pc.ConnConfig.RuntimeParams["synchronous_commit"] = "on" // even if the server has another default: an answer is a promise
+	pc.ConnConfig.RuntimeParams["default_transaction_isolation"] = isolation
 	maps.Copy(pc.ConnConfig.RuntimeParams, plans)
 	pc.ConnConfig.Tracer = c.Tracer
 
@@ -221,8 +226,9 @@ func (d *DB) ReadAnswer(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeReadAnswer, work)
 }
 
-// ReadOne works as Read for work that sends all its statements in one round trip: one, or several Together.
-// Statements after that fail.
+// ReadOne works as ReadAnswer for work that nearly always sends all its statements in one round trip: one, or several
+// Together. They need no BEGIN and no COMMIT. Work that sends more after it is run again, from the start, as by
+// ReadAnswer.
 func (d *DB) ReadOne(ctx context.Context, s Scope, work Work) error {
 	return d.run(ctx, s, modeReadOne, work)
 }
@@ -270,6 +276,11 @@ func (d *DB) DryRun(ctx context.Context, s Scope, work Work) error {
 func (d *DB) run(ctx context.Context, s Scope, m mode, work Work) error {
 	for attempt := 1; ; attempt++ {
 		err := d.once(ctx, s, m, work)
+		if m == modeReadOne && errors.Is(err, errSecondTrip) {
+			m = modeReadAnswer
+			continue
+		}
+
 		if err == nil || attempt == maxAttempts || !retryable(err) {
 			return err
 		}

@@ -23,7 +23,7 @@ type mode int
 const (
 	modeRead mode = iota // The reads come first.
 	modeReadAnswer
-	modeReadOne
+	modeReadOne // in one round trip, without BEGIN and COMMIT
 	modeWrite
 	modeWriteLazily
 	modeDryRun
@@ -191,7 +191,7 @@ func (tx *Tx) Spill(ctx context.Context, of *Gathering) error {
 
 // batch returns a batch with the statements that must come before the next ones, and their number. It fails if the
 // transaction has ended or could not begin.
-func (tx *Tx) batch(statements int) (*pgx.Batch, int, error) {
+func (tx *Tx) batch() (*pgx.Batch, int, error) {
 	b := &pgx.Batch{}
 
 	if tx.ended {
@@ -202,7 +202,7 @@ func (tx *Tx) batch(statements int) (*pgx.Batch, int, error) {
 		return nil, 0, fmt.Errorf("the transaction did not begin: %w", tx.broken)
 	}
 
-	// A read that promised a single round trip must not send a second.
+	// A read of a single round trip has no second one: it begins again, see run.
 	if tx.started {
 		if tx.mode == modeReadOne {
 			return nil, 0, errSecondTrip
@@ -215,30 +215,25 @@ func (tx *Tx) batch(statements int) (*pgx.Batch, int, error) {
 	tx.started = true
 	n := 1
 
-	mode := tx.mode
-	if mode == modeReadOne && statements > 1 {
-		mode = modeRead
-	}
-
-	switch mode {
+	switch tx.mode {
 	case modeRead, modeReadAnswer:
-		b.Queue("begin read only, isolation level repeatable read")
+		b.Queue("begin read only")
 
 		n++
 	case modeWrite, modeWriteLazily, modeDryRun:
-		begin := "begin"
+		begin := "begin isolation level read committed"
 		if tx.settings.snapshot {
-			begin += " isolation level repeatable read"
+			begin = "begin"
 		}
 
 		b.Queue(begin)
 
 		n++
 	case modeReadOne:
-		// The settings and the statement are one implicit transaction.
+		// What is sent in one round trip is one transaction by itself, with one snapshot (see isolation).
 	}
 
-	sql, args := tx.settings.statement(mode)
+	sql, args := tx.settings.statement(tx.mode)
 	b.Queue(sql, args...)
 
 	return b, n, nil
@@ -277,12 +272,7 @@ func (tx *Tx) exchangeAll(ctx context.Context, all []*request) {
 // roundTrip sends requests and reads their answers in order. If one fails, it returns how many were answered
 // before.
 func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err error) {
-	statements := 0
-	for _, r := range all {
-		statements += len(r.stmts)
-	}
-
-	b, skip, err := tx.batch(statements)
+	b, skip, err := tx.batch()
 	if err != nil {
 		return 0, err
 	}
@@ -291,11 +281,6 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 		for _, s := range r.stmts {
 			queue(ctx, b, s)
 		}
-	}
-
-	// A read in one round trip ends in it too.
-	if tx.mode == modeReadOne && statements > 1 {
-		b.Queue("commit") // nothing follows
 	}
 
 	results := tx.conn.SendBatch(ctx, b)
