@@ -101,6 +101,8 @@ var noUses = map[string]map[string]string{
 		"ledger_delta.ownership_period_id":           "sums of entries",
 		"ledger_held_line.ownership_period_id":       "derived again when the period goes",
 		"ledger_owner_kept.ownership_period_id":      "sums of entries",
+		"ledger_source.period_ids":                   "follows from entries",
+		"ledger_unsettled.ownership_period_id":       "follows from entries",
 		"listing_ownership_member.period_id":         "goes with the period",
 		"statement_batch_item.ownership_period_id":   "answers of an operation",
 	},
@@ -109,6 +111,7 @@ var noUses = map[string]map[string]string{
 	},
 	"reservation": {
 		"ledger_held_line.reservation_id":          "derived again with the journal of the reservation",
+		"ledger_unsettled.reservation_id":          "follows from entries",
 		"reservation_adjustment.reservation_id":    "goes with the reservation",
 		"reservation_line.reservation_id":          "goes with the reservation",
 		"reservation_pair.source_id":               "goes with the reservation",

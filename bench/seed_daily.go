@@ -263,6 +263,8 @@ func (f *filler) fill(ctx context.Context) error {
 			"ledger_month_kept",
 			"ledger_day_kept",
 			"ledger_owner_kept",
+			"ledger_source",
+			"ledger_unsettled",
 			"list_delta",
 			"list_count_kept",
 			"bank_delta",

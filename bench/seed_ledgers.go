@@ -47,6 +47,15 @@ var insertSums = []string{
 	`insert into bank_day_kept (team_id, account_id, day, cents, records)
 		select team_id, account_id, date, sum(amount), count(*) from bank_record
 		where team_id = $1 and account_id is not null and status = 'active' and type = 'transaction' group by 1, 2, 3`,
+	`insert into ledger_source (team_id, source_id, first_at, owned_from, period_ids, statement_ids)
+		select team_id, source_id, min(txn_at), min(txn_at) filter (where party = 'owners'),
+			coalesce(array_agg(distinct ownership_period_id) filter (where party = 'owners' and ownership_period_id is not null), '{}'),
+			coalesce(array_agg(distinct statement_id) filter (where statement_id is not null), '{}')
+		from ledger_entry where team_id = $1 and status = 'active' and ledger <> 'historical' group by 1, 2`,
+	`insert into ledger_unsettled (team_id, ownership_period_id, reservation_id, stamp)
+		select distinct team_id, ownership_period_id, reservation_id, 0 from ledger_entry where team_id = $1 and party = 'owners'
+			and ownership_period_id is not null and reservation_id is not null and status = 'active' and ledger <> 'historical'`,
+	`select ledger_settle($1, 1000000000)`,
 	`select bank_clear(array_agg(team_id), array_agg(account_id), array_agg(source_id), false) from (
 		select distinct e.team_id, e.account_id, e.source_id from ledger_entry e join account a on a.team_id = e.team_id and a.id = e.account_id and a.type = 'bank'
 		where e.team_id = $1) e having count(*) > 0`,

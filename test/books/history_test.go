@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/platform/day"
 )
 
@@ -320,8 +321,14 @@ func (h *history) periodIDs(listing string) map[string]bool {
 	return out
 }
 
-// work runs what the steps have queued.
-func (h *history) work() { h.Work() }
+// work runs what the steps have queued, and has settled stays taken away.
+func (h *history) work() {
+	h.Work()
+
+	if err := ledger.Settle(h.t.Context(), h.DB); err != nil {
+		h.fail("settle stays: %v", err)
+	}
+}
 
 // refreshAll derives every journal of the team anew.
 func (h *history) refreshAll() {

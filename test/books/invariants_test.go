@@ -11,7 +11,7 @@ import (
 	"stayledger/platform/db"
 )
 
-// hold fails unless the seven invariants of the books hold. Refreshing twice without a difference, which is the fifth,
+// hold fails unless the eight invariants of the books hold. Refreshing twice without a difference, which is the fifth,
 // is checked by live.
 func (h *history) hold(when string) {
 	h.balancedPostings(when)
@@ -20,6 +20,7 @@ func (h *history) hold(when string) {
 	h.ledgersEliminate(when)
 	h.statementsChain(when)
 	h.staysAreBooked(when)
+	h.keptFacts(when)
 }
 
 // none fails when a query of contradictions finds one.

@@ -10,10 +10,11 @@ import (
 // other nouns.
 func Part() parts.Part {
 	return parts.Part{
-		Every: []job.Every{sums.Every()},
-		// The sums follow from the entries.
+		Every: []job.Every{sums.Every(), settling()},
+		// The sums, and what is kept of sources and stays, follow from the entries.
 		Tables: append(parts.Owns("ledger_entry", "ledger_stale", "ledger_held", "ledger_held_line"), parts.Keeps(
 			"ledger_delta", "ledger_balance_kept", "ledger_month_kept", "ledger_day_kept", "ledger_owner_kept", "ledger_large",
+			"ledger_source", "ledger_unsettled",
 		)...),
 		Uses:     uses(),
 		Waits:    waits(),

@@ -261,7 +261,7 @@ func loadKeptStays(ctx context.Context, tx *db.Tx, periods []id.ID, on day.Day) 
 		select r.id, r.check_in, r.check_out, case when r.check_in > @on then t.funds_before_stay else 100 end::bigint as percent,
 			t.funds_deposits_after_stay as holds_deposits
 		from team t join reservation r on r.team_id = @team and r.check_out > @on and r.status = 'booked'
-		where t.id = @team and r.listing_id = any(array(
+		where t.id = @team and (select k.funds_before_stay < 100 or k.funds_deposits_after_stay from team k where k.id = @team) and r.listing_id = any(array(
 				select l.id from listing_ownership_period p join listing l on l.team_id = @team and (l.id = p.listing_id or l.parent_id = p.listing_id)
 				where p.team_id = @team and p.id = any(@periods)))
 			and (t.funds_before_stay < 100 and r.check_in > @on or t.funds_deposits_after_stay and exists (
@@ -303,12 +303,9 @@ func loadStayDebts(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]mo
 
 	// Stays and accounts are arrays, so that entries are looked up stay by stay whatever the planner estimates.
 	rows, err := db.Select[row](ctx, tx, `
-		with stay as materialized (
-			select distinct e.reservation_id as id from ledger_entry e
-			where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id is not null)
 		select e.reservation_id, e.currency, sum(e.cent_total)::bigint as cents from ledger_entry e
-		where e.team_id = @team and e.reservation_id = any(array(select id from stay)) and e.account_id = any(`+guestsOwe+`)
-			and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at <= @today
+		where e.team_id = @team and e.reservation_id = any(array(select distinct u.reservation_id from `+ledger.UnsettledSQL+`))
+			and e.account_id = any(`+guestsOwe+`) and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at <= @today
 		group by 1, 2 having sum(e.cent_total) > 0`, db.Args{"team": tx.Team, "periods": periods, "today": tx.Today()})
 	if err != nil {
 		return nil, fmt.Errorf("read what guests owe: %w", err)

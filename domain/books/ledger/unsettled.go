@@ -1,0 +1,57 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+	"stayledger/platform/job"
+)
+
+// UnsettledSQL is the SQL of the stays u on which guests may owe something, by ownership period: reservation_id of each
+// stay with entries of the period's owners. A stay that is missing is settled. What is owed on the others, and whether
+// anything is, their entries say. Triggers add a stay with everything that is posted on it, and settle takes it away.
+const UnsettledSQL = `ledger_unsettled u where u.team_id = @team and u.ownership_period_id = any(@periods)`
+
+// settledAtOnce bounds what one transaction looks at.
+const settledAtOnce = 2_000
+
+// settling is the periodic task that takes settled stays away.
+func settling() job.Every {
+	return job.Every{Name: "ledger_settle", Interval: time.Second, Do: Settle}
+}
+
+// Settle looks at the stays on which something was posted, and takes away those on which nothing is open any more. No
+// reader waits for it: it changes what they look at and not what they find.
+func Settle(ctx context.Context, d *db.DB) error {
+	var teams []id.ID
+
+	err := d.ReadOne(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+		teams, err = db.Select[id.ID](ctx, tx, `
+			select distinct team_id from (select team_id from ledger_unsettled where due <= current_date order by due limit @most) u order by 1`,
+			db.Args{"most": settledAtOnce})
+
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("find stays that may be settled: %w", err)
+	}
+
+	var failed []error
+
+	// A team that fails does not keep the others waiting.
+	for _, team := range teams {
+		err := d.Repeat(ctx, settledAtOnce, db.Stmt{
+			SQL:  `select ledger_settle(@team, @most)`,
+			Args: db.Args{"team": team, "most": settledAtOnce},
+		})
+		if err != nil {
+			failed = append(failed, fmt.Errorf("settle the stays of team %s: %w", team, err))
+		}
+	}
+
+	return errors.Join(failed...)
+}
