@@ -32,6 +32,9 @@ create index ledger_unsettled_due on ledger_unsettled (due, team_id);
 -- Whose entries of owners without an ownership period are looked for by stay.
 create index ledger_entry_ownerless on ledger_entry (team_id, reservation_id) where party = 'owners' and ownership_period_id is null;
 
+-- Stays to come, by listing.
+create index reservation_by_departure on reservation (team_id, listing_id, check_out);
+
 insert into ledger_source (team_id, source_id, first_at, owned_from, period_ids, statement_ids)
     select team_id, source_id, min(txn_at), min(txn_at) filter (where party = 'owners'),
            coalesce(array_agg(distinct ownership_period_id) filter (where party = 'owners' and ownership_period_id is not null), '{}'),
@@ -64,24 +67,19 @@ create function ledger_settle(team uuid, most integer) returns bigint language p
 declare
     seen bigint;
 begin
-    with looked as materialized (
-        select u.*, exists (select from ledger_entry e where e.team_id = team and e.reservation_id = u.reservation_id and e.party = 'owners'
-            and e.ownership_period_id = u.ownership_period_id and e.status = 'active' and e.ledger <> 'historical') as is_earned
-        from ledger_unsettled u where u.team_id = team and u.due <= current_date order by u.due limit most
-    ), owed as materialized (
-        select s.reservation_id, coalesce(bool_or(o.cents <> 0), false) as is_open, max(o.last_at) as last_at
-        from (select distinct reservation_id from looked) s
-        left join lateral (
-            select sum(e.cent_total) as cents, max(e.txn_at) as last_at from ledger_entry e
-            where e.team_id = team and e.reservation_id = s.reservation_id and e.status = 'active' and e.ledger <> 'historical'
-                and e.account_id = any(array(select a.account_id from account_assignment a
-                    where a.team_id = team and a.assignment in ('accountsReceivable', 'deposit_coHostPayout')))
-            group by e.currency, e.account_id offset 0) o on true
-        group by 1
-    ), decided as materialized (
-        select l.*, l.is_earned and (o.is_open or coalesce(o.last_at >= current_date, false)) as stays,
-            greatest(o.last_at + 1, current_date + 30) as next_at
-        from looked l join owed o using (reservation_id)
+    with decided as materialized (
+        select u.*, e.is_earned and (o.is_open or coalesce(o.last_at >= current_date, false)) as stays, greatest(o.last_at + 1, current_date + 30) as next_at
+        from (select * from ledger_unsettled where team_id = team and due <= current_date order by due limit most) u
+        cross join lateral (
+            select exists (select from ledger_entry e where e.team_id = team and e.reservation_id = u.reservation_id and e.party = 'owners'
+                and e.ownership_period_id = u.ownership_period_id and e.status = 'active' and e.ledger <> 'historical') as is_earned offset 0) e
+        cross join lateral (
+            select coalesce(bool_or(a.cents <> 0), false) as is_open, max(a.last_at) as last_at from (
+                select sum(e.cent_total) as cents, max(e.txn_at) as last_at from ledger_entry e
+                where e.team_id = team and e.reservation_id = u.reservation_id and e.status = 'active' and e.ledger <> 'historical'
+                    and e.account_id = any(array(select a.account_id from account_assignment a
+                        where a.team_id = team and a.assignment in ('accountsReceivable', 'deposit_coHostPayout')))
+                group by e.currency, e.account_id offset 0) a) o
     ), settled as (
         delete from ledger_unsettled u using decided d where u.team_id = team and u.ownership_period_id = d.ownership_period_id
             and u.reservation_id = d.reservation_id and u.stamp = d.stamp and not d.stays
@@ -89,7 +87,7 @@ begin
         update ledger_unsettled u set due = d.next_at from decided d where u.team_id = team and u.ownership_period_id = d.ownership_period_id
             and u.reservation_id = d.reservation_id and u.stamp = d.stamp and d.stays
     )
-    select count(*) into seen from looked;
+    select count(*) into seen from decided;
     return seen;
 end
 $$;
@@ -115,7 +113,8 @@ $$;
 -- for before they are read.
 create function ledger_source_reread(teams uuid[], sources uuid[]) returns void language plpgsql as $$
 begin
-    perform from ledger_source f where (f.team_id, f.source_id) in (select * from unnest(teams, sources)) order by f.team_id, f.source_id for update;
+    perform from unnest(teams, sources) s (team_id, source_id) join ledger_source f using (team_id, source_id)
+        order by f.team_id, f.source_id for update of f;
     with said as materialized (
         select s.team_id, s.source_id, e.* from unnest(teams, sources) s (team_id, source_id)
         cross join lateral (
@@ -198,6 +197,7 @@ drop trigger ledger_source_removed on ledger_entry;
 drop trigger ledger_source_added on ledger_entry;
 drop function ledger_guests_assigned, ledger_source_changed, ledger_source_removed, ledger_source_reread, ledger_source_added, ledger_settle,
     ledger_unsettle;
+drop index reservation_by_departure;
 drop index ledger_entry_ownerless;
 drop table ledger_unsettled;
 drop table ledger_source;

@@ -185,32 +185,42 @@ func loadBalances(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Balance, e
 	return balances, nil
 }
 
+// ownAccounts are the accounts with what belongs to a member alone, looked up once.
+const ownAccounts = `(select
+	(select account_id from account_assignment where team_id = @team and assignment = 'openingBalance') as opening,
+	(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout` + db.Fence + `) a`
+
+// entriesOnSQL returns the SQL of the owners' entries of an ownership period on an account. The planner takes every
+// index that begins with the period for as good; only that of the account has a range of accounts in order.
+func entriesOnSQL(period, account string) string {
+	return `select * from ledger_entry e where e.team_id = @team and e.party = 'owners' and e.ownership_period_id = ` + period + `
+		and e.account_id between ` + account + ` and ` + account + ` order by e.account_id, e.txn_at` + db.Fence
+}
+
 // loadDistributions loads the payouts and the named opening balances of ownership periods, one sum per day and member,
 // oldest first.
 func loadDistributions(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Distribution, error) {
 	// Payouts are the owners' entries on the distribution account, of live books and of imported statements. The
 	// lines come first, in an array: a plan that starts from the imported statements would read all of them for
-	// every payout. Opening balances that name a contact are on the account of their own.
+	// every payout. Opening balances that name a contact are on the account of their own. Each period is looked up by itself.
 	payouts, err := db.Select[Distribution](ctx, tx, `
 		select ownership_period_id, currency, contact_id, date, since, imported, opening, sum(total)::bigint as total, sum(missing)::bigint as missing from (
 			select e.ownership_period_id, e.currency, e.contact_id, e.ledger = 'historical' as imported, false as opening, e.cent_total as total,
 				greatest(0, least(e.cent_total, coalesce(y.missing, 0))) as missing,
 				coalesce(origin.end_at, e.txn_at) as date, coalesce(origin.end_at, greatest(e.txn_at, pays.open_from)) as since
-			from ledger_entry e
+			from `+ownAccounts+` cross join unnest(@periods::uuid[]) k (id)
+			cross join lateral (`+entriesOnSQL("k.id", "a.payout")+`) e
 			left join statement origin on origin.team_id = @team and origin.id = e.statement_id and e.ledger = 'historical'
 			cross join lateral ( /* the lines first, in an array: a plan from the imported statements would read all of them for every payout */
 				select max(s.end_at) + 1 as open_from from statement s where s.team_id = @team and s.imported and s.id = any(array(
 					select n.statement_id from transaction_line n where n.team_id = @team and n.transaction_id = e.transaction_id))) pays
 			left join payment_not_received y on y.team_id = @team and y.transaction_id = e.transaction_id
-			where e.team_id = @team and e.party = 'owners' and e.ownership_period_id = any(@periods)
-				and e.account_id = (select a.account_id from account_assignment a where a.team_id = @team and a.assignment = 'payout_distribution')
-				and (e.ledger in ('trust', 'operating') and e.status = 'active' or e.ledger = 'historical' and e.trigger_type = 'historicalPayout')
+			where (e.ledger in ('trust', 'operating') and e.status = 'active' or e.ledger = 'historical' and e.trigger_type = 'historicalPayout')
 			union all
 			select e.ownership_period_id, e.currency, e.contact_id, false, true, e.cent_total, 0, e.txn_at, e.txn_at
-			from ledger_entry e
-			where e.team_id = @team and e.party = 'owners' and e.ownership_period_id = any(@periods) and e.contact_id is not null
-				and e.account_id = (select a.account_id from account_assignment a where a.team_id = @team and a.assignment = 'openingBalance')
-				and e.trigger_type = 'openingBalance' and e.ledger in ('trust', 'operating') and e.status = 'active'
+			from `+ownAccounts+` cross join unnest(@periods::uuid[]) k (id)
+			cross join lateral (`+entriesOnSQL("k.id", "a.opening")+`) e
+			where e.contact_id is not null and e.trigger_type = 'openingBalance' and e.ledger in ('trust', 'operating') and e.status = 'active'
 		) e group by 1, 2, 3, 4, 5, 6, 7 order by date, contact_id`, db.Args{"team": tx.Team, "periods": periods})
 	if err != nil {
 		return nil, fmt.Errorf("read payouts of ownership periods: %w", err)

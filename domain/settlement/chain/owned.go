@@ -257,14 +257,17 @@ func (s *keptStay) keep(h *Held, collected, deposits money.Cents) {
 
 // loadKeptStays loads the booked stays on the listings of ownership periods of which something is kept on a day.
 func loadKeptStays(ctx context.Context, tx *db.Tx, periods []id.ID, on day.Day) (map[id.ID]keptStay, error) {
+	// Each listing is looked up by itself, and none where the team keeps nothing.
 	rows, err := db.Select[keptStay](ctx, tx, `
 		select r.id, r.check_in, r.check_out, case when r.check_in > @on then t.funds_before_stay else 100 end::bigint as percent,
 			t.funds_deposits_after_stay as holds_deposits
-		from team t join reservation r on r.team_id = @team and r.check_out > @on and r.status = 'booked'
-		where t.id = @team and (select k.funds_before_stay < 100 or k.funds_deposits_after_stay from team k where k.id = @team) and r.listing_id = any(array(
-				select l.id from listing_ownership_period p join listing l on l.team_id = @team and (l.id = p.listing_id or l.parent_id = p.listing_id)
-				where p.team_id = @team and p.id = any(@periods)))
-			and (t.funds_before_stay < 100 and r.check_in > @on or t.funds_deposits_after_stay and exists (
+		from team t
+		join listing_ownership_period p on p.team_id = @team and p.id = any(@periods) and (t.funds_before_stay < 100 or t.funds_deposits_after_stay)
+		cross join lateral (select l.id from listing l where l.team_id = @team and l.id = p.listing_id
+			union all select l.id from listing l where l.team_id = @team and l.parent_id = p.listing_id`+db.Fence+`) l
+		cross join lateral (select * from reservation r
+			where r.team_id = @team and r.listing_id = l.id and r.check_out > @on and r.status = 'booked'`+db.Fence+`) r
+		where t.id = @team and (t.funds_before_stay < 100 and r.check_in > @on or t.funds_deposits_after_stay and exists (
 			select from reservation_line d where d.team_id = @team and d.reservation_id = r.id and d.type = '`+securityDeposit+`'))`,
 		db.Args{"team": tx.Team, "periods": periods, "on": on})
 	if err != nil {
@@ -288,10 +291,9 @@ type debt struct {
 	Currency      string
 }
 
-// guestsOwe is the SQL of the accounts that hold the debts of guests, or of the channels paying for guests. An account
-// without any entry is left out: every stay would be looked up on it.
-const guestsOwe = `array(select a.account_id from account_assignment a where a.team_id = @team and a.assignment in ('accountsReceivable', 'deposit_coHostPayout')
-	and (select true from ledger_entry e where e.team_id = @team and e.account_id = a.account_id limit 1))`
+// guestsOwe is the SQL of the accounts that hold the debts of guests, or of the channels paying for guests.
+const guestsOwe = `array(select a.account_id from account_assignment a
+	where a.team_id = @team and a.assignment in ('accountsReceivable', 'deposit_coHostPayout'))`
 
 // loadStayDebts loads the debts of guests today on the stays that have entries for the owners of ownership periods.
 func loadStayDebts(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]money.Cents, error) {
@@ -301,11 +303,14 @@ func loadStayDebts(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]mo
 		Cents money.Cents
 	}
 
-	// Stays and accounts are arrays, so that entries are looked up stay by stay whatever the planner estimates.
+	// Entries are looked up stay by stay, whatever the planner estimates.
 	rows, err := db.Select[row](ctx, tx, `
-		select e.reservation_id, e.currency, sum(e.cent_total)::bigint as cents from ledger_entry e
-		where e.team_id = @team and e.reservation_id = any(array(select distinct u.reservation_id from `+ledger.UnsettledSQL+`))
-			and e.account_id = any(`+guestsOwe+`) and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at <= @today
+		select s.reservation_id, e.currency, sum(e.cent_total)::bigint as cents
+		from (select distinct u.reservation_id from `+ledger.UnsettledSQL+`) s
+		cross join lateral (
+			select e.currency, e.cent_total from ledger_entry e
+			where e.team_id = @team and e.reservation_id = s.reservation_id and e.account_id = any(`+guestsOwe+`)
+				and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at <= @today`+db.Fence+`) e
 		group by 1, 2 having sum(e.cent_total) > 0`, db.Args{"team": tx.Team, "periods": periods, "today": tx.Today()})
 	if err != nil {
 		return nil, fmt.Errorf("read what guests owe: %w", err)

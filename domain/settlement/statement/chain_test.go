@@ -30,7 +30,7 @@ func TestStatementsChain(t *testing.T) {
 
 		for i := range rapid.IntRange(1, 24).Draw(t, "months") {
 			m := statement.MonthSum{
-				Month: month.First(), Currency: "usd", NetRevenue: money.Cents(cents.Draw(t, "revenue")), Expenses: money.Cents(cents.Draw(t, "expenses")),
+				Month: month.First(), NetRevenue: money.Cents(cents.Draw(t, "revenue")), Expenses: money.Cents(cents.Draw(t, "expenses")),
 				Payouts: money.Cents(cents.Draw(t, "payouts")),
 			}
 			if i == 0 {

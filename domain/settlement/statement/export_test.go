@@ -14,7 +14,8 @@ import (
 func Chained(months []monthSum) []Financials {
 	out := make([]Financials, len(months))
 	for i := range months {
-		out[i] = figuresAt(months, months[i].Month).complete()
+		a := added{months: months}
+		out[i] = a.figuresAt(months[i].Month).complete()
 	}
 
 	return out

@@ -3,7 +3,6 @@ package statement
 import (
 	"stayledger/domain/settlement/chain"
 	"stayledger/platform/day"
-	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
@@ -61,13 +60,11 @@ func (f Financials) less(o Financials) Financials {
 
 // monthSum adds up the owners' entries of one month of a chain, in owner-facing cents.
 type monthSum struct {
-	OwnershipPeriodID id.ID
-	Currency          string
-	Month             day.Day
-	Opening           money.Cents
-	NetRevenue        money.Cents
-	Expenses          money.Cents
-	Payouts           money.Cents
+	Month      day.Day
+	Opening    money.Cents
+	NetRevenue money.Cents
+	Expenses   money.Cents
+	Payouts    money.Cents
 }
 
 // total returns the change of the balance in the month, opening balances included.
@@ -75,18 +72,33 @@ func (s *monthSum) total() money.Cents {
 	return s.Opening + s.NetRevenue + s.Expenses + s.Payouts
 }
 
-// sums are the months of each chain.
-type sums map[chain.Chain][]monthSum
+// base is a saved statement that drafts of its chain continue.
+type base struct {
+	StartAt    day.Day
+	BalanceEnd money.Cents
+}
+
+// added is what a chain comes to: the statement that it is continued from, nil for none, and the months after it.
+type added struct {
+	base   *base
+	months []monthSum
+}
+
+// sums are the chains that were added up.
+type sums map[chain.Chain]added
 
 // figuresAt returns the financials of a month of a chain without the reserve. The balance at the start adds up all
 // earlier months and the opening balances of the month. So a statement starts with the balance that the one before
 // it ended with, apart from opening balances of its own month.
-func figuresAt(months []monthSum, at day.Day) Financials {
+func (a *added) figuresAt(at day.Day) Financials {
 	var f Financials
+	if a.base != nil {
+		f.BalanceStart = a.base.BalanceEnd
+	}
 
-	for i := range months {
+	for i := range a.months {
 		// Later months do not matter.
-		switch m := &months[i]; m.Month.Compare(at) {
+		switch m := &a.months[i]; m.Month.Compare(at) {
 		case -1:
 			f.BalanceStart += m.total()
 		case 0:
@@ -103,7 +115,7 @@ func figuresAt(months []monthSum, at day.Day) Financials {
 func (r *row) financials() Financials {
 	f := Financials{BalanceStart: r.BalanceStart, NetRevenue: r.NetRevenue, Expenses: r.Expenses, Payouts: r.Payouts}
 	if r.isDraft() {
-		f = figuresAt(r.months, r.StartAt)
+		f = r.figuresAt(r.StartAt)
 	}
 
 	f.Reserve = r.Reserve

@@ -402,8 +402,8 @@ func loadPredecessors(ctx context.Context, tx *db.Tx, rows []row) (map[key]*pred
 // of them.
 func loadGapMonths(ctx context.Context, tx *db.Tx, rows []row, before map[key]*predecessor) error {
 	var (
-		periods []id.ID
-		last    day.Day
+		late []*row
+		last day.Day
 	)
 
 	// Drafts have their months already, and imported statements are compared without them.
@@ -415,27 +415,25 @@ func loadGapMonths(ctx context.Context, tx *db.Tx, rows []row, before map[key]*p
 	}
 	for i := range rows {
 		if r := &rows[i]; gap(r) {
-			periods = append(periods, r.OwnershipPeriodID)
+			late = append(late, r)
 			if r.EndAt.After(last) {
 				last = r.EndAt
 			}
 		}
 	}
 
-	if len(periods) == 0 {
+	if len(late) == 0 {
 		return nil
 	}
 
-	// The sums of all their periods in one query, up to the latest end.
-	added, err := loadMonthSums(ctx, tx, id.Distinct(periods), last)
+	// The sums of all their chains in one query, up to the latest end.
+	months, err := loadMonthSums(ctx, tx, firstsOfChains(late), last)
 	if err != nil {
 		return err
 	}
 
-	for i := range rows {
-		if r := &rows[i]; gap(r) {
-			r.months = added[r.chain()]
-		}
+	for _, r := range late {
+		r.added = months[r.chain()]
 	}
 
 	return nil
@@ -465,43 +463,34 @@ func (s *accountSum) entry() layout.Entry {
 
 // loadAccountSums adds up the entries of statements by section and account.
 func loadAccountSums(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]layout.Entry, error) {
-	var periods, saved []id.ID
-
-	wanted := map[key]bool{}
-
-	var first, last *day.Day
+	var (
+		saved  []id.ID
+		drafts []key
+	)
 
 	// Saved statements are found by id, drafts by ownership period and month.
 	for i := range rows {
-		r := &rows[i]
-		if !r.isDraft() {
+		if r := &rows[i]; r.isDraft() {
+			drafts = append(drafts, r.key())
+		} else {
 			saved = append(saved, r.ID)
-			continue
-		}
-
-		periods = append(periods, r.OwnershipPeriodID)
-
-		wanted[r.key()] = true
-		if first == nil || r.StartAt.Before(*first) {
-			first = &r.StartAt
-		}
-
-		if last == nil || r.EndAt.After(*last) {
-			last = &r.EndAt
 		}
 	}
+
+	periods, currencies, starts := columns(drafts)
 
 	// Drafts read the kept month sums of ledger_owner, which are far fewer than entries; saved ones read their own
 	// entries. A group without entries is left out even if its sum is 0.
 	found, err := db.Select[accountSum](ctx, tx, `
+		with draft as materialized (
+			select * from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) k (ownership_period_id, currency, start_at))
 		select e.statement_id, e.ownership_period_id, e.currency, e.month, e.section, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code,
 			c.classification, e.total
 		from (
 			select e.statement_id, e.ownership_period_id, e.currency, e.month, e.section, e.account_id, -sum(e.cents)::bigint as total
 			from (
 				select null::uuid as statement_id, e.ownership_period_id, e.currency, e.month, `+keptSection+` as section, e.account_id, e.cents, e.entries
-				from ledger_owner e cross join `+specialAccounts+`
-				where e.team_id = @team and e.ownership_period_id = any(@periods) and e.month between @first::date and @last::date
+				from `+ledger.OwnerSumsSQL("draft", "c.start_at", "c.start_at")+` e cross join `+specialAccounts+`
 				union all
 				select e.statement_id, e.ownership_period_id, e.currency, null, `+section+`, e.account_id, e.cent_total, 1
 				from ledger_entry e cross join `+specialAccounts+`
@@ -511,7 +500,7 @@ func loadAccountSums(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]la
 		join account a on a.team_id = @team and a.id = e.account_id
 		join account_category c on c.team_id = @team and c.id = a.category_id
 		order by `+page.TextSQL("a.code")+`, `+page.TextSQL("a.name")+`, a.id`,
-		db.Args{"team": tx.Team, "periods": id.Distinct(periods), "first": first, "last": last, "saved": saved})
+		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "starts": starts, "saved": saved})
 	if err != nil {
 		return nil, fmt.Errorf("add up statements by account: %w", err)
 	}
@@ -521,15 +510,9 @@ func loadAccountSums(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]la
 	for i := range found {
 		s := &found[i]
 
-		// The range of months covers more months than were asked for.
 		at := s.StatementID
 		if at.IsZero() {
-			draft := key{s.OwnershipPeriodID, s.Currency, *s.Month}
-			if !wanted[draft] {
-				continue
-			}
-
-			at = draft.ID()
+			at = key{s.OwnershipPeriodID, s.Currency, *s.Month}.ID()
 		}
 
 		out[at] = append(out[at], s.entry())

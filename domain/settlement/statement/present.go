@@ -86,9 +86,9 @@ func (t *viewData) load(ctx context.Context, tx *db.Tx, rows []row) error {
 // listings have now.
 func loadDraftData(ctx context.Context, tx *db.Tx, rows []row) error {
 	var (
-		drafts            []*row
-		periods, listings []id.ID
-		last              day.Day
+		drafts   []*row
+		listings []id.ID
+		last     day.Day
 	)
 
 	for i := range rows {
@@ -99,7 +99,6 @@ func loadDraftData(ctx context.Context, tx *db.Tx, rows []row) error {
 		}
 
 		drafts = append(drafts, r)
-		periods = append(periods, r.OwnershipPeriodID)
 
 		listings = append(listings, r.ListingID)
 		if r.StartAt.After(last) {
@@ -113,13 +112,13 @@ func loadDraftData(ctx context.Context, tx *db.Tx, rows []row) error {
 
 	// Load all months up to the last draft: a balance at the start adds up the earlier months.
 	var (
-		added   sums
+		months  sums
 		designs map[id.ID]*layout.Design
 	)
 
 	err := tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) (err error) {
-			added, err = loadMonthSums(ctx, tx, id.Distinct(periods), last.LastOfMonth())
+			months, err = loadMonthSums(ctx, tx, firstsOfChains(drafts), last.LastOfMonth())
 			return err
 		},
 		db.LoadBy(&designs, layout.LoadChosen, id.Distinct(listings)))
@@ -128,7 +127,7 @@ func loadDraftData(ctx context.Context, tx *db.Tx, rows []row) error {
 	}
 
 	for _, r := range drafts {
-		r.months, r.design = added[r.chain()], designs[r.ListingID]
+		r.added, r.design = months[r.chain()], designs[r.ListingID]
 	}
 
 	return nil

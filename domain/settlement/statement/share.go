@@ -39,7 +39,7 @@ func (r *row) previousBalance(h *chain.History) *chain.Balance {
 	}
 
 	// Compute the draft of the month before as financials would.
-	f := figuresAt(r.months, month.FirstOfMonth())
+	f := r.figuresAt(month.FirstOfMonth())
 	f.Reserve = r.Reserve
 
 	return h.WeighDraft(chain.Balance{

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,9 +47,9 @@ type row struct {
 	UniqueRef         *string
 	PublishedAt       *day.Instant
 	StatementsFrom    *day.Day // of the team
-	// A draft is computed from months and design; loadDraftData fills them in. A saved statement has its figures and
-	// its own copy of a design.
-	months []monthSum
+	// A draft is computed from base, months and design; loadDraftData fills them in. A saved statement has its figures
+	// and its own copy of a design.
+	added
 	design *layout.Design
 }
 
@@ -58,7 +59,7 @@ func (r *row) isDraft() bool { return r.ID.IsZero() }
 // firstMonth returns the month of the first statement of a draft's chain.
 func (r *row) firstMonth() day.Day {
 	// The later of two starts counts: that of the ownership and that of the team's statements. Without either, the
-	// chain starts with its first entry.
+	// chain starts with its first entry; of a chain with a saved statement it is enough that it starts by then.
 	first := r.StartAt
 	switch {
 	case r.PeriodStartAt != nil && r.StatementsFrom != nil:
@@ -67,6 +68,8 @@ func (r *row) firstMonth() day.Day {
 		first = *r.PeriodStartAt
 	case r.StatementsFrom != nil:
 		first = *r.StatementsFrom
+	case r.base != nil:
+		first = r.base.StartAt
 	case len(r.months) > 0:
 		first = r.months[0].Month
 	}
@@ -185,9 +188,10 @@ var (
 	keptSection = liveSectionSQL("e.expense")
 )
 
+// specialAccounts are looked up once, and not for every figure that asks for them.
 const specialAccounts = `(select
 		(select account_id from account_assignment where team_id = @team and assignment = 'openingBalance') as opening,
-		(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout) s`
+		(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout` + db.Fence + `) s`
 
 // loadRows loads the rows of the given statements, as far as the actor may see them.
 func loadRows(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
@@ -290,33 +294,84 @@ func FindDrafts(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]chain.Ch
 	return out, nil
 }
 
-// loadMonthSums adds up the entries of ownership periods by month, up to the month of a day.
-func loadMonthSums(ctx context.Context, tx *db.Tx, periods []id.ID, last day.Day) (sums, error) {
+// loadMonthSums adds up the entries of chains by month, up to the month of a day. Each chain begins after the last
+// statement saved from the books before the given first draft of it: that one has added up everything before its end.
+func loadMonthSums(ctx context.Context, tx *db.Tx, firsts []key, last day.Day) (sums, error) {
+	type row struct {
+		OwnershipPeriodID id.ID
+		Currency          string
+		BaseStartAt       *day.Day
+		BaseBalanceEnd    money.Cents
+		Month             *day.Day
+		Opening           money.Cents
+		NetRevenue        money.Cents
+		Expenses          money.Cents
+		Payouts           money.Cents
+	}
+
+	periods, currencies, starts := columns(firsts)
+
 	// Months without entries are skipped; that happens if all of them were taken back.
-	months, err := db.Select[monthSum](ctx, tx, `
-		select ownership_period_id, currency, month,
-			coalesce(-sum(cents) filter (where section = 'balanceStart'), 0)::bigint as opening,
-			coalesce(-sum(cents) filter (where section = 'netRevenue'), 0)::bigint as net_revenue,
-			coalesce(-sum(cents) filter (where section = 'expenses'), 0)::bigint as expenses,
-			coalesce(-sum(cents) filter (where section = 'payouts'), 0)::bigint as payouts
-		from (
-			select e.ownership_period_id, e.currency, e.month, e.cents, e.entries, `+keptSection+` as section
-			from ledger_owner e cross join `+specialAccounts+`
-			where e.team_id = @team and e.ownership_period_id = any(@periods) and e.month <= @last
-		) e group by ownership_period_id, currency, month having sum(entries) > 0 order by ownership_period_id, currency, month`,
-		db.Args{"team": tx.Team, "periods": periods, "last": last})
+	found, err := db.Select[row](ctx, tx, `
+		with chain as materialized (
+			select k.ownership_period_id, k.currency, b.start_at, b.end_at, b.balance_end
+			from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) k (ownership_period_id, currency, start_at)
+			left join lateral (select v.start_at, v.end_at, v.balance_end from statement v
+				where v.team_id = @team and v.ownership_period_id = k.ownership_period_id and v.currency = k.currency and v.start_at < k.start_at and not v.imported
+				order by v.start_at desc limit 1) b on true
+		), month as (
+			select ownership_period_id, currency, month,
+				coalesce(-sum(cents) filter (where section = 'balanceStart'), 0)::bigint as opening,
+				coalesce(-sum(cents) filter (where section = 'netRevenue'), 0)::bigint as net_revenue,
+				coalesce(-sum(cents) filter (where section = 'expenses'), 0)::bigint as expenses,
+				coalesce(-sum(cents) filter (where section = 'payouts'), 0)::bigint as payouts
+			from (
+				select e.ownership_period_id, e.currency, e.month, e.cents, e.entries, `+keptSection+` as section
+				from `+ledger.OwnerSumsSQL("chain", "coalesce(c.end_at + 1, '-infinity')", "@last")+` e cross join `+specialAccounts+`
+			) e group by ownership_period_id, currency, month having sum(entries) > 0
+		)
+		select c.ownership_period_id, c.currency, c.start_at as base_start_at, coalesce(c.balance_end, 0) as base_balance_end,
+			m.month, coalesce(m.opening, 0) as opening, coalesce(m.net_revenue, 0) as net_revenue, coalesce(m.expenses, 0) as expenses, coalesce(m.payouts, 0) as payouts
+		from chain c left join month m using (ownership_period_id, currency) order by 1, 2, m.month`,
+		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "starts": starts, "last": last})
 	if err != nil {
 		return nil, fmt.Errorf("add up statements: %w", err)
 	}
 
 	out := sums{}
 
-	for i := range months {
-		c := chain.Chain{OwnershipPeriodID: months[i].OwnershipPeriodID, Currency: months[i].Currency}
-		out[c] = append(out[c], months[i])
+	for i := range found {
+		r := &found[i]
+		c := chain.Chain{OwnershipPeriodID: r.OwnershipPeriodID, Currency: r.Currency}
+		a := out[c]
+
+		if r.BaseStartAt != nil {
+			a.base = &base{StartAt: *r.BaseStartAt, BalanceEnd: r.BaseBalanceEnd}
+		}
+
+		if r.Month != nil {
+			a.months = append(a.months, monthSum{
+				Month: *r.Month, Opening: r.Opening, NetRevenue: r.NetRevenue, Expenses: r.Expenses, Payouts: r.Payouts,
+			})
+		}
+
+		out[c] = a
 	}
 
 	return out, nil
+}
+
+// firstsOfChains returns of each chain the key of its first statement among some.
+func firstsOfChains(rows []*row) []key {
+	first := map[chain.Chain]key{}
+
+	for _, r := range rows {
+		if k, seen := first[r.chain()]; !seen || r.StartAt.Before(k.StartAt) {
+			first[r.chain()] = r.key()
+		}
+	}
+
+	return slices.Collect(maps.Values(first))
 }
 
 // special holds the accounts that have their own place on a statement; the zero id where none is assigned.
