@@ -62,6 +62,8 @@ func TestWritesSendFewStatements(t *testing.T) {
 		}
 
 		path[c.path] = r.String("id")
+		w.Work() // what a change has queued would be looked for by the next one
+
 		if n, trips := len(r.Sent.Statements), r.Sent.RoundTrips; n != c.statements || trips != c.roundTrips {
 			t.Errorf("%s %s sent %d statements in %d round trips, want %d in %d", c.method, c.path, n, trips, c.statements, c.roundTrips)
 			t.Log(strings.Join(r.Sent.Statements, "\n"))

@@ -73,14 +73,14 @@ func loadOne(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 // loadShown loads one journal with its state in one round trip, or fails with apierr.NotFound.
 func loadShown(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	var (
-		j *Journal
-		s state
+		j      *Journal
+		states map[id.ID]ledger.State
 	)
-	if err := tx.Together(ctx, db.LoadBy(&j, loadOne, one), db.LoadBy(&s, loadState, []id.ID{one})); err != nil {
+	if err := tx.Together(ctx, db.LoadBy(&j, loadOne, one), db.LoadBy(&states, ledger.ManualJournals.LoadStates, []id.ID{one})); err != nil {
 		return nil, err
 	}
 
-	s.fill(j)
+	j.fill(states[one])
 
 	return j, nil
 }
@@ -106,24 +106,8 @@ func lockAll(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 	return nil
 }
 
-// state has everything that journals show in addition to their own rows: their locks and whether their postings
-// follow the owners of their listings.
-type state struct {
-	locks    map[id.ID]ledger.Lock
-	statuses map[id.ID]ledger.JournalStatus
-}
-
-// loadState loads the state of journals in one round trip.
-func loadState(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
-	err = tx.Together(
-		ctx, db.LoadBy(&s.locks, ledger.LoadLocks, ids), db.LoadBy(&s.statuses, ledger.ManualJournals.LoadStatuses, ids),
-	)
-
-	return s, err
-}
-
-// fill gives a journal its lock and its status.
-func (s *state) fill(j *Journal) { j.Lock, j.JournalStatus = s.locks[j.ID], s.statuses[j.ID] }
+// fill gives a journal its lock, and whether its postings follow the owners of their listings.
+func (j *Journal) fill(s ledger.State) { j.Lock, j.JournalStatus = s.Lock, s.Status }
 
 // fillStates fills in the fields of journals that are not in their own rows, for all of them at once.
 func fillStates(ctx context.Context, tx *db.Tx, journals []Journal) error {
@@ -132,13 +116,13 @@ func fillStates(ctx context.Context, tx *db.Tx, journals []Journal) error {
 		ids[i] = journals[i].ID
 	}
 
-	s, err := loadState(ctx, tx, ids)
+	states, err := ledger.ManualJournals.LoadStates(ctx, tx, ids)
 	if err != nil {
 		return err
 	}
 
 	for i := range journals {
-		s.fill(&journals[i])
+		journals[i].fill(states[journals[i].ID])
 	}
 
 	return nil

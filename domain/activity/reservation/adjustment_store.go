@@ -29,6 +29,10 @@ var adjustmentSQL = `
 
 // loadAdjustments loads the adjustments of reservations, by reservation, the oldest first.
 func loadAdjustments(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Adjustment, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+
 	rows, err := db.Select[Adjustment](ctx, tx, adjustmentSQL+`a.reservation_id = any(@ids) order by a.reservation_id, a.created_at, a.id`,
 		db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {

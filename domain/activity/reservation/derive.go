@@ -8,12 +8,9 @@ import (
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
-	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
-	"stayledger/domain/record/intake"
 	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
-	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 	"stayledger/platform/ptr"
@@ -323,126 +320,6 @@ func collectIDs(rs []Reservation) []id.ID {
 	}
 
 	return ids
-}
-
-// viewData has everything that reservations show in addition to their own rows.
-type viewData struct {
-	own      ownRecords
-	mappings mapping.Set
-	booked   bookState
-	origins  origins
-}
-
-// loadViewData loads everything that reservations show apart from their own rows, in one round trip.
-func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err error) {
-	var s settings
-
-	err = tx.Together(ctx,
-		db.LoadBy(&b.own, loadOwnRecords, ids),
-		db.Load(&s, loadSettings),
-		db.LoadBy(&b.booked, loadBookState, ids),
-		db.LoadBy(&b.origins, loadOrigins, ids),
-	)
-	b.mappings = mapping.NewSet(s.Mappings)
-
-	return b, err
-}
-
-// fill gives a reservation the loaded records and the fields computed from them.
-func (b *viewData) fill(r *Reservation, withLines bool) {
-	b.own.attach(r)
-	b.booked.fill(r)
-	b.origins.fill(r)
-	r.finish(b.mappings, b.own, withLines)
-}
-
-// fillAll fills in the fields of reservations that are not in their own rows, for all reservations at once.
-func fillAll(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) error {
-	if len(rs) == 0 {
-		return nil
-	}
-
-	b, err := loadViewData(ctx, tx, collectIDs(rs))
-	if err != nil {
-		return err
-	}
-
-	for i := range rs {
-		b.fill(&rs[i], withLines)
-	}
-
-	return nil
-}
-
-// origins says where reservations came from, by reservation: their records at apps, the reservations
-// of other systems that are the same stays, and what is to be looked at about the records of their sources.
-type origins struct {
-	sources    map[id.ID]*contact.Source
-	duplicates map[id.ID][]id.ID
-	issues     map[id.ID][]finding.Finding
-}
-
-// loadOrigins loads where reservations came from in one round trip.
-func loadOrigins(ctx context.Context, tx *db.Tx, ids []id.ID) (o origins, err error) {
-	err = tx.Together(
-		ctx,
-		db.LoadBy(&o.sources, loadSources, ids),
-		db.LoadBy(&o.duplicates, loadDuplicates, ids),
-		db.LoadBy(&o.issues, intake.LoadIssues, ids),
-	)
-
-	return o, err
-}
-
-// fill gives a reservation what is known of where it came from.
-func (o *origins) fill(r *Reservation) {
-	r.Source, r.duplicates, r.outside = o.sources[r.ID], o.duplicates[r.ID], o.issues[r.ID]
-}
-
-// bookState is the state of reservations in the books, by reservation: their locks, whether their journals are
-// current, the sums credited to owners although the stay has no owner, and what is left out of the books.
-type bookState struct {
-	locks     map[id.ID]ledger.Lock
-	statuses  map[id.ID]ledger.JournalStatus
-	ownerless map[id.ID]*money.Cents
-	unposted  map[id.ID]*unposted
-}
-
-// loadBookState loads the state of reservations in the books in one round trip.
-func loadBookState(ctx context.Context, tx *db.Tx, ids []id.ID) (b bookState, err error) {
-	err = tx.Together(
-		ctx,
-		db.LoadBy(&b.locks, ledger.LoadLocks, ids),
-		db.LoadBy(&b.statuses, ledger.Reservations.LoadStatuses, ids),
-		db.LoadBy(&b.ownerless, loadOwnerless, ids),
-		db.LoadBy(&b.unposted, loadUnposted, ids),
-	)
-
-	return b, err
-}
-
-// fill gives a reservation its lock, its journal status, its ownerless sum and what is left out of the books. While
-// nothing of it is posted for that reason it is shown as inactive.
-func (b *bookState) fill(r *Reservation) {
-	r.Lock, r.JournalStatus, r.ownerless = b.locks[r.ID], b.statuses[r.ID], b.ownerless[r.ID]
-
-	r.unposted = b.unposted[r.ID]
-	if u := r.unposted; u != nil && u.Whole && !u.HasEntries && r.posts() {
-		r.GeneralLedgerStatus, r.LedgerInactiveReason = LedgerInactive, &u.Reason
-	}
-}
-
-// finish computes the remaining fields once all else is loaded: financials, payment and issues. Without lines, the
-// lines and adjustments that these were computed from are dropped.
-func (r *Reservation) finish(mappings mapping.Set, o ownRecords, withLines bool) {
-	r.settle(mappings, o.deposits[r.ID].Paid)
-
-	r.Issues = r.issues(mappings)
-	if withLines {
-		r.Lines, r.Adjustments = orEmpty(r.Lines), orEmpty(r.Adjustments)
-	} else {
-		r.Lines, r.Adjustments = nil, nil
-	}
 }
 
 // orEmpty returns the list, an empty one for nil, so that the API answers with [] and not with null.

@@ -52,6 +52,10 @@ const DuplicateSources = `sources as materialized (
 	select c.id from connection c where c.team_id = @team and not c.is_outside_books
 		and exists (select from reservation v where v.team_id = @team and v.connection_id = c.id))`
 
+// hasSeveralSources is the SQL condition that the team has more than one of these connections.
+const hasSeveralSources = `(select count(*) > 1 from (select from connection c where c.team_id = @team and not c.is_outside_books
+	and exists (select from reservation v where v.team_id = @team and v.connection_id = c.id) limit 2) c)`
+
 // DuplicateSQL is the SQL condition that reservations r and o in the books are the same stay, brought to a listing by
 // two systems or by a system and a person: they have the same confirmation code and nights in common, or, where a code
 // is missing, equal nights and an equal guest. Teams with a single such system, which are nearly all, compare nothing.
@@ -72,6 +76,10 @@ func DuplicateFinding(stays []id.ID) finding.Finding {
 // loadDuplicates loads, by reservation, the other reservations of the same stay. Reservations without a duplicate are
 // absent.
 func loadDuplicates(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]id.ID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+
 	type row struct {
 		ID     id.ID
 		Others []id.ID

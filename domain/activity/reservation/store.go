@@ -9,7 +9,6 @@ import (
 	"stayledger/domain/activity/mapping"
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
-	"stayledger/domain/property/contact"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/apierr"
@@ -479,9 +478,16 @@ func deleteReservation(ctx context.Context, tx *db.Tx, r *Reservation) error {
 	return nil
 }
 
+// ownerlessSQL is the SQL condition that an entry e belongs to owners whom nobody knows.
+const ownerlessSQL = `e.party = 'owners' and e.ownership_period_id is null and e.status = 'active' and e.ledger in ('trust', 'operating')`
+
 // loadOwnerless loads the sums that journals of reservations have credited to owners without an ownership period,
 // because no one owned the listing on those days. A reservation without such entries is absent.
 func loadOwnerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*money.Cents, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+
 	type row struct {
 		ReservationID id.ID
 		Total         money.Cents
@@ -489,8 +495,7 @@ func loadOwnerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*mone
 
 	rows, err := db.Select[row](ctx, tx, `
 		select e.reservation_id, -sum(e.cent_total)::bigint as total from ledger_entry e
-		where e.team_id = @team and e.reservation_id = any(@ids) and e.party = 'owners' and e.ownership_period_id is null and e.status = 'active'
-			and e.ledger in ('trust', 'operating')
+		where e.team_id = @team and e.reservation_id = any(@ids) and `+ownerlessSQL+`
 		group by e.reservation_id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("find what belongs to no owner: %w", err)
@@ -499,30 +504,6 @@ func loadOwnerless(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*mone
 	out := make(map[id.ID]*money.Cents, len(rows))
 	for i := range rows {
 		out[rows[i].ReservationID] = &rows[i].Total
-	}
-
-	return out, nil
-}
-
-// loadSources loads the sources of reservations at the apps of their connections. Reservations without a connection, or
-// without a key there, are absent.
-func loadSources(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*contact.Source, error) {
-	type row struct {
-		ID     id.ID
-		Source *contact.Source
-	}
-
-	rows, err := db.Select[row](ctx, tx, `
-		select r.id, `+contact.SourceSQL("r")+` as source from reservation r
-		where r.team_id = @team and r.id = any(@ids) and r.connection_id is not null and r.source_id is not null`,
-		db.Args{"team": tx.Team, "ids": ids})
-	if err != nil {
-		return nil, fmt.Errorf("find the sources of reservations: %w", err)
-	}
-
-	out := make(map[id.ID]*contact.Source, len(rows))
-	for _, r := range rows {
-		out[r.ID] = r.Source
 	}
 
 	return out, nil

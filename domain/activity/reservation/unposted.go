@@ -93,6 +93,10 @@ func narrowByLedgerStatus(q *page.Query, s LedgerStatus) {
 
 // loadUnposted loads what the books leave out of reservations. One that is posted as a whole is absent.
 func loadUnposted(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]*unposted, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+
 	rows, err := db.Select[unposted](ctx, tx, `
 		select u.reservation_id, u.reason, u.whole, u.cent_total, u.fee_cent_total, u.deferred_cent_total, u.first_day,
 			u.whole and `+hasEntries+` as has_entries

@@ -250,26 +250,14 @@ func save(ctx context.Context, tx *db.Tx, d *draft) (*Reservation, error) {
 	return render(ctx, tx, d.Reservation, k.mappings, k.own)
 }
 
-// render loads the locks, the journal status and the source of a saved reservation and returns it as the API shows it.
+// render loads what is around a saved reservation and returns it as the API shows it.
 func render(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set, own ownRecords) (*Reservation, error) {
-	var (
-		b bookState
-		o origins
-	)
-
-	ids := []id.ID{r.ID}
-
-	load := []db.Work{db.LoadBy(&b, loadBookState, ids)}
-	if r.ConnectionID != nil {
-		load = append(load, db.LoadBy(&o, loadOrigins, ids))
-	}
-
-	if err := tx.Together(ctx, load...); err != nil {
+	a, err := loadAround(ctx, tx, []id.ID{r.ID})
+	if err != nil {
 		return nil, err
 	}
 
-	b.fill(&r)
-	o.fill(&r)
+	a.fill(&r)
 	r.finish(mappings, own, true)
 
 	return &r, nil

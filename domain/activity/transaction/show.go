@@ -62,11 +62,10 @@ func (t *Transaction) farAhead(today day.Day) []Issue {
 	}
 }
 
-// state has everything that transactions show in addition to their own rows, by transaction: their locks, whether
-// their journals are current, and the issues of their payments.
+// state has everything that transactions show in addition to their own rows, by transaction: the state of their
+// journals and the issues of their payments.
 type state struct {
-	locks    map[id.ID]ledger.Lock
-	statuses map[id.ID]ledger.JournalStatus
+	journals map[id.ID]ledger.State
 	issues   map[id.ID][]Issue
 }
 
@@ -74,8 +73,7 @@ type state struct {
 func loadState(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
 	err = tx.Together(
 		ctx,
-		db.LoadBy(&s.locks, ledger.LoadLocks, ids),
-		db.LoadBy(&s.statuses, ledger.Transactions.LoadStatuses, ids),
+		db.LoadBy(&s.journals, ledger.Transactions.LoadStates, ids),
 		db.LoadBy(&s.issues, issuesSQL, ids),
 	)
 	if err != nil {
@@ -87,7 +85,7 @@ func loadState(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error)
 
 // fill gives a transaction its lock, its journal status and its issues.
 func (s *state) fill(t *Transaction, today day.Day) {
-	t.Lock, t.JournalStatus = s.locks[t.ID], s.statuses[t.ID]
+	t.Lock, t.JournalStatus = s.journals[t.ID].Lock, s.journals[t.ID].Status
 	t.Issues = append(append([]Issue{}, s.issues[t.ID]...), t.farAhead(today)...)
 }
 

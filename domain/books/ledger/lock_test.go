@@ -195,8 +195,8 @@ func TestSoftCloseAsksWhoPosts(t *testing.T) {
 
 	shown := func() (lock ledger.Lock) {
 		b.Tx(func(ctx context.Context, tx *db.Tx) error {
-			all, err := ledger.LoadLocks(ctx, tx, []id.ID{source})
-			lock = all[source]
+			all, err := ledger.Transactions.LoadStates(ctx, tx, []id.ID{source})
+			lock = all[source].Lock
 
 			return err
 		})

@@ -141,23 +141,6 @@ func otherLocksExistSQL(entries string) string {
 	return "exists (select from ledger_entry h where " + entries + " and " + condition + ")"
 }
 
-// LoadLocks loads the locks on the journals of sources. The offset makes PostgreSQL look each source up, as in
-// stored.
-func LoadLocks(ctx context.Context, tx *db.Tx, sources []id.ID) (map[id.ID]Lock, error) {
-	return loadLocks(ctx, tx, `
-		select first.id, `+closedAt+` as closed_at, first.statements, first.hits, first.records, first.held from (
-			select s.id, min(h.txn_at) as txn_at,
-				coalesce(array_agg(distinct h.statement_id) filter (where h.statement_id is not null), '{}') as statements,
-				coalesce(jsonb_agg(distinct jsonb_build_object('listingId', h.listing_id, 'txnAt', h.txn_at, 'openFrom', o.open_from))
-					filter (where o.open_from is not null and h.listing_id is not null), '[]') as hits,
-				array(select x.bank_record_id from bank_reconciliation x where x.team_id = @team and x.transaction_id = s.id order by 1) as records,
-				coalesce(bool_or(`+otherLocksSQL()+`), false) as held
-			from unnest(@ids::uuid[]) as s (id)
-			left join lateral (select * from ledger_entry h where h.team_id = @team and h.source_id = s.id and `+reported+db.Fence+`) h on true
-			left join lateral (select max(x.end_at) + 1 as open_from from statement x where `+covers+` and h.party = 'owners') o on true
-			group by s.id) first`+closing, sources)
-}
-
 // LoadFeeLocks loads the locks on the entries of recurring fees. A fee has entries on every stay, so they are read
 // from the newest that a statement can hold, until there are as many as a reader can use.
 func LoadFeeLocks(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, error) {

@@ -151,7 +151,7 @@ type told struct {
 	Entries int64
 }
 
-func (m *matrix) told() (rows map[id.ID]told, sources, fees map[id.ID]ledger.Lock) {
+func (m *matrix) told() (rows map[id.ID]told, sources map[id.ID]ledger.State, fees map[id.ID]ledger.Lock) {
 	m.t.Helper()
 
 	rows = map[id.ID]told{}
@@ -168,7 +168,7 @@ func (m *matrix) told() (rows map[id.ID]told, sources, fees map[id.ID]ledger.Loc
 			rows[r.ID] = r
 		}
 
-		if sources, err = ledger.LoadLocks(ctx, tx, m.sources); err != nil {
+		if sources, err = ledger.Transactions.LoadStates(ctx, tx, m.sources); err != nil {
 			return err
 		}
 
@@ -251,8 +251,8 @@ func TestGoAndSQLDecideAlikeAboutLocks(t *testing.T) {
 					t.Errorf("%+v: the filter of journals says %v", *s, got)
 				}
 
-				if got := sources[source].Status == "locked"; got != rows[source].Journal {
-					t.Errorf("%+v: the lock object says %+v", *s, sources[source])
+				if got := sources[source].Lock.Status == "locked"; got != rows[source].Journal {
+					t.Errorf("%+v: the lock object says %+v", *s, sources[source].Lock)
 				}
 
 				entries := int64(0)

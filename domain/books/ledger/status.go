@@ -69,6 +69,22 @@ type staleness struct {
 
 // LoadStatuses loads the journal status of each of the noun's resources.
 func (n Noun) LoadStatuses(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]JournalStatus, error) {
+	isQuiet, err := isQuiet(ctx, tx, `exists (select from unnest(@ids::uuid[]) s (id) where `+outstandingSQL("s.id")+`)`, ids)
+	if err != nil || isQuiet {
+		return allCurrent(ids), err
+	}
+
+	return n.searchStatuses(ctx, tx, ids)
+}
+
+// outstandingSQL returns the condition that something is outstanding on the journal of a source.
+func outstandingSQL(source string) string {
+	return `(exists (select from ledger_stale x where x.team_id = @team and x.source_id = ` + source + `)
+		or exists (select from ledger_held x where x.team_id = @team and x.source_id = ` + source + ` and x.origin_id is not null))`
+}
+
+// searchStatuses loads the same, with everything that may be outstanding.
+func (n Noun) searchStatuses(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]JournalStatus, error) {
 	// What a system says of a record and a lock keeps out counts as well.
 	const outstanding = `select s.source_id as id, s.cause_id, s.reason, s.status, s.since from %s s where s.team_id = @team and s.source_id = any(@ids)
 		union all select h.source_id, h.id, 'reservationChanged', 'locked', h.since from ledger_held h
@@ -83,6 +99,11 @@ func (n Noun) LoadStatuses(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.
 
 // LoadFeeStatuses loads the journal statuses of recurring fees, from the journals made stale by a change of the fee.
 func LoadFeeStatuses(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]JournalStatus, error) {
+	isQuiet, err := isQuiet(ctx, tx, `exists (select from ledger_stale s where s.team_id = @team and s.cause_id = any(@ids::uuid[]))`, fees)
+	if err != nil || isQuiet {
+		return allCurrent(fees), err
+	}
+
 	return loadStatuses(ctx, tx, fees, `select s.cause_id as id, s.cause_id, s.reason, s.status, s.since from `+OutstandingSQL()+` s where s.team_id = @team and s.cause_id = any(@ids)`, "")
 }
 
@@ -95,6 +116,11 @@ const heldListings = `(select v as id, v as place from unnest(@ids::uuid[]) v
 // group the journals on its members. A journal without a listing affects no listing; a journal that follows a stay to
 // another listing affects both.
 func LoadListingStatuses(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]JournalStatus, error) {
+	isQuiet, err := isQuiet(ctx, tx, `cardinality(@ids::uuid[]) > 0 and exists (select from ledger_stale s where s.team_id = @team)`, listings)
+	if err != nil || isQuiet {
+		return allCurrent(listings), err
+	}
+
 	return loadStatuses(ctx, tx, listings, `
 		select k.id, s.cause_id, s.reason, s.status, s.since from (
 			select r.listing_id as id, s.cause_id, s.reason, s.status, s.since from `+OutstandingSQL()+` s
@@ -112,6 +138,27 @@ func LoadListingStatuses(ctx context.Context, tx *db.Tx, listings []id.ID) (map[
 				where s.team_id = @team and s.source = 'journal'
 		) s join `+heldListings+` k on k.place = s.id`,
 		`select k.id from reservation r join `+heldListings+` k on k.place = r.listing_id where r.team_id = @team and r.id = p.touched`)
+}
+
+// isQuiet reports whether the condition of something outstanding on @ids does not hold, and no operation derives
+// journals, as is nearly always so. The statuses are then current, and need not be looked for.
+func isQuiet(ctx context.Context, tx *db.Tx, outstanding string, ids []id.ID) (bool, error) {
+	quiet, err := db.Get[bool](ctx, tx, `select not (`+outstanding+` or `+operation.IsDerivingSQL+`)`, db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return false, fmt.Errorf("look for outstanding journals: %w", err)
+	}
+
+	return quiet, nil
+}
+
+// allCurrent returns the status of journals that are up to date for all ids.
+func allCurrent(ids []id.ID) map[id.ID]JournalStatus {
+	out := make(map[id.ID]JournalStatus, len(ids))
+	for _, v := range ids {
+		out[v] = CurrentJournal()
+	}
+
+	return out
 }
 
 // loadStatuses loads the journal statuses of resources. The argument outstanding is the SQL of the outstanding changes

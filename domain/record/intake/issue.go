@@ -82,8 +82,20 @@ func RecordIssuesSQL(team, record string) string {
 			where r.team_id = ` + team + ` and r.entity_id = ` + record + `) c` + db.Fence + `) i)`
 }
 
+// HasIssuesSQL is the SQL condition that a record has issues as RecordIssuesSQL selects them.
+func HasIssuesSQL(team, record string) string {
+	return `(exists (select from sync_issue i where i.team_id = ` + team + ` and i.entity_id = ` + record + `)
+		or exists (select from external_record x
+			join sync_conflict c on (c.team_id, c.source_id, c.kind, c.external_id, c.ordinal) = (x.team_id, x.source_id, x.kind, x.external_id, x.ordinal)
+			where x.team_id = ` + team + ` and x.entity_id = ` + record + `))`
+}
+
 // LoadIssues returns the issues of records as RecordIssuesSQL does. Records without issues are absent.
 func LoadIssues(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]finding.Finding, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+
 	type row struct {
 		EntityID id.ID
 		Issues   []finding.Finding

@@ -14,6 +14,13 @@ type Deriving struct {
 	Type Type
 }
 
+// derivesSQL is the SQL condition that an operation o of the team derives journals and is not settled.
+const derivesSQL = `o.team_id = @team and o.status in ('queued', 'running')
+	and o.type in ('listing-journal-refresh', 'reservation-journal-refresh', 'transaction-journal-refresh')`
+
+// IsDerivingSQL is the SQL condition that an operation of the team derives journals. There is none most of the time.
+const IsDerivingSQL = `(select exists (select from operation o where ` + derivesSQL + `))`
+
 // DerivingJournals returns the unsettled operations that derive the journals of the given resources, by resource,
 // each once and the oldest first. There are three kinds: operations that name the resource itself; operations that
 // name something it belongs to, such as its listing; and operations that touch all resources, because they name
@@ -33,7 +40,7 @@ func DerivingJournals(ctx context.Context, tx *db.Tx, resources []id.ID, around 
 		from (
 			select o.id, o.type, r.type is null or r.type = 'team' as everywhere, r.resource_id as touched
 			from operation o left join operation_resource r on r.team_id = o.team_id and r.operation_id = o.id
-			where o.team_id = @team and o.status in ('queued', 'running') and o.type in ('listing-journal-refresh', 'reservation-journal-refresh', 'transaction-journal-refresh')
+			where `+derivesSQL+`
 		) p
 		cross join lateral (
 			select x.id from unnest(@ids::uuid[]) x (id) where p.everywhere or x.id = p.touched

@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"stayledger/domain/record/operation"
+	"stayledger/platform/db"
+	"stayledger/platform/id"
+)
+
+// State is what readers of a source are shown of its journal: what holds it, and whether it is up to date.
+type State struct {
+	Lock   Lock
+	Status JournalStatus
+}
+
+// stateRow is a state as found with what is kept of sources. Outstanding says that something is to be done to the
+// journal, and deriving that an operation derives some journal of the team.
+type stateRow struct {
+	lockRow
+
+	Outstanding bool
+	Deriving    bool
+}
+
+// LoadStates loads the states of the noun's resources. It reads what is kept of their entries; the entries themselves
+// only where a saved statement covers some, and what is outstanding only where something is.
+func (n Noun) LoadStates(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]State, error) {
+	rows, err := db.Select[stateRow](ctx, tx, n.statesSQL(), db.Args{"team": tx.Team, "ids": ids, "reader": tx.Actor.User})
+	if err != nil {
+		return nil, fmt.Errorf("read the states of journals: %w", err)
+	}
+
+	out, isQuiet := make(map[id.ID]State, len(ids)), true
+
+	for i := range rows {
+		r := &rows[i]
+		out[r.ID] = State{Lock: r.lock(), Status: CurrentJournal()}
+		isQuiet = isQuiet && !r.Outstanding && !r.Deriving
+	}
+
+	if isQuiet {
+		return out, nil
+	}
+
+	statuses, err := n.searchStatuses(ctx, tx, ids)
+	if err != nil {
+		return nil, err
+	}
+
+	for v, s := range out {
+		s.Status = statuses[v]
+		out[v] = s
+	}
+
+	return out, nil
+}
+
+// statesSQL returns the query of the states of the sources @ids.
+func (n Noun) statesSQL() string {
+	const entries = `h.team_id = @team and h.source_id = s.id and ` + reported
+
+	// Only transactions are reconciled.
+	records := `'{}'::uuid[]`
+	if n == Transactions {
+		records = `array(select x.bank_record_id from bank_reconciliation x where x.team_id = @team and x.transaction_id = s.id order by 1)`
+	}
+
+	return `
+		select s.id, ` + closedAt + ` as closed_at, coalesce(first.statement_ids, '{}') as statements,
+			case when exists (select from statement x where ` + holding + ` and x.ownership_period_id = any(first.period_ids) and x.end_at >= first.owned_from)
+				then (select coalesce(jsonb_agg(distinct jsonb_build_object('listingId', h.listing_id, 'txnAt', h.txn_at, 'openFrom', o.open_from)), '[]')
+					from ledger_entry h cross join lateral (select max(x.end_at) + 1 as open_from from statement x where ` + covers + `) o
+					where ` + entries + ` and h.party = 'owners' and h.listing_id is not null and o.open_from is not null)
+				else '[]' end as hits,
+			` + records + ` as records, ` + otherLocksExistSQL(entries) + ` as held,
+			` + outstandingSQL("s.id") + ` as outstanding, ` + operation.IsDerivingSQL + ` as deriving
+		from unnest(@ids::uuid[]) as s (id)
+		left join (select source_id, first_at as txn_at, owned_from, period_ids, statement_ids from ledger_source where team_id = @team) first on first.source_id = s.id` +
+		closing
+}
