@@ -65,7 +65,7 @@ const anyLine = "exists (select from transaction_line l where l.team_id = @team 
 // lines. The caller sets the argument team.
 func listQuery(f Filter) page.Query {
 	q := page.Query{
-		Columns: columnsSQL(false),
+		Columns: shownSQL(false),
 		From:    from,
 		Rows:    "transaction t",
 		Joined:  "a c",
@@ -140,7 +140,7 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction
 	in.reader = tx.Actor.User
 	q := listQuery(in.Filter)
 
-	q.Columns, q.Args["team"] = listColumnsSQL(in.IncludeLines), tx.Team
+	q.Columns, q.Args["team"] = shownSQL(in.IncludeLines), tx.Team
 
 	// A page with lines is bounded by their number, so the query has to count them.
 	if in.IncludeLines {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/books/ledger"
+	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/finding"
@@ -62,31 +63,61 @@ func (t *Transaction) farAhead(today day.Day) []Issue {
 	}
 }
 
-// state has everything that transactions show in addition to their own rows, by transaction: the state of their
-// journals and the issues of their payments.
-type state struct {
-	journals map[id.ID]ledger.State
+// openMoney is what payments say of transactions whose money may not have arrived, by transaction.
+type openMoney struct {
+	statuses map[id.ID]PaidStatus
 	issues   map[id.ID][]Issue
 }
 
-// loadState loads the state of transactions in one round trip.
-func loadState(ctx context.Context, tx *db.Tx, ids []id.ID) (s state, err error) {
-	err = tx.Together(
-		ctx,
-		db.LoadBy(&s.journals, ledger.Transactions.LoadStates, ids),
-		db.LoadBy(&s.issues, issuesSQL, ids),
-	)
-	if err != nil {
-		return s, fmt.Errorf("read the state of transactions: %w", err)
+// loadOpenMoney loads the paid statuses and the issues of transactions that may be open; it sends nothing for none.
+func loadOpenMoney(ctx context.Context, tx *db.Tx, all []Transaction) (o openMoney, err error) {
+	var ids []id.ID
+
+	for i := range all {
+		if all[i].MayBeOpen {
+			ids = append(ids, all[i].ID)
+		}
 	}
 
-	return s, nil
+	if len(ids) == 0 {
+		return o, nil
+	}
+
+	return o, tx.Together(ctx, db.LoadBy(&o.statuses, loadPaidStatuses, ids), db.LoadBy(&o.issues, issuesSQL, ids))
 }
 
-// fill gives a transaction its lock, its journal status and its issues.
-func (s *state) fill(t *Transaction, today day.Day) {
-	t.Lock, t.JournalStatus = s.journals[t.ID].Lock, s.journals[t.ID].Status
-	t.Issues = append(append([]Issue{}, s.issues[t.ID]...), t.farAhead(today)...)
+// loadPaidStatuses loads the paid statuses of transactions.
+func loadPaidStatuses(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]PaidStatus, error) {
+	type row struct {
+		ID         id.ID
+		PaidStatus PaidStatus
+	}
+
+	rows, err := db.Select[row](ctx, tx, `select t.id, `+paidStatus+` as paid_status from `+from+` where t.team_id = @team and t.id = any(@ids)`,
+		db.Args{"team": tx.Team, "ids": ids})
+	if err != nil {
+		return nil, fmt.Errorf("read paid statuses: %w", err)
+	}
+
+	out := make(map[id.ID]PaidStatus, len(rows))
+	for _, r := range rows {
+		out[r.ID] = r.PaidStatus
+	}
+
+	return out, nil
+}
+
+// show gives transactions the state of their journals, and those of which it is known what payments say of them.
+func show(all []Transaction, journals map[id.ID]ledger.State, o openMoney, today day.Day) {
+	for i := range all {
+		t := &all[i]
+		t.Lock, t.JournalStatus = journals[t.ID].Lock, journals[t.ID].Status
+		t.Issues = append(append([]Issue{}, o.issues[t.ID]...), t.farAhead(today)...)
+
+		if status, known := o.statuses[t.ID]; known {
+			t.PaidStatus = status
+		}
+	}
 }
 
 // Show fills in the fields of transactions that are not in their own rows, for all of them at once.
@@ -100,14 +131,16 @@ func Show(ctx context.Context, tx *db.Tx, all []Transaction) error {
 		ids[i] = all[i].ID
 	}
 
-	s, err := loadState(ctx, tx, ids)
-	if err != nil {
+	var (
+		journals map[id.ID]ledger.State
+		o        openMoney
+	)
+
+	if err := tx.Together(ctx, db.LoadBy(&journals, ledger.Transactions.LoadStates, ids), db.LoadBy(&o, loadOpenMoney, all)); err != nil {
 		return err
 	}
 
-	for i := range all {
-		s.fill(&all[i], tx.Today())
-	}
+	show(all, journals, o, tx.Today())
 
 	return nil
 }
@@ -124,19 +157,36 @@ func ShowOne(ctx context.Context, tx *db.Tx, t *Transaction, err error) (*Transa
 	return &all[0], Show(ctx, tx, all)
 }
 
-// loadOne loads a transaction as the API shows it, or fails with apierr.NotFound.
+// loadOne loads a transaction as the API shows it, or fails with apierr.NotFound: in one round trip, and a second one if
+// a payment of it may not have arrived.
 func loadOne(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 	var (
-		stored *Transaction
-		s      state
+		found    []Transaction
+		journals map[id.ID]ledger.State
 	)
-	if err := tx.Together(ctx, db.LoadBy(&stored, load, one), db.LoadBy(&s, loadState, []id.ID{one})); err != nil {
+
+	err := tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = db.Select[Transaction](ctx, tx, `select `+shownSQL(true)+` from `+from+` where t.team_id = @team and t.id = @id`,
+			db.Args{"team": tx.Team, "id": one})
+
+		return err
+	}, db.LoadBy(&journals, ledger.Transactions.LoadStates, []id.ID{one}))
+	if err != nil {
+		return nil, fmt.Errorf("read a transaction: %w", err)
+	}
+
+	if len(found) == 0 {
+		return nil, apierr.NotFound
+	}
+
+	o, err := loadOpenMoney(ctx, tx, found)
+	if err != nil {
 		return nil, err
 	}
 
-	s.fill(stored, tx.Today())
+	show(found, journals, o, tx.Today())
 
-	return stored, nil
+	return &found[0], nil
 }
 
 // loadShown loads a draft that was stored as the API shows it, or returns the error with which storing it failed.

@@ -20,21 +20,35 @@ import (
 const from = `transaction t left join account a on a.team_id = t.team_id and a.id = t.account_id
 	left join contact c on c.team_id = t.team_id and c.id = t.contact_id`
 
-var head = `t.id, t.short_ref, t.unique_ref, t.type, t.status, t.date, t.description, t.currency, t.is_opening_balance, t.account_id,
+// headSQL returns the columns of a transaction without its lines, with the SQL of its paid status.
+func headSQL(paid string) string {
+	return `t.id, t.short_ref, t.unique_ref, t.type, t.status, t.date, t.description, t.currency, t.is_opening_balance, t.account_id,
 	` + account.RefSQL("t.account_id", "a") + ` as account, t.contact_id, ` + contact.RefSQL("c") + ` as contact, t.connection_id, t.source_id, ` + contact.SourceSQL("t") + ` as source,
 	case when t.payment_date is not null then jsonb_build_object('date', t.payment_date, 'accountId', t.payment_account_id) end as payment,
-	` + paidStatus + ` as paid_status, t.total, t.recurring_template_id, t.recurring_at, array(select x.id from transaction_attachment x
+	` + paid + ` as paid_status, ` + mayBeOpen + ` as may_be_open, t.total, t.recurring_template_id, t.recurring_at, array(select x.id from transaction_attachment x
 		where x.team_id = t.team_id and x.transaction_id = t.id order by x.position) as attachment_ids, t.created_at, t.updated_at, `
+}
+
+// unpaidSQL is the SQL condition that a bill t with account a was not paid.
+const unpaidSQL = `t.type = 'expense' and t.payment_date is null and a.type is distinct from 'bank'`
 
 // paidStatus is the SQL of the paid status of a transaction t with account a. A bill is open until it was paid.
 // Money of a bill or payout that did not arrive, or that was returned, is open again.
 const paidStatus = `case
-	when t.type = 'expense' and t.payment_date is null and a.type is distinct from 'bank' then 'unpaid'
+	when ` + unpaidSQL + ` then 'unpaid'
 	when t.type not in ('expense', 'payout') or t.total <= 0 then 'paid'
 	else (select case when open.cents >= t.total then 'unpaid' when open.cents > 0 then 'underpaid' else 'paid' end from (select
 			coalesce((select sum(n.missing) from payment_not_received n where n.team_id = t.team_id and n.transaction_id = t.id), 0)
 			+ coalesce((select -sum(x.total) from payment_return r join transaction x on x.team_id = r.team_id and x.id = r.transaction_id
 				where r.team_id = t.team_id and r.original_id = t.id and r.kind = 'return' and x.status = 'active'), 0) as cents) open) end`
+
+// bookedStatus is the SQL of the paid status of a transaction whose money has arrived.
+const bookedStatus = `case when ` + unpaidSQL + ` then 'unpaid' else 'paid' end`
+
+// mayBeOpen is the SQL condition that a payment of a transaction may not have arrived, or was returned.
+const mayBeOpen = `(exists (select from payment p where p.team_id = t.team_id and p.transaction_id = t.id
+		and (p.status in ('awaitingApproval', 'sending', 'failed', 'canceled', 'returned') or p.unknown_since is not null))
+	or exists (select from payment_return r where r.team_id = t.team_id and r.original_id = t.id))`
 
 // linesSQL returns the SQL of the lines l, with the columns of transaction_line, of a parent t that is a transaction
 // or a template; template is the SQL of the template's id, condition the SQL that joins lines and parent.
@@ -69,22 +83,15 @@ func linesSQL(rows, template, condition string) string {
 	where ` + condition + `) as lines`
 }
 
-// columnsSQL returns the columns of a transaction, with its lines or with null in their place.
-func columnsSQL(withLines bool) string {
-	if withLines {
-		return head + linesSQL(
-			"transaction_line l", "t.recurring_template_id", "l.team_id = t.team_id and l.transaction_id = t.id",
-		)
-	}
+// linesOf is the SQL of the lines of a transaction.
+var linesOf = linesSQL("transaction_line l", "t.recurring_template_id", "l.team_id = t.team_id and l.transaction_id = t.id")
 
-	return head + "null::jsonb as lines"
-}
-
-// listColumnsSQL returns the columns of a list. Without lines it selects one for each listing that a transaction has
-// lines on, with nothing but the listing: Show needs that.
-func listColumnsSQL(withLines bool) string {
+// shownSQL returns the columns of a transaction to which Show adds what they lack. Without lines it has one line for each
+// listing that the transaction has lines on, with nothing but the listing: Show needs that.
+func shownSQL(withLines bool) string {
+	head := headSQL(bookedStatus)
 	if withLines {
-		return columnsSQL(true)
+		return head + linesOf
 	}
 
 	return head + `(select jsonb_agg(distinct jsonb_build_object('listingId', l.listing_id)) from transaction_line l
@@ -93,7 +100,7 @@ func listColumnsSQL(withLines bool) string {
 
 // loadAll loads transactions with their lines, in the order of their ids.
 func loadAll(ctx context.Context, tx *db.Tx, ids []id.ID) ([]Transaction, error) {
-	query := "select " + columnsSQL(true) + " from " + from + " where t.team_id = @team and t.id = any(@ids) " +
+	query := "select " + headSQL(paidStatus) + linesOf + " from " + from + " where t.team_id = @team and t.id = any(@ids) " +
 		"order by t.id"
 
 	found, err := db.Select[Transaction](ctx, tx, query, db.Args{"team": tx.Team, "ids": ids})

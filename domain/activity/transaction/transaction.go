@@ -121,6 +121,9 @@ type Transaction struct {
 	Lock          ledger.Lock          `json:"lock" db:"-"`
 	JournalStatus ledger.JournalStatus `json:"journalStatus" db:"-"`
 	Operations    *operation.Summary   `json:"operations,omitempty" db:"-" doc:"Only in lists with include=operations."`
+
+	// MayBeOpen says that a payment of it may not have arrived, or was returned.
+	MayBeOpen bool `json:"-"`
 }
 
 // Issue is something about a transaction that a person should look at: money that did not arrive, or a date that
