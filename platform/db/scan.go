@@ -105,8 +105,10 @@ func addFields(known map[string][]int, t reflect.Type, prefix []int) {
 
 		index := append(append([]int{}, prefix...), i)
 
-		// The fields of an embedded struct count as fields of the outer one.
-		if f.Anonymous && f.Type.Kind() == reflect.Struct && f.Tag.Get("db") == "" {
+		// The fields of an embedded struct count as fields of the outer one. Type parameters cannot be embedded: their
+		// fields have the tag `db:"*"` instead.
+		isEmbedded := f.Anonymous && f.Tag.Get("db") == "" || f.Tag.Get("db") == "*"
+		if isEmbedded && f.Type.Kind() == reflect.Struct {
 			addFields(known, f.Type, index)
 			continue
 		}

@@ -187,6 +187,9 @@ type Query struct {
 // without further conditions then read their total there.
 func (q *Query) CountedAs(name string) { q.kept, q.unnarrowed = name, len(q.Where) }
 
+// isCounted reports whether list_count has the total: no condition narrows the counted rows.
+func (q *Query) isCounted() bool { return q.kept != "" && len(q.Where) == q.unnarrowed }
+
 // Order returns the ORDER BY of a signed sort such as "-name". An undeclared name falls back to the default; the
 // edge has refused it already.
 func (q *Query) Order(sort string) string {
@@ -342,10 +345,13 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 	maps.Copy(args, q.Args)
 	q.Args = args
 
-	var (
-		rows  []T
-		works []db.Work
-	)
+	// The subquery depends on no row, so PostgreSQL runs it once.
+	if q.isCounted() {
+		q.Columns += ", (" + keptCount + ") as page_total"
+		q.Args["page_list"] = q.kept
+	}
+
+	var works []db.Work
 
 	// Only long pages can exceed the bound of lines.
 	bounded := q.Lines != "" && p.Limit > MaxLines/mostLines
@@ -353,37 +359,75 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 		works = append(works, func(ctx context.Context, tx *db.Tx) error { return q.bound(ctx, tx, p, string(sort)) })
 	}
 
-	// The page itself.
+	// The page itself shares their round trip.
+	var (
+		rows  []T
+		total int64
+	)
+
 	works = append(works, func(ctx context.Context, tx *db.Tx) (err error) {
-		rows, err = db.Select[T](ctx, tx, q.page(p, string(sort), bounded), q.Args)
+		rows, total, err = selectPage[T](ctx, tx, &q, q.page(p, string(sort), bounded))
 		return err
 	})
 
-	// A list without further conditions has a kept count.
-	total := int64(-1)
-	if q.kept != "" && len(q.Where) == q.unnarrowed {
-		works = append(works, db.LoadBy(&total, loadCount, q.kept))
-	}
-
-	// All of these share a round trip.
 	if err := tx.Together(ctx, works...); err != nil {
 		return nil, fmt.Errorf("list: %w", err)
 	}
 
-	// Otherwise count only if the page does not show the end of the list.
-	if total < 0 {
-		total = p.Rows() + int64(len(rows))
-		if int64(len(rows)) == p.Limit || len(rows) == 0 && p.Rows() > 0 {
-			var err error
-
-			sql := q.count()
-			if total, err = db.Get[int64](ctx, tx, sql, selectArgs(sql, q.Args)); err != nil {
-				return nil, fmt.Errorf("count: %w", err)
-			}
+	// Count only if the page shows neither its total nor the end of the list.
+	switch {
+	case total != unknown:
+	case int64(len(rows)) == p.Limit || len(rows) == 0 && p.Rows() > 0:
+		var err error
+		if total, err = q.loadTotal(ctx, tx); err != nil {
+			return nil, err
 		}
+	default:
+		total = p.Rows() + int64(len(rows))
 	}
 
 	return &Page[T]{Data: rows, Pagination: p.Of(total)}, nil
+}
+
+// unknown is the total of a page whose rows do not show it.
+const unknown = -1
+
+// counted is a row of a page with the total of its list.
+type counted[T any] struct {
+	Row   T     `db:"*"`
+	Total int64 `db:"page_total"`
+}
+
+// selectPage loads the rows of a page, and the total if the rows show it.
+func selectPage[T any](ctx context.Context, tx *db.Tx, q *Query, sql string) (rows []T, total int64, err error) {
+	if !q.isCounted() {
+		rows, err = db.Select[T](ctx, tx, sql, q.Args)
+		return rows, unknown, err
+	}
+
+	found, err := db.Select[counted[T]](ctx, tx, sql, q.Args)
+	rows, total = make([]T, len(found)), unknown
+
+	for i := range found {
+		rows[i], total = found[i].Row, found[i].Total
+	}
+
+	return rows, total, err
+}
+
+// loadTotal loads how many rows the list has: the kept count, or else it counts them.
+func (q *Query) loadTotal(ctx context.Context, tx *db.Tx) (int64, error) {
+	sql := q.count()
+	if q.isCounted() {
+		sql = keptCount
+	}
+
+	total, err := db.Get[int64](ctx, tx, sql, selectArgs(sql, q.Args))
+	if err != nil {
+		return 0, fmt.Errorf("count: %w", err)
+	}
+
+	return total, nil
 }
 
 // selectArgs returns the arguments that SQL uses, without those that only left-out columns need.
