@@ -27,8 +27,8 @@ func TestWritesSendFewStatements(t *testing.T) {
 		body                   world.Object
 		statements, roundTrips int
 	}{
-		{"POST", "/recurring-fees", fee, 27, 9},
-		{"PUT", "/recurring-fees", world.Object{"icon": "broom"}, 21, 7},
+		{"POST", "/recurring-fees", fee, 25, 9},
+		{"PUT", "/recurring-fees", world.Object{"icon": "broom"}, 19, 7},
 		{"POST", "/reservations", world.Object{
 			"listingId": villa.ID, "checkIn": "2026-02-10", "checkOut": "2026-02-14", "confirmationCode": "HM1",
 			"lines": world.Array{world.Object{"type": "rent", "amount": 40_000}, world.Object{"type": "cleaningFee", "amount": 5_000}},

@@ -120,6 +120,8 @@ type Fee struct {
 	UpdatedAt              day.Instant          `json:"updatedAt"`
 	// References are the records that the formula names, by the names in its stored text.
 	References []Reference `json:"-"`
+	// Named are the accounts that formula and conditions name, in the order of names; one can be there several times.
+	Named []account.NameRef `json:"-"`
 	// Stored is the text of the formula as it was written, while Formula has the current names.
 	Stored string `json:"-" db:"-"`
 	// ListingPeriods are shown by the single read alone.

@@ -179,17 +179,36 @@ func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], e
 	q.IDs("f.credit_account_id = any(?) or f.debit_account_id = any(?)", in.AccountIDs)
 	q.Search(in.Search, "f.name", "f.unique_ref")
 
-	found, err := page.List[Fee](ctx, tx, q, in.Params, in.Sort)
-	if err != nil {
+	var (
+		found  *page.Page[Fee]
+		mapped []mapping
+	)
+
+	// First the fees, and the mappings of the team, which do not depend on them.
+	if err := tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		found, err = page.List[Fee](ctx, tx, q, in.Params, in.Sort)
+		return err
+	}, db.Load(&mapped, loadMappings)); err != nil {
 		return nil, err
 	}
 
-	// Formulas show the names that their fees and accounts have today.
+	// Then, for all of them at once, what holds their entries and whether their journals are current.
+	ids := make([]id.ID, len(found.Data))
 	for i := range found.Data {
-		found.Data[i].useCurrentNames()
+		ids[i] = found.Data[i].ID
 	}
 
-	return found, fillAll(ctx, tx, found.Data)
+	var j journals
+	err := tx.Together(ctx, j.load(ids)...)
+
+	for i := range found.Data {
+		f := &found.Data[i]
+		f.useCurrentNames()
+		f.link(mapped)
+		j.fill(f)
+	}
+
+	return found, err
 }
 
 type byID struct {
@@ -204,82 +223,44 @@ func getFee(ctx context.Context, tx *db.Tx, in *byID) (*Fee, error) {
 // loadShown loads a fee with all that the API shows of it in one round trip, or fails with apierr.NotFound.
 func loadShown(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 	var (
-		f       Fee
-		b       viewData
-		periods []Period
+		w wholeFee
+		j journals
 	)
-	if err := tx.Together(
-		ctx,
-		db.LoadBy(&f, loadFee, feeID),
-		db.LoadBy(&periods, loadPeriods, feeID),
-		db.LoadBy(&b, loadViewData, []id.ID{feeID}),
-	); err != nil {
+
+	works := append([]db.Work{db.LoadBy(&w, loadWhole, feeID)}, j.load([]id.ID{feeID})...)
+	if err := tx.Together(ctx, works...); err != nil {
 		return nil, err
 	}
 
-	b.fill(&f)
-	f.ListingPeriods = periods
+	f := &w.Fee
+	f.ListingPeriods = w.Periods
+	f.link(w.Mapped)
+	j.fill(f)
 
-	return &f, nil
+	return f, nil
 }
 
-// show fills in the fields of a fee that are not in its own row.
-func show(ctx context.Context, tx *db.Tx, f Fee) (*Fee, error) {
-	var b viewData
-
-	err := tx.Together(ctx, db.LoadBy(&f.ListingPeriods, loadPeriods, f.ID), db.LoadBy(&b, loadViewData, []id.ID{f.ID}))
-	b.fill(&f)
-
-	return &f, err
-}
-
-// fillAll fills in, for all fees at once, the accounts that they depend on, their locks and whether their journals
-// are current.
-func fillAll(ctx context.Context, tx *db.Tx, fees []Fee) error {
-	ids := make([]id.ID, len(fees))
-	for i := range fees {
-		ids[i] = fees[i].ID
-	}
-
-	b, err := loadViewData(ctx, tx, ids)
-	for i := range fees {
-		b.fill(&fees[i])
-	}
-
-	return err
-}
-
-// viewData has everything that fees show in addition to their own rows, by fee.
-type viewData struct {
+// journals has what the ledger knows of the journals of fees, by fee.
+type journals struct {
 	locks    map[id.ID]ledger.Lock
 	statuses map[id.ID]ledger.JournalStatus
-	mapped   []mapping
-	linked   map[id.ID][]account.NameRef
 }
 
-// loadViewData loads everything that fees show in addition to their own rows, in one round trip.
-func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err error) {
-	err = tx.Together(
-		ctx,
-		db.LoadBy(&b.locks, ledger.LoadFeeLocks, ids),
-		db.LoadBy(&b.statuses, ledger.LoadFeeStatuses, ids),
-		db.Load(&b.mapped, loadMappings),
-		db.LoadBy(&b.linked, loadLinkedAccounts, ids),
-	)
-
-	return b, err
+// load returns the works that load the locks and statuses of fees.
+func (j *journals) load(ids []id.ID) []db.Work {
+	return []db.Work{
+		db.LoadBy(&j.locks, ledger.LoadFeeLocks, ids), db.LoadBy(&j.statuses, ledger.LoadFeeStatuses, ids),
+	}
 }
 
-// fill gives a fee its accounts, lock and journal status.
-func (b *viewData) fill(f *Fee) {
-	f.link(b.linked[f.ID], b.mapped)
-	f.Lock, f.JournalStatus = b.locks[f.ID], b.statuses[f.ID]
-}
+// fill gives a fee its lock and journal status.
+func (j *journals) fill(f *Fee) { f.Lock, f.JournalStatus = j.locks[f.ID], j.statuses[f.ID] }
 
 // link fills in the accounts that the fee depends on: those that its formula and conditions name, and those that
 // its line types are posted on.
-func (f *Fee) link(named []account.NameRef, mapped []mapping) {
-	f.LinkedAccounts, f.IncludedFinancials = list(named), []Financial{}
+func (f *Fee) link(mapped []mapping) {
+	// In the order of names, an account that is named twice follows itself.
+	f.LinkedAccounts, f.IncludedFinancials = slices.Compact(f.Named), []Financial{}
 
 	formula, err := ParseFormula(f.Stored)
 	if err != nil {

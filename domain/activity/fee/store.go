@@ -26,18 +26,26 @@ var periodTable = db.NewTable[Period]("fee_listing_period", `
 
 var feeColumns = feeTable.ColumnsSQL("f") + `, ` + account.NameRefSQL("c") + ` as credit_account, ` + account.NameRefSQL("d") + ` as debit_account,
 	case when t.id is not null then jsonb_build_object('id', t.id, 'name', t.name, 'basisPoints', t.basis_points) end as tax_rate,
-	coalesce((select jsonb_agg(jsonb_build_object('accountId', n.account_id, 'operator', n.operator, 'centValue', n.cent_value) order by n.position)
-		from fee_condition n where n.team_id = f.team_id and n.fee_id = f.id), '[]') as account_total_conditions,
-	coalesce((select jsonb_agg(jsonb_build_object('kind', m.kind, 'name', m.name, 'id', coalesce(m.target_fee_id, m.target_account_id),
-			'current', coalesce(g.name, a.code, a.name)))
-		from fee_reference m left join fee g on g.team_id = m.team_id and g.id = m.target_fee_id
-		left join account a on a.team_id = m.team_id and a.id = m.target_account_id
-		where m.team_id = f.team_id and m.fee_id = f.id), '[]') as "references"`
+	coalesce(terms.conditions, '[]') as account_total_conditions, coalesce(terms.refs, '[]') as "references", coalesce(terms.named, '[]') as named`
 
-const feeTables = `fee f
+// Conditions and references of a fee f are read in one pass, because a statement costs by the tables that it names.
+var feeTables = `fee f
 	join account c on c.team_id = f.team_id and c.id = f.credit_account_id
 	join account d on d.team_id = f.team_id and d.id = f.debit_account_id
-	left join tax_rate t on t.team_id = f.team_id and t.id = f.tax_rate_id`
+	left join tax_rate t on t.team_id = f.team_id and t.id = f.tax_rate_id
+	cross join lateral (
+		select jsonb_agg(jsonb_build_object('accountId', v.account_id, 'operator', v.operator, 'centValue', v.cent_value) order by v.position)
+				filter (where v.operator is not null) as conditions,
+			jsonb_agg(jsonb_build_object('kind', v.kind, 'name', v.name, 'id', coalesce(v.fee_id, v.account_id), 'current', coalesce(g.name, a.code, a.name)))
+				filter (where v.kind is not null) as refs,
+			jsonb_agg(` + account.NameRefSQL("a") + ` order by ` + page.TextSQL("a.name") + `, a.id) filter (where a.id is not null) as named
+		from (
+			select n.account_id, null::uuid as fee_id, n.position, n.operator, n.cent_value, null as kind, null as name
+			from fee_condition n where n.team_id = f.team_id and n.fee_id = f.id
+			union all select m.target_account_id, m.target_fee_id, null, null, null, m.kind, m.name
+			from fee_reference m where m.team_id = f.team_id and m.fee_id = f.id) v
+		left join fee g on g.team_id = f.team_id and g.id = v.fee_id
+		left join account a on a.team_id = f.team_id and a.id = v.account_id) terms`
 
 var periodColumns = periodTable.ColumnsSQL("p") + `,
 	jsonb_build_object('id', f.id, 'name', f.name, 'type', f.type, 'rateType', f.rate_type, 'defaultRate', f.default_rate) as recurring_fee`
@@ -272,39 +280,46 @@ type mapping struct {
 	Channel     *string
 }
 
+const (
+	mappingTables = `reservation_line_mapping m join account a on a.team_id = m.team_id and a.id = m.account_id where m.team_id = @team and m.status = 'mapped'`
+	mappingOrder  = ` order by m.line_type, m.app_id nulls first, m.channel nulls first, a.id`
+)
+
 // loadMappings loads the accounts that line types are mapped to.
 func loadMappings(ctx context.Context, tx *db.Tx) ([]mapping, error) {
-	return db.Select[mapping](ctx, tx, `
-		select m.line_type, a.id as account_id, a.name as account_name, m.app_id, m.channel
-		from reservation_line_mapping m join account a on a.team_id = m.team_id and a.id = m.account_id
-		where m.team_id = @team and m.status = 'mapped' order by m.line_type, m.app_id nulls first, m.channel nulls first, a.id`, db.Args{"team": tx.Team})
+	return db.Select[mapping](ctx, tx, `select m.line_type, a.id as account_id, a.name as account_name, m.app_id, m.channel from `+mappingTables+mappingOrder,
+		db.Args{"team": tx.Team})
 }
 
-// loadLinkedAccounts loads the accounts that formulas and conditions of fees name, by fee, ordered by name.
-func loadLinkedAccounts(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID][]account.NameRef, error) {
-	type linked struct {
-		FeeID id.ID
-		ID    id.ID
-		Name  string
+// wholeFee is a fee with its listing periods and the mappings that its formula may name, as one statement reads them.
+type wholeFee struct {
+	Fee
+
+	Periods []Period
+	Mapped  []mapping
+}
+
+// Only a quoted name can be spelled otherwise in the formula than in its mapping: with backslashes.
+var wholeColumns = feeColumns + `,
+	(select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'recurringFeeId', f.id, 'listingId', p.listing_id, 'startAt', p.start_at, 'endAt', p.end_at,
+			'rate', p.rate, 'createdAt', p.created_at, 'updatedAt', p.updated_at) order by p.listing_id, p.start_at nulls first, p.id), '[]')
+		from fee_listing_period p where p.team_id = f.team_id and p.fee_id = f.id) as periods,
+	(select coalesce(jsonb_agg(jsonb_build_object('lineType', m.line_type, 'accountId', a.id, 'accountName', a.name, 'appId', m.app_id,
+			'channel', m.channel)` + mappingOrder + `), '[]')
+		from ` + mappingTables + ` and (f.formula like '%"%' or position(m.line_type in f.formula) > 0)) as mapped`
+
+// loadWhole loads a fee with its listing periods and mappings, or fails with apierr.NotFound.
+func loadWhole(ctx context.Context, tx *db.Tx, feeID id.ID) (wholeFee, error) {
+	f, err := db.One[wholeFee](ctx, tx, apierr.NotFound, `select `+wholeColumns+` from `+feeTables+` where f.team_id = @team and f.id = @id`,
+		db.Args{"team": tx.Team, "id": feeID})
+	f.useCurrentNames()
+
+	// All periods show the same fee.
+	for i := range f.Periods {
+		f.Periods[i].RecurringFee = Summary{f.ID, f.Name, f.Type, f.RateType, f.DefaultRate}
 	}
 
-	// An account that formula and condition both name appears once.
-	rows, err := db.Select[linked](ctx, tx, `
-		select v.fee_id, a.id, a.name from (
-			select fee_id, target_account_id as account_id from fee_reference where team_id = @team and fee_id = any(@fees) and kind = 'account'
-			union select fee_id, account_id from fee_condition where team_id = @team and fee_id = any(@fees)
-		) v join account a on a.team_id = @team and a.id = v.account_id order by v.fee_id, `+page.TextSQL("a.name")+`, a.id`, db.Args{"team": tx.Team, "fees": fees})
-	if err != nil {
-		return nil, fmt.Errorf("read accounts of recurring fees: %w", err)
-	}
-
-	// The rows are in the order of names, and so is each list.
-	out := map[id.ID][]account.NameRef{}
-	for _, r := range rows {
-		out[r.FeeID] = append(out[r.FeeID], account.NameRef{ID: r.ID, Name: r.Name})
-	}
-
-	return out, nil
+	return f, err
 }
 
 // constraintError translates a broken constraint into the error that the caller gets; other errors stay as they are.

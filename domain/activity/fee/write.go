@@ -268,7 +268,7 @@ func save(ctx context.Context, tx *db.Tx, c change) (*Fee, error) {
 		return nil, err
 	}
 
-	shown, err := show(ctx, tx, saved)
+	shown, err := loadShown(ctx, tx, f.ID)
 	if err != nil {
 		return nil, err
 	}
