@@ -28,17 +28,23 @@ func bookedSQL(account, currency, before string) string {
 }
 
 var (
-	// The plainBanking has the stored fields of a bank account; fullBanking adds the figures of the bank and the books,
-	// as of the day @today.
+	// The plainBanking has the stored fields of a bank account; fullBanking adds the account at the bank that is attached,
+	// and the figures of the bank and the books, as of the day @today.
 	plainBanking = `jsonb_build_object('category', a.banking_category, 'type', a.banking_type, 'last4', a.banking_last4, 'currency', a.banking_currency)`
 	fullBanking  = plainBanking + ` || jsonb_build_object(
-		'connections', coalesce((select jsonb_agg(jsonb_build_object('id', k.id, 'connectionId', k.connection_id, 'name', k.name, 'lastDigits', k.last_digits,
-			'status', k.status)) from account_connection k where k.team_id = a.team_id and k.account_id = a.id), '[]'),
+		'connections', coalesce(attached.connections, '[]'),
 		'bankRecords', ` + bank.CountsOfAccount + `,
 		'balance', jsonb_build_object('openingDate', a.banking_opening_at, 'opening', a.banking_opening, 'ending',
 			` + bookedSQL("a.id", "a.banking_currency", "(@today::date + 1)") + `))`
 	accountFrom = `account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
-		left join account o on o.team_id = a.team_id and o.id = a.offset_account_id`
+		left join account o on o.team_id = a.team_id and o.id = a.offset_account_id
+		cross join lateral (
+			select jsonb_agg(jsonb_build_object('id', k.id, 'connectionId', k.connection_id, 'name', k.name, 'lastDigits', k.last_digits,
+					'status', k.status)) as connections,
+				jsonb_agg(jsonb_build_object('code', '` + last4OutOfSync + `', 'severity', 'warning', 'context',
+					jsonb_build_object('accountLast4', a.banking_last4, 'bankAccountLast4', k.last_digits, 'bankAccountIds', jsonb_build_array(k.id))))
+					filter (where k.last_digits <> a.banking_last4) as issues
+			from account_connection k where a.type = 'bank' and k.team_id = a.team_id and k.account_id = a.id) attached`
 	categoryColumns = categoryTable.ColumnsSQL("account_category")
 )
 
@@ -57,9 +63,7 @@ func columnsSQL(banking string) string {
 		case when o.id is not null
 			then jsonb_build_object('id', o.id, 'name', o.name, 'uniqueRef', o.unique_ref, 'status', o.status) end as offset_account,
 		case when a.type = 'bank' then ` + banking + ` end as banking,
-		coalesce((select jsonb_agg(jsonb_build_object('code', '` + last4OutOfSync + `', 'severity', 'warning', 'context',
-				jsonb_build_object('accountLast4', a.banking_last4, 'bankAccountLast4', k.last_digits, 'bankAccountIds', jsonb_build_array(k.id))))
-			from account_connection k where k.team_id = a.team_id and k.account_id = a.id and k.last_digits <> a.banking_last4), '[]') as issues, a.created_at, a.updated_at`
+		coalesce(attached.issues, '[]') as issues, a.created_at, a.updated_at`
 }
 
 // CheckExists refuses an account, from the field accountId of a body, that the team does not have.
