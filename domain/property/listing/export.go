@@ -53,9 +53,7 @@ var exportColumns = slices.Concat(
 
 // exportTables joins today's ownership and its owners to the listings l and their groups g. A split of 33333 is
 // written as 33.333%.
-var exportTables = `
-	left join lateral (select p.* from (` + ownerSource + `) h join listing_ownership_period p
-		on ` + coversToday + ` and p.listing_id = h.id) owned on true
+var exportTables = ownedJoin + `
 	left join lateral (
 		select string_agg(c.name || ' ' || trim_scale(m.split / 1000.0) || '%', '; ' order by m.position) as names
 		from listing_ownership_member m join contact c on c.team_id = m.team_id and c.id = m.contact_id

@@ -193,6 +193,11 @@ var (
 	feeSource   = `select l.id as id union all select l.parent_id where l.parent_id is not null and not ` + ownDay
 )
 
+// ownedJoin joins the ownership period that covers today to a listing l, as owned. There is at most one.
+var ownedJoin = `
+	left join lateral (select p.* from (` + ownerSource + `) h join listing_ownership_period p
+		on ` + coversToday + ` and p.listing_id = h.id) owned on true`
+
 // One of the contacts owns listing l on some day, past or to come.
 const ownedBy = `exists (select from listing_ownership_member m join listing_ownership_period p on p.team_id = @team and p.id = m.period_id
 	where m.team_id = @team and m.contact_id = any(?) and (p.listing_id = l.id or p.listing_id = l.parent_id

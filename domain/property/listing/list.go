@@ -27,11 +27,11 @@ type Filter struct {
 	Parent                    *page.Ref  `query:"parent" json:"parent,omitempty" doc:"Listings of a group; null for those in none."`
 }
 
-// listQuery returns the query of listings l with their groups g that a valid filter selects, in rows of Listing
-// without ownership and fees.
+// listQuery returns the query of listings l with their groups g that a valid filter selects. The caller sets the
+// columns, and adds the tables that they need besides.
 func listQuery(tx *db.Tx, f *Filter) page.Query {
 	q := page.Query{
-		Columns: listingColumns, From: listingFrom, Rows: "listing l", Joined: "g",
+		Columns: "l.id", From: groupFrom, Rows: "listing l", Joined: "g",
 		Where: []string{"l.team_id = @team"}, Args: db.Args{"team": tx.Team},
 		Sorts: sorts, Default: "createdAt", ID: "l.id",
 	}
@@ -157,12 +157,17 @@ type listInput struct {
 
 // list returns a page of listings with their owners and fees, and their operations if the caller asked for them.
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Listing], error) {
-	found, err := page.List[Listing](ctx, tx, listQuery(tx, &in.Filter), in.Params, in.Sort)
+	q := listQuery(tx, &in.Filter)
+	q.Columns, q.From = wholeColumns, wholeFrom
+	q.Args["today"] = tx.Today()
+
+	rows, err := page.List[wholeListing](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
 
-	if err := complete(ctx, tx, found.Data); err != nil || !in.Operations() {
+	found := &page.Page[Listing]{Pagination: rows.Pagination}
+	if found.Data, err = complete(ctx, tx, rows.Data); err != nil || !in.Operations() {
 		return found, err
 	}
 

@@ -41,9 +41,13 @@ func memberRows(p *Period) []*memberRow {
 	return rows
 }
 
-var periodColumns = periodTable.ColumnsSQL("p") + `, p.deactivation_held,
-	coalesce((select jsonb_agg(jsonb_build_object('contactId', m.contact_id, 'split', m.split) order by m.position)
-		from listing_ownership_member m where m.team_id = p.team_id and m.period_id = p.id), '[]') as members`
+var periodColumns = periodTable.ColumnsSQL("p") + `, p.deactivation_held, ` + membersSQL("p") + ` as members`
+
+// membersSQL returns the SQL of the members of an ownership period, which is given by its alias.
+func membersSQL(period string) string {
+	return `coalesce((select jsonb_agg(jsonb_build_object('contactId', m.contact_id, 'split', m.split) order by m.position)
+		from listing_ownership_member m where m.team_id = ` + period + `.team_id and m.period_id = ` + period + `.id), '[]')`
+}
 
 func selectPeriods(ctx context.Context, tx *db.Tx, condition string, args db.Args) ([]Period, error) {
 	rows, err := db.Select[Period](ctx, tx, `select `+periodColumns+` from listing_ownership_period p where `+condition+

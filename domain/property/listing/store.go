@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/intake"
 	"stayledger/platform/apierr"
@@ -22,16 +21,20 @@ var listingTable = db.NewTable[Listing]("listing", `
 	)
 
 var (
-	listingColumns = listingTable.ColumnsSQL("l") + `, ` + ofConnection + ` as connection_id, ` + sourceSQL + ` as source,
+	listingColumns = listingTable.ColumnsSQL("l") + `, source.id as connection_id,
+		case when source.id is not null then jsonb_build_object('id', source.external_id, 'type', 'integration', 'status', source.status,
+			'appId', source.app_id) end as source,
 		` + NameRefSQL("g") + ` as parent, ` + intake.RecordIssuesSQL("@team", "l.id") + ` as issues`
+	listingFrom = groupFrom + ` left join lateral (select c.id, c.status, c.app_id, r.external_id` + firstConnection + ` source on true`
+
 	// The connection with a listing of its system that a listing is: the first that is not archived, else the first.
 	ofConnection = `(select c.id` + firstConnection
-	sourceSQL    = `(select jsonb_build_object('id', r.external_id, 'type', 'integration', 'status', c.status, 'appId', c.app_id)` + firstConnection
+)
 
+const (
+	groupFrom       = `listing l left join listing g on g.team_id = l.team_id and g.id = l.parent_id`
 	firstConnection = ` from listing_connection r join connection c on c.team_id = @team and c.id = r.connection_id
 		where r.team_id = @team and r.listing_id = l.id order by c.status = 'archived', r.created_at, r.id limit 1)`
-
-	listingFrom = `listing l left join listing g on g.team_id = l.team_id and g.id = l.parent_id`
 )
 
 // ByID returns listings of the team by id; ids of no listing are absent. Ownership and fees are not filled in.
@@ -50,133 +53,18 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Listing, error
 	return out, nil
 }
 
-// load reads a listing with its ownership and fees.
+// load reads a listing with its ownership and fees, or fails with apierr.NotFound.
 func load(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
-	var (
-		found map[id.ID]Listing
-		b     todays
-	)
-
-	ids := []id.ID{listing}
-
-	// The listing, its ownership and its fees are read in one round trip.
-	if err := tx.Together(ctx, db.LoadBy(&found, ByID, ids), db.LoadBy(&b, loadToday, ids)); err != nil {
-		return nil, err
+	found, err := db.One[wholeListing](ctx, tx, apierr.NotFound, `select `+wholeColumns+` from `+wholeFrom+` where l.team_id = @team and l.id = @id`,
+		db.Args{"team": tx.Team, "id": listing, "today": tx.Today()})
+	if err != nil {
+		return nil, fmt.Errorf("read listing: %w", err)
 	}
 
-	l, ok := found[listing]
-	if !ok {
-		return nil, apierr.NotFound
-	}
+	rows := []wholeListing{found}
+	all, err := complete(ctx, tx, rows)
 
-	rows := []Listing{l}
-	b.fill(rows)
-
-	return &rows[0], nil
-}
-
-// complete fills in who owns the listings today and which fees they are charged.
-func complete(ctx context.Context, tx *db.Tx, listings []Listing) error {
-	if len(listings) == 0 {
-		return nil
-	}
-
-	ids := make([]id.ID, len(listings))
-	for i := range listings {
-		ids[i] = listings[i].ID
-	}
-
-	b, err := loadToday(ctx, tx, ids)
-	b.fill(listings)
-
-	return err
-}
-
-// todays has what listings show besides their own rows: the ownership periods that cover today, with their locks, and
-// the fees that are charged today.
-type todays struct {
-	owned []owned
-	fees  []charged
-}
-
-// owned is the ownership period of today for a listing: its own, or that of its group.
-type owned struct {
-	Period
-	ForListing id.ID
-}
-
-// charged is a fee that a listing is charged today.
-type charged struct {
-	FeePeriod
-	ForListing id.ID
-}
-
-// loadToday loads the ownership periods and recurring fees of today for all listings of a page at once.
-func loadToday(ctx context.Context, tx *db.Tx, listings []id.ID) (b todays, err error) {
-	args := db.Args{"team": tx.Team, "ids": listings, "today": tx.Today()}
-
-	// Two independent reads share a round trip.
-	err = tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
-		b.owned, err = db.Select[owned](ctx, tx, `
-			select `+periodColumns+`, l.id as for_listing from listing l cross join lateral (`+ownerSource+`) h
-				join listing_ownership_period p on `+coversToday+` and p.listing_id = h.id
-			where l.team_id = @team and l.id = any(@ids::uuid[]) order by l.id`, args)
-		if err != nil {
-			return fmt.Errorf("read ownership periods of today: %w", err)
-		}
-
-		if len(b.owned) == 0 {
-			return nil
-		}
-
-		// Members of a group share a period, so its lock is loaded once.
-		ids := make([]id.ID, len(b.owned))
-		for i := range b.owned {
-			ids[i] = b.owned[i].ID
-		}
-
-		locks, err := ledger.LoadPeriodLocks(ctx, tx, id.Distinct(ids))
-		for i := range b.owned {
-			b.owned[i].Lock = locks[b.owned[i].ID]
-		}
-
-		return err
-	}, func(ctx context.Context, tx *db.Tx) (err error) {
-		b.fees, err = db.Select[charged](ctx, tx, `
-			select p.id, p.start_at, p.end_at, p.rate, l.id as for_listing, jsonb_build_object('id', f.id, 'name', f.name, 'type', f.type,
-				'rateType', f.rate_type, 'defaultRate', f.default_rate) as recurring_fee
-			from listing l cross join lateral (`+feeSource+`) h
-				join fee_listing_period p on `+coversToday+` and p.listing_id = h.id
-				join fee f on f.team_id = p.team_id and f.id = p.fee_id and f.status = 'active'
-			where l.team_id = @team and l.id = any(@ids::uuid[])
-			order by f.id, p.id`, args)
-		if err != nil {
-			return fmt.Errorf("read recurring fees of listings: %w", err)
-		}
-
-		return nil
-	})
-
-	return b, err
-}
-
-// fill sets the ownership and the fees of each listing. Listings without fees get an empty list.
-func (b *todays) fill(listings []Listing) {
-	// Index the listings first, so that each row finds its own.
-	at := make(map[id.ID]*Listing, len(listings))
-	for i := range listings {
-		at[listings[i].ID] = &listings[i]
-		listings[i].ActiveRecurringFeePeriods = []FeePeriod{}
-	}
-
-	for i := range b.owned {
-		at[b.owned[i].ForListing].ActiveOwnership = &b.owned[i].Period
-	}
-
-	for i := range b.fees {
-		l := at[b.fees[i].ForListing]
-		l.ActiveRecurringFeePeriods = append(l.ActiveRecurringFeePeriods, b.fees[i].FeePeriod)
-	}
+	return &all[0], err
 }
 
 // lock reads a listing and keeps it, and with it its ownership periods, from changing until the transaction ends. It
