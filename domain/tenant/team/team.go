@@ -156,14 +156,14 @@ type Team struct {
 	InitializedAt                  *day.Instant      `json:"initializedAt"`
 	Partner                        *Reference        `json:"partner"`
 	BillingPartner                 *Reference        `json:"billingPartner" doc:"The partner that is billed for the team: the team's own unless another one was chosen; null without a partner."`
-	Issues                         []finding.Finding `json:"issues"`
+	Issues                         []finding.Finding `json:"issues" db:"-"`
 	ExtractableConnections         []Extractable     `json:"extractableConnections,omitzero" db:"-" doc:"The active connections that files can be made from; in the single read only."`
 	IssueCount                     *int64            `json:"issueCount,omitempty" db:"-" doc:"How many issues GET /teams/issues has of the team; in the single read only."`
 	CreatedAt                      day.Instant       `json:"createdAt"`
 	UpdatedAt                      day.Instant       `json:"updatedAt"`
 }
 
-const columns = `t.id, t.type, t.status, t.name, t.slug, t.company_name, t.email, t.support_email, t.phone, t.tax_id,
+var columns = `t.id, t.type, t.status, t.name, t.slug, t.company_name, t.email, t.support_email, t.phone, t.tax_id,
 	case when exists (select from team_logo g where g.team_id = t.id) then '/team/logo' end as logo, t.region as data_region,
 	t.default_currency, t.time_zone, t.default_revenue_recognition, t.long_term_stay_nights, t.is_general_ledger, t.daily_gl_summary, t.operations_accounting and t.is_general_ledger as operations_accounting, t.books_closed_at, t.soft_closed_at, t.soft_close_posters, t.statement_start_at,
 	t.statement_start_at as effective_statement_start_at, t.statement_address, t.billing_address, t.owner_portal_show_draft_statements, t.payout_basis,
@@ -172,16 +172,65 @@ const columns = `t.id, t.type, t.status, t.name, t.slug, t.company_name, t.email
 	t.historical_statements_imported_at, t.migrated_from_tenant_id, t.status = 'onboarding' as is_onboarding, t.initialized_at,
 	case when t.partner_id is not null then jsonb_build_object('id', t.partner_id, 'name', '') end as partner,
 	case when coalesce(t.billing_partner_id, t.partner_id) is not null then jsonb_build_object('id', coalesce(t.billing_partner_id, t.partner_id), 'name', '') end as billing_partner,
-	` + issues + ` as issues, t.created_at, t.updated_at`
+	t.created_at, t.updated_at, ` + mayHaveIssues + ` as may_have_issues`
+
+// row is a team as its columns have it: without its issues and the names of its partners.
+type row struct {
+	Team
+
+	MayHaveIssues bool
+}
 
 // Read returns the selected team. It fails with apierr.NotFound.
 func Read(ctx context.Context, tx *db.Tx) (*Team, error) {
-	t, err := db.One[Team](ctx, tx, apierr.NotFound, `select `+columns+` from team t where t.team_id = @team`, db.Args{"team": tx.Team})
+	r, err := db.One[row](ctx, tx, apierr.NotFound, `select `+columns+` from team t where t.team_id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
 		return nil, fmt.Errorf("read team: %w", err)
 	}
 
-	return &t, t.namePartners(ctx, tx, map[id.ID]string{})
+	all, err := complete(ctx, tx, []row{r})
+
+	return &all[0], err
+}
+
+// complete returns the teams of rows with their issues and the names of their partners.
+func complete(ctx context.Context, tx *db.Tx, rows []row) ([]Team, error) {
+	teams := make([]Team, len(rows))
+
+	var suspects []id.ID
+
+	for i := range rows {
+		teams[i] = rows[i].Team
+		teams[i].Issues = []finding.Finding{}
+
+		if rows[i].MayHaveIssues {
+			suspects = append(suspects, teams[i].ID)
+		}
+	}
+
+	// Few teams have issues.
+	if len(suspects) > 0 {
+		found, err := loadOwnIssues(ctx, tx, suspects)
+		if err != nil {
+			return teams, err
+		}
+
+		for i := range rows {
+			if rows[i].MayHaveIssues {
+				teams[i].Issues = found[teams[i].ID]
+			}
+		}
+	}
+
+	// The partners of several teams are often the same.
+	names := map[id.ID]string{}
+	for i := range teams {
+		if err := teams[i].namePartners(ctx, tx, names); err != nil {
+			return teams, err
+		}
+	}
+
+	return teams, nil
 }
 
 // namePartners fills in the names of the partner and of the one that is billed; names holds what was found before.
@@ -389,7 +438,6 @@ type handler struct {
 
 // endpoints returns the routes of teams and their settings.
 func endpoints(c Config) []api.Endpoint {
-	c.Waits = append([]parts.Wait{ownIssues}, c.Waits...)
 	h := handler{c, make(chan struct{}, 1)}
 
 	return append(append(h.closingEndpoints(), h.logoEndpoints()...),
@@ -442,22 +490,31 @@ type Extractable struct {
 	AppID string `json:"appId" doc:"GET /apps says which files its app has."`
 }
 
-// read answers with the selected team, the connections that files can be made from, and how much waits.
+// wholeTeam is a team with what only the single read shows, as one statement reads it.
+type wholeTeam struct {
+	row
+
+	Extractable []Extractable
+	// Waiting counts the issues of other records.
+	Waiting int64
+}
+
+// read answers with the selected team, the connections that files can be made from, and how much waits. It fails with
+// apierr.NotFound.
 func (h handler) read(ctx context.Context, tx *db.Tx, _ *api.None) (*Team, error) {
-	t, err := Read(ctx, tx)
+	w, err := db.One[wholeTeam](ctx, tx, apierr.NotFound, `select `+columns+`,
+			coalesce((select jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'appId', c.app_id) order by c.name, c.id)
+				from connection c where c.team_id = @team and c.status = 'active' and c.app_id = any(@apps)), '[]') as extractable,
+			`+h.waitingSQL()+` as waiting
+		from team t cross join (select @team::uuid as team_id) g where t.team_id = @team`, db.Args{"team": tx.Team, "apps": h.Extractable})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read team: %w", err)
 	}
 
-	found, err := db.Select[Extractable](ctx, tx, `
-		select id, name, app_id from connection where team_id = @team and status = 'active' and app_id = any(@apps) order by name, id`,
-		db.Args{"team": tx.Team, "apps": h.Extractable})
-	if err != nil {
-		return nil, fmt.Errorf("find connections to make files from: %w", err)
-	}
-
-	t.ExtractableConnections = append([]Extractable{}, found...)
-	t.IssueCount, err = h.countIssues(ctx, tx)
+	all, err := complete(ctx, tx, []row{w.row})
+	t := &all[0]
+	count := w.Waiting + int64(len(t.Issues))
+	t.ExtractableConnections, t.IssueCount = w.Extractable, &count
 
 	return t, err
 }
@@ -473,19 +530,14 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Team], erro
 	q.Days("(t.created_at at time zone 'UTC')::date", in.Date, nil)
 	q.Search(in.Search, "t.name")
 
-	out, err := page.List[Team](ctx, tx, q, in.Params, in.Sort)
+	found, err := page.List[row](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
 
-	names := map[id.ID]string{}
-	for i := range out.Data {
-		if err := out.Data[i].namePartners(ctx, tx, names); err != nil {
-			return nil, err
-		}
-	}
+	all, err := complete(ctx, tx, found.Data)
 
-	return out, nil
+	return &page.Page[Team]{Data: all, Pagination: found.Pagination}, err
 }
 
 // markInitialized keeps when the team got its chart and settings for the first time.

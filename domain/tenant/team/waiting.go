@@ -183,8 +183,10 @@ func (h *handler) loadIssues(ctx context.Context, tx *db.Tx, teams []id.ID, in *
 		args["severity"], narrowed = in.Severity, narrowed+" and severity = @severity"
 	}
 
-	kinds := make([]string, len(h.Waits))
-	for i, w := range h.Waits {
+	waits := append([]parts.Wait{ownIssues}, h.Waits...)
+
+	kinds := make([]string, len(waits))
+	for i, w := range waits {
 		kinds[i] = `(select * from (select ` + w.ID + ` as id, ` + w.Columns + ` from ` + w.From + `) w
 			where id > case when g.team_id = @team_from then @after::uuid else '00000000-0000-0000-0000-000000000000' end` + narrowed + ` order by id limit @most)`
 	}
@@ -199,17 +201,12 @@ func (h *handler) loadIssues(ctx context.Context, tx *db.Tx, teams []id.ID, in *
 	return found, nil
 }
 
-// countIssues returns how many issues the selected team has.
-func (h *handler) countIssues(ctx context.Context, tx *db.Tx) (*int64, error) {
-	counts := make([]string, len(h.Waits))
+// waitingSQL returns the SQL of how many issues other records of the team g have.
+func (h *handler) waitingSQL() string {
+	counts := []string{"0"}
 	for i := range h.Waits {
-		counts[i] = h.Waits[i].CountSQL()
+		counts = append(counts, h.Waits[i].CountSQL())
 	}
 
-	n, err := db.Get[int64](ctx, tx, `select (`+strings.Join(counts, " + ")+`)::bigint from (select @team::uuid as team_id) g`, db.Args{"team": tx.Team})
-	if err != nil {
-		return nil, fmt.Errorf("count what waits in the team: %w", err)
-	}
-
-	return &n, nil
+	return "(" + strings.Join(counts, " + ") + ")::bigint"
 }
