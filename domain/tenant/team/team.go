@@ -172,13 +172,14 @@ var columns = `t.id, t.type, t.status, t.name, t.slug, t.company_name, t.email, 
 	t.historical_statements_imported_at, t.migrated_from_tenant_id, t.status = 'onboarding' as is_onboarding, t.initialized_at,
 	case when t.partner_id is not null then jsonb_build_object('id', t.partner_id, 'name', '') end as partner,
 	case when coalesce(t.billing_partner_id, t.partner_id) is not null then jsonb_build_object('id', coalesce(t.billing_partner_id, t.partner_id), 'name', '') end as billing_partner,
-	t.created_at, t.updated_at, ` + mayHaveIssues + ` as may_have_issues`
+	t.created_at, t.updated_at, ` + suspectedSQL() + ` as suspected`
 
 // row is a team as its columns have it: without its issues and the names of its partners.
 type row struct {
 	Team
 
-	MayHaveIssues bool
+	// Suspected has the places in issueKinds of the issues that the team may have.
+	Suspected []int
 }
 
 // Read returns the selected team. It fails with apierr.NotFound.
@@ -195,31 +196,13 @@ func Read(ctx context.Context, tx *db.Tx) (*Team, error) {
 
 // complete returns the teams of rows with their issues and the names of their partners.
 func complete(ctx context.Context, tx *db.Tx, rows []row) ([]Team, error) {
-	teams := make([]Team, len(rows))
-
-	var suspects []id.ID
-
+	teams, suspected := make([]Team, len(rows)), make([][]int, len(rows))
 	for i := range rows {
-		teams[i] = rows[i].Team
-		teams[i].Issues = []finding.Finding{}
-
-		if rows[i].MayHaveIssues {
-			suspects = append(suspects, teams[i].ID)
-		}
+		teams[i], suspected[i] = rows[i].Team, rows[i].Suspected
 	}
 
-	// Few teams have issues.
-	if len(suspects) > 0 {
-		found, err := loadOwnIssues(ctx, tx, suspects)
-		if err != nil {
-			return teams, err
-		}
-
-		for i := range rows {
-			if rows[i].MayHaveIssues {
-				teams[i].Issues = found[teams[i].ID]
-			}
-		}
+	if err := fillIssues(ctx, tx, teams, suspected); err != nil {
+		return teams, err
 	}
 
 	// The partners of several teams are often the same.

@@ -21,7 +21,7 @@ var ownIssues = parts.Wait{
 	Columns: `null::timestamptz as since, i.issue ->> 'code' as code, i.issue ->> 'severity' as severity, 'team' as entity_type, i.team_id as entity_id,
 		i.issue -> 'context' as context`,
 	From: `(select t.team_id, v.issue, ('00000000-0000-0000-0000-' || lpad(v.n::text, 12, '0'))::uuid as id from team t
-		cross join lateral jsonb_array_elements(` + issues + `) with ordinality v (issue, n) where t.team_id = g.team_id) i where true`,
+		cross join lateral jsonb_array_elements(` + issuesSQL(allKinds()) + `) with ordinality v (issue, n) where t.team_id = g.team_id) i where true`,
 }
 
 // issueTexts are the sentences of the issues that lists of issues have.
