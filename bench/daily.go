@@ -40,6 +40,7 @@ func dailySections() []section {
 		{"daily-batch", dailyRowsSeed, daily("batch", (*dailyBed).batch)},
 		{"daily-absolute", dailyRowsSeed, daily("absolute", (*dailyBed).absolute)},
 		{"daily-mixed", dailyRowsSeed, daily("mixed", (*dailyBed).measureMixed)},
+		{pgledgerName, dailyRowsSeed, daily(pgledgerName, (*dailyBed).comparePgledger)},
 	}
 }
 

@@ -282,10 +282,7 @@ func (d *dailyBed) absolute(ctx context.Context) (metrics []Metric, err error) {
 		}
 	}
 
-	posts := map[string]request{}
-	for _, w := range dailyWrites() {
-		posts[w.name] = w.request(k, atService)
-	}
+	posts := k.writesAtService()
 
 	// Then the list of requests, with each number of clients.
 	for _, p := range []struct {
@@ -294,10 +291,7 @@ func (d *dailyBed) absolute(ctx context.Context) (metrics []Metric, err error) {
 		request request
 	}{
 		{"expense_post", k.team, posts["transaction_post"]},
-		{"journal_post", k.team, func(c *client, client, n int) []byte {
-			return c.request(http.MethodPost, "/general-ledger/journals", fmt.Sprintf(`{"date": "2026-03-05", "description": "Correction", "lines": [
-				{"accountId": %q, "centTotal": %d}, {"accountId": %q, "centTotal": %d, "listingId": %q}]}`, k.bank, -1000-n, k.repairs, 1000+n, k.listings[client].ListingID))
-		}},
+		{"journal_post", k.team, k.postJournal},
 		{"reservation_post", k.team, posts["reservation_post"]},
 		{"transaction_one", k.team, get(single["transactions"]...)},
 		{"reservation_one", k.team, get(single["reservations"]...)},
@@ -343,4 +337,20 @@ func (d *dailyBed) absolute(ctx context.Context) (metrics []Metric, err error) {
 	}
 
 	return metrics, nil
+}
+
+// writesAtService returns the writes of a day as they are sent to the service, by name.
+func (k *desk) writesAtService() map[string]request {
+	all := map[string]request{}
+	for _, w := range dailyWrites() {
+		all[w.name] = w.request(k, atService)
+	}
+
+	return all
+}
+
+// postJournal makes the request that posts the n-th journal of a client.
+func (k *desk) postJournal(c *client, client, n int) []byte {
+	return c.request(http.MethodPost, "/general-ledger/journals", fmt.Sprintf(`{"date": "2026-03-05", "description": "Correction", "lines": [
+		{"accountId": %q, "centTotal": %d}, {"accountId": %q, "centTotal": %d, "listingId": %q}]}`, k.bank, -1000-n, k.repairs, 1000+n, k.listings[client].ListingID))
 }

@@ -19,6 +19,11 @@
 // rows. -only daily measures all of them, -only daily-pages one; -daily-only takes parts of the names of what they
 // measure, -daily-rows how many rows the teams have.
 //
+// The section pgledger compares our postings with transfers of pgledger (github.com/pgr0ss/pgledger), a ledger of
+// functions in PostgreSQL: a third denominator, which is another project's code and no bare code of ours. Its SQL is not
+// part of this project; -pgledger names the files, uuid-to-ulid.sql before pgledger.sql. Without them the section is
+// left out.
+//
 // Every section is meant to take two minutes at most with its usual sizes, sync three. -large takes a million rows and
 // more, and hours.
 package main
@@ -126,6 +131,7 @@ type options struct {
 	stays, taken, synced     int
 	system                   int
 	daily, dailyOnly         string
+	pgledger                 string
 	mixedFor                 time.Duration
 	large, fresh, timed, all bool
 }
@@ -150,6 +156,8 @@ func main() {
 	flag.StringVar(&o.daily, "daily-rows", "", "rows of a noun that the requests of a day are measured with, the fewest first")
 	flag.StringVar(&o.dailyOnly, "daily-only", "", "of the sections daily-… measure only requests with one of these in "+
 		"their names, such as transactions,reservation_put,crowds")
+	flag.StringVar(&o.pgledger, "pgledger", "", "SQL files of pgledger for the section pgledger, with commas between them, in "+
+		"the order in which they are loaded; without them the section is left out")
 	flag.DurationVar(&o.mixedFor, "mixed-for", 40*time.Second, "how long the section daily-mixed has an office read and "+
 		"write at a steady rate")
 	flag.BoolVar(&o.fresh, "fresh", false, "make the seeds anew")
@@ -258,6 +266,11 @@ func run(ctx context.Context, o options) (err error) {
 	missed := false
 
 	for _, s := range chosen {
+		if s.name == pgledgerName && o.pgledger == "" {
+			_, _ = fmt.Fprintf(os.Stdout, "%s is left out: -pgledger names no SQL files\n", s.name)
+			continue
+		}
+
 		metrics, took, err := c.measure(ctx, s, size, o)
 		if ctx.Err() != nil {
 			return ctx.Err()
