@@ -67,8 +67,8 @@ chaos: ensure-postgres ## kill processes, crash the database, take the provider 
 	@CHAOS=$(CHAOS) go test -count=1 -timeout 60m -v -run TestChaos ./test/e2e
 
 .PHONY: bench
-bench: ensure-postgres ## measure against the limits, in half an hour, and keep the figures in bench/results.json; one section: make bench ONLY=posting
-	@cd bench && go run . $(if $(ONLY),-only $(ONLY))
+bench: ensure-postgres ## measure against the limits, in half an hour, and keep the figures in bench/results.json; one section: make bench ONLY=posting; against another ledger: make bench ONLY=pgledger PGLEDGER=uuid-to-ulid.sql,pgledger.sql
+	@cd bench && go run . $(if $(ONLY),-only $(ONLY)) $(if $(PGLEDGER),-pgledger $(PGLEDGER))
 
 .PHONY: bench-large
 bench-large: ensure-postgres ## the same with a million rows and more, which takes hours, into bench/results-large.json

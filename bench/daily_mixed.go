@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -57,14 +58,30 @@ func (d *dailyBed) measureMixed(ctx context.Context) ([]Metric, error) {
 		return nil, err
 	}
 
-	waits, memory, failed := d.steady(ctx, l, m, peak.perSecond*mixedShare)
+	watch, err := d.watchActivity(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	sent, memory, failed := d.steady(ctx, l, m, peak.perSecond*mixedShare)
+
+	activity, err := watch()
+	if err != nil {
+		return nil, err
+	}
+
+	waits := sent.byKind(func(s *sentRequest) float64 { return s.MS })
+	answers := sent.byKind(func(s *sentRequest) float64 { return s.MS - s.QueuedMS })
 	worst, kinds := 0.0, map[string]any{}
 
 	// Only readers have a limit. Each is compared with its own median.
 	for kind, ms := range waits {
 		p50, p99 := median(ms), quantile(ms, 0.99)
 
-		kinds[kind] = map[string]any{"p50Ms": p50, "p99Ms": p99, "sent": len(ms)}
+		kinds[kind] = map[string]any{
+			"p50Ms": p50, "p99Ms": p99, "sent": len(ms),
+			"p50AnswerMs": median(answers[kind]), "p99AnswerMs": quantile(answers[kind], 0.99),
+		}
 		if !writes[kind] {
 			worst = max(worst, p99/p50)
 		}
@@ -75,6 +92,8 @@ func (d *dailyBed) measureMixed(ctx context.Context) ([]Metric, error) {
 		"peakPerSecond": peak.perSecond,
 		"seconds":       d.options.mixedFor.Seconds(),
 		"kinds":         kinds,
+		"slowest":       sent.slowest(),
+		"activity":      activity,
 		"memoryMiB":     memory,
 		"failed":        failed.failed,
 		"failure":       failed.failure,
@@ -142,14 +161,14 @@ func (d *dailyBed) newMix(ctx context.Context, k *desk) (*mixedLoad, map[string]
 	return m, writes, nil
 }
 
-// steady sends the load at a fixed rate. It returns the waits by kind, and the highest memory of the process in each part of
-// the time, in MiB.
+// steady sends the load at a fixed rate. It returns what was sent, and the highest memory of the process in each part of the
+// time, in MiB.
 func (d *dailyBed) steady(
 	ctx context.Context,
 	l *load,
 	m *mixedLoad,
 	perSecond float64,
-) (waits map[string][]float64, memory []float64, failed runResult) {
+) (sent sentRequests, memory []float64, failed runResult) {
 	// Memory is sampled in the background, a peak for each part of the time.
 	sampled := make(chan struct{})
 	go func() {
@@ -167,22 +186,49 @@ func (d *dailyBed) steady(
 		}
 	}()
 
-	waits, failed = l.sendSteadily(ctx, m, perSecond, d.options.mixedFor)
+	sent, failed = l.sendSteadily(ctx, m, perSecond, d.options.mixedFor)
 
 	<-sampled
 
-	return waits, memory, failed
+	return sent, memory, failed
 }
 
-// sendSteadily sends a mixed load at a fixed rate for a time, or until the context ends, however long the answers take: a
-// wait begins when the request was due. It returns the waits by kind, in milliseconds, and what failed.
-func (l *load) sendSteadily(ctx context.Context, m *mixedLoad, perSecond float64, length time.Duration) (waits map[string][]float64, failed runResult) {
+// sentRequest is a request of the steady load. Its wait of MS milliseconds begins when it was due, at DueMS from the
+// beginning; for the first QueuedMS of it no client was free to send it.
+type sentRequest struct {
+	Kind     string  `json:"kind"`
+	MS       float64 `json:"ms"`
+	QueuedMS float64 `json:"queuedMs"`
+	DueMS    float64 `json:"dueMs"`
+}
+
+// sentRequests are the requests of a steady load.
+type sentRequests []sentRequest
+
+// byKind returns a figure of the requests, by their kind.
+func (all sentRequests) byKind(figure func(s *sentRequest) float64) map[string][]float64 {
+	out := map[string][]float64{}
+	for i := range all {
+		out[all[i].Kind] = append(out[all[i].Kind], figure(&all[i]))
+	}
+
+	return out
+}
+
+// slowest returns the ten requests with the longest waits, the longest first.
+func (all sentRequests) slowest() sentRequests {
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b sentRequest) int { return cmp.Compare(b.MS, a.MS) })
+	return sorted[:min(10, len(sorted))]
+}
+
+// sendSteadily sends a mixed load at a fixed rate for a time, or until the context ends, however long the answers take. It
+// returns what was sent, and what failed.
+func (l *load) sendSteadily(ctx context.Context, m *mixedLoad, perSecond float64, length time.Duration) (sent sentRequests, failed runResult) {
 	var (
 		mu  sync.Mutex
 		due atomic.Int64
 	)
 
-	waits = map[string][]float64{}
 	interval := time.Duration(float64(time.Second) / perSecond)
 	begin := time.Now()
 
@@ -196,13 +242,14 @@ func (l *load) sendSteadily(ctx context.Context, m *mixedLoad, perSecond float64
 
 			time.Sleep(time.Until(begin.Add(at)))
 			kind, r := m.at(k, l.sent[k])
+			queued := time.Since(begin) - at
 			_, err := l.clients[k].send(r(l.clients[k], k, l.sent[k]), false)
-			wait := float64((time.Since(begin) - at).Nanoseconds()) / 1e6
+			wait := time.Since(begin) - at
 			l.sent[k]++
 
 			mu.Lock()
 
-			waits[kind] = append(waits[kind], wait)
+			sent = append(sent, sentRequest{kind, milliseconds(wait), milliseconds(queued), milliseconds(at)})
 
 			if err != nil {
 				if failed.failed++; failed.failed == 1 {
@@ -215,5 +262,8 @@ func (l *load) sendSteadily(ctx context.Context, m *mixedLoad, perSecond float64
 		return nil
 	})
 
-	return waits, failed
+	return sent, failed
 }
+
+// milliseconds returns a time in milliseconds.
+func milliseconds(t time.Duration) float64 { return float64(t.Nanoseconds()) / 1e6 }

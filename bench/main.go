@@ -19,6 +19,9 @@
 // rows. -only daily measures all of them, -only daily-pages one; -daily-only takes parts of the names of what they
 // measure, -daily-rows how many rows the teams have.
 //
+// daily-mixed also says in the detail of its first figure what the sessions of the database waited for while the load was
+// steady, and which ten requests waited longest, and how long of that for a free client.
+//
 // The section pgledger compares our postings with transfers of pgledger (github.com/pgr0ss/pgledger), a ledger of
 // functions in PostgreSQL: a third denominator, which is another project's code and no bare code of ours. Its SQL is not
 // part of this project; -pgledger names the files, uuid-to-ulid.sql before pgledger.sql. Without them the section is

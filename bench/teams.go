@@ -310,7 +310,8 @@ func (b *bed) neighbourWaits(ctx context.Context, times int, do func(n int) erro
 			return nil, errors.New(failed.failure)
 		}
 
-		all = append(all, neighbourRound{quiet, busy, time.Since(begin).Seconds()})
+		wait := func(s *sentRequest) float64 { return s.MS }
+		all = append(all, neighbourRound{quiet.byKind(wait), busy.byKind(wait), time.Since(begin).Seconds()})
 	}
 
 	return all, ctx.Err()
