@@ -65,6 +65,7 @@ func (b *bed) watchActivity(ctx context.Context) (stop func() (map[string]any, e
 			}
 
 			samples++
+
 			for _, w := range waits {
 				found[w]++
 			}

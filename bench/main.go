@@ -19,7 +19,7 @@
 // rows. -only daily measures all of them, -only daily-pages one; -daily-only takes parts of the names of what they
 // measure, -daily-rows how many rows the teams have.
 //
-// daily-mixed also says in the detail of its first figure what the sessions of the database waited for while the load was
+// The section daily-mixed also says in the detail of its first figure what the sessions of the database waited for while the load was
 // steady, and which ten requests waited longest, and how long of that for a free client.
 //
 // The section pgledger compares our postings with transfers of pgledger (github.com/pgr0ss/pgledger), a ledger of

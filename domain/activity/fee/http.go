@@ -199,6 +199,7 @@ func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], e
 	}
 
 	var j journals
+
 	err := tx.Together(ctx, j.load(ids)...)
 
 	for i := range found.Data {

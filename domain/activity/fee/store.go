@@ -42,7 +42,7 @@ var feeTables = `fee f
 		from (
 			select n.account_id, null::uuid as fee_id, n.position, n.operator, n.cent_value, null as kind, null as name
 			from fee_condition n where n.team_id = f.team_id and n.fee_id = f.id
-			union all select m.target_account_id, m.target_fee_id, null, null, null, m.kind, m.name
+			union all select m.target_account_id, m.target_fee_id, null::int, null::text, null::bigint, m.kind, m.name
 			from fee_reference m where m.team_id = f.team_id and m.fee_id = f.id) v
 		left join fee g on g.team_id = f.team_id and g.id = v.fee_id
 		left join account a on a.team_id = f.team_id and a.id = v.account_id) terms`

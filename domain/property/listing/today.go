@@ -91,6 +91,7 @@ func complete(ctx context.Context, tx *db.Tx, rows []wholeListing) ([]Listing, e
 
 	// Members of a group share a period, so its lock is loaded once.
 	locks, err := ledger.LoadPeriodLocks(ctx, tx, id.Distinct(owned))
+
 	for i := range listings {
 		if p := listings[i].ActiveOwnership; p != nil {
 			p.Lock = locks[p.ID]
