@@ -180,7 +180,7 @@ func (p *pgledgerBed) transfer(ctx context.Context, clients, accounts int) (floa
 	err := each(clients, func(int) error {
 		for time.Since(begin) < pgledgerTurn {
 			// The second one is another than the first.
-			from := rand.IntN(accounts) //nolint:gosec // any two accounts do
+			from := rand.IntN(accounts)                         //nolint:gosec // any two accounts do
 			to := (from + 1 + rand.IntN(accounts-1)) % accounts //nolint:gosec // as above
 
 			if _, err := p.pool.Exec(ctx, "select id from pgledger_create_transfer($1, $2, $3)", ids[from], ids[to], 1); err != nil {
