@@ -50,6 +50,7 @@ func people(ctx context.Context, tx *db.Tx, in *input) (*page.Page[Person], erro
 		Sorts: sorts,
 	}
 	q.And("team_id = @team", db.Args{"team": tx.Team})
+	q.CountedAs("contact") // without a search the total is the kept one
 	q.Search(in.Search, "name", "email")
 
 	return page.List[Person](ctx, tx, q, in.Params, in.Sort)
