@@ -40,25 +40,31 @@ func ListBalances(ctx context.Context, tx *db.Tx, accounts []Since, before day.D
 		ids[i], firsts[i], openings[i] = a.Account, a.First, a.Opening
 	}
 
-	// The movements of the day of a stated balance are part of it, so only later days are added.
-	found, err := db.Select[Held](ctx, tx, `
-		select s.account_id, stated.date as stated_at, stated.date is not null or moved.records > 0 as known,
-			(coalesce(stated.balance, s.opening) + moved.cents)::bigint as cents
-		from unnest(@accounts::uuid[], @firsts::date[], @openings::bigint[]) s (account_id, first, opening)
-		left join lateral (
-			select r.date, r.balance from bank_record r
-			where r.team_id = @team and r.account_id = s.account_id and r.status = 'active' and r.type = 'balance'
-				and r.date < @before and r.date >= coalesce(s.first, '-infinity')
-			order by r.date desc, r.arrival desc, r.id desc limit 1) stated on true
-		cross join lateral (
-			select coalesce(sum(d.cents) filter (where d.day > coalesce(stated.date, '-infinity')), 0) as cents, coalesce(sum(d.records), 0) as records
-			from bank_day d where d.team_id = @team and d.account_id = s.account_id and d.day < @before and d.day >= coalesce(s.first, '-infinity')) moved`,
+	found, err := db.Select[Held](ctx, tx,
+		heldSQL("unnest(@accounts::uuid[], @firsts::date[], @openings::bigint[])", "@before"),
 		db.Args{"team": tx.Team, "accounts": ids, "firsts": firsts, "openings": openings, "before": before})
 	if err != nil {
 		return nil, fmt.Errorf("read what banks say that accounts hold: %w", err)
 	}
 
 	return found, nil
+}
+
+// heldSQL returns the SQL with the columns of Held for accounts at the start of a day. The accounts are a table with
+// three columns, those of Since. The movements of the day of a stated balance are part of it, so only later days are added.
+func heldSQL(accounts, before string) string {
+	return `select s.account_id, stated.date as stated_at, stated.date is not null or moved.records > 0 as known,
+			(coalesce(stated.balance, s.opening) + moved.cents)::bigint as cents
+		from ` + accounts + ` s (account_id, first, opening)
+		left join lateral (
+			select r.date, r.balance from bank_record r
+			where r.team_id = @team and r.account_id = s.account_id and r.status = 'active' and r.type = 'balance'
+				and r.date < ` + before + ` and r.date >= coalesce(s.first, '-infinity')
+			order by r.date desc, r.arrival desc, r.id desc limit 1) stated on true
+		cross join lateral (
+			select coalesce(sum(d.cents) filter (where d.day > coalesce(stated.date, '-infinity')), 0) as cents, coalesce(sum(d.records), 0) as records
+			from bank_day d where d.team_id = @team and d.account_id = s.account_id and d.day < ` + before + `
+				and d.day >= coalesce(s.first, '-infinity')) moved`
 }
 
 // LoadStatedBefore loads the last balance that the bank stated for an account before a day, 0 if it stated none.

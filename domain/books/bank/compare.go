@@ -148,129 +148,103 @@ func (a *Against) args(tx *db.Tx) db.Args {
 	return db.Args{"team": tx.Team, "accounts": a.Accounts, "currency": a.Currency, "ledgers": ledgers, "date": a.Date}
 }
 
-// Compare returns the comparison of each account with its books, in no order.
-func Compare(ctx context.Context, tx *db.Tx, a *Against) ([]Comparison, error) {
-	type openings struct {
-		ID      id.ID
-		First   *day.Day
-		Opening money.Cents
+// comparedSQL follows itemsSQL and selects the columns of Comparison for each account. Further columns, which begin with
+// a comma, can use the account h.account_id.
+func comparedSQL(further string) string {
+	kind := func(k ItemKind, name string) string {
+		return `coalesce(sum(open) filter (where kind = '` + string(k) + `'), 0)::bigint as ` + name
 	}
 
-	accounts, err := db.Select[openings](ctx, tx, `
-		select id, banking_opening_at as first, coalesce(banking_opening, 0) as opening from account where team_id = @team and id = any(@accounts)`,
-		db.Args{"team": tx.Team, "accounts": a.Accounts})
-	if err != nil {
-		return nil, fmt.Errorf("read the openings of bank accounts: %w", err)
-	}
-
-	since := make([]Since, len(accounts))
-	for i, o := range accounts {
-		since[i] = Since{Account: o.ID, First: o.First, Opening: o.Opening}
-	}
-
-	type sum struct {
-		AccountID id.ID
-		Kind      ItemKind
-		Open      money.Cents
-	}
-
-	var (
-		held []Held
-		sums []sum
-	)
-
-	// Balances at the bank and items do not depend on each other.
-	err = tx.Together(ctx,
-		func(ctx context.Context, tx *db.Tx) (err error) {
-			held, err = ListBalances(ctx, tx, since, a.Date.AddDays(1))
-			return err
-		},
-		func(ctx context.Context, tx *db.Tx) (err error) {
-			sums, err = db.Select[sum](ctx, tx, itemsSQL+` select account_id, kind, sum(open)::bigint as open from item group by 1, 2`, a.args(tx))
-			return err
-		})
-	if err != nil {
-		return nil, fmt.Errorf("compare bank accounts with their books: %w", err)
-	}
-
-	out := make([]Comparison, len(held))
-
-	at := make(map[id.ID]*Comparison, len(held))
-	for i := range held {
-		out[i].Held = held[i]
-		at[held[i].AccountID] = &out[i]
-	}
-
-	// Last, give each account the sums of its items.
-	for _, s := range sums {
-		c := at[s.AccountID]
-		switch s.Kind {
-		case InTransit:
-			c.InTransit = s.Open
-		case Outstanding:
-			c.Outstanding = s.Open
-		case AtBank:
-			c.AtBank = s.Open
-		case AtOpening:
-			c.AtOpening = s.Open
-		}
-	}
-
-	return out, nil
+	return `, held as (` + heldSQL(`(
+			select id, banking_opening_at, coalesce(banking_opening, 0) from account where team_id = @team and id = any(@accounts::uuid[]))`, `@date::date + 1`) + `
+		), summed as (
+			select account_id, ` + kind(InTransit, "in_transit") + `, ` + kind(Outstanding, "outstanding") + `, ` + kind(AtBank, "at_bank") + `,
+				` + kind(AtOpening, "at_opening") + ` from item group by 1
+		)
+		select h.account_id, h.stated_at, h.known, h.cents, coalesce(s.in_transit, 0) as in_transit, coalesce(s.outstanding, 0) as outstanding,
+			coalesce(s.at_bank, 0) as at_bank, coalesce(s.at_opening, 0) as at_opening` + further + `
+		from held h left join summed s on s.account_id = h.account_id`
 }
 
-// describedSQL adds to the items their days and the texts of their transactions and journals. The day of an item is that
-// of its entry on the account: a bill may be booked on one day and paid on another.
-const describedSQL = `
-	select i.account_id, i.kind, i.source_id, t.id as transaction_id, j.id as journal_id, coalesce(i.booked_at, t.date, j.date, @date) as date,
-		coalesce(t.description, j.description, '') as description, i.booked::bigint as booked, i.seen::bigint as at_bank, i.open::bigint as open
-	from item i
-	left join lateral (select t.id, t.date, t.description from transaction t where t.team_id = @team and t.id = i.source_id` + db.Fence + `) t on true
-	left join lateral (select j.id, j.date, j.description from journal j where j.team_id = @team and j.id = i.source_id` + db.Fence + `) j on true`
-
-// Largest loads the items of accounts with the largest amounts, at most so many for each account.
-func Largest(ctx context.Context, tx *db.Tx, a *Against, most int) ([]Item, error) {
-	args := a.args(tx)
-	args["most"] = most
-
-	// The number for each account is limited by the place of an item among the amounts of its account.
-	found, err := db.Select[Item](ctx, tx, itemsSQL+`, largest as (
-			select *, row_number() over (partition by account_id order by abs(open) desc, source_id, kind) as place from item)`+
-		`, listed as (`+describedSQL+`)
-		select l.* from listed l join largest g on g.account_id = l.account_id and g.source_id is not distinct from l.source_id and g.kind = l.kind
-		where g.place <= @most order by l.account_id, g.place`, args)
+// Compare returns the comparison of each account with its books, in no order.
+func Compare(ctx context.Context, tx *db.Tx, a *Against) ([]Comparison, error) {
+	found, err := db.Select[Comparison](ctx, tx, itemsSQL+comparedSQL(""), a.args(tx))
 	if err != nil {
-		return nil, fmt.Errorf("read what bank and books do not have alike: %w", err)
+		return nil, fmt.Errorf("compare bank accounts with their books: %w", err)
 	}
 
 	return found, nil
 }
 
+// describedSQL adds to items their days and the texts of their transactions and journals. The day of an item is that
+// of its entry on the account: a bill may be booked on one day and paid on another. Further columns begin with a comma.
+func describedSQL(items, further string) string {
+	return `
+	select i.account_id, i.kind, i.source_id, t.id as transaction_id, j.id as journal_id, coalesce(i.booked_at, t.date, j.date, @date) as date,
+		coalesce(t.description, j.description, '') as description, i.booked::bigint as booked, i.seen::bigint as at_bank, i.open::bigint as open` + further + `
+	from ` + items + ` i
+	left join lateral (select t.id, t.date, t.description from transaction t where t.team_id = @team and t.id = i.source_id` + db.Fence + `) t on true
+	left join lateral (select j.id, j.date, j.description from journal j where j.team_id = @team and j.id = i.source_id` + db.Fence + `) j on true`
+}
+
+// Detailed is a comparison with the items behind it.
+type Detailed struct {
+	Comparison
+
+	// Largest are the items with the largest amounts.
+	Largest []Item
+	// Aged are items that were booked long ago and that the bank has not seen: of each kind the largest amounts.
+	Aged []Aged
+}
+
 // Aged is an item that was booked long ago and that the bank has not seen.
 type Aged struct {
 	Item
+
 	// BookedAt is the day on which the books moved the money.
-	BookedAt day.Day
-	// Count and Total cover all such items of its kind, loaded or not.
-	Count int
-	Total money.Cents
+	BookedAt day.Day `json:"bookedAt"`
+	// Count and Total cover all such items of its kind on the account, loaded or not.
+	Count int         `json:"count"`
+	Total money.Cents `json:"total"`
 }
 
-// ListAged loads the items in transit and the outstanding ones that were booked before a day: of each kind the largest
-// amounts, at most so many.
-func ListAged(ctx context.Context, tx *db.Tx, a *Against, before day.Day, most int) ([]Aged, error) {
+// itemJSON is the SQL of an item l as JSON, with the fields of Aged.
+const itemJSON = `jsonb_build_object('kind', l.kind, 'transactionId', l.transaction_id, 'journalId', l.journal_id, 'date', l.date,
+	'description', l.description, 'booked', l.booked, 'atBank', l.at_bank, 'open', l.open, 'bookedAt', l.booked_at, 'count', l.count, 'total', l.total)`
+
+// CompareInDetail returns the comparison of each account, in no order, with so many of the largest items. Aged are those
+// in transit and the outstanding ones that were booked before a day, as many of each kind.
+func CompareInDetail(ctx context.Context, tx *db.Tx, a *Against, before day.Day, most int) ([]Detailed, error) {
 	args := a.args(tx)
 	args["before"], args["most"] = before, most
 
-	found, err := db.Select[Aged](ctx, tx, itemsSQL+`, aged as (
-			select *, row_number() over w as place, count(*) over (partition by kind) as count, (sum(open) over (partition by kind))::bigint as total
-			from item where kind in ('depositInTransit', 'outstandingPayment') and booked_at < @before
-			window w as (partition by kind order by abs(open) desc, source_id))`+`, listed as (`+describedSQL+`)
-		select l.*, g.booked_at, g.count, g.total
-		from listed l join aged g on g.account_id = l.account_id and g.source_id is not distinct from l.source_id and g.kind = l.kind
-		where g.place <= @most order by l.kind, g.place`, args)
+	// The items are found once. Their places among the amounts decide which are described.
+	found, err := db.Select[Detailed](ctx, tx, itemsSQL+`, placed as (
+			select *, row_number() over (partition by account_id order by abs(open) desc, source_id, kind) as place,
+				kind in ('depositInTransit', 'outstandingPayment') and booked_at < @before as is_aged from item
+		), aged as (
+			select *, case when is_aged then row_number() over (w order by abs(open) desc, source_id) end as age_place,
+				count(*) over w as count, (sum(open) over w)::bigint as total from placed window w as (partition by account_id, kind, is_aged)
+		), listed as (`+describedSQL(
+		`(select * from aged where place <= @most or age_place <= @most)`, `, i.booked_at, i.place, i.age_place, i.count, i.total`)+`)`+
+		comparedSQL(`,
+			coalesce((select jsonb_agg(`+itemJSON+` order by l.place) from listed l where l.account_id = h.account_id and l.place <= @most), '[]') as largest,
+			coalesce((select jsonb_agg(`+itemJSON+` order by l.kind, l.age_place) from listed l where l.account_id = h.account_id and l.age_place <= @most), '[]') as aged`),
+		args)
 	if err != nil {
-		return nil, fmt.Errorf("read what the bank has not seen for long: %w", err)
+		return nil, fmt.Errorf("compare bank accounts with their books in detail: %w", err)
+	}
+
+	// The items are those of their account.
+	for i := range found {
+		d := &found[i]
+		for n := range d.Largest {
+			d.Largest[n].AccountID = d.AccountID
+		}
+
+		for n := range d.Aged {
+			d.Aged[n].AccountID = d.AccountID
+		}
 	}
 
 	return found, nil
@@ -293,7 +267,7 @@ func Items(ctx context.Context, tx *db.Tx, a *Against, kind ItemKind, p page.Par
 
 	args["limit"], args["skip"] = p.Limit, p.Rows()
 
-	rows, err := db.Select[row](ctx, tx, itemsSQL+`, listed as (`+describedSQL+`)
+	rows, err := db.Select[row](ctx, tx, itemsSQL+`, listed as (`+describedSQL("item", "")+`)
 		select l.*, (count(*) over ())::bigint as total from listed l where `+condition+`
 		order by l.date, l.source_id, l.kind limit @limit offset @skip`, args)
 	if err != nil {

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"context"
+	"slices"
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/bank"
@@ -43,6 +44,8 @@ type BankAccount struct {
 
 	// known is set if there are records of the bank about the account.
 	known bool
+	// aged are items that were booked long ago.
+	aged []bank.Aged
 }
 
 // Uncleared is a transaction or manual journal that differs between bank and books by the day.
@@ -60,41 +63,24 @@ type Uncleared struct {
 // one.
 func (a *BankAccount) timing() money.Cents { return a.AdjustedBalance - a.StatementBalance }
 
-const unclearedShown = 100
-
-// loadBankLeg loads the first leg for the bank accounts of the position, with their book balances.
-func loadBankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) {
-	leg := &BankLeg{Accounts: []BankAccount{}}
-	ids := p.banks()
-	at := map[id.ID]*BankAccount{}
-
-	// First the accounts with their books, in the order of the chart.
-	for _, v := range ids {
-		behind := p.drilldownFilter()
-		behind.AccountIDs = page.Only(v)
-		leg.Accounts = append(leg.Accounts, BankAccount{
-			Account:     p.chart.at[v].ref(),
-			BookBalance: p.chart.figure(ClaimBank, -p.byAccount[accountKey{ClaimBank, v}], behind),
-			Uncleared:   []Uncleared{},
-		})
+// loadBanks loads the first leg for the bank accounts of the position, with their book balances, and the findings that
+// need the accounts. It loads the sums of the position first, which know them.
+func (p *position) loadBanks(ctx context.Context, tx *db.Tx, leg *BankLeg, found findings) error {
+	if err := p.loadSums(ctx, tx); err != nil {
+		return err
 	}
 
-	// Take the addresses only when the slice is complete.
-	for i := range leg.Accounts {
-		at[leg.Accounts[i].Account.ID] = &leg.Accounts[i]
-	}
+	leg.setAccounts(p)
 
 	// The comparison is the same as in the account summaries.
+	ids := p.banks()
 	against := &bank.Against{Accounts: ids, Currency: string(p.currency), Ledger: ledger.Trust, Date: p.date}
 
-	var (
-		compared []bank.Comparison
-		items    []bank.Item
-	)
+	var compared []bank.Detailed
 
-	err := tx.Together(ctx, db.LoadBy(&compared, bank.Compare, against),
+	err := tx.Together(ctx,
 		func(ctx context.Context, tx *db.Tx) (err error) {
-			items, err = bank.Largest(ctx, tx, against, unclearedShown)
+			compared, err = bank.CompareInDetail(ctx, tx, against, p.date.AddDays(-agedDays), warningItems)
 			return err
 		},
 		func(ctx context.Context, tx *db.Tx) (err error) {
@@ -104,24 +90,35 @@ func loadBankLeg(ctx context.Context, tx *db.Tx, p *position) (*BankLeg, error) 
 			}, bank.LargestFirst, warningItems)
 
 			return err
-		})
+		},
+		func(ctx context.Context, tx *db.Tx) error { return found.checkBelowZero(ctx, tx, p) })
 	if err != nil {
-		return nil, err
+		return err
 	}
 
 	// Then fill in the results by account.
-	for i := range items {
-		a := at[items[i].AccountID]
-		a.Uncleared = append(a.Uncleared, p.renderUncleared(&items[i]))
-	}
-
 	for i := range compared {
-		c := &compared[i]
-		at[c.AccountID].setComparison(c)
-		leg.add(c)
+		leg.add(p, &compared[i])
 	}
 
-	return leg, nil
+	found.checkAged(p, leg)
+
+	return nil
+}
+
+// setAccounts sets the accounts with their books, in the order of the chart.
+func (l *BankLeg) setAccounts(p *position) {
+	l.Accounts = []BankAccount{}
+
+	for _, v := range p.banks() {
+		behind := p.drilldownFilter()
+		behind.AccountIDs = page.Only(v)
+		l.Accounts = append(l.Accounts, BankAccount{
+			Account:     p.chart.at[v].ref(),
+			BookBalance: p.chart.figure(ClaimBank, -p.byAccount[accountKey{ClaimBank, v}], behind),
+			Uncleared:   []Uncleared{},
+		})
+	}
 }
 
 // setComparison sets the figures of the comparison.
@@ -133,14 +130,24 @@ func (a *BankAccount) setComparison(c *bank.Comparison) {
 	a.Difference = a.AdjustedBalance - a.BookBalance.CentTotal
 }
 
-// add adds the comparison of an account to the leg.
-func (l *BankLeg) add(c *bank.Comparison) {
+// add adds the comparison of an account to the leg, and its items to the account.
+func (l *BankLeg) add(p *position, d *bank.Detailed) {
+	c := &d.Comparison
 	l.StatementBalance += c.Cents
 	l.DepositsInTransit += c.InTransit
 	l.OutstandingPayments += c.Outstanding
 	l.AtBankNotInBooks += c.AtBank
 	l.InTransitAtOpening += c.AtOpening
 	l.AdjustedBalance += c.AdjustBalance()
+
+	of := slices.IndexFunc(l.Accounts, func(a BankAccount) bool { return a.Account.ID == c.AccountID })
+	a := &l.Accounts[of]
+	a.setComparison(c)
+
+	a.aged = d.Aged
+	for i := range d.Largest {
+		a.Uncleared = append(a.Uncleared, p.renderUncleared(&d.Largest[i]))
+	}
 }
 
 // renderUncleared renders an item, with the entries of its transaction.

@@ -105,31 +105,24 @@ func guestBalances(ctx context.Context, tx *db.Tx, in *guestInput) (*GuestBalanc
 }
 
 // loadGuestBalances returns the page of guest balances that a valid filter selects.
-func loadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Params) (*GuestBalances, error) {
-	currency, err := report.Currency(ctx, tx, f.Currency)
+func loadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, params page.Params) (*GuestBalances, error) {
+	p, err := openPosition(ctx, tx, &Filter{Date: f.Date, Currency: f.Currency}, false)
 	if err != nil {
 		return nil, err
 	}
-
-	chart, err := loadChart(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-
-	date := dateOrToday(tx, f.Date)
 
 	// All cells are read, because the totals are those of all pages.
-	cells, err := loadGuestCells(ctx, tx, f.selection(chart, date, currency))
+	cells, err := loadGuestCells(ctx, tx, f.selection(p.chart, p.date, p.currency))
 	if err != nil {
 		return nil, err
 	}
 
 	// Then cut the page, and load the details of its rows only.
-	g := guestReport{chart: chart, behind: f.drilldownFilter(date, currency), only: f.chooseGroup()}
+	g := guestReport{chart: p.chart, behind: f.drilldownFilter(p.date, p.currency), only: f.chooseGroup()}
 	shown := g.selectListed(cells)
 	total := int64(len(shown))
-	first := min(p.Rows(), total)
-	shown = shown[first:min(first+p.Limit, total)]
+	first := min(params.Rows(), total)
+	shown = shown[first:min(first+params.Limit, total)]
 
 	details, err := loadGuestDetails(ctx, tx, shown)
 	if err != nil {
@@ -138,8 +131,8 @@ func loadGuestBalances(ctx context.Context, tx *db.Tx, f *GuestFilter, p page.Pa
 
 	// Last, arrange the rows and add up the totals.
 	out := g.render(cells, shown, details)
-	out.Currency, out.Date, out.Pagination = currency, date, p.Of(total)
-	out.Aging = g.renderAging(cells, date)
+	out.Currency, out.Date, out.Pagination = p.currency, p.date, params.Of(total)
+	out.Aging = g.renderAging(cells, p.date)
 
 	return out, nil
 }

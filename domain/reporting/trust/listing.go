@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"stayledger/domain/reporting/report"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -110,29 +109,26 @@ func (t *ListingTrusts) row(i int) ListingTrust {
 
 // openByListing loads the data for the reconciliation by listing that a valid filter selects.
 func openByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*ListingTrusts, error) {
-	currency, err := report.Currency(ctx, tx, f.Currency)
-	if err != nil {
-		return nil, err
-	}
-
-	p, err := loadPosition(ctx, tx, dateOrToday(tx, f.Date), currency, true)
-	if err != nil {
-		return nil, err
-	}
-
-	// The owners' balances come by listing already.
-	owners, err := loadOwners(ctx, tx, p)
+	p, err := openPosition(ctx, tx, &f.Filter, true)
 	if err != nil {
 		return nil, err
 	}
 
 	// Costs are loaded once for all listings; each row takes its own.
-	costs := findings{}
-	if err := costs.checkOperatingCosts(ctx, tx, p); err != nil {
+	facts, costs := &ownerFacts{}, findings{}
+	if err := tx.Together(ctx,
+		p.loadSums, p.loadGuests,
+		func(ctx context.Context, tx *db.Tx) error { return facts.load(ctx, tx, p) },
+		func(ctx context.Context, tx *db.Tx) error { return costs.checkOperatingCosts(ctx, tx, p) },
+	); err != nil {
 		return nil, err
 	}
 
-	t := &ListingTrusts{position: p, owners: map[id.ID]*OwnerListing{}, costs: costs.placesFor(WarnOperatingCost).items}
+	owners := facts.divide(p)
+
+	t := &ListingTrusts{
+		position: p, owners: map[id.ID]*OwnerListing{}, names: facts.names, costs: costs.placesFor(WarnOperatingCost).items,
+	}
 	for i := range owners {
 		t.owners[ptr.Value(owners[i].ID)] = &owners[i]
 	}
@@ -143,16 +139,12 @@ func openByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*List
 		t.open = slices.DeleteFunc(t.open, func(v id.ID) bool { return !f.ListingIDs.Has(v) })
 	}
 
-	if t.names, err = loadListingNames(ctx, tx, t.open); err != nil {
-		return nil, err
-	}
-
 	slices.SortFunc(t.open, func(a, b id.ID) int {
 		return compareListings(lookUpName(t.names, a), lookUpName(t.names, b), &a, &b)
 	})
 
 	// The head has the totals of all listings, whatever the filter lists.
-	t.Head = ByListing{Currency: currency, Date: p.date, Book: p.book().Figure, Data: []ListingTrust{}}
+	t.Head = ByListing{Currency: p.currency, Date: p.date, Book: p.book().Figure, Data: []ListingTrust{}}
 	for claim, cents := range p.byClaim {
 		if claim != ClaimBank {
 			t.Head.CentTotal += cents

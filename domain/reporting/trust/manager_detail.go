@@ -106,13 +106,11 @@ func loadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*Ma
 	m := r.deriveStatement(f.StartAt.Day, f.EndAt.Day, before, during)
 
 	// Then the trust at the end of the period, which says how much can be drawn.
-	p, err := loadPosition(ctx, tx, f.EndAt.Day, r.currency, false)
-	if err != nil {
-		return nil, err
-	}
+	p, facts := newPosition(f.EndAt.Day, false), &ownerFacts{}
+	p.chart, p.currency = r.chart, r.currency
 
-	owners, err := loadOwners(ctx, tx, p)
-	if err != nil {
+	if err := tx.Together(ctx, p.loadSums, p.loadGuests,
+		func(ctx context.Context, tx *db.Tx) error { return facts.load(ctx, tx, p) }); err != nil {
 		return nil, err
 	}
 
@@ -122,7 +120,7 @@ func loadManagerStatement(ctx context.Context, tx *db.Tx, f *ManagerPeriod) (*Ma
 		EndAt:                m.EndAt,
 		Total:                m.Total,
 		Drilldowns:           m.Drilldowns,
-		AssetsAndLiabilities: p.deriveTiming(owners),
+		AssetsAndLiabilities: p.deriveTiming(facts.divide(p)),
 		Financials:           ManagerAvailable{ManagerFinancials: m.Financials},
 	}
 

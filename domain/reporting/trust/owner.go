@@ -3,11 +3,11 @@ package trust
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
-	"stayledger/domain/property/listing"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/settlement/chain"
 	"stayledger/platform/day"
@@ -65,18 +65,30 @@ type OwnerTotal struct {
 
 // ownerFacts is the data that owner balances are divided with.
 type ownerFacts struct {
-	// groups are the groups of listings, by member, and members the listings of a group.
-	groups   map[id.ID]id.ID
-	members  map[id.ID][]id.ID
-	listings map[id.ID]string
-	periods  map[id.ID][]listing.Period
-	contacts map[id.ID]string
+	// totals are the owners' balances by listing. Balances of 0 are included, because a period of the listing may have
+	// another one.
+	totals map[id.ID]money.Cents
+	// names are those of all listings; groups are the groups of listings, by member, and members the listings of a group.
+	names   map[id.ID]string
+	groups  map[id.ID]id.ID
+	members map[id.ID][]id.ID
+	// own are the ownership periods of each listing by their start, and periods those of the place of its balances.
+	own     map[id.ID][]ownership
+	periods map[id.ID][]ownership
 	// sums are the balances of single ownership periods. The zero id means the time in which the listing had no owner.
 	sums map[ownerKey]money.Cents
 	// ownerless are the sources of entries without an ownership period, by listing.
 	ownerless map[id.ID][]ownerSum
 	// paid adds up the payouts to members, as negative amounts.
 	paid map[paidKey]money.Cents
+}
+
+// ownership is an ownership period as balances are divided by it: its days and the shares of its members, in the order
+// that decides who gets the cents that do not divide.
+type ownership struct {
+	ID             id.ID
+	StartAt, EndAt *day.Day
+	Members        []OwnerShare
 }
 
 type ownerKey struct{ listing, period id.ID }
@@ -86,63 +98,66 @@ type paidKey struct {
 	contact id.ID
 }
 
-// loadOwnerTotals returns the owners' balances by listing. Balances of 0 are included, because a period of the listing
-// may have another one.
-func loadOwnerTotals(ctx context.Context, tx *db.Tx, p *position) (map[id.ID]money.Cents, error) {
-	totals := map[id.ID]money.Cents{}
-
-	// The position may know the balances by listing already.
-	if len(p.byListing) > 0 {
-		for k, cents := range p.byListing {
-			if k.claim == ClaimOwners {
-				totals[k.listing] += cents
-			}
-		}
-
-		return totals, nil
+// load loads the facts in two round trips. Those of a position by listing are divided by its own balances.
+func (f *ownerFacts) load(ctx context.Context, tx *db.Tx, p *position) error {
+	// The works go on in this order: periods and payouts find the groups that the listings are in.
+	works := []db.Work{
+		f.loadListings,
+		func(ctx context.Context, tx *db.Tx) error { return f.loadPeriods(ctx, tx, p) },
+		func(ctx context.Context, tx *db.Tx) error { return f.loadPaid(ctx, tx, p) },
+	}
+	if p.byListing == nil {
+		works = append(works, func(ctx context.Context, tx *db.Tx) error { return f.loadTotals(ctx, tx, p) })
 	}
 
-	// Otherwise load them.
+	return tx.Together(ctx, works...)
+}
+
+// loadTotals loads the owners' balances by listing.
+func (f *ownerFacts) loadTotals(ctx context.Context, tx *db.Tx, p *position) error {
 	sums, err := report.Balances(ctx, tx, report.BalanceFilter{
 		Ledgers: []ledger.Ledger{ledger.Trust}, Currency: p.currency, To: p.date, Party: ledger.Owners,
 	}, report.Grouping{Listing: true})
 	if err != nil {
-		return nil, err
+		return err
 	}
+
+	f.totals = map[id.ID]money.Cents{}
 
 	for i := range sums {
 		if p.chart.claim(sums[i].AccountID, ledger.Owners) == ClaimOwners {
-			totals[sums[i].ListingID] -= sums[i].Net()
+			f.totals[sums[i].ListingID] -= sums[i].Net()
 		}
 	}
 
-	return totals, nil
+	return nil
 }
 
-// loadOwners loads the owners' balances of all listings with their periods and shares, by name. A group is one row with
+// divide returns the owners' balances of all listings with their periods and shares, by name. A group is one row with
 // all its members: they have the same owners, and payouts are booked on the group.
-func loadOwners(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, error) {
-	totals, err := loadOwnerTotals(ctx, tx, p)
-	if err != nil {
-		return nil, err
+func (f *ownerFacts) divide(p *position) []OwnerListing {
+	if p.byListing != nil {
+		f.totals = map[id.ID]money.Cents{}
+
+		for k, cents := range p.byListing {
+			if k.claim == ClaimOwners {
+				f.totals[k.listing] += cents
+			}
+		}
 	}
 
-	facts, err := loadOwnerFacts(ctx, tx, p, totals)
-	if err != nil {
-		return nil, err
-	}
+	f.joinPeriods()
 
-	totals = facts.joinGroups(totals)
 	out := []OwnerListing{}
 
 	// Listings with nothing open in total or in a period are left out.
-	for listingID, total := range totals {
+	for listingID, total := range f.joinGroups() {
 		l := OwnerListing{
-			Figure:  p.ownerFigure(total, facts.places(listingID), nil),
-			Periods: facts.splitByPeriod(p, listingID, total),
-			places:  facts.places(listingID),
+			Figure:  p.ownerFigure(total, f.places(listingID), nil),
+			Periods: f.splitByPeriod(p, listingID, total),
+			places:  f.places(listingID),
 		}
-		if name, ok := facts.listings[listingID]; ok {
+		if name, ok := f.names[listingID]; ok {
 			l.ID, l.Name = &listingID, &name
 		}
 
@@ -153,7 +168,22 @@ func loadOwners(ctx context.Context, tx *db.Tx, p *position) ([]OwnerListing, er
 
 	slices.SortFunc(out, func(a, b OwnerListing) int { return compareListings(a.Name, b.Name, a.ID, b.ID) })
 
-	return out, nil
+	return out
+}
+
+// joinPeriods gives each place the periods of its listings that have balances, and its own. A group has the periods that
+// its members had before they joined, too, even if it has no entries itself.
+func (f *ownerFacts) joinPeriods() {
+	f.periods = map[id.ID][]ownership{}
+
+	listings := slices.SortedFunc(maps.Keys(f.totals), id.ID.Compare)
+	for _, v := range listings {
+		listings = append(listings, f.place(v))
+	}
+
+	for _, v := range id.Distinct(listings) {
+		f.periods[f.place(v)] = append(f.periods[f.place(v)], f.own[v]...)
+	}
 }
 
 // ownerFigure returns an owners' balance with the entries of a listing or of a group with its members, and of one
@@ -169,95 +199,83 @@ func (p *position) ownerFigure(cents money.Cents, listings []id.ID, period *id.I
 	return p.chart.figure(ClaimOwners, cents, behind)
 }
 
-// loadOwnerFacts loads the data that the owners' balances of listings are divided with.
-func loadOwnerFacts(ctx context.Context, tx *db.Tx, p *position, totals map[id.ID]money.Cents) (*ownerFacts, error) {
-	f := &ownerFacts{
-		periods:   map[id.ID][]listing.Period{},
-		sums:      map[ownerKey]money.Cents{},
-		ownerless: map[id.ID][]ownerSum{},
-		paid:      map[paidKey]money.Cents{},
+// loadListings loads the names of all listings, and which are in which groups.
+func (f *ownerFacts) loadListings(ctx context.Context, tx *db.Tx) error {
+	type row struct {
+		ID, ParentID id.ID
+		Name         string
 	}
 
-	// Entries without a listing have the zero id and no periods.
-	listings := make([]id.ID, 0, len(totals))
-	for v := range totals {
-		if !v.IsZero() {
-			listings = append(listings, v)
-		}
-	}
-
-	slices.SortFunc(listings, id.ID.Compare)
-
-	if err := f.loadGroups(ctx, tx); err != nil {
-		return nil, err
-	}
-
-	// The group of a member has the balances, even if it has no entries of its own.
-	for _, v := range listings {
-		listings = append(listings, f.place(v))
-	}
-
-	var err error
-
-	listings = id.Distinct(listings)
-	if f.listings, err = loadListingNames(ctx, tx, listings); err != nil {
-		return nil, err
-	}
-
-	own, err := listing.LoadOwnPeriods(ctx, tx, listings)
+	rows, err := db.Select[row](ctx, tx, `select id, parent_id, name from listing where team_id = @team order by id`, db.Args{"team": tx.Team})
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("read listings and their groups: %w", err)
 	}
 
-	// A group has the periods that its members had before they joined, too.
-	for _, v := range listings {
-		f.periods[f.place(v)] = append(f.periods[f.place(v)], own[v]...)
-	}
-
-	// Entries name their period, balances do not. If a listing has had only one period, everything except the entries
-	// without an owner belongs to that period, and its entries need not be read.
-	shared, members := []id.ID{}, []id.ID{}
-
-	for _, periods := range f.periods {
-		for i := range periods {
-			if len(periods) > 1 {
-				shared = append(shared, periods[i].ID)
-			}
-
-			for _, m := range periods[i].Members {
-				members = append(members, m.ContactID)
-			}
-		}
-	}
-
-	// The names of all members at once.
-	if f.contacts, err = loadContactNames(ctx, tx, members); err != nil {
-		return nil, err
-	}
-
-	if err := f.loadPeriods(ctx, tx, p, shared); err != nil {
-		return nil, err
-	}
-
-	return f, f.loadPaid(ctx, tx, p)
-}
-
-// loadGroups loads which listings are in which groups.
-func (f *ownerFacts) loadGroups(ctx context.Context, tx *db.Tx) error {
-	type member struct{ ID, ParentID id.ID }
-
-	rows, err := db.Select[member](ctx, tx, `select id, parent_id from listing where team_id = @team and parent_id is not null order by id`,
-		db.Args{"team": tx.Team})
-	if err != nil {
-		return fmt.Errorf("read groups of listings: %w", err)
-	}
-
-	f.groups, f.members = make(map[id.ID]id.ID, len(rows)), map[id.ID][]id.ID{}
+	f.names, f.groups, f.members = make(map[id.ID]string, len(rows)), map[id.ID]id.ID{}, map[id.ID][]id.ID{}
 	for _, r := range rows {
-		f.groups[r.ID], f.members[r.ParentID] = r.ParentID, append(f.members[r.ParentID], r.ID)
+		f.names[r.ID] = r.Name
+		if !r.ParentID.IsZero() {
+			f.groups[r.ID], f.members[r.ParentID] = r.ParentID, append(f.members[r.ParentID], r.ID)
+		}
 	}
 
 	return nil
+}
+
+// loadPeriods loads the ownership periods of all listings, and then the balances that only entries have by period.
+func (f *ownerFacts) loadPeriods(ctx context.Context, tx *db.Tx, p *position) error {
+	type row struct {
+		ID, ListingID  id.ID
+		StartAt, EndAt *day.Day
+		ContactID      id.ID
+		Name           string
+		Split          int64
+	}
+
+	// A row is a member; those of a period follow each other.
+	rows, err := db.Select[row](ctx, tx, `
+		select p.id, p.listing_id, p.start_at, p.end_at, m.contact_id, c.name, m.split
+		from listing_ownership_period p join listing_ownership_member m on m.team_id = @team and m.period_id = p.id
+		join contact c on c.team_id = @team and c.id = m.contact_id
+		where p.team_id = @team order by p.listing_id, p.start_at nulls first, p.id, m.position`, db.Args{"team": tx.Team})
+	if err != nil {
+		return fmt.Errorf("read who owns the listings: %w", err)
+	}
+
+	f.own = map[id.ID][]ownership{}
+	for _, r := range rows {
+		all := f.own[r.ListingID]
+		if n := len(all); n == 0 || all[n-1].ID != r.ID {
+			all = append(all, ownership{ID: r.ID, StartAt: r.StartAt, EndAt: r.EndAt})
+		}
+
+		of := &all[len(all)-1]
+		of.Members = append(of.Members, OwnerShare{ContactID: r.ContactID, Name: r.Name, Split: r.Split})
+		f.own[r.ListingID] = all
+	}
+
+	return f.loadPeriodSums(ctx, tx, p)
+}
+
+// listShared returns the periods of listings and groups that have had several. Entries name their period, balances do
+// not. If a listing has had only one, everything except the entries without an owner belongs to that period, and its
+// entries need not be read.
+func (f *ownerFacts) listShared() []id.ID {
+	joined, shared := map[id.ID][]id.ID{}, []id.ID{}
+
+	for v, periods := range f.own {
+		for i := range periods {
+			joined[f.place(v)] = append(joined[f.place(v)], periods[i].ID)
+		}
+	}
+
+	for _, periods := range joined {
+		if len(periods) > 1 {
+			shared = append(shared, periods...)
+		}
+	}
+
+	return shared
 }
 
 // place returns the listing that has the balances of one: its group, or itself.
@@ -272,10 +290,10 @@ func (f *ownerFacts) place(v id.ID) id.ID {
 // places returns the listings with entries in the balances of one: itself, and the members of a group.
 func (f *ownerFacts) places(v id.ID) []id.ID { return append([]id.ID{v}, f.members[v]...) }
 
-// joinGroups adds the balances of members to those of their groups.
-func (f *ownerFacts) joinGroups(totals map[id.ID]money.Cents) map[id.ID]money.Cents {
-	out := make(map[id.ID]money.Cents, len(totals))
-	for v, total := range totals {
+// joinGroups returns the balances with those of members added to those of their groups.
+func (f *ownerFacts) joinGroups() map[id.ID]money.Cents {
+	out := make(map[id.ID]money.Cents, len(f.totals))
+	for v, total := range f.totals {
 		out[f.place(v)] += total
 	}
 
@@ -295,8 +313,8 @@ type ownerSum struct {
 const ownersTrustEntry = `e.team_id = @team and e.party = 'owners' and e.ledger = 'trust' and e.status = 'active' and e.txn_at <= @date
 	and e.currency = @currency`
 
-// loadPeriods loads the balances of the given ownership periods, and the entries of owners without a period.
-func (f *ownerFacts) loadPeriods(ctx context.Context, tx *db.Tx, p *position, periods []id.ID) error {
+// loadPeriodSums loads the balances of shared ownership periods, and the entries of owners without a period.
+func (f *ownerFacts) loadPeriodSums(ctx context.Context, tx *db.Tx, p *position) error {
 	// Periods are added up as a whole; entries without a period by stay and transaction, because warnings name
 	// these.
 	rows, err := db.Select[ownerSum](ctx, tx, `
@@ -311,13 +329,14 @@ func (f *ownerFacts) loadPeriods(ctx context.Context, tx *db.Tx, p *position, pe
 			"team":     tx.Team,
 			"date":     p.date,
 			"currency": p.currency,
-			"periods":  periods,
+			"periods":  f.listShared(),
 			"others":   p.chart.claimAccounts(ClaimBank, ClaimGuests),
 		})
 	if err != nil {
 		return fmt.Errorf("read balances of ownership periods: %w", err)
 	}
 
+	f.sums, f.ownerless = map[ownerKey]money.Cents{}, map[id.ID][]ownerSum{}
 	for _, r := range rows {
 		place := f.place(r.ListingID)
 
@@ -345,6 +364,7 @@ func (f *ownerFacts) loadPaid(ctx context.Context, tx *db.Tx, p *position) error
 		return fmt.Errorf("read payouts to owners: %w", err)
 	}
 
+	f.paid = map[paidKey]money.Cents{}
 	for _, r := range rows {
 		f.paid[paidKey{ownerKey{f.place(r.ListingID), r.OwnershipPeriodID}, r.ContactID}] += r.Total
 	}
@@ -413,12 +433,11 @@ func (p *position) renderOwnerless(o *ownerSum) WarningItem {
 }
 
 // splitByMember divides a period's balance among its members.
-func (f *ownerFacts) splitByMember(listingID id.ID, of *listing.Period, cents money.Cents) []OwnerShare {
-	shares, splits := make([]OwnerShare, len(of.Members)), make([]int64, len(of.Members))
+func (f *ownerFacts) splitByMember(listingID id.ID, of *ownership, cents money.Cents) []OwnerShare {
+	shares, splits := slices.Clone(of.Members), make([]int64, len(of.Members))
 
 	paid := make([]money.Cents, len(of.Members))
 	for i, m := range of.Members {
-		shares[i] = OwnerShare{ContactID: m.ContactID, Name: f.contacts[m.ContactID], Split: m.Split}
 		splits[i], paid[i] = m.Split, f.paid[paidKey{ownerKey{listingID, of.ID}, m.ContactID}]
 	}
 
@@ -455,24 +474,4 @@ func sumByOwner(listings []OwnerListing) []OwnerTotal {
 	})
 
 	return out
-}
-
-// loadContactNames loads the names of contacts.
-func loadContactNames(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]string, error) {
-	type contact struct {
-		ID   id.ID
-		Name string
-	}
-
-	rows, err := db.Select[contact](ctx, tx, `select id, name from contact where team_id = @team and id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
-	if err != nil {
-		return nil, fmt.Errorf("read owners: %w", err)
-	}
-
-	out := make(map[id.ID]string, len(rows))
-	for _, r := range rows {
-		out[r.ID] = r.Name
-	}
-
-	return out, nil
 }

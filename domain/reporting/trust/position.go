@@ -22,6 +22,7 @@ type position struct {
 
 	byClaim   map[Claim]money.Cents
 	byAccount map[accountKey]money.Cents
+	// byListing is nil for a position that is not split by listing.
 	byListing map[listingKey]money.Cents
 	guests    []guestCell
 	// guestsOf are the places in guests of a listing's cells.
@@ -40,71 +41,77 @@ type listingKey struct {
 	listing id.ID
 }
 
-// loadPosition adds up the books by claim, account and listing. With listings there are as many rows as listings
-// have accounts with entries, so a caller that does not need them sets byListing to false.
-func loadPosition(
-	ctx context.Context,
-	tx *db.Tx,
-	date day.Day,
-	currency money.Currency,
-	byListing bool,
-) (*position, error) {
-	c, err := loadChart(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
+// openPosition loads what a position depends on: its currency and the accounts. With byListing, its balances are split
+// by listing too; there are as many rows then as listings have accounts with entries. It fails as report.Currency does.
+func openPosition(ctx context.Context, tx *db.Tx, f *Filter, byListing bool) (*position, error) {
+	p := newPosition(dateOrToday(tx, f.Date), byListing)
 
+	return p, tx.Together(ctx, db.LoadBy(&p.currency, report.Currency, f.Currency), db.Load(&p.chart, loadChart))
+}
+
+// newPosition returns a position without its data.
+func newPosition(date day.Day, byListing bool) *position {
 	p := &position{
-		chart:     c,
 		date:      date,
-		currency:  currency,
 		byClaim:   map[Claim]money.Cents{},
 		byAccount: map[accountKey]money.Cents{},
-		byListing: map[listingKey]money.Cents{},
+		guestsOf:  map[id.ID][]int{},
+	}
+	if byListing {
+		p.byListing = map[listingKey]money.Cents{}
 	}
 
+	return p
+}
+
+// loadSums adds up the books by claim and account, and by listing if the position has listings.
+func (p *position) loadSums(ctx context.Context, tx *db.Tx) error {
 	sums, err := report.Balances(ctx, tx, report.BalanceFilter{
 		Ledgers:  []ledger.Ledger{ledger.Trust},
-		Currency: currency,
-		To:       date,
-	}, report.Grouping{Party: true, Listing: byListing})
+		Currency: p.currency,
+		To:       p.date,
+	}, report.Grouping{Party: true, Listing: p.byListing != nil})
 	if err != nil {
-		return nil, err
+		return err
 	}
 
 	// Net is debit less credit, so a liability becomes positive here.
 	for i := range sums {
 		s := &sums[i]
-		claim := c.claim(s.AccountID, s.Party)
+		claim := p.chart.claim(s.AccountID, s.Party)
 		p.byClaim[claim] -= s.Net()
 
 		p.byAccount[accountKey{claim, s.AccountID}] -= s.Net()
-		if byListing {
+		if p.byListing != nil {
 			p.byListing[listingKey{claim, s.ListingID}] -= s.Net()
 		}
 	}
 
-	// Guests need their stays, which the sums do not have.
+	return nil
+}
+
+// loadGuests loads the guests' balances by stay, which the sums do not have, and the origins of those that need one.
+func (p *position) loadGuests(ctx context.Context, tx *db.Tx) error {
+	accounts := p.chart.claimAccounts(ClaimGuests)
+
+	var err error
 	if p.guests, err = loadGuestCells(ctx, tx, &guestSelection{
-		accounts:     c.claimAccounts(ClaimGuests),
-		date:         date,
-		currency:     currency,
+		accounts:     accounts,
+		date:         p.date,
+		currency:     p.currency,
 		balancesOnly: true,
 	}); err != nil {
-		return nil, err
+		return err
 	}
 
-	if p.origins, err = loadOrigins(ctx, tx, p, c.claimAccounts(ClaimGuests), p.guests); err != nil {
-		return nil, err
-	}
-
-	p.guestsOf = map[id.ID][]int{}
 	for i := range p.guests {
 		of := p.guests[i].ListingID
 		p.guestsOf[of] = append(p.guestsOf[of], i)
 	}
 
-	return p, nil
+	p.origins, err = loadOrigins(ctx, tx, p, accounts, p.guests)
+
+	return err
 }
 
 // drilldownFilter returns the selection of the entries up to the day.

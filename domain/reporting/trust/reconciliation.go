@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"stayledger/domain/books/account"
-	"stayledger/domain/reporting/report"
 	"stayledger/platform/api"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -77,41 +76,46 @@ func reconciliation(ctx context.Context, tx *db.Tx, in *input) (*Reconciliation,
 
 // loadReconciliation reconciles the trust that a valid filter selects.
 func loadReconciliation(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliation, error) {
-	currency, err := report.Currency(ctx, tx, f.Currency)
+	p, err := openPosition(ctx, tx, f, false)
 	if err != nil {
 		return nil, err
 	}
 
-	p, err := loadPosition(ctx, tx, dateOrToday(tx, f.Date), currency, false)
-	if err != nil {
+	// The three legs come from different sources: bank records, entries by account, and entries by claim. Warnings need
+	// entries and payments that the legs do not have. Nothing here waits for more than one other statement.
+	found, bank, deposits, owners := findings{}, &BankLeg{}, &depositBooks{}, &ownerFacts{}
+
+	works := []db.Work{
+		func(ctx context.Context, tx *db.Tx) error { return p.loadBanks(ctx, tx, bank, found) },
+		p.loadGuests,
+		func(ctx context.Context, tx *db.Tx) error { return owners.load(ctx, tx, p) },
+		func(ctx context.Context, tx *db.Tx) error { return deposits.load(ctx, tx, p) },
+	}
+	for _, check := range []func(ctx context.Context, tx *db.Tx, p *position) error{
+		found.checkOperatingCosts, found.checkElimination, found.checkPayments, found.checkBills, found.checkRules,
+		found.checkTemplates,
+	} {
+		works = append(works, func(ctx context.Context, tx *db.Tx) error { return check(ctx, tx, p) })
+	}
+
+	if err := tx.Together(ctx, works...); err != nil {
 		return nil, err
 	}
 
-	owners, err := loadOwners(ctx, tx, p)
-	if err != nil {
-		return nil, err
-	}
-
-	// The three legs come from different sources: bank records, entries by account, and entries by claim.
-	bank, err := loadBankLeg(ctx, tx, p)
-	if err != nil {
-		return nil, err
-	}
-
+	listings := owners.divide(p)
 	out := &Reconciliation{
-		Currency:    currency,
+		Currency:    p.currency,
 		Date:        p.date,
 		Bank:        *bank,
 		Book:        p.book(),
-		Liabilities: p.liabilities(owners),
+		Liabilities: p.liabilities(listings),
 	}
 	out.Difference.BankToBook = bank.AdjustedBalance - out.Book.CentTotal
 	out.Difference.BookToLiabilities = out.Book.CentTotal - out.Liabilities.CentTotal
 
-	// Then collect the warnings, first from the data at hand.
-	found := findings{}
-	for i := range owners {
-		found.checkOwners(&owners[i], p.date)
+	// Last, the warnings that follow from the data at hand.
+	for i := range listings {
+		found.checkOwners(&listings[i], p.date)
 	}
 
 	if manager := out.Liabilities.ManagerBalance; manager.CentTotal < 0 {
@@ -119,25 +123,11 @@ func loadReconciliation(ctx context.Context, tx *db.Tx, f *Filter) (*Reconciliat
 	}
 
 	found.checkGuests(p, p.guests, p.drilldownFilter())
+	found.checkDeposits(p, deposits)
 	found.checkBanks(bank)
 
 	for _, f := range p.foreignBanks() {
 		found.add(WarnForeignBank, WarningItem{AccountID: &f.Account.ID, Figure: f.Figure})
-	}
-
-	// The rest needs entries and payments that the legs do not have.
-	for _, check := range []func(ctx context.Context, tx *db.Tx, p *position) error{
-		found.checkOperatingCosts, found.checkElimination, found.checkPayments, found.checkBelowZero,
-		found.checkDeposits,
-		found.checkBills, found.checkRules, found.checkTemplates,
-	} {
-		if err := check(ctx, tx, p); err != nil {
-			return nil, err
-		}
-	}
-
-	if err := found.checkAged(ctx, tx, p, bank); err != nil {
-		return nil, err
 	}
 
 	out.Warnings = found.render(p)

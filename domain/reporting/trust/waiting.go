@@ -7,7 +7,6 @@ import (
 	"stayledger/domain/activity/recurring"
 	"stayledger/domain/banking/rule"
 	"stayledger/domain/books/bank"
-	"stayledger/domain/books/ledger"
 	"stayledger/domain/reporting/report"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -116,31 +115,39 @@ func (p *position) findUnassigned(
 	return found
 }
 
-// checkDeposits adds security deposits that are open after the stay or belong to no reservation.
-func (f findings) checkDeposits(ctx context.Context, tx *db.Tx, p *position) error {
+// depositBooks are the open balances of security deposits, by stay, and the origins of those that need one.
+type depositBooks struct {
+	cells   []guestCell
+	origins map[id.ID]guestOrigin
+}
+
+// load loads the deposits at the end of the position's day.
+func (d *depositBooks) load(ctx context.Context, tx *db.Tx, p *position) error {
 	accounts := p.chart.claimAccounts(ClaimSecurityDeposits)
 	if len(accounts) == 0 {
 		return nil
 	}
 
-	cells, err := loadGuestCells(ctx, tx, &guestSelection{
+	var err error
+	if d.cells, err = loadGuestCells(ctx, tx, &guestSelection{
 		accounts:     accounts,
 		date:         p.date,
 		currency:     p.currency,
 		withoutParty: true,
 		balancesOnly: true,
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 
-	origins, err := loadOrigins(ctx, tx, p, accounts, cells)
-	if err != nil {
-		return err
-	}
+	d.origins, err = loadOrigins(ctx, tx, p, accounts, d.cells)
 
+	return err
+}
+
+// checkDeposits adds security deposits that are open after the stay or belong to no reservation.
+func (f findings) checkDeposits(p *position, d *depositBooks) {
 	// Deposits of guests who are here or still to come are where they belong.
-	for _, s := range sumByStay(cells) {
+	for _, s := range sumByStay(d.cells) {
 		if s.status != report.Departed && s.status != report.Cancelled {
 			continue
 		}
@@ -155,15 +162,13 @@ func (f findings) checkDeposits(ctx context.Context, tx *db.Tx, p *position) err
 		}
 
 		if s.status == report.Cancelled {
-			item.Since = origins[s.reservationID].Since
+			item.Since = d.origins[s.reservationID].Since
 		}
 
 		f.add(WarnKeptDeposit, item)
 	}
 
-	f.add(WarnUnassigned, p.findUnassigned(ClaimSecurityDeposits, cells, origins, p.drilldownFilter())...)
-
-	return nil
+	f.add(WarnUnassigned, p.findUnassigned(ClaimSecurityDeposits, d.cells, d.origins, p.drilldownFilter())...)
 }
 
 // checkBelowZero adds the trust accounts that the books have below zero at the end of the day, and those that were on
@@ -225,50 +230,41 @@ func (f findings) checkBelowZero(ctx context.Context, tx *db.Tx, p *position) er
 
 // checkAged adds what has been in transit or outstanding for more than 90 days. An account without bank records has
 // nothing that could be matched, which is a finding of its own.
-func (f findings) checkAged(ctx context.Context, tx *db.Tx, p *position, leg *BankLeg) error {
-	against := &bank.Against{Currency: string(p.currency), Ledger: ledger.Trust, Date: p.date}
-
+func (f findings) checkAged(p *position, leg *BankLeg) {
 	for i := range leg.Accounts {
-		if a := &leg.Accounts[i]; a.known && (a.DepositsInTransit != 0 || a.OutstandingPayments != 0) {
-			against.Accounts = append(against.Accounts, a.Account.ID)
-		}
-	}
-
-	if against.Accounts == nil {
-		return nil
-	}
-
-	rows, err := bank.ListAged(ctx, tx, against, p.date.AddDays(-agedDays), warningItems)
-	if err != nil {
-		return err
-	}
-
-	for i := range rows {
-		r := &rows[i]
-
-		code := WarnAgedTransit
-		if r.Kind == bank.Outstanding {
-			code = WarnAgedOutstanding
+		a := &leg.Accounts[i]
+		if !a.known {
+			continue
 		}
 
-		// Only the largest items are loaded, so count and total come from the database.
-		of := f.placesFor(code)
-		of.count, of.total = r.Count, r.Total
-		u := p.renderUncleared(&r.Item)
+		// Only the largest items of each kind are loaded, so count and total come from the database.
+		for n := range a.aged {
+			r := &a.aged[n]
 
-		// What is open differs from the entries when a record has a part of it.
-		figure := Figure{CentTotal: r.Open}
-		if r.Open == r.Booked {
-			figure = u.Booked
+			code := WarnAgedTransit
+			if r.Kind == bank.Outstanding {
+				code = WarnAgedOutstanding
+			}
+
+			of := f.placesFor(code)
+			if n == 0 || a.aged[n-1].Kind != r.Kind {
+				of.count, of.total = of.count+r.Count, of.total+r.Total
+			}
+
+			u := p.renderUncleared(&r.Item)
+
+			// What is open differs from the entries when a record has a part of it.
+			figure := Figure{CentTotal: r.Open}
+			if r.Open == r.Booked {
+				figure = u.Booked
+			}
+
+			of.items = append(of.items, WarningItem{
+				AccountID: &r.AccountID, TransactionID: r.TransactionID, JournalID: r.JournalID, Figure: figure,
+				Since: &r.BookedAt,
+			})
 		}
-
-		of.items = append(of.items, WarningItem{
-			AccountID: &r.AccountID, TransactionID: r.TransactionID, JournalID: r.JournalID, Figure: figure,
-			Since: &r.BookedAt,
-		})
 	}
-
-	return nil
 }
 
 // inactiveItem returns the place of a finding about a named record that is archived, which has a type.
