@@ -29,12 +29,21 @@ func Find(ctx context.Context, tx *db.Tx, open []bank.Open) (map[id.ID]*Answer, 
 	// Other open records can want the same transactions, so they are loaded too.
 	near := daysAround(open, Usual().Reach())
 
-	rivals, cutRivals, err := loadRivals(ctx, tx, open, near)
-	if err != nil {
-		return nil, err
-	}
+	var (
+		rivals                   []Record
+		candidates               []Candidate
+		cutRivals, cutCandidates bool
+	)
 
-	candidates, cutCandidates, err := loadCandidates(ctx, tx, near)
+	err := tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			rivals, cutRivals, err = loadRivals(ctx, tx, open, near)
+			return err
+		},
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			candidates, cutCandidates, err = loadCandidates(ctx, tx, near)
+			return err
+		})
 	if err != nil {
 		return nil, err
 	}

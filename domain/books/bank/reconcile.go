@@ -476,7 +476,7 @@ func ListMovables(ctx context.Context, tx *db.Tx, d Days, most int) ([]Movable, 
 			select e.currency, e.txn_at, e.cent_total from ledger_entry e
 			where e.team_id = @team and e.source_id = u.source_id and e.account_id is not distinct from a.id and e.status = 'active'
 				and e.ledger <> 'historical' and e.source_id <> e.team_id`+db.Fence+`) e
-		where not exists (select from bank_reconciliation n where n.team_id = @team and n.transaction_id = u.source_id and n.account_id is not distinct from a.id)
+		where not exists (select from bank_reconciliation n where n.team_id = @team and n.transaction_id = u.source_id and n.account_id is not distinct from a.id`+db.Fence+`) /* a search for each open source */
 		group by 1, 2, 3 having sum(e.cent_total) <> 0 and min(e.txn_at) >= @from and min(e.txn_at) < @to
 		order by 4 desc, 1 limit @most`,
 		db.Args{"team": tx.Team, "accounts": d.Accounts, "from": d.From, "to": d.To, "most": most})
