@@ -75,6 +75,13 @@ var hasDuplicates = `(r.status = 'active' and r.type = 'transaction' and r.accou
 // duplicatesShown is how many duplicates a record lists.
 const duplicatesShown = 25
 
+// duplicatesSQL selects the possible duplicates of a record r, the nearest in time first. Each search finds a few rows;
+// all of them are put in order and cut to duplicatesShown.
+var duplicatesSQL = `
+	select d.* from (select d.* from ` + strings.Join(duplicateSearches(duplicatesShown), " union all select d.* from ") + `) d
+	where r.status = 'active' and r.type = 'transaction' and r.account_id is not null
+	order by abs(d.date - r.date), d.date, d.id limit ` + strconv.Itoa(duplicatesShown)
+
 // loadDuplicates fills in the possible duplicates of records, the nearest in time first.
 func loadDuplicates(ctx context.Context, tx *db.Tx, records []Record) error {
 	at := make(map[id.ID]int, len(records))
@@ -94,11 +101,9 @@ func loadDuplicates(ctx context.Context, tx *db.Tx, records []Record) error {
 		Duplicate
 	}
 
-	// Each search finds a few rows for each record; all of them are put in order and cut to duplicatesShown.
 	found, err := db.Select[row](ctx, tx, `
-		select r.id as record_id, d.* from bank_record r cross join lateral (
-			select d.* from `+strings.Join(duplicateSearches(duplicatesShown), " union all select d.* from ")+`) d
-		where r.team_id = @team and r.id = any(@ids) and r.status = 'active' and r.type = 'transaction' and r.account_id is not null
+		select r.id as record_id, d.* from bank_record r cross join lateral (`+duplicatesSQL+`) d
+		where r.team_id = @team and r.id = any(@ids)
 		order by r.id, abs(d.date - r.date), d.date, d.id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return fmt.Errorf("look for duplicates of bank records: %w", err)
@@ -106,9 +111,7 @@ func loadDuplicates(ctx context.Context, tx *db.Tx, records []Record) error {
 
 	for i := range found {
 		r := &records[at[found[i].RecordID]]
-		if len(r.Duplicates) < duplicatesShown {
-			r.Duplicates = append(r.Duplicates, found[i].Duplicate)
-		}
+		r.Duplicates = append(r.Duplicates, found[i].Duplicate)
 	}
 
 	return nil

@@ -100,18 +100,40 @@ type getInput struct {
 
 // get answers with a bank record and everything that matches it.
 func (r routes) get(ctx context.Context, tx *db.Tx, in *getInput) (*Record, error) {
-	q := newQuery(tx)
-	q.And("r.id = @id", db.Args{"id": in.ID})
+	all := make([]Record, 1)
 
-	found, err := db.One[Record](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
-	if err != nil {
-		return nil, fmt.Errorf("read bank record: %w", err)
+	// The rules are loaded in the same round trip; they look at the record once it is there.
+	return &all[0], tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			all[0], err = loadInFull(ctx, tx, in.ID)
+			return err
+		},
+		func(ctx context.Context, tx *db.Tx) error { return r.rules.Meet(ctx, tx, all) })
+}
+
+// loadInFull loads a record with its matching transactions and possible duplicates. It fails with apierr.NotFound.
+func loadInFull(ctx context.Context, tx *db.Tx, record id.ID) (Record, error) {
+	type row struct {
+		Record
+
+		Matches []Transaction
+		Twice   []Duplicate
 	}
 
-	all := []Record{found}
+	q := newQuery(tx)
+	q.And("r.id = @id", db.Args{"id": record, "ids": []id.ID{record}, "days": usualDays, "most": matchesShown})
+	q.Columns += `,
+		coalesce((select jsonb_agg(jsonb_build_object('id', m.id, 'date', m.date, 'description', m.description, 'type', m.type, 'amount', m.amount)
+			order by m.place) from (` + matchesSQL + `) m), '[]') as matches,
+		coalesce((select jsonb_agg(jsonb_build_object('id', d.id, 'source', d.source, 'date', d.date, 'description', d.description, 'uniqueRef', d.unique_ref)
+			order by abs(d.date - r.date), d.date, d.id) from (` + duplicatesSQL + `) d), '[]') as twice`
 
-	return &all[0], tx.Together(ctx,
-		func(ctx context.Context, tx *db.Tx) error { return loadMatches(ctx, tx, all, usualDays) },
-		func(ctx context.Context, tx *db.Tx) error { return loadDuplicates(ctx, tx, all) },
-		func(ctx context.Context, tx *db.Tx) error { return r.rules.Meet(ctx, tx, all) })
+	found, err := db.One[row](ctx, tx, apierr.NotFound, q.SQL(""), q.Args)
+	if err != nil {
+		return Record{}, fmt.Errorf("read bank record: %w", err)
+	}
+
+	found.MatchingTransactions, found.Duplicates = found.Matches, found.Twice
+
+	return found.Record, nil
 }

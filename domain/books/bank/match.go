@@ -47,6 +47,29 @@ const open = `r.type = 'transaction' and r.status = 'active' and r.account_id is
 // matchesShown is how many matching transactions a record lists: the same amount can be moved every day.
 const matchesShown = 25
 
+// matchesSQL selects the matching transactions of the records @ids that are at most @days away, no more than @most of
+// each, with their places: the nearest in time first. The query narrows step by step: open records, the days around them,
+// the transactions of these days that no record has, and equal amounts.
+var matchesSQL = `
+	with open as materialized (
+		select r.id, r.account_id, ` + Currency + ` as currency, r.amount - r.made as cents, r.date
+		from ` + tables + ` where r.team_id = @team and r.id = any(@ids) and ` + open + `
+	), around as materialized (
+		select o.account_id, min(o.date) - @days::int as first, max(o.date) + @days::int as last from open o group by o.account_id
+	), touched as materialized (
+		select distinct x.account_id, x.transaction_id
+		from around a join ledger_entry x on x.account_id = a.account_id and x.txn_at between a.first and a.last
+		where x.team_id = @team and x.transaction_id is not null and exists (select from bank_clearing c
+			where c.team_id = @team and c.account_id = x.account_id and c.source_id = x.transaction_id and c.settled_at = 'infinity'` + db.Fence + `)
+	), candidate as materialized (` + candidatesSQL(`touched x join ledger_entry e on e.transaction_id = x.transaction_id and e.account_id = x.account_id`) + `
+	), placed as (
+		select o.id as record_id, c.*, row_number() over (partition by o.id order by abs(c.date - o.date), c.date, c.id) as place
+		from open o join candidate c on c.account_id = o.account_id and c.currency = o.currency and c.cents = o.cents
+			and abs(c.date - o.date) <= @days::int
+	)
+	select p.record_id, p.id, p.date, t.description, t.type, p.cents as amount, p.place
+	from placed p join transaction t on t.team_id = @team and t.id = p.id where p.place <= @most`
+
 // loadMatches fills in the matching transactions of records that are at most some days away.
 func loadMatches(ctx context.Context, tx *db.Tx, records []Record, days int) error {
 	at := make(map[id.ID]int, len(records))
@@ -66,28 +89,8 @@ func loadMatches(ctx context.Context, tx *db.Tx, records []Record, days int) err
 		Transaction
 	}
 
-	// The query narrows step by step: open records, the days around them, the transactions of these days, and equal
-	// amounts.
 	found, err := db.Select[row](ctx, tx, `
-		with open as materialized (
-			select r.id, r.account_id, `+Currency+` as currency, r.amount - r.made as cents, r.date
-			from `+tables+` where r.team_id = @team and r.id = any(@ids) and `+open+`
-		), around as materialized (
-			select o.account_id, min(o.date) - @days::int as first, max(o.date) + @days::int as last from open o group by o.account_id
-		), touched as materialized (
-			select distinct x.account_id, x.transaction_id
-			from around a join ledger_entry x on x.account_id = a.account_id and x.txn_at between a.first and a.last
-			where x.team_id = @team and x.transaction_id is not null
-		), candidate as materialized (`+
-		candidatesSQL(`touched x join ledger_entry e on e.transaction_id = x.transaction_id and e.account_id = x.account_id`)+`
-		), placed as (
-			select o.id as record_id, c.*, row_number() over (partition by o.id order by abs(c.date - o.date), c.date, c.id) as place
-			from open o join candidate c on c.account_id = o.account_id and c.currency = o.currency and c.cents = o.cents
-				and abs(c.date - o.date) <= @days::int
-		)
-		select p.record_id, p.id, p.date, t.description, t.type, p.cents as amount
-		from placed p join transaction t on t.team_id = @team and t.id = p.id
-		where p.place <= @most order by p.record_id, p.place`,
+		select m.record_id, m.id, m.date, m.description, m.type, m.amount from (`+matchesSQL+`) m order by m.record_id, m.place`,
 		db.Args{"team": tx.Team, "ids": ids, "days": days, "most": matchesShown})
 	if err != nil {
 		return fmt.Errorf("match bank records with transactions: %w", err)
