@@ -79,34 +79,55 @@ type sheet struct {
 	// opening is the first day that is reconciled; before it everything is part of the opening balance. Nil until it
 	// was set.
 	opening *day.Day
+	// booked is the balance in the books at the end of the range.
+	booked money.Cents
 	// from is nil for everything up to the exclusive end.
 	from *day.Day
 	to   day.Day
 }
 
-// summarize compares a bank account with its books.
+// loadSheet loads the facts about a bank account that a comparison before a day needs. It fails with apierr.NotFound and
+// ErrNotBank.
+func loadSheet(ctx context.Context, tx *db.Tx, account id.ID, to day.Day) (*sheet, error) {
+	type row struct {
+		Type     Type
+		Currency string
+		Opening  *day.Day
+		Booked   money.Cents
+	}
+
+	a, err := db.One[row](ctx, tx, apierr.NotFound, `
+		select a.type, coalesce(a.banking_currency, '') as currency, a.banking_opening_at as opening,
+			`+bookedSQL("a.id", "a.banking_currency", "@to::date")+` as booked
+		from account a where a.team_id = @team and a.id = @account`, db.Args{"team": tx.Team, "account": account, "to": to})
+
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the account: %w", err)
+	case a.Type != TypeBank:
+		return nil, ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
+	}
+
+	return &sheet{account: account, currency: a.Currency, opening: a.Opening, booked: a.Booked, to: to}, nil
+}
+
+// summarize compares a bank account with its books. It fails as loadSheet does.
 func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, error) {
-	a, err := Get(ctx, tx, in.ID)
+	// Without a range everything up to today counts.
+	var from *day.Day
+
+	to := tx.Today().AddDays(1)
+	if !in.DateRange.IsZero() {
+		days := in.DateRange.Range(in.IsDateRangeEndInclusive)
+		from, to = &days.From, days.To
+	}
+
+	s, err := loadSheet(ctx, tx, in.ID, to)
 	if err != nil {
 		return nil, err
 	}
 
-	if a.Type != TypeBank {
-		return nil, ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
-	}
-
-	s := &sheet{
-		account:  a.ID,
-		currency: a.Banking.Currency,
-		opening:  a.Banking.Balance.OpeningDate,
-		to:       tx.Today().AddDays(1),
-	}
-
-	// Without a range everything up to today counts.
-	if !in.DateRange.IsZero() {
-		days := in.DateRange.Range(in.IsDateRangeEndInclusive)
-		s.from, s.to = &days.From, days.To
-	}
+	s.from = from
 
 	// The three parts do not depend on each other.
 	out := &Summary{}
@@ -192,23 +213,16 @@ func (s *sheet) transactions(ctx context.Context, tx *db.Tx, out *Summary) error
 
 // compare fills in the balances at the bank and in the books, and their difference.
 func (s *sheet) compare(ctx context.Context, tx *db.Tx, t *Totals) error {
-	var compared []bank.Comparison
-
-	err := tx.Together(ctx,
-		db.LoadBy(&compared, bank.Compare, &bank.Against{
-			Accounts: []id.ID{s.account},
-			Currency: s.currency,
-			Date:     s.to.AddDays(-1),
-		}),
-		func(ctx context.Context, tx *db.Tx) (err error) {
-			t.BookBalance, err = db.Get[money.Cents](ctx, tx, `select `+bookedSQL("@account", "@currency", "@to::date"),
-				db.Args{"team": tx.Team, "account": s.account, "currency": s.currency, "to": s.to})
-
-			return err
-		})
+	compared, err := bank.Compare(ctx, tx, &bank.Against{
+		Accounts: []id.ID{s.account},
+		Currency: s.currency,
+		Date:     s.to.AddDays(-1),
+	})
 	if err != nil {
-		return fmt.Errorf("read the balances of a bank account: %w", err)
+		return err
 	}
+
+	t.BookBalance = s.booked
 
 	// One account was asked for, so there is one comparison.
 	c := &compared[0]
@@ -227,24 +241,20 @@ type itemsInput struct {
 	Kind bank.ItemKind `query:"kind" doc:"Only items of this kind."`
 }
 
-// reconcilingItems lists what explains the difference between the bank's balance and the books on a day. It fails with
-// ErrNotBank.
+// reconcilingItems lists what explains the difference between the bank's balance and the books on a day. It fails as
+// loadSheet does.
 func reconcilingItems(ctx context.Context, tx *db.Tx, in *itemsInput) (*page.Page[bank.Item], error) {
-	a, err := Get(ctx, tx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-
-	if a.Type != TypeBank {
-		return nil, ErrNotBank.At(apierr.IssueNotBankAccount.InPath("id"))
-	}
-
 	date := tx.Today()
 	if in.Date != nil {
 		date = *in.Date
 	}
 
+	s, err := loadSheet(ctx, tx, in.ID, date.AddDays(1))
+	if err != nil {
+		return nil, err
+	}
+
 	return bank.Items(
-		ctx, tx, &bank.Against{Accounts: []id.ID{a.ID}, Currency: a.Banking.Currency, Date: date}, in.Kind, in.Params,
+		ctx, tx, &bank.Against{Accounts: []id.ID{s.account}, Currency: s.currency, Date: date}, in.Kind, in.Params,
 	)
 }

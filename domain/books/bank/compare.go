@@ -92,8 +92,10 @@ var itemsSQL = `
 		select a.id, a.first, a.stated_at, c.source_id, ` + opensSQL + ` as opens from account_at a cross join lateral (
 			select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = a.id and c.settled_at > @date::date
 			union
-			select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = a.id
-				and c.booked_at <= a.first and c.settled_at >= a.first and c.settled_at <= @date::date and ` + opensSQL + `) c
+			select c.source_id from (
+				select c.source_id, c.settled_at from bank_clearing c where c.team_id = @team and c.account_id = a.id
+					and c.booked_at <= a.first` + db.Fence + `) c /* what was settled since is far more than what was booked by the first day */
+			where c.settled_at >= a.first and c.settled_at <= @date::date and ` + opensSQL + `) c
 	), side as (
 		select s.id, s.first, s.stated_at, s.source_id, s.opens,
 			coalesce(sum(x.booked) filter (where x.at <= @date), 0) as booked, coalesce(sum(x.seen) filter (where x.at <= @date), 0) as seen,
