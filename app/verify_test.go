@@ -256,6 +256,17 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 			want: map[string]int64{"bank-day": 1},
 		},
 		{
+			what: "the kept sums of a listing over all months are off",
+			spoil: func() {
+				v.change("ledger_listing_kept", `update ledger_listing_kept set debit = debit + 5 where ctid = (select min(ctid) from ledger_listing_kept)`)
+			},
+			mend: func() {
+				v.change("ledger_listing_kept", `update ledger_listing_kept k set debit = (select sum(b.debit) from ledger_balance_kept b
+					where (b.team_id, b.ledger, b.currency, b.account_id, b.party, b.listing_id) = (k.team_id, k.ledger, k.currency, k.account_id, k.party, k.listing_id))`)
+			},
+			want: map[string]int64{"ledger-listing": 1},
+		},
+		{
 			what:  "a byte of a secret has changed",
 			spoil: func() { v.change("contact", secret) },
 			mend:  func() { v.change("contact", secret) },

@@ -260,6 +260,7 @@ func (f *filler) fill(ctx context.Context) error {
 		for _, table := range []string{
 			"ledger_delta",
 			"ledger_balance_kept",
+			"ledger_listing_kept",
 			"ledger_month_kept",
 			"ledger_day_kept",
 			"ledger_owner_kept",

@@ -34,6 +34,9 @@ var insertSums = []string{
 		select team_id, ledger, currency, account_id, coalesce(party, ''), coalesce(listing_id, '00000000-0000-0000-0000-000000000000'), date_trunc('month', txn_at),
 			coalesce(sum(cent_total) filter (where cent_total > 0), 0), coalesce(-sum(cent_total) filter (where cent_total < 0), 0), count(*)
 		from ledger_entry where team_id = $1 group by 1, 2, 3, 4, 5, 6, 7`,
+	`insert into ledger_listing_kept (team_id, ledger, currency, account_id, party, listing_id, debit, credit)
+		select team_id, ledger, currency, account_id, party, listing_id, sum(debit), sum(credit)
+		from ledger_balance_kept where team_id = $1 group by 1, 2, 3, 4, 5, 6`,
 	`insert into ledger_month_kept (team_id, ledger, currency, account_id, party, month, debit, credit, entries)
 		select team_id, ledger, currency, account_id, party, month, sum(debit), sum(credit), sum(entries)
 		from ledger_balance_kept where team_id = $1 group by 1, 2, 3, 4, 5, 6`,

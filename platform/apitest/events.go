@@ -131,6 +131,7 @@ var derived = map[string]string{
 	"ledger_delta":             "sums of journal entries",
 	"ledger_entry":             "derived from its source, whose event has the effect",
 	"ledger_large":             "sums of journal entries",
+	"ledger_listing_kept":      "sums of journal entries",
 	"ledger_month_kept":        "sums of journal entries",
 	"ledger_owner_kept":        "sums of journal entries",
 	"ledger_source":            "what the entries of a source say",

@@ -143,7 +143,7 @@ func (c *crowd) rowsOf(team id.ID) map[string]int64 {
 // directory are the tables of which a team has few rows, hundreds at most times, and sums: to read all of them costs
 // less than to look each up.
 var directory = strings.Fields(`account account_category account_connection bank_rule connection contact fee fee_listing_period historical_import
-	layout layout_listing ledger_balance_kept ledger_month_kept ledger_owner_kept listing listing_ownership_member listing_ownership_period payee_method
+	layout layout_listing ledger_balance_kept ledger_listing_kept ledger_month_kept ledger_owner_kept listing listing_ownership_member listing_ownership_period payee_method
 	payment_approval payment_batch reservation_line_mapping sync sync_source tax_rate team transaction_line_mapping transaction_template`)
 
 const (

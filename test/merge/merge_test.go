@@ -217,7 +217,7 @@ func TestMergedListingsHaveTheSameBooks(t *testing.T) {
 		exact := s.entries(completely)
 		s.rederive()
 		golden.List(t, "entries as derived anew", s.entries(completely), exact)
-		s.wantGone(s.twin.ID, "listing", "audit_action", "audit_event", "audit_reference", "api_idempotency", "bank_rule_version", "ledger_balance_kept", "ledger_delta")
+		s.wantGone(s.twin.ID, "listing", "audit_action", "audit_event", "audit_reference", "api_idempotency", "bank_rule_version", "ledger_balance_kept", "ledger_delta", "ledger_listing_kept")
 
 		if l := s.Get("/listings/" + s.twin.ID.String()).Want(200); l.String("status") != "inactive" {
 			t.Errorf("the listing is still in use: %s", l.Body)

@@ -41,7 +41,7 @@ func ListBalances(ctx context.Context, tx *db.Tx, accounts []Since, before day.D
 	}
 
 	found, err := db.Select[Held](ctx, tx,
-		heldSQL("unnest(@accounts::uuid[], @firsts::date[], @openings::bigint[])", "@before"),
+		balancesSQL("unnest(@accounts::uuid[], @firsts::date[], @openings::bigint[])", "@before"),
 		db.Args{"team": tx.Team, "accounts": ids, "firsts": firsts, "openings": openings, "before": before})
 	if err != nil {
 		return nil, fmt.Errorf("read what banks say that accounts hold: %w", err)
@@ -50,9 +50,9 @@ func ListBalances(ctx context.Context, tx *db.Tx, accounts []Since, before day.D
 	return found, nil
 }
 
-// heldSQL returns the SQL with the columns of Held for accounts at the start of a day. The accounts are a table with
+// balancesSQL returns the SQL with the columns of Held for accounts at the start of a day. The accounts are a table with
 // three columns, those of Since. The movements of the day of a stated balance are part of it, so only later days are added.
-func heldSQL(accounts, before string) string {
+func balancesSQL(accounts, before string) string {
 	return `select s.account_id, stated.date as stated_at, stated.date is not null or moved.records > 0 as known,
 			(coalesce(stated.balance, s.opening) + moved.cents)::bigint as cents
 		from ` + accounts + ` s (account_id, first, opening)

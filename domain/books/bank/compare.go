@@ -150,14 +150,14 @@ func (a *Against) args(tx *db.Tx) db.Args {
 	return db.Args{"team": tx.Team, "accounts": a.Accounts, "currency": a.Currency, "ledgers": ledgers, "date": a.Date}
 }
 
-// comparedSQL follows itemsSQL and selects the columns of Comparison for each account. Further columns, which begin with
+// comparisonSQL follows itemsSQL and selects the columns of Comparison for each account. Further columns, which begin with
 // a comma, can use the account h.account_id.
-func comparedSQL(further string) string {
+func comparisonSQL(further string) string {
 	kind := func(k ItemKind, name string) string {
 		return `coalesce(sum(open) filter (where kind = '` + string(k) + `'), 0)::bigint as ` + name
 	}
 
-	return `, held as (` + heldSQL(`(
+	return `, held as (` + balancesSQL(`(
 			select id, banking_opening_at, coalesce(banking_opening, 0) from account where team_id = @team and id = any(@accounts::uuid[]))`, `@date::date + 1`) + `
 		), summed as (
 			select account_id, ` + kind(InTransit, "in_transit") + `, ` + kind(Outstanding, "outstanding") + `, ` + kind(AtBank, "at_bank") + `,
@@ -170,7 +170,7 @@ func comparedSQL(further string) string {
 
 // Compare returns the comparison of each account with its books, in no order.
 func Compare(ctx context.Context, tx *db.Tx, a *Against) ([]Comparison, error) {
-	found, err := db.Select[Comparison](ctx, tx, itemsSQL+comparedSQL(""), a.args(tx))
+	found, err := db.Select[Comparison](ctx, tx, itemsSQL+comparisonSQL(""), a.args(tx))
 	if err != nil {
 		return nil, fmt.Errorf("compare bank accounts with their books: %w", err)
 	}
@@ -178,9 +178,9 @@ func Compare(ctx context.Context, tx *db.Tx, a *Against) ([]Comparison, error) {
 	return found, nil
 }
 
-// describedSQL adds to items their days and the texts of their transactions and journals. The day of an item is that
+// itemTextsSQL adds to items their days and the texts of their transactions and journals. The day of an item is that
 // of its entry on the account: a bill may be booked on one day and paid on another. Further columns begin with a comma.
-func describedSQL(items, further string) string {
+func itemTextsSQL(items, further string) string {
 	return `
 	select i.account_id, i.kind, i.source_id, t.id as transaction_id, j.id as journal_id, coalesce(i.booked_at, t.date, j.date, @date) as date,
 		coalesce(t.description, j.description, '') as description, i.booked::bigint as booked, i.seen::bigint as at_bank, i.open::bigint as open` + further + `
@@ -227,9 +227,9 @@ func CompareInDetail(ctx context.Context, tx *db.Tx, a *Against, before day.Day,
 		), aged as (
 			select *, case when is_aged then row_number() over (w order by abs(open) desc, source_id) end as age_place,
 				count(*) over w as count, (sum(open) over w)::bigint as total from placed window w as (partition by account_id, kind, is_aged)
-		), listed as (`+describedSQL(
+		), listed as (`+itemTextsSQL(
 		`(select * from aged where place <= @most or age_place <= @most)`, `, i.booked_at, i.place, i.age_place, i.count, i.total`)+`)`+
-		comparedSQL(`,
+		comparisonSQL(`,
 			coalesce((select jsonb_agg(`+itemJSON+` order by l.place) from listed l where l.account_id = h.account_id and l.place <= @most), '[]') as largest,
 			coalesce((select jsonb_agg(`+itemJSON+` order by l.kind, l.age_place) from listed l where l.account_id = h.account_id and l.age_place <= @most), '[]') as aged`),
 		args)
@@ -269,7 +269,7 @@ func Items(ctx context.Context, tx *db.Tx, a *Against, kind ItemKind, p page.Par
 
 	args["limit"], args["skip"] = p.Limit, p.Rows()
 
-	rows, err := db.Select[row](ctx, tx, itemsSQL+`, listed as (`+describedSQL("item", "")+`)
+	rows, err := db.Select[row](ctx, tx, itemsSQL+`, listed as (`+itemTextsSQL("item", "")+`)
 		select l.*, (count(*) over ())::bigint as total from listed l where `+condition+`
 		order by l.date, l.source_id, l.kind limit @limit offset @skip`, args)
 	if err != nil {

@@ -153,6 +153,7 @@ func (f *BalanceFilter) loadCells(
 		filter:   f,
 		grouping: g,
 		args:     db.Args{"team": tx.Team, "currency": f.Currency, "ledgers": f.ledgers()},
+		late:     tx.Today().AddYears(-1),
 	}
 
 	// The sums before the period need the months before it and the edge at its start. The sums of the period
@@ -268,6 +269,8 @@ type balanceQuery struct {
 	grouping Grouping
 	args     db.Args
 	parts    []string
+	// late is the day from which on there are fewer months after a day than before it, in most teams.
+	late day.Day
 }
 
 // source is the table that a part of a reading comes from, with the expressions for its columns.
@@ -280,7 +283,7 @@ type source struct {
 const noListing = `'00000000-0000-0000-0000-000000000000'::uuid`
 
 // months adds a part that reads whole months: for the whole team from the few rows of ledger_month, by listing from
-// ledger_balance.
+// ledger_balance. By listing, all months up to a late one are the sums of all less those from there on.
 func (q *balanceQuery) months(part string, months day.Range) {
 	if !months.From.IsZero() && months.Empty() {
 		return
@@ -300,6 +303,18 @@ func (q *balanceQuery) months(part string, months day.Range) {
 
 	// Each part has its own arguments, since all are in one statement.
 	q.args[part+"_to"] = months.To
+
+	if q.byListing() && months.From.IsZero() && !q.grouping.Month && !months.To.Before(q.late) {
+		all := s
+		all.table, all.where = "ledger_listing", "true"
+		q.add(part, &all)
+
+		s.where, s.debit, s.credit = "month >= @"+part+"_to", "-debit", "-credit"
+		q.add(part, &s)
+
+		return
+	}
+
 	if !months.From.IsZero() {
 		s.where += " and month >= @" + part + "_from"
 		q.args[part+"_from"] = months.From

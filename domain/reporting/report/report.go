@@ -4,7 +4,8 @@
 // A figure carries its drill-down, a filter of the journal-entry report: sent there, it selects exactly the entries
 // that add up to the figure. Reports read whole months from the ledger's month balances and of the broken months at
 // their edges the nearer side from its day balances, so their cost follows the length of the period, not the number of
-// entries; by listing those edges are read from entries. Historical entries are never part of a report that does not
+// entries; by listing those edges are read from entries, and the months up to a late one from the sums of all months,
+// less those after it. These sums by listing (ledger_listing) belong to this package. Historical entries are never part of a report that does not
 // ask for that ledger by name.
 //
 // The page docs/decisions/report.md says what the contract leaves open and how it is answered here.
