@@ -71,8 +71,9 @@ type Against struct {
 }
 
 // opensSQL is the condition of a source c of an account that it opens the books: a transaction that is marked so, or
-// the opening trial balance.
-const opensSQL = `(c.source_id = @team or exists (select from transaction t where t.team_id = @team and t.id = c.source_id and t.is_opening_balance))`
+// the opening trial balance. The fence keeps it a search for each source: all transactions of a team are far more.
+const opensSQL = `(c.source_id = @team
+	or exists (select from transaction t where t.team_id = @team and t.id = c.source_id and t.is_opening_balance` + db.Fence + `))`
 
 // itemsSQL selects the items of accounts, with the columns of Item but for its texts. Only sources are read that can
 // have something open on the day, or open the books and had on the account's first day (migrations 0047 and 0053):
