@@ -17,6 +17,7 @@ func TestReadsSendFewStatements(t *testing.T) {
 	w.Stay(villa, "2026-01-09", 100_000)
 
 	bank := w.Account("1000")
+
 	record := w.Call(http.MethodPost, "/bank-records/batch", world.Object{"data": world.Array{world.Object{
 		"accountId": bank, "date": "2026-01-12", "description": "Payout", "amount": 100_000,
 	}}})

@@ -117,6 +117,7 @@ func summarize(ctx context.Context, tx *db.Tx, in *summaryInput) (*Summary, erro
 	var from *day.Day
 
 	to := tx.Today().AddDays(1)
+
 	if !in.DateRange.IsZero() {
 		days := in.DateRange.Range(in.IsDateRangeEndInclusive)
 		from, to = &days.From, days.To

@@ -116,6 +116,7 @@ func openByListing(ctx context.Context, tx *db.Tx, f *ListingTrustFilter) (*List
 
 	// Costs are loaded once for all listings; each row takes its own.
 	facts, costs := &ownerFacts{}, findings{}
+
 	if err := tx.Together(ctx,
 		p.loadSums, p.loadGuests,
 		func(ctx context.Context, tx *db.Tx) error { return facts.load(ctx, tx, p) },
