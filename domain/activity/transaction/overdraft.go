@@ -36,17 +36,30 @@ func LoadBorne(ctx context.Context, tx *db.Tx, bills []id.ID) ([]Borne, error) {
 	const entry = `e.team_id = @team and e.party = 'owners' and e.status = 'active' and e.trigger_type = 'expense'
 			and e.ledger in ('trust', 'operating') and e.ref not like '%:markup%'`
 
+	// Of all the owners' expenses only those after the month, and those of bills that are open, are looked at: the
+	// month sums have the rest.
 	rows, err := db.Select[Borne](ctx, tx, `
 		with bill as materialized (
 			select e.source_id as bill_id, e.ownership_period_id, e.currency, sum(e.cent_total)::bigint as cents from ledger_entry e
 			where `+entry+` and e.source_id = any(@bills) and e.ownership_period_id is not null group by 1, 2, 3),
+		later as materialized (
+			select e.ownership_period_id, e.currency, -e.cent_total as cents
+			from (select distinct ownership_period_id as id from bill) k
+			cross join lateral (select * from ledger_entry e where e.team_id = @team and e.party = 'owners' and e.ownership_period_id = k.id
+				and e.txn_at > @last`+db.Fence+`) e
+			join transaction t on t.team_id = @team and t.id = e.source_id
+			left join account a on a.team_id = @team and a.id = t.account_id
+			where `+entry+` and t.type = 'expense' and t.status = 'active' and not (`+unpaidSQL+`)),
+		open as materialized (
+			select e.ownership_period_id, e.currency, e.cent_total as cents
+			from transaction t cross join lateral (select * from ledger_entry e where e.team_id = @team and e.source_id = t.id`+db.Fence+`) e
+			where t.team_id = @team and t.type = 'expense' and t.status = 'active' and t.payment_date is null
+				and t.account_id = any(array(select a.id from account a where a.team_id = @team and a.type <> 'bank'))
+				and `+entry+` and e.txn_at <= @last and e.ownership_period_id in (select ownership_period_id from bill)),
 		chain as materialized (
-			select k.ownership_period_id, k.currency, (coalesce((
-				select sum(case when e.txn_at > @last then -e.cent_total else e.cent_total end) from ledger_entry e join transaction t on t.team_id = e.team_id and t.id = e.source_id
-				left join account a on a.team_id = t.team_id and a.id = t.account_id
-				where `+entry+` and e.ownership_period_id = k.ownership_period_id and e.currency = k.currency
-					and t.type = 'expense' and t.status = 'active'
-					and (e.txn_at <= @last) = (t.payment_date is null and a.type is distinct from 'bank')), 0)
+			select k.ownership_period_id, k.currency, (
+				coalesce((select sum(f.cents) from (select * from later union all select * from open) f
+					where f.ownership_period_id = k.ownership_period_id and f.currency = k.currency), 0)
 				- coalesce((select sum(o.cents) from ledger_owner o where o.team_id = @team and o.ownership_period_id = k.ownership_period_id
 					and o.currency = k.currency and o.month <= @last), 0))::bigint as funds
 			from (select distinct ownership_period_id, currency from bill) k)
