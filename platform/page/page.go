@@ -261,6 +261,10 @@ func (q *Query) find(named string) string {
 	return q.Rows
 }
 
+// Narrowest returns the smallest FROM that has all tables that the conditions and an order name, for columns of the rows
+// themselves.
+func (q *Query) Narrowest(sort string) string { return q.find(q.Order(sort)) }
+
 // names reports whether SQL names a column of an alias.
 func names(text, alias string) bool {
 	for before, after, found := strings.Cut(text, alias+"."); found; before, after, found = strings.Cut(after,

@@ -267,16 +267,19 @@ var moneyTables = `
 
 // loadDeposits loads the deposits of reservations, by reservation. A reservation without deposits is absent.
 func loadDeposits(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits, error) {
-	// Costs are negative lines of a deposit, hence the minus signs.
+	// Costs are negative lines of a deposit, hence the minus signs. The offset has what each line acts as looked up once.
 	rows, err := db.Select[deposits](ctx, tx, `
-		select l.reservation_id, coalesce(sum(l.amount) filter (where l.owed), 0)::bigint as paid,
+		with `+account.ActingTable+`
+		select l.reservation_id, coalesce(sum(l.amount) filter (where l.parts && array['`+string(account.AccountsReceivable)+`', '`+string(account.DepositCoHostPayout)+`']), 0)::bigint as paid,
 			coalesce(-sum(l.amount) filter (where l.cost = 'deposit_merchantFee'), 0)::bigint as merchant_fee,
 			coalesce(-sum(l.amount) filter (where l.cost = 'deposit_channelFee'), 0)::bigint as channel_fee
-		from ( /* the offset has what each line acts as looked up once */
-			select l.reservation_id, l.amount, `+guestMoney+` as owed, `+depositCost+` as cost
-			from transaction_line l
-			join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
-			where l.team_id = @team and l.reservation_id = any(@ids)`+db.Fence+`) l
+		from (
+			select l.reservation_id, l.amount, l.parts, `+account.PartSQL("l.parts", "l", account.DepositChannelFee, account.DepositMerchantFee)+` as cost
+			from (
+				select l.reservation_id, l.amount, l.assignment, `+account.PartsSQL("l")+` as parts
+				from transaction_line l
+				join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
+				where l.team_id = @team and l.reservation_id = any(@ids)`+db.Fence+`) l) l
 		group by l.reservation_id`, db.Args{"team": tx.Team, "ids": ids})
 	if err != nil {
 		return nil, fmt.Errorf("read deposits of reservations: %w", err)

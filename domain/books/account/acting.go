@@ -22,18 +22,33 @@ func ActingSQL(line string, wanted ...Assignment) string {
 	return assignmentsSQL(line) + " && array[" + strings.Join(quoted, ", ") + "]"
 }
 
+// ActingTable is the SQL of the common table expression acting, with the assignments of each account of the team as
+// parts. Statements about many lines read the few assignments once.
+const ActingTable = `acting as materialized (select account_id, array_agg(assignment) as parts from account_assignment where team_id = @team group by 1)`
+
+// PartsSQL returns the SQL of the assignments that the account of a line has, as in assignmentsSQL, in a statement with
+// ActingTable.
+func PartsSQL(line string) string {
+	return "coalesce((select y.parts from acting y where y.account_id = " + line + ".account_id), array[" + line + ".assignment])"
+}
+
 // ActingPartSQL returns the SQL of the one assignment, of some, that a line acts as, null for none. If its account has
 // several of them, the line's own assignment counts, and without one the first of those given.
 func ActingPartSQL(line string, wanted ...Assignment) string {
+	return "(select " + PartSQL("x.parts", line, wanted...) + " from (select " + assignmentsSQL(line) + " as parts) x)"
+}
+
+// PartSQL returns the same from the SQL of the parts, which is named several times.
+func PartSQL(parts, line string, wanted ...Assignment) string {
 	var named, played strings.Builder
 
 	for _, p := range wanted {
-		plays := "'" + string(p) + "' = any(x.parts)"
+		plays := "'" + string(p) + "' = any(" + parts + ")"
 		named.WriteString(
 			" when " + line + ".assignment = '" + string(p) + "' and " + plays + " then '" + string(p) + "'",
 		)
 		played.WriteString(" when " + plays + " then '" + string(p) + "'")
 	}
 
-	return "(select case" + named.String() + played.String() + " end from (select " + assignmentsSQL(line) + " as parts) x)"
+	return "case" + named.String() + played.String() + " end"
 }

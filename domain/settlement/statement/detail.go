@@ -177,31 +177,19 @@ func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 // loadEntries loads the entries of statements by statement id. Entries of published statements have the names that
 // the statement keeps. Opening balances are left out: they belong to the balance at the start.
 func loadEntries(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, error) {
-	words, err := loadWords(ctx, tx, rows)
-	if err != nil {
-		return nil, err
-	}
+	var (
+		words map[id.ID]*Words
+		out   = make(map[id.ID][]entry, len(rows))
+	)
 
-	// The order is the one that readers see: by day, then stay, then account. Rows are read one at a time since
-	// there may be many.
-	from, args := entriesSQL(tx, rows)
-	out := make(map[id.ID][]entry, len(rows))
-
-	err = db.Each(ctx, tx, db.Stmt{Args: args, SQL: `
-		select e.of, e.id, e.source_id, e.txn_code, e.ref, e.date, e.section, e.description, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code, c.classification,
-			r.id as reservation_id, r.guest_name, r.confirmation_code, r.check_in, r.check_out, r.booking_platform, r.status as reservation_status,
-			e.transaction_id, e.total
-		from ` + from + ` e
-		join account a on a.team_id = @team and a.id = e.account_id
-		join account_category c on c.team_id = @team and c.id = a.category_id
-		left join reservation r on r.team_id = @team and r.id = e.reservation_id
-		where e.section <> 'balanceStart'
-		order by e.of, e.date, r.id, ` + page.TextSQL("a.code") + `, ` + page.TextSQL("a.name") + `, e.id`}, func(e entry) error {
-		out[e.Of] = append(out[e.Of], e)
-		return nil
+	err := tx.Together(ctx, db.LoadBy(&words, loadWords, rows), func(ctx context.Context, tx *db.Tx) error {
+		return eachEntry(ctx, tx, rows, func(e entry) error {
+			out[e.Of] = append(out[e.Of], e)
+			return nil
+		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read statement lines: %w", err)
+		return nil, err
 	}
 
 	// Last, replace today's names by the kept ones.
@@ -210,6 +198,28 @@ func loadEntries(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry,
 	}
 
 	return out, nil
+}
+
+// eachEntry gives the entries of statements to a function, in the order that readers see: by day, then stay, then
+// account. Rows are read one at a time since there may be many.
+func eachEntry(ctx context.Context, tx *db.Tx, rows []row, use func(entry) error) error {
+	from, args := entriesSQL(tx, rows)
+
+	err := db.Each(ctx, tx, db.Stmt{Args: args, SQL: `
+		select e.of, e.id, e.source_id, e.txn_code, e.ref, e.date, e.section, e.description, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code, c.classification,
+			r.id as reservation_id, r.guest_name, r.confirmation_code, r.check_in, r.check_out, r.booking_platform, r.status as reservation_status,
+			e.transaction_id, e.total
+		from ` + from + ` e
+		join account a on a.team_id = @team and a.id = e.account_id
+		join account_category c on c.team_id = @team and c.id = a.category_id
+		left join reservation r on r.team_id = @team and r.id = e.reservation_id
+		where e.section <> 'balanceStart'
+		order by e.of, e.date, r.id, ` + page.TextSQL("a.code") + `, ` + page.TextSQL("a.name") + `, e.id`}, use)
+	if err != nil {
+		return fmt.Errorf("read statement lines: %w", err)
+	}
+
+	return nil
 }
 
 // draftKeys is the SQL that joins entries e with the drafts k of their month.
@@ -344,26 +354,28 @@ func renderDetail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail
 
 // renderDetails returns statements with their lines. The number of queries does not depend on the number of statements.
 func renderDetails(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Detail, error) {
-	// First load what all statements need, each kind in one query.
-	statements, err := render(ctx, tx, rows, asOwner)
+	// First load what all statements need, each kind in one query. Drafts get the data that they are computed from
+	// before that.
+	if err := loadDraftData(ctx, tx, rows); err != nil {
+		return nil, err
+	}
+
+	var (
+		view    = viewData{asOwner: asOwner}
+		entries map[id.ID][]entry
+		designs map[id.ID]*layout.Design
+	)
+
+	err := tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) error { return view.load(ctx, tx, rows) },
+		db.LoadBy(&entries, loadEntries, rows),
+		db.LoadBy(&designs, loadDesigns, rows),
+	)
 	if err != nil {
 		return nil, err
 	}
 
-	entries, err := loadEntries(ctx, tx, rows)
-	if err != nil {
-		return nil, err
-	}
-
-	designs, err := loadDesigns(ctx, tx, rows)
-	if err != nil {
-		return nil, err
-	}
-
-	accounts, err := loadSpecial(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
+	statements := view.statements(rows)
 
 	files, err := loadAttachments(ctx, tx, entries, asOwner)
 	if err != nil {
@@ -385,7 +397,7 @@ func renderDetails(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]
 			Lines:        renderLines(shown),
 			Reservations: renderReservations(shown),
 			Layout:       design.ForViewer(asOwner),
-			Tables:       accounts.renderTables(&rows[i], design, own, asOwner),
+			Tables:       view.special.renderTables(&rows[i], design, own, asOwner),
 			Attachments:  files.forEntries(own),
 		}
 	}

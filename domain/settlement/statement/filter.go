@@ -212,9 +212,12 @@ func listQuery(tx *db.Tx, k *keyFilter) page.Query {
 	args["this_month"] = tx.Today().FirstOfMonth()
 	args["first_month"] = k.first
 	args["last_month"] = k.last
+	rows := rowsSQL(k)
 	q := page.Query{
 		Columns: rowColumns,
-		From:    rowTablesSQL(k),
+		From:    rows + joined,
+		Rows:    rows,
+		Joined:  "l p",
 		Args:    args,
 		Default: "-startAt",
 		ID:      "g.ownership_period_id, g.start_at, g.currency",

@@ -33,9 +33,8 @@ type viewData struct {
 
 // render returns statements of rows. The figures of saved ones are stored; those of drafts are added up now.
 func render(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Statement, error) {
-	out := make([]Statement, 0, len(rows))
 	if len(rows) == 0 {
-		return out, nil
+		return []Statement{}, nil
 	}
 
 	// Drafts first get the sums and the layout that they are computed from.
@@ -49,11 +48,17 @@ func render(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Stateme
 		return nil, err
 	}
 
+	return t.statements(rows), nil
+}
+
+// statements returns rows as the API shows them.
+func (t *viewData) statements(rows []row) []Statement {
+	out := make([]Statement, len(rows))
 	for i := range rows {
-		out = append(out, t.statement(&rows[i]))
+		out[i] = t.statement(&rows[i])
 	}
 
-	return out, nil
+	return out
 }
 
 // load loads the data of statements in one round trip.
@@ -310,6 +315,7 @@ func loadPage(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort 
 
 	args := maps.Clone(q.Args)
 	q.Columns = "g.ownership_period_id, g.currency, g.start_at, count(*) over () as total"
+	q.From = q.Narrowest(string(sort))
 
 	// The total comes with each row, so page and total agree.
 	found, err := db.Select[counted](ctx, tx, p.PageSQL(q.SQL(string(sort)), args), args)

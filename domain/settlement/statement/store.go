@@ -111,16 +111,19 @@ var rowColumns = `g.id, g.short_ref, g.unique_ref, g.ownership_period_id, g.list
 	coalesce(g.imported, false) as imported, g.published_at, g.collected,
 	(select statement_start_at from team where id = @team) as statements_from`
 
-// keyTables selects the statements of the keys @periods, @currencies and @starts, in the form of rowTablesSQL.
+// joined is the SQL of the listing l and the ownership period p of statements g.
+const joined = `
+	join listing l on l.team_id = @team and l.id = g.listing_id
+	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
+
+// keyTables selects the statements of the keys @periods, @currencies and @starts, in the form of listQuery.
 const keyTables = `(
 	select k.place, k.ownership_period_id, o.listing_id, k.currency, k.start_at, s.end_at, s.id, s.short_ref, s.unique_ref, s.status, s.balance_start, s.net_revenue,
 		s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at, s.collected
 	from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) with ordinality k (ownership_period_id, currency, start_at, place)
 	join listing_ownership_period o on o.team_id = @team and o.id = k.ownership_period_id
 	left join statement s on s.team_id = @team and s.ownership_period_id = k.ownership_period_id and s.currency = k.currency and s.start_at = k.start_at
-	) g
-	join listing l on l.team_id = @team and l.id = g.listing_id
-	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
+	) g` + joined
 
 // loadFoundRows loads the rows of statements that a query of this transaction has found, in their order, as far as the
 // actor may see them. A key without a saved statement is taken for a draft: this is not checked again.
@@ -151,8 +154,8 @@ var statementMonthsFile string
 // statementMonths is the query without its comments, which would be sent with each statement.
 var statementMonths = regexp.MustCompile(`(?m)^\s*--.*\n`).ReplaceAllString(statementMonthsFile, "")
 
-// rowTablesSQL returns the SQL of the statements that k selects as g, with their listing l and ownership period p.
-func rowTablesSQL(k *keyFilter) string {
+// rowsSQL returns the SQL of the statements that k selects as g.
+func rowsSQL(k *keyFilter) string {
 	// A condition that is always false lets PostgreSQL skip the drafts.
 	withDrafts := "true"
 	if k.saved {

@@ -1,5 +1,4 @@
--- The statements of a team as g, with their listing l and their ownership period p: the saved ones, and a draft for
--- every other month of a chain. A chain is the statements of one ownership period in one currency.
+-- The statements of a team as g: the saved ones, and a draft for every other month of a chain. A chain is the statements of one ownership period in one currency.
 --
 -- The words in braces are replaced by conditions: owners_entry selects the entries e that statements consist of, keys
 -- the statements that are wanted by their key columns, and with_drafts is false if saved statements are enough.
@@ -95,11 +94,14 @@ drafts as (
 		where i.ownership_period_id = d.ownership_period_id and i.currency = d.currency and i.start_at = d.start_at)
 )
 -- Last, saved statements take the place of their drafts.
-select ownership_period_id, listing_id, currency, start_at, s.end_at, s.id, s.short_ref, s.unique_ref, s.status,
-	s.balance_start, s.net_revenue, s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at, s.collected
-from drafts
-full join (select * from statement where team_id = @team and {keys}) s
-	using (ownership_period_id, listing_id, currency, start_at)
+select d.ownership_period_id, d.listing_id, d.currency, d.start_at, null::date as end_at, null::uuid as id, null::text as short_ref, null::text as unique_ref,
+	null::text as status, null::bigint as balance_start, null::bigint as net_revenue, null::bigint as expenses, null::bigint as payouts,
+	null::bigint as balance_end, null::bigint as reserve, null::boolean as imported, null::timestamptz as published_at, null::bigint as collected
+from drafts d
+where not exists (select from statement s where s.team_id = @team and s.ownership_period_id = d.ownership_period_id and s.currency = d.currency
+	and s.start_at = d.start_at)
+union all
+select ownership_period_id, listing_id, currency, start_at, end_at, id, short_ref, unique_ref, status, balance_start, net_revenue, expenses, payouts,
+	balance_end, reserve, imported, published_at, collected
+from statement where team_id = @team and {keys}
 ) g
-join listing l on l.team_id = @team and l.id = g.listing_id
-join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id
