@@ -53,6 +53,11 @@ func newVault(t *testing.T) *vault {
 	v.Exec(`insert into bank_record (team_id, id, account_id, date, amount, created_at, updated_at)
 		select @team, gen_random_uuid(), id, '2026-01-01', 1, now(), now() from account where team_id = @team and code = '1000'`, nil)
 	v.Work()
+	v.Post("/reservations", world.Object{
+		"listingId": v.Get("/listings?limit=1").String("data.0.id"), "checkIn": "2025-11-01", "checkOut": "2025-11-04",
+		"lines": world.Array{world.Object{"type": "rent", "amount": 30_000}},
+	}).Want(201)
+	v.Work()
 
 	// The service marks its store, folds its sums and seals its trail.
 	if err := file.Claim(t.Context(), d, store, false); err != nil {
@@ -265,6 +270,29 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 					where (b.team_id, b.ledger, b.currency, b.account_id, b.party, b.listing_id) = (k.team_id, k.ledger, k.currency, k.account_id, k.party, k.listing_id))`)
 			},
 			want: map[string]int64{"ledger-listing": 1},
+		},
+		{
+			what: "what is kept of a source is off",
+			spoil: func() {
+				v.change("ledger_source", `update ledger_source set first_at = first_at + 1 where ctid = (select min(ctid) from ledger_source)`)
+			},
+			mend: func() {
+				v.change("ledger_source", `update ledger_source k set first_at = (select min(e.txn_at) from ledger_entry e
+					where e.team_id = k.team_id and e.source_id = k.source_id and e.status = 'active' and e.ledger <> 'historical')`)
+			},
+			want: map[string]int64{"ledger-source": 1},
+		},
+		{
+			what: "a stay on which something is open is not kept",
+			spoil: func() {
+				v.change("ledger_unsettled", `delete from ledger_unsettled u using reservation r where r.id = u.reservation_id and r.check_in = '2025-11-01'`)
+			},
+			mend: func() {
+				v.change("ledger_unsettled", `insert into ledger_unsettled (team_id, ownership_period_id, reservation_id, stamp)
+					select distinct team_id, ownership_period_id, reservation_id, 0 from ledger_entry
+					where party = 'owners' and ownership_period_id is not null and reservation_id is not null on conflict do nothing`)
+			},
+			want: map[string]int64{"ledger-unsettled": 1},
 		},
 		{
 			what:  "a byte of a secret has changed",

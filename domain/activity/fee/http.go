@@ -198,15 +198,13 @@ func listFees(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Fee], e
 		ids[i] = found.Data[i].ID
 	}
 
-	var j journals
-
-	err := tx.Together(ctx, j.load(ids)...)
+	states, err := ledger.LoadFeeStates(ctx, tx, ids)
 
 	for i := range found.Data {
 		f := &found.Data[i]
 		f.useCurrentNames()
 		f.link(mapped)
-		j.fill(f)
+		f.fill(states[f.ID])
 	}
 
 	return found, err
@@ -224,38 +222,23 @@ func getFee(ctx context.Context, tx *db.Tx, in *byID) (*Fee, error) {
 // loadShown loads a fee with all that the API shows of it in one round trip, or fails with apierr.NotFound.
 func loadShown(ctx context.Context, tx *db.Tx, feeID id.ID) (*Fee, error) {
 	var (
-		w wholeFee
-		j journals
+		w      wholeFee
+		states map[id.ID]ledger.State
 	)
-
-	works := append([]db.Work{db.LoadBy(&w, loadWhole, feeID)}, j.load([]id.ID{feeID})...)
-	if err := tx.Together(ctx, works...); err != nil {
+	if err := tx.Together(ctx, db.LoadBy(&w, loadWhole, feeID), db.LoadBy(&states, ledger.LoadFeeStates, []id.ID{feeID})); err != nil {
 		return nil, err
 	}
 
 	f := &w.Fee
 	f.ListingPeriods = w.Periods
 	f.link(w.Mapped)
-	j.fill(f)
+	f.fill(states[f.ID])
 
 	return f, nil
 }
 
-// journals has what the ledger knows of the journals of fees, by fee.
-type journals struct {
-	locks    map[id.ID]ledger.Lock
-	statuses map[id.ID]ledger.JournalStatus
-}
-
-// load returns the works that load the locks and statuses of fees.
-func (j *journals) load(ids []id.ID) []db.Work {
-	return []db.Work{
-		db.LoadBy(&j.locks, ledger.LoadFeeLocks, ids), db.LoadBy(&j.statuses, ledger.LoadFeeStatuses, ids),
-	}
-}
-
 // fill gives a fee its lock and journal status.
-func (j *journals) fill(f *Fee) { f.Lock, f.JournalStatus = j.locks[f.ID], j.statuses[f.ID] }
+func (f *Fee) fill(s ledger.State) { f.Lock, f.JournalStatus = s.Lock, s.Status }
 
 // link fills in the accounts that the fee depends on: those that its formula and conditions name, and those that
 // its line types are posted on.

@@ -265,8 +265,8 @@ func TestLocksOfFeesOverMonths(t *testing.T) {
 
 	locks := func() (lock ledger.Lock) {
 		b.Tx(func(ctx context.Context, tx *db.Tx) error {
-			all, err := ledger.LoadFeeLocks(ctx, tx, []id.ID{fee})
-			lock = all[fee]
+			all, err := ledger.LoadFeeStates(ctx, tx, []id.ID{fee})
+			lock = all[fee].Lock
 
 			return err
 		})

@@ -141,29 +141,6 @@ func otherLocksExistSQL(entries string) string {
 	return "exists (select from ledger_entry h where " + entries + " and " + condition + ")"
 }
 
-// LoadFeeLocks loads the locks on the entries of recurring fees. A fee has entries on every stay, so they are read
-// from the newest that a statement can hold, until there are as many as a reader can use.
-func LoadFeeLocks(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]Lock, error) {
-	const (
-		entries = `h.team_id = @team and h.recurring_fee_id = f.id and ` + reported
-		covered = `h.party = 'owners' and h.listing_id is not null and h.txn_at <= (select x.end_at from statement x where ` + holding +
-			` order by x.start_at desc limit 1)`
-	)
-
-	return loadLocks(ctx, tx, `
-		select f.id, `+closedAt+` as closed_at,
-			array(select distinct n.statement_id from (
-				select h.statement_id from ledger_entry h where `+entries+` and h.statement_id is not null order by h.txn_at desc limit 100) n order by 1 desc) as statements,
-			coalesce((select jsonb_agg(jsonb_build_object('listingId', n.listing_id, 'txnAt', n.txn_at, 'openFrom', n.open_from) order by n.txn_at desc, n.listing_id)
-				from (select n.listing_id, n.txn_at, max(n.open_from) as open_from from (
-					select h.listing_id, h.txn_at, o.open_from
-					from (select * from ledger_entry h where `+entries+` and `+covered+` order by h.txn_at desc`+db.Fence+`) h
-					cross join lateral (select max(x.end_at) + 1 as open_from from statement x where `+covers+`) o
-					where o.open_from is not null limit 100) n group by 1, 2) n), '[]') as hits,
-			'{}'::uuid[] as records, `+otherLocksExistSQL(entries)+` as held
-		from unnest(@ids::uuid[]) as f (id)`+firstEntrySQL(entries)+closing, fees)
-}
-
 // overPeriod is the SQL condition on a saved statement x that fixes the owners and the terms of an ownership period.
 // Imported statements do so as well: no entry has their figures, but they state the members' shares.
 const overPeriod = "x.team_id = @team and x.ownership_period_id"

@@ -151,7 +151,7 @@ type told struct {
 	Entries int64
 }
 
-func (m *matrix) told() (rows map[id.ID]told, sources map[id.ID]ledger.State, fees map[id.ID]ledger.Lock) {
+func (m *matrix) told() (rows map[id.ID]told, sources, fees map[id.ID]ledger.State) {
 	m.t.Helper()
 
 	rows = map[id.ID]told{}
@@ -172,7 +172,7 @@ func (m *matrix) told() (rows map[id.ID]told, sources map[id.ID]ledger.State, fe
 			return err
 		}
 
-		fees, err = ledger.LoadFeeLocks(ctx, tx, m.fees)
+		fees, err = ledger.LoadFeeStates(ctx, tx, m.fees)
 
 		return err
 	})
@@ -264,8 +264,8 @@ func TestGoAndSQLDecideAlikeAboutLocks(t *testing.T) {
 					t.Errorf("%+v: the filter of entries finds %d", *s, got)
 				}
 
-				if got := fees[m.fees[i]].Status == "locked"; got != (held && !c.off) {
-					t.Errorf("%+v: the lock of the fee says %+v", *s, fees[m.fees[i]])
+				if got := fees[m.fees[i]].Lock.Status == "locked"; got != (held && !c.off) {
+					t.Errorf("%+v: the lock of the fee says %+v", *s, fees[m.fees[i]].Lock)
 				}
 			}
 		})

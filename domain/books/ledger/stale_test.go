@@ -77,8 +77,8 @@ func TestJournalStatus(t *testing.T) {
 
 	feeStatus := func() (s ledger.JournalStatus) {
 		b.Tx(func(ctx context.Context, tx *db.Tx) error {
-			all, err := ledger.LoadFeeStatuses(ctx, tx, []id.ID{fee.ID})
-			s = all[fee.ID]
+			all, err := ledger.LoadFeeStates(ctx, tx, []id.ID{fee.ID})
+			s = all[fee.ID].Status
 
 			return err
 		})

@@ -97,13 +97,8 @@ func (n Noun) searchStatuses(ctx context.Context, tx *db.Tx, ids []id.ID) (map[i
 	}[n])
 }
 
-// LoadFeeStatuses loads the journal statuses of recurring fees, from the journals made stale by a change of the fee.
-func LoadFeeStatuses(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]JournalStatus, error) {
-	isQuiet, err := isQuiet(ctx, tx, `exists (select from ledger_stale s where s.team_id = @team and s.cause_id = any(@ids::uuid[]))`, fees)
-	if err != nil || isQuiet {
-		return allCurrent(fees), err
-	}
-
+// searchFeeStatuses loads the journal statuses of recurring fees, from the journals made stale by a change of the fee.
+func searchFeeStatuses(ctx context.Context, tx *db.Tx, fees []id.ID) (map[id.ID]JournalStatus, error) {
 	return loadStatuses(ctx, tx, fees, `select s.cause_id as id, s.cause_id, s.reason, s.status, s.since from `+OutstandingSQL()+` s where s.team_id = @team and s.cause_id = any(@ids)`, "")
 }
 

@@ -25,8 +25,34 @@ func checks() []parts.Check {
 			`select count(*) from `+k.view, k.differencesSQL()))
 	}
 
-	return all
+	return append(all,
+		parts.SQLCheck("ledger-source", "what is kept of each source is what its entries say", "ledger_source", `select count(*) from ledger_source`, sourceDifferencesSQL),
+		parts.SQLCheck("ledger-unsettled", "each stay on which something is open is kept as unsettled", "ledger_unsettled",
+			`select count(*) from ledger_unsettled`, missingUnsettledSQL),
+	)
 }
+
+// sourceDifferencesSQL selects the sources of which something else is kept than their entries say.
+const sourceDifferencesSQL = `select team_id, source_id::text as id, concat('kept ', (k.first_at, k.owned_from, k.period_ids, k.statement_ids),
+		', entries ', (e.first_at, e.owned_from, e.period_ids, e.statement_ids)) as detail
+	from (select team_id, source_id, min(txn_at) as first_at, min(txn_at) filter (where party = 'owners') as owned_from,
+			coalesce(array_agg(distinct ownership_period_id) filter (where party = 'owners' and ownership_period_id is not null), '{}') as period_ids,
+			coalesce(array_agg(distinct statement_id) filter (where statement_id is not null), '{}') as statement_ids
+		from ledger_entry where status = 'active' and ledger <> 'historical' group by 1, 2) e
+	full join ledger_source k using (team_id, source_id)
+	where (e.first_at, e.owned_from, e.period_ids, e.statement_ids) is distinct from (k.first_at, k.owned_from, k.period_ids, k.statement_ids)`
+
+// missingUnsettledSQL selects the stays that owners earn something by and on which guests owe or are owed something, and
+// which are not kept.
+const missingUnsettledSQL = `select o.team_id, o.reservation_id::text as id, concat('ownership period ', o.ownership_period_id, ', ', g.cents, ' cents') as detail
+	from (select distinct team_id, ownership_period_id, reservation_id from ledger_entry where party = 'owners' and ownership_period_id is not null
+		and reservation_id is not null and status = 'active' and ledger <> 'historical') o
+	join (select e.team_id, e.reservation_id, e.currency, sum(e.cent_total) as cents from ledger_entry e
+			join account_assignment a on a.team_id = e.team_id and a.account_id = e.account_id and a.assignment in ('accountsReceivable', 'deposit_coHostPayout')
+		where e.status = 'active' and e.ledger <> 'historical' group by 1, 2, 3 having sum(e.cent_total) <> 0) g
+		using (team_id, reservation_id)
+	where not exists (select from ledger_unsettled u where u.team_id = o.team_id and u.ownership_period_id = o.ownership_period_id
+		and u.reservation_id = o.reservation_id)`
 
 // references are the columns of entries that name a record, each with its table. The database has no foreign keys for
 // them, because postings are written and removed whole.
