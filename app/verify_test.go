@@ -54,7 +54,7 @@ func newVault(t *testing.T) *vault {
 		select @team, gen_random_uuid(), id, '2026-01-01', 1, now(), now() from account where team_id = @team and code = '1000'`, nil)
 	v.Work()
 	v.Post("/reservations", world.Object{
-		"listingId": v.Get("/listings?limit=1").String("data.0.id"), "checkIn": "2025-11-01", "checkOut": "2025-11-04",
+		"listingId": v.Get("/listings?limit=1").String("data.0.id"), "checkIn": "2027-01-17", "checkOut": "2027-01-19", "confirmationCode": "OPEN",
 		"lines": world.Array{world.Object{"type": "rent", "amount": 30_000}},
 	}).Want(201)
 	v.Work()
@@ -285,7 +285,7 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 		{
 			what: "a stay on which something is open is not kept",
 			spoil: func() {
-				v.change("ledger_unsettled", `delete from ledger_unsettled u using reservation r where r.id = u.reservation_id and r.check_in = '2025-11-01'`)
+				v.change("ledger_unsettled", `delete from ledger_unsettled u using reservation r where r.id = u.reservation_id and r.confirmation_code = 'OPEN'`)
 			},
 			mend: func() {
 				v.change("ledger_unsettled", `insert into ledger_unsettled (team_id, ownership_period_id, reservation_id, stamp)

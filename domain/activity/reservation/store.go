@@ -481,7 +481,7 @@ func deleteReservation(ctx context.Context, tx *db.Tx, r *Reservation) error {
 	return nil
 }
 
-// ownerlessSQL is the SQL condition that an entry e belongs to owners whom nobody knows.
+// ownerlessSQL is the SQL condition that an entry e is of owners without an ownership period.
 const ownerlessSQL = `e.party = 'owners' and e.ownership_period_id is null and e.status = 'active' and e.ledger in ('trust', 'operating')`
 
 // loadOwnerless loads the sums that journals of reservations have credited to owners without an ownership period,

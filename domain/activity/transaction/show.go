@@ -63,13 +63,13 @@ func (t *Transaction) farAhead(today day.Day) []Issue {
 	}
 }
 
-// openMoney is what payments say of transactions whose money may not have arrived, by transaction.
+// openMoney has paid statuses and issues by transaction, for transactions whose money may not have arrived.
 type openMoney struct {
 	statuses map[id.ID]PaidStatus
 	issues   map[id.ID][]Issue
 }
 
-// loadOpenMoney loads the paid statuses and the issues of transactions that may be open; it sends nothing for none.
+// loadOpenMoney loads paid statuses and issues for transactions with MayBeOpen. Without any it sends nothing.
 func loadOpenMoney(ctx context.Context, tx *db.Tx, all []Transaction) (o openMoney, err error) {
 	var ids []id.ID
 
@@ -86,7 +86,7 @@ func loadOpenMoney(ctx context.Context, tx *db.Tx, all []Transaction) (o openMon
 	return o, tx.Together(ctx, db.LoadBy(&o.statuses, loadPaidStatuses, ids), db.LoadBy(&o.issues, issuesSQL, ids))
 }
 
-// loadPaidStatuses loads the paid statuses of transactions.
+// loadPaidStatuses loads paid statuses by transaction.
 func loadPaidStatuses(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]PaidStatus, error) {
 	type row struct {
 		ID         id.ID
@@ -107,7 +107,7 @@ func loadPaidStatuses(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Pa
 	return out, nil
 }
 
-// show gives transactions the state of their journals, and those of which it is known what payments say of them.
+// show fills in the states of journals, and what payments say where it was loaded.
 func show(all []Transaction, journals map[id.ID]ledger.State, o openMoney, today day.Day) {
 	for i := range all {
 		t := &all[i]

@@ -29,7 +29,7 @@ func headSQL(paid string) string {
 		where x.team_id = t.team_id and x.transaction_id = t.id order by x.position) as attachment_ids, t.created_at, t.updated_at, `
 }
 
-// unpaidSQL is the SQL condition that a bill t with account a was not paid.
+// unpaidSQL is the SQL condition: a bill t with account a was not paid.
 const unpaidSQL = `t.type = 'expense' and t.payment_date is null and a.type is distinct from 'bank'`
 
 // paidStatus is the SQL of the paid status of a transaction t with account a. A bill is open until it was paid.
@@ -42,10 +42,10 @@ const paidStatus = `case
 			+ coalesce((select -sum(x.total) from payment_return r join transaction x on x.team_id = r.team_id and x.id = r.transaction_id
 				where r.team_id = t.team_id and r.original_id = t.id and r.kind = 'return' and x.status = 'active'), 0) as cents) open) end`
 
-// bookedStatus is the SQL of the paid status of a transaction whose money has arrived.
+// bookedStatus is the SQL for the paid status while all money has arrived.
 const bookedStatus = `case when ` + unpaidSQL + ` then 'unpaid' else 'paid' end`
 
-// mayBeOpen is the SQL condition that a payment of a transaction may not have arrived, or was returned.
+// mayBeOpen is the SQL condition: a payment may not have arrived, or was returned.
 const mayBeOpen = `(exists (select from payment p where p.team_id = t.team_id and p.transaction_id = t.id
 		and (p.status in ('awaitingApproval', 'sending', 'failed', 'canceled', 'returned') or p.unknown_since is not null))
 	or exists (select from payment_return r where r.team_id = t.team_id and r.original_id = t.id))`
@@ -83,7 +83,7 @@ func linesSQL(rows, template, condition string) string {
 	where ` + condition + `) as lines`
 }
 
-// linesOf is the SQL of the lines of a transaction.
+// linesOf is the SQL for a transaction's lines.
 var linesOf = linesSQL("transaction_line l", "t.recurring_template_id", "l.team_id = t.team_id and l.transaction_id = t.id")
 
 // shownSQL returns the columns of a transaction to which Show adds what they lack. Without lines it has one line for each
