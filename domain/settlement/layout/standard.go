@@ -143,26 +143,20 @@ func loadTeamStandard(ctx context.Context, tx *db.Tx) (*Design, error) {
 // LoadChosen returns the design for each listing: its own layout, else the team's default, else the standard one.
 // Listings with the same layout share it.
 func LoadChosen(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design, error) {
-	out, err := LoadStored(ctx, tx, listings)
-	if err != nil {
+	var (
+		out     map[id.ID]*Design
+		builtIn *Design
+	)
+
+	// Whether a listing needs the standard design is known only afterwards; to wait for that would cost a round trip.
+	if err := tx.Together(ctx, db.LoadBy(&out, LoadStored, listings), db.Load(&builtIn, loadTeamStandard)); err != nil {
 		return nil, err
 	}
 
-	var builtIn *Design
-
 	for _, l := range listings {
-		if out[l] != nil {
-			continue
+		if out[l] == nil {
+			out[l] = builtIn
 		}
-
-		// The standard design is only loaded if a listing needs it.
-		if builtIn == nil {
-			if builtIn, err = loadTeamStandard(ctx, tx); err != nil {
-				return nil, err
-			}
-		}
-
-		out[l] = builtIn
 	}
 
 	return out, nil

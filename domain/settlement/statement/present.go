@@ -286,13 +286,7 @@ func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool
 		return nil, err
 	}
 
-	// Find the keys of the page first, then load only these statements.
-	at, total, err := loadPage(ctx, tx, q, p, f.Sort)
-	if err != nil {
-		return nil, err
-	}
-
-	rows, err := loadFoundRows(ctx, tx, at)
+	rows, total, err := loadPage(ctx, tx, q, p, f.Sort)
 	if err != nil {
 		return nil, err
 	}
@@ -305,20 +299,21 @@ func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool
 	return &page.Page[Statement]{Data: statements, Pagination: p.Of(total)}, nil
 }
 
-// loadPage returns the keys of the statements on a page of a query, in their order, and the number of all that it
-// selects. The rows are loaded by loadFoundRows, so a statement outside the page costs only its key.
-func loadPage(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort Sort) ([]key, int64, error) {
+// loadPage returns the statements on a page of a query, in their order, and the number of all that it selects. Of a
+// statement outside the page only its key is read.
+func loadPage(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort Sort) ([]row, int64, error) {
 	type counted struct {
-		key
+		row
 		Total int64
 	}
 
 	args := maps.Clone(q.Args)
 	q.Columns = "g.ownership_period_id, g.currency, g.start_at, count(*) over () as total"
 	q.From = q.Narrowest(string(sort))
+	keys := "(select row_number() over () as place, p.* from (" + p.PageSQL(q.SQL(string(sort)), args) + ") p) k"
 
 	// The total comes with each row, so page and total agree.
-	found, err := db.Select[counted](ctx, tx, p.PageSQL(q.SQL(string(sort)), args), args)
+	found, err := db.Select[counted](ctx, tx, "select "+rowColumns+", g.total from "+keyTablesSQL(keys, ", k.total")+" order by g.place", args)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list statements: %w", err)
 	}
@@ -334,12 +329,12 @@ func loadPage(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort 
 		return nil, total, err
 	}
 
-	at := make([]key, len(found))
+	rows := make([]row, len(found))
 	for i := range found {
-		at[i] = found[i].key
+		rows[i] = found[i].row
 	}
 
-	return at, found[0].Total, nil
+	return rows, found[0].Total, nil
 }
 
 // selectRows loads the rows of all selected statements in the order of the filter.

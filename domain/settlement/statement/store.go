@@ -116,14 +116,17 @@ const joined = `
 	join listing l on l.team_id = @team and l.id = g.listing_id
 	join listing_ownership_period p on p.team_id = @team and p.id = g.ownership_period_id`
 
-// keyTables selects the statements of the keys @periods, @currencies and @starts, in the form of listQuery.
-const keyTables = `(
+// keyTablesSQL returns the SQL of the statements of keys k, in the form of listQuery with the places of the keys. The keys
+// are the SQL of a table with place, ownership_period_id, currency and start_at, and more are further columns to select.
+func keyTablesSQL(keys, more string) string {
+	return `(
 	select k.place, k.ownership_period_id, o.listing_id, k.currency, k.start_at, s.end_at, s.id, s.short_ref, s.unique_ref, s.status, s.balance_start, s.net_revenue,
-		s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at, s.collected
-	from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) with ordinality k (ownership_period_id, currency, start_at, place)
+		s.expenses, s.payouts, s.balance_end, s.reserve, s.imported, s.published_at, s.collected` + more + `
+	from ` + keys + `
 	join listing_ownership_period o on o.team_id = @team and o.id = k.ownership_period_id
 	left join statement s on s.team_id = @team and s.ownership_period_id = k.ownership_period_id and s.currency = k.currency and s.start_at = k.start_at
 	) g` + joined
+}
 
 // loadFoundRows loads the rows of statements that a query of this transaction has found, in their order, as far as the
 // actor may see them. A key without a saved statement is taken for a draft: this is not checked again.
@@ -132,13 +135,26 @@ func loadFoundRows(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
 		return nil, nil
 	}
 
-	q := page.Query{Args: db.Args{"team": tx.Team}, Where: []string{"true"}}
-	q.Args["periods"], q.Args["currencies"], q.Args["starts"] = columns(at)
+	args := db.Args{"team": tx.Team}
+	args["periods"], args["currencies"], args["starts"] = columns(at)
+
+	return loadKeyRows(ctx, tx, `unnest(@periods::uuid[], @currencies::text[], @starts::date[]) with ordinality k (ownership_period_id, currency, start_at, place)`, args)
+}
+
+// loadSavedRow loads the row of a saved statement, none if the id names none that the actor may see.
+func loadSavedRow(ctx context.Context, tx *db.Tx, statement id.ID) ([]row, error) {
+	return loadKeyRows(ctx, tx, `(select 1 as place, ownership_period_id, currency, start_at from statement where team_id = @team and id = @id) k`,
+		db.Args{"team": tx.Team, "id": statement})
+}
+
+// loadKeyRows loads the rows of keys as far as the actor may see them.
+func loadKeyRows(ctx context.Context, tx *db.Tx, keys string, args db.Args) ([]row, error) {
+	q := page.Query{Args: args, Where: []string{"true"}}
 	onlyVisible(tx, &q)
 
 	// The place keeps the order of the keys, which is that of the page.
 	rows, err := db.Select[row](ctx, tx,
-		"select "+rowColumns+" from "+keyTables+" where "+strings.Join(q.Where, " and ")+" order by g.place",
+		"select "+rowColumns+" from "+keyTablesSQL(keys, "")+" where "+strings.Join(q.Where, " and ")+" order by g.place",
 		q.Args,
 	)
 	if err != nil {
@@ -228,10 +244,25 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 
 	var found []key
 
+	// What is not found may be drafts.
+	open := idSet(ids)
+
+	for i := range saved {
+		found = append(found, saved[i].key)
+		delete(open, saved[i].ID)
+	}
+
+	drafts, err := resolveDrafts(ctx, tx, slices.Collect(maps.Keys(open)))
+
+	return append(found, drafts...), err
+}
+
+// resolveDrafts returns the keys of the drafts that the ids name: it derives the ids of all drafts of their months, and
+// compares. Only their keys are read.
+func resolveDrafts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	open := map[id.ID]bool{}
 	months := []day.Day{}
 
-	// Ids with a valid month may be drafts, unless they were found.
 	for _, v := range ids {
 		if month := monthFromID(v); !month.IsZero() {
 			open[v] = true
@@ -240,17 +271,11 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 		}
 	}
 
-	for i := range saved {
-		found = append(found, saved[i].key)
-		delete(open, saved[i].ID)
-	}
-
 	// In most cases everything is found by now.
 	if len(open) == 0 {
-		return found, nil
+		return nil, nil
 	}
 
-	// Then derive the ids of all drafts of these months, and compare. Only their keys are read.
 	var k keyFilter
 	k.And("start_at = any(@months)", db.Args{"months": months})
 	k.within(slices.MinFunc(months, day.Day.Compare), slices.MaxFunc(months, day.Day.Compare))
@@ -258,10 +283,10 @@ func resolve(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	q.Columns = "g.ownership_period_id, g.currency, g.start_at"
 	q.And("g.id is null", nil)
 
-	var drafts []key
+	var drafts, found []key
 
 	// The right plan depends on how many months are asked for (ADR 12).
-	err = db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
+	err := db.Afresh(func(ctx context.Context, tx *db.Tx) (err error) {
 		drafts, err = db.Select[key](ctx, tx, q.SQL("startAt"), q.Args)
 		return err
 	})(ctx, tx)
@@ -406,7 +431,18 @@ func loadTerms(ctx context.Context, tx *db.Tx) (teamTerms, error) {
 // loadOne loads a single statement that the actor may see. It fails with apierr.NotFound. For a change its ownership
 // period is locked before the row is read, because the row may change while we wait for the lock.
 func loadOne(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, error) {
-	at, err := resolve(ctx, tx, []id.ID{statement})
+	find := resolve
+
+	// Most statements that are read by themselves are saved ones; what is none of these can only be a draft.
+	if !toChange {
+		if rows, err := loadSavedRow(ctx, tx, statement); err != nil || len(rows) > 0 {
+			return firstOf(rows), err
+		}
+
+		find = resolveDrafts
+	}
+
+	at, err := find(ctx, tx, []id.ID{statement})
 	if err != nil {
 		return nil, err
 	}
@@ -439,6 +475,15 @@ func loadOne(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*r
 	}
 
 	return &rows[0], nil
+}
+
+// firstOf returns the first of rows, nil for none.
+func firstOf(rows []row) *row {
+	if len(rows) == 0 {
+		return nil
+	}
+
+	return &rows[0]
 }
 
 // listingIDs returns the listings of rows, each once.
