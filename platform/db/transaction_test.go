@@ -92,6 +92,7 @@ func TestReadOneBeginsAgainForASecondRoundTrip(t *testing.T) {
 
 		// Work that sends more begins again, and sees one snapshot in all of its round trips.
 		runs, name := 0, "written while "+name+" ran"
+
 		err := x.DB.ReadOne(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
 			runs++
 

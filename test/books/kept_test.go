@@ -39,11 +39,15 @@ func TestSettledStaysAreKeptNoMore(t *testing.T) {
 	x := newTeam(t)
 	owner := x.must("POST", "/contacts", object{"type": "owner", "name": "Ada"})
 	listing := x.must("POST", "/listings", object{"name": "Villa", "initialOwnership": object{"members": []object{{"contactId": owner, "split": 100_000}}}})
-	stay := x.must("POST", "/reservations", object{"listingId": listing, "checkIn": "2026-01-05", "checkOut": "2026-01-08",
-		"lines": []object{{"type": "rent", "amount": 30_000}}})
+	stay := x.must("POST", "/reservations", object{
+		"listingId": listing, "checkIn": "2026-01-05", "checkOut": "2026-01-08",
+		"lines": []object{{"type": "rent", "amount": 30_000}},
+	})
 	pay := func(cents int) {
-		x.must("POST", "/transactions", object{"type": "deposit", "date": "2026-01-09", "accountId": x.account("1000"),
-			"lines": []object{{"assignment": "accountsReceivable", "amount": cents, "reservationId": stay}}})
+		x.must("POST", "/transactions", object{
+			"type": "deposit", "date": "2026-01-09", "accountId": x.account("1000"),
+			"lines": []object{{"assignment": "accountsReceivable", "amount": cents, "reservationId": stay}},
+		})
 	}
 
 	want := func(what string, stays int64) {

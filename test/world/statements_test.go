@@ -62,6 +62,7 @@ func TestWritesSendFewStatements(t *testing.T) {
 		}
 
 		path[c.path] = r.String("id")
+
 		w.Work() // what a change has queued would be looked for by the next one
 
 		if n, trips := len(r.Sent.Statements), r.Sent.RoundTrips; n != c.statements || trips != c.roundTrips {

@@ -181,8 +181,11 @@ func findRare(ctx context.Context, tx *db.Tx, ids []id.ID) (rare, error) {
 			is bool
 			of *[]id.ID
 		}{
-			{r.IsAdjusted, &out.adjusted}, {r.IsUnposted, &out.unposted}, {r.IsOwnerless, &out.ownerless},
-			{r.IsQuestioned, &out.questioned}, {r.IsContested, &out.contested},
+			{r.IsAdjusted, &out.adjusted},
+			{r.IsUnposted, &out.unposted},
+			{r.IsOwnerless, &out.ownerless},
+			{r.IsQuestioned, &out.questioned},
+			{r.IsContested, &out.contested},
 		} {
 			if kind.is {
 				*kind.of = append(*kind.of, r.ID)
