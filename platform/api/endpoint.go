@@ -99,7 +99,7 @@ type Endpoint struct {
 	MaxBody int64
 	// Timeout of a statement in the database; 0 means 30 seconds.
 	Timeout time.Duration
-	// OneTrip reads send all their statements in one round trip.
+	// OneTrip reads nearly always send all their statements in one round trip, see db.ReadOne.
 	OneTrip bool
 	// Form are the parts of a multipart/form-data body, which Receive endpoints take; MaxBody then bounds the file.
 	Form []Part

@@ -14,7 +14,8 @@ var sums = fold.Sums{Notes: "ledger_delta", Function: "ledger_fold"}
 func Fold(ctx context.Context, d *db.DB) error { return sums.Fold(ctx, d) }
 
 // OwnerSumsSQL returns the SQL of the rows of ledger_owner of some chains c: rows of a table with ownership_period_id and
-// currency, looked up one by one. Of each chain it has the months from the day from to the day until, which may name c.
+// currency, looked up one by one. Of each chain it has the months from the day from to the day until: arguments or columns of
+// c, since the index cannot be asked for what is computed from them.
 func OwnerSumsSQL(chains, from, until string) string {
 	const columns = "ownership_period_id, e.currency, e.month, e.account_id, e.expense"
 

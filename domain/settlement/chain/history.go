@@ -221,7 +221,7 @@ func loadDistributions(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Distr
 			from `+ownAccounts+` cross join unnest(@periods::uuid[]) k (id)
 			cross join lateral (`+entriesOnSQL("k.id", "a.opening")+`) e
 			where e.contact_id is not null and e.trigger_type = 'openingBalance' and e.ledger in ('trust', 'operating') and e.status = 'active'
-		) e group by 1, 2, 3, 4, 5, 6, 7 order by date, contact_id`, db.Args{"team": tx.Team, "periods": periods})
+		) e group by 1, 2, 3, 4, 5, 6, 7 order by date, contact_id`, db.Args{"team": tx.Team, "periods": id.Distinct(periods)})
 	if err != nil {
 		return nil, fmt.Errorf("read payouts of ownership periods: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
@@ -117,11 +118,21 @@ func loadCurrentBalances(
 		Total  money.Cents
 	}
 
-	// The balance comes from the month sums of ledger_owner: entries of later months do not count.
+	// The end balance of the last statement saved from the books contains everything before it. The months after it
+	// come from the sums of ledger_owner: entries of later months do not count.
 	rows, err := db.Select[sum](ctx, tx, `
-		select e.ownership_period_id as period, -sum(e.cents)::bigint as total from ledger_owner e
-		where e.team_id = @team and e.ownership_period_id = any(@periods) and e.currency = @currency and e.month <= @last group by 1`,
-		db.Args{"team": tx.Team, "periods": periods, "currency": currency, "last": tx.Today()})
+		with chain as materialized (
+			select k.id as ownership_period_id, @currency::text as currency, coalesce(b.balance_end, 0) as balance, coalesce(b.end_at + 1, '-infinity') as since
+			from unnest(@periods::uuid[]) k (id)
+			left join lateral (select v.end_at, v.balance_end from statement v
+				where v.team_id = @team and v.ownership_period_id = k.id and v.currency = @currency and v.start_at <= @last and not v.imported
+				order by v.start_at desc limit 1) b on true
+		), later as (
+			select e.ownership_period_id, sum(e.cents) as cents from `+ledger.OwnerSumsSQL("chain", "c.since", "@last")+` e group by 1
+		)
+		select c.ownership_period_id as period, (c.balance - coalesce(l.cents, 0))::bigint as total
+		from chain c left join later l using (ownership_period_id)`,
+		db.Args{"team": tx.Team, "periods": id.Distinct(periods), "currency": currency, "last": tx.Today()})
 	if err != nil {
 		return nil, fmt.Errorf("read current balances: %w", err)
 	}

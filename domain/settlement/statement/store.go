@@ -342,7 +342,7 @@ func loadMonthSums(ctx context.Context, tx *db.Tx, firsts []key, last day.Day) (
 	// Months without entries are skipped; that happens if all of them were taken back.
 	found, err := db.Select[row](ctx, tx, `
 		with chain as materialized (
-			select k.ownership_period_id, k.currency, b.start_at, b.end_at, b.balance_end
+			select k.ownership_period_id, k.currency, b.start_at, b.balance_end, coalesce(b.end_at + 1, '-infinity') as since
 			from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) k (ownership_period_id, currency, start_at)
 			left join lateral (select v.start_at, v.end_at, v.balance_end from statement v
 				where v.team_id = @team and v.ownership_period_id = k.ownership_period_id and v.currency = k.currency and v.start_at < k.start_at and not v.imported
@@ -355,7 +355,7 @@ func loadMonthSums(ctx context.Context, tx *db.Tx, firsts []key, last day.Day) (
 				coalesce(-sum(cents) filter (where section = 'payouts'), 0)::bigint as payouts
 			from (
 				select e.ownership_period_id, e.currency, e.month, e.cents, e.entries, `+keptSection+` as section
-				from `+ledger.OwnerSumsSQL("chain", "coalesce(c.end_at + 1, '-infinity')", "@last")+` e cross join `+specialAccounts+`
+				from `+ledger.OwnerSumsSQL("chain", "c.since", "@last")+` e cross join `+specialAccounts+`
 			) e group by ownership_period_id, currency, month having sum(entries) > 0
 		)
 		select c.ownership_period_id, c.currency, c.start_at as base_start_at, coalesce(c.balance_end, 0) as base_balance_end,
