@@ -30,14 +30,33 @@ type Borne struct {
 	Funds money.Cents
 }
 
+// openBill is the SQL condition that a transaction t is a bill that was not paid, in the terms of the index that finds
+// these.
+const openBill = `t.team_id = @team and t.type = 'expense' and t.status = 'active' and t.payment_date is null
+	and t.account_id = any(array(select a.id from account a where a.team_id = @team and a.type <> 'bank'))`
+
+// fewOpen is how many open bills of a team are looked through before those of the ownership periods are.
+const fewOpen = 200
+
 // LoadBorne loads what owners bear of bills that are booked, paid or not. A bill of the manager has none.
 func LoadBorne(ctx context.Context, tx *db.Tx, bills []id.ID) ([]Borne, error) {
+	return loadBorne(ctx, tx, bills, fewOpen)
+}
+
+// loadBorne is LoadBorne with the number of open bills that are few.
+func loadBorne(ctx context.Context, tx *db.Tx, bills []id.ID, few int64) ([]Borne, error) {
 	// Entries of a bill on its accounting date; the markup is the manager's from then on.
 	const entry = `e.team_id = @team and e.party = 'owners' and e.status = 'active' and e.trigger_type = 'expense'
 			and e.ledger in ('trust', 'operating') and e.ref not like '%:markup%'`
 
 	// Of all the owners' expenses only those after the month, and those of bills that are open, are looked at: the
-	// month sums have the rest.
+	// month sums have the rest. Open bills are found by themselves while the team has few, else among the expenses of
+	// the ownership periods.
+	const (
+		isFew  = `(select count(*) <= @few from (select from transaction t where ` + openBill + ` limit @few + 1) t)`
+		isOpen = entry + ` and e.txn_at <= @last`
+	)
+
 	rows, err := db.Select[Borne](ctx, tx, `
 		with bill as materialized (
 			select e.source_id as bill_id, e.ownership_period_id, e.currency, sum(e.cent_total)::bigint as cents from ledger_entry e
@@ -50,12 +69,16 @@ func LoadBorne(ctx context.Context, tx *db.Tx, bills []id.ID) ([]Borne, error) {
 			join transaction t on t.team_id = @team and t.id = e.source_id
 			left join account a on a.team_id = @team and a.id = t.account_id
 			where `+entry+` and t.type = 'expense' and t.status = 'active' and not (`+unpaidSQL+`)),
+		few as materialized (select `+isFew+` as open),
 		open as materialized (
 			select e.ownership_period_id, e.currency, e.cent_total as cents
 			from transaction t cross join lateral (select * from ledger_entry e where e.team_id = @team and e.source_id = t.id`+db.Fence+`) e
-			where t.team_id = @team and t.type = 'expense' and t.status = 'active' and t.payment_date is null
-				and t.account_id = any(array(select a.id from account a where a.team_id = @team and a.type <> 'bank'))
-				and `+entry+` and e.txn_at <= @last and e.ownership_period_id in (select ownership_period_id from bill)),
+			where (select open from few) and `+openBill+` and `+isOpen+` and e.ownership_period_id in (select ownership_period_id from bill)
+			union all
+			select e.ownership_period_id, e.currency, e.cent_total
+			from (select distinct ownership_period_id as id from bill) k
+			join ledger_entry e on e.ownership_period_id = k.id join transaction t on t.id = e.source_id
+			where not (select open from few) and `+openBill+` and `+isOpen+`),
 		chain as materialized (
 			select k.ownership_period_id, k.currency, (
 				coalesce((select sum(f.cents) from (select * from later union all select * from open) f
@@ -64,7 +87,7 @@ func LoadBorne(ctx context.Context, tx *db.Tx, bills []id.ID) ([]Borne, error) {
 					and o.currency = k.currency and o.month <= @last), 0))::bigint as funds
 			from (select distinct ownership_period_id, currency from bill) k)
 		select b.bill_id, b.ownership_period_id, b.currency, b.cents, c.funds from bill b join chain c using (ownership_period_id, currency)
-		order by 1, 2, 3`, db.Args{"team": tx.Team, "bills": bills, "last": tx.Today().LastOfMonth()})
+		order by 1, 2, 3`, db.Args{"team": tx.Team, "bills": bills, "last": tx.Today().LastOfMonth(), "few": few})
 	if err != nil {
 		return nil, fmt.Errorf("read what owners bear of bills: %w", err)
 	}
