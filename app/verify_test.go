@@ -288,8 +288,8 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 				v.change("ledger_unsettled", `delete from ledger_unsettled u using reservation r where r.id = u.reservation_id and r.confirmation_code = 'OPEN'`)
 			},
 			mend: func() {
-				v.change("ledger_unsettled", `insert into ledger_unsettled (team_id, ownership_period_id, reservation_id, stamp)
-					select distinct team_id, ownership_period_id, reservation_id, 0 from ledger_entry
+				v.change("ledger_unsettled", `insert into ledger_unsettled (team_id, ownership_period_id, reservation_id)
+					select distinct team_id, ownership_period_id, reservation_id from ledger_entry
 					where party = 'owners' and ownership_period_id is not null and reservation_id is not null on conflict do nothing`)
 			},
 			want: map[string]int64{"ledger-unsettled": 1},

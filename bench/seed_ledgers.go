@@ -55,8 +55,8 @@ var insertSums = []string{
 			coalesce(array_agg(distinct ownership_period_id) filter (where party = 'owners' and ownership_period_id is not null), '{}'),
 			coalesce(array_agg(distinct statement_id) filter (where statement_id is not null), '{}')
 		from ledger_entry where team_id = $1 and status = 'active' and ledger <> 'historical' group by 1, 2`,
-	`insert into ledger_unsettled (team_id, ownership_period_id, reservation_id, stamp)
-		select distinct team_id, ownership_period_id, reservation_id, 0 from ledger_entry where team_id = $1 and party = 'owners'
+	`insert into ledger_unsettled (team_id, ownership_period_id, reservation_id)
+		select distinct team_id, ownership_period_id, reservation_id from ledger_entry where team_id = $1 and party = 'owners'
 			and ownership_period_id is not null and reservation_id is not null and status = 'active' and ledger <> 'historical'`,
 	`select ledger_settle($1, 1000000000)`,
 	`select bank_clear(array_agg(team_id), array_agg(account_id), array_agg(source_id), false) from (

@@ -22,7 +22,6 @@ create table ledger_unsettled (
     team_id uuid not null,
     ownership_period_id uuid not null,
     reservation_id uuid not null,
-    stamp bigint not null,
     due date not null default '-infinity',
     primary key (team_id, ownership_period_id, reservation_id)
 );
@@ -42,8 +41,8 @@ insert into ledger_source (team_id, source_id, first_at, owned_from, period_ids,
     from ledger_entry where status = 'active' and ledger <> 'historical' group by 1, 2 order by 1, 2;
 
 -- The task that settles them takes away what is not open.
-insert into ledger_unsettled (team_id, ownership_period_id, reservation_id, stamp)
-    select distinct team_id, ownership_period_id, reservation_id, 0 from ledger_entry
+insert into ledger_unsettled (team_id, ownership_period_id, reservation_id)
+    select distinct team_id, ownership_period_id, reservation_id from ledger_entry
     where party = 'owners' and ownership_period_id is not null and reservation_id is not null and status = 'active' and ledger <> 'historical'
     order by 1, 2, 3;
 
@@ -52,25 +51,30 @@ insert into ledger_unsettled (team_id, ownership_period_id, reservation_id, stam
 -- the subquery that finds them, here and below: inside, an index of all entries of owners looks as good to the planner.
 create function ledger_unsettle(teams uuid[], stays uuid[]) returns void language plpgsql as $$
 begin
-    insert into ledger_unsettled as u (team_id, ownership_period_id, reservation_id, stamp)
-        select distinct e.team_id, e.ownership_period_id, e.reservation_id, pg_current_xact_id()::text::bigint
+    insert into ledger_unsettled as u (team_id, ownership_period_id, reservation_id)
+        select distinct e.team_id, e.ownership_period_id, e.reservation_id
         from unnest(teams, stays) s (team_id, reservation_id)
         cross join lateral (select * from ledger_entry e where e.team_id = s.team_id and e.reservation_id = s.reservation_id offset 0) e
         where e.party = 'owners' and e.ownership_period_id is not null and e.status = 'active' and e.ledger <> 'historical'
         order by 1, 2, 3
-    on conflict (team_id, ownership_period_id, reservation_id) do update set stamp = excluded.stamp, due = '-infinity' where u.stamp <> excluded.stamp;
+    on conflict (team_id, ownership_period_id, reservation_id) do update set due = '-infinity' where u.due > '-infinity';
 end
 $$;
 
--- Takes away up to so many of a team's stays on which nothing is open, and says how many it has looked at. What is posted on a stay meanwhile
--- changes its stamp, and keeps it. Open ones are looked at again after a month, since a stay can leave an ownership period.
+-- Takes away up to so many of a team's stays on which nothing is open, and says how many it has looked at. It locks them before it reads their
+-- entries: who posts on one meanwhile waits, and notes it again. It waits for nobody. Open ones are looked at again after a month, since a stay can
+-- leave an ownership period.
 create function ledger_settle(team uuid, most integer) returns bigint language plpgsql as $$
 declare
-    seen bigint;
+    periods uuid[];
+    stays uuid[];
 begin
+    select array_agg(u.ownership_period_id), array_agg(u.reservation_id) into periods, stays from (
+        select ownership_period_id, reservation_id from ledger_unsettled where team_id = team and due <= current_date order by due limit most
+        for update skip locked) u;
     with decided as materialized (
         select u.*, e.is_earned and (o.is_open or coalesce(o.last_at >= current_date, false)) as stays, greatest(o.last_at + 1, current_date + 30) as next_at
-        from (select * from ledger_unsettled where team_id = team and due <= current_date order by due limit most) u
+        from unnest(periods, stays) u (ownership_period_id, reservation_id)
         cross join lateral (
             select exists (select from (select * from ledger_entry where team_id = team and reservation_id = u.reservation_id offset 0) e
                 where e.party = 'owners' and e.ownership_period_id = u.ownership_period_id and e.status = 'active' and e.ledger <> 'historical') as is_earned) e
@@ -83,13 +87,11 @@ begin
                 group by e.currency, e.account_id offset 0) a) o
     ), settled as (
         delete from ledger_unsettled u using decided d where u.team_id = team and u.ownership_period_id = d.ownership_period_id
-            and u.reservation_id = d.reservation_id and u.stamp = d.stamp and not d.stays
-    ), kept as (
-        update ledger_unsettled u set due = d.next_at from decided d where u.team_id = team and u.ownership_period_id = d.ownership_period_id
-            and u.reservation_id = d.reservation_id and u.stamp = d.stamp and d.stays
+            and u.reservation_id = d.reservation_id and not d.stays
     )
-    select count(*) into seen from decided;
-    return seen;
+    update ledger_unsettled u set due = d.next_at from decided d where u.team_id = team and u.ownership_period_id = d.ownership_period_id
+        and u.reservation_id = d.reservation_id and d.stays;
+    return coalesce(cardinality(periods), 0);
 end
 $$;
 

@@ -325,7 +325,7 @@ func (h *history) periodIDs(listing string) map[string]bool {
 func (h *history) work() {
 	h.Work()
 
-	if err := ledger.Settle(h.t.Context(), h.DB); err != nil {
+	if err := ledger.SettleTeam(h.t.Context(), h.DB, h.ID); err != nil {
 		h.fail("settle stays: %v", err)
 	}
 }

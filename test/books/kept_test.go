@@ -53,7 +53,7 @@ func TestSettledStaysAreKeptNoMore(t *testing.T) {
 	want := func(what string, stays int64) {
 		t.Helper()
 
-		if err := ledger.Settle(t.Context(), x.DB); err != nil {
+		if err := ledger.SettleTeam(t.Context(), x.DB, x.ID); err != nil {
 			t.Fatal(err)
 		}
 

@@ -44,14 +44,18 @@ func Settle(ctx context.Context, d *db.DB) error {
 
 	// A team that fails does not keep the others waiting.
 	for _, team := range teams {
-		err := d.Repeat(ctx, settledAtOnce, db.Stmt{
-			SQL:  `select ledger_settle(@team, @most)`,
-			Args: db.Args{"team": team, "most": settledAtOnce},
-		})
-		if err != nil {
+		if err := SettleTeam(ctx, d, team); err != nil {
 			failed = append(failed, fmt.Errorf("settle the stays of team %s: %w", team, err))
 		}
 	}
 
 	return errors.Join(failed...)
+}
+
+// SettleTeam does the same for one team.
+func SettleTeam(ctx context.Context, d *db.DB, team id.ID) error {
+	return d.Repeat(ctx, settledAtOnce, db.Stmt{
+		SQL:  `select ledger_settle(@team, @most)`,
+		Args: db.Args{"team": team, "most": settledAtOnce},
+	})
 }
