@@ -69,7 +69,7 @@ const atHome = `
 	POST /pms-messages/apps/{appId}; POST /pms-messages/{connectionId}; PUT /team/logo; audit-sweep; bank-rule.run;
 	bank-rule.undo; bank_fold; calendar-block; call-budget; connection-sync; connection.archive; csv-import-purge;
 	embed-session-purge; flow.run; idempotency-purge; intake.retry; journal.historical-import; journal.refresh;
-	ledger_fold; linemapping.mapped; list_fold; listing-deactivation; operation-fold; operation-purge;
+	ledger_fold; ledger_settle; linemapping.mapped; list_fold; listing-deactivation; operation-fold; operation-purge;
 	owner-session-purge; payment-callback-purge; payment.nothing; reservation.refresh; statement-batch;
 	statement-historical-import; statement-payout; statement-payout-preview; statement.mail; sync-item-purge;
 	table-statistics; team-demo-data; team-duplicate; team-initialize; transaction-recurring; transaction.held-back;

@@ -46,6 +46,9 @@ type LockHit struct {
 	OpenFrom  day.Day `json:"openFrom"`
 }
 
+// recordsOfSource is the SQL of the bank records that a source s is reconciled with.
+const recordsOfSource = `array(select x.bank_record_id from bank_reconciliation x where x.team_id = @team and x.transaction_id = s.id order by 1)`
+
 // NoLock returns a lock that holds nothing.
 func NoLock() Lock { return Lock{Status: "open"} }
 

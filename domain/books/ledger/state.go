@@ -80,7 +80,7 @@ func (n Noun) statesSQL() string {
 	// Only transactions are reconciled.
 	records := `'{}'::uuid[]`
 	if n == Transactions {
-		records = `array(select x.bank_record_id from bank_reconciliation x where x.team_id = @team and x.transaction_id = s.id order by 1)`
+		records = recordsOfSource
 	}
 
 	return `

@@ -21,12 +21,12 @@ const settledAtOnce = 2_000
 
 // settling is the periodic task that takes settled stays away.
 func settling() job.Every {
-	return job.Every{Name: "ledger_settle", Interval: time.Second, Do: Settle}
+	return job.Every{Name: "ledger_settle", Interval: time.Second, Do: settleAll}
 }
 
-// Settle looks at the stays on which something was posted, and takes away those on which nothing is open any more. No
+// settleAll looks at the stays on which something was posted, and takes away those on which nothing is open any more. No
 // reader waits for it: it changes what they look at and not what they find.
-func Settle(ctx context.Context, d *db.DB) error {
+func settleAll(ctx context.Context, d *db.DB) error {
 	var teams []id.ID
 
 	err := d.ReadOne(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
