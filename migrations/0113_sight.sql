@@ -16,7 +16,7 @@ begin
     execute format('alter table %s enable row level security', tbl);
     execute format('alter table %s force row level security', tbl);
     execute format('drop policy if exists tenant on %s', tbl);
-    execute format('create policy tenant on %s using (coalesce(%s = any ((select stayledger_sight())::uuid[]), true))', tbl, team);
+    execute format('create policy tenant on %s using ((%s = any ((select stayledger_sight())::uuid[])) is not false)', tbl, team);
 end
 $$;
 -- +goose StatementEnd
