@@ -1,9 +1,9 @@
 -- +goose Up
 -- Row-level security looks up one value for each table of a statement, and not two: null for the service's own work, else the teams in sight.
--- A row of no team is in the sight of none.
+-- A row of no team is in the sight of none; and a null among the teams is taken out, since comparing with it would be not false for all rows.
 create function stayledger_sight() returns uuid[] language sql stable parallel safe
     as $$ select case when coalesce(current_setting('stayledger.across_teams', true), '') <> 'on'
-        then coalesce(nullif(current_setting('stayledger.teams', true), '')::uuid[], '{}') end $$;
+        then coalesce(array_remove(nullif(current_setting('stayledger.teams', true), '')::uuid[], null), '{}') end $$;
 
 -- +goose StatementBegin
 create or replace function stayledger_tenant(tbl regclass) returns void language plpgsql as $$

@@ -252,3 +252,28 @@ func TestSharedTablesAreClosedToTeams(t *testing.T) {
 		}
 	}
 }
+
+// A condition that is null would show every row: it is only false that hides one.
+func TestANullAmongTheTeamsShowsNothing(t *testing.T) {
+	t.Parallel()
+	x, other := newTeam(t), newTeam(t)
+	other.Tx(func(ctx context.Context, tx *db.Tx) error { return write(ctx, tx, "theirs") })
+
+	for _, teams := range []string{"{}", "{null}", "", "{" + x.ID.String() + ",null}"} {
+		err := x.DB.Read(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
+			if _, err := tx.Exec(ctx, `select set_config('stayledger.teams', @teams, true)`, db.Args{"teams": teams}); err != nil {
+				return err
+			}
+
+			got, err := texts(ctx, tx)
+			if got != "" {
+				t.Errorf("teams %s: saw %q", teams, got)
+			}
+
+			return err
+		})
+		if err != nil {
+			t.Errorf("teams %s: %v", teams, err)
+		}
+	}
+}

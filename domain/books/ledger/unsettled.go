@@ -13,7 +13,7 @@ import (
 
 // UnsettledSQL is the SQL of the stays u on which guests may owe something, by ownership period: reservation_id of each
 // stay with entries of the period's owners. A stay that is missing is settled. What is owed on the others, and whether
-// anything is, their entries say. Triggers add a stay with everything that is posted on it, and settle takes it away.
+// anything is, their entries say. Triggers add a stay with everything that is posted on it, and settleAll takes it away.
 const UnsettledSQL = `ledger_unsettled u where u.team_id = @team and u.ownership_period_id = any(@periods)`
 
 // settledAtOnce bounds what one transaction looks at.
