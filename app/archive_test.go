@@ -116,7 +116,7 @@ func TestAnArchivedTeamIsRestored(t *testing.T) {
 		var row string
 
 		from.System(func(ctx context.Context, tx *db.Tx) (err error) {
-			row, err = db.Get[string](ctx, tx, `select (to_jsonb(t) - array['id', 'team_id', 'name', 'created_at', 'updated_at'])::text from team t where id = @team`, db.Args{"team": team})
+			row, err = db.Get[string](ctx, tx, `select (to_jsonb(t) - array['id', 'team_id', 'name', 'created_at', 'updated_at', 'reference_version'])::text from team t where id = @team`, db.Args{"team": team})
 			return err
 		})
 

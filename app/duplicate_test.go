@@ -74,7 +74,7 @@ func TestATeamIsDuplicated(t *testing.T) {
 	settings := func(team id.ID) (row string) {
 		from.System(func(ctx context.Context, tx *db.Tx) (err error) {
 			row, err = db.Get[string](ctx, tx, `
-				select (to_jsonb(t) - array['id', 'team_id', 'name', 'created_at', 'updated_at', 'initialized_at', 'statement_start_at', `+identity+`])::text from team t where id = @team`,
+				select (to_jsonb(t) - array['id', 'team_id', 'name', 'created_at', 'updated_at', 'initialized_at', 'statement_start_at', 'reference_version', `+identity+`])::text from team t where id = @team`,
 				db.Args{"team": team})
 
 			return err

@@ -36,8 +36,8 @@ type Config struct {
 	Authenticate func(ctx context.Context, r *http.Request, e *Endpoint) (db.Scope, error)
 	// Refusals are the conditions that Authenticate refuses with on an endpoint, in their order.
 	Refusals func(e *Endpoint) apierr.List
-	// Audit is the statement that records the audit action of a write.
-	Audit func(tx *db.Tx, e *Endpoint) db.Stmt
+	// Audit records the audit action of a write, with its commit.
+	Audit func(tx *db.Tx, e *Endpoint)
 	// CursorKey authenticates cursors, and the digests that distinguish requests with the same Idempotency-Key.
 	CursorKey []byte
 	// FormerKeys verify what was authenticated with a CursorKey that has been replaced since.

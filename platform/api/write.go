@@ -46,7 +46,7 @@ func (s *Server) write(
 		}
 
 		if rc.dryRun {
-			tx.AtEnd(s.Audit(tx, rc.plan.endpoint)) // the real call could fail on it
+			s.Audit(tx, rc.plan.endpoint) // the real call could fail on it
 			return nil
 		}
 
@@ -54,7 +54,7 @@ func (s *Server) write(
 			"X-Service-Audit-Should-Poll": strconv.FormatBool(tx.HasQueued()),
 			"X-Service-Audit-Action-Id":   tx.Action.TypeID("act"),
 		}
-		tx.AtEnd(s.Audit(tx, rc.plan.endpoint))
+		s.Audit(tx, rc.plan.endpoint)
 
 		if rc.key != "" {
 			return keepAnswer(tx, rc, out)

@@ -133,8 +133,8 @@ type Config struct {
 	Undescribed []string
 	// Silent tests do not ask for audit events: their endpoints are not the service's.
 	Silent bool
-	// Audit is the statement that records the action of a write; nil records one without what package audit adds.
-	Audit func(tx *db.Tx, e *api.Endpoint) db.Stmt
+	// Audit records the action of a write; nil records one without what package audit adds.
+	Audit func(tx *db.Tx, e *api.Endpoint)
 	// Owner makes the caller an owner who sees one contact's listings.
 	Owner *id.ID
 	// DB is another database than the package's.
@@ -310,14 +310,14 @@ func (x *Team) authenticate(_ context.Context, _ *http.Request, e *api.Endpoint)
 func refusals(*api.Endpoint) apierr.List { return apierr.List{apierr.RouteClosed, apierr.MissingScope} }
 
 // audit returns the statement that inserts the action of a write.
-func audit(tx *db.Tx, e *api.Endpoint) db.Stmt {
-	return db.Stmt{
+func audit(tx *db.Tx, e *api.Endpoint) {
+	tx.AtEnd(db.Stmt{
 		SQL: `insert into audit_action (team_id, id, actor_id, endpoint, request_id, created_at) values (@team, @id, @actor, @endpoint, @request, @now)`,
 		Args: db.Args{
 			"team": tx.Team, "id": tx.Action, "actor": tx.Actor.User, "endpoint": e.ID,
 			"request": tx.RequestID, "now": tx.Now,
 		},
-	}
+	})
 }
 
 // Reach lets the team's caller reach further teams, as a key of several teams or a partner's would.

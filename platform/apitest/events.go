@@ -83,7 +83,7 @@ var records = map[string]record{
 	"statement":                {entity: "statement", id: "id", unshown: "words, shares"},
 	// search words and what each owner has, both computed
 	"tax_rate":               {entity: "tax-rate", id: "id"},
-	"team":                   {entity: "team", id: "id"},
+	"team":                   {entity: "team", id: "id", unshown: "reference_version"},
 	"team_logo":              {entity: "team", id: "team_id"},
 	"transaction":            {entity: "transaction", id: "id"},
 	"transaction_attachment": {entity: "file", id: "id", unshown: "position"},

@@ -576,5 +576,9 @@ func (s setting) statement(m mode) (sql string, args []any) {
 			s.timeout)
 	}
 
+	if m.writes() {
+		sql, args = s.gate.ask(sql, args)
+	}
+
 	return sql, args
 }

@@ -79,9 +79,17 @@ func (g gate) pass(sql string, args []any) (string, []any) {
 	sql += fmt.Sprintf(", set_config('lock_timeout', '%s', true), %s(hashtextextended($%d, 0)), "+
 		"set_config('lock_timeout', '%s', true)",
 		milliseconds(wait), lock, len(args)+1, milliseconds(g.rowWait))
-	args = append(args, g.name)
 
-	if g.frozen {
+	return sql, append(args, g.name)
+}
+
+// asksTeam reports whether whoever passes the gate asks the team if it accepts the write.
+func (g gate) asksTeam() bool { return g.name != "" && !g.frozen }
+
+// ask adds the question to the end of the first statement, behind the gate; the answer is the version of the team's
+// reference data.
+func (g gate) ask(sql string, args []any) (string, []any) {
+	if !g.asksTeam() {
 		return sql, args
 	}
 

@@ -68,6 +68,8 @@ type Tx struct {
 	sight sight
 	// afresh says that statements are planned for their parameters, see PlanAfresh.
 	afresh bool
+	// seen is the version of the reference data that the transaction has found, see Reference.
+	seen seen
 	// answered is the answer to the last plain statement: COMMIT, or ROLLBACK when a failed statement had aborted the
 	// transaction.
 	answered string
@@ -246,9 +248,12 @@ func (tx *Tx) send(ctx context.Context, stmts []Stmt, read func(pgx.Rows) error)
 		return nil, nil
 	}
 
-	r := request{stmts: stmts, read: read}
-	tx.exchangeAll(ctx, []*request{&r})
+	return tx.exchangeOne(ctx, &request{stmts: stmts, read: read})
+}
 
+// exchangeOne sends a request in one round trip, which other work may share. One without statements only waits for it.
+func (tx *Tx) exchangeOne(ctx context.Context, r *request) (affected []int64, err error) {
+	tx.exchangeAll(ctx, []*request{r})
 	return r.affected, r.err
 }
 
@@ -296,11 +301,13 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 	}()
 
 	// First the answers to BEGIN and the settings.
-	for range skip {
-		if _, err := results.Exec(); err != nil {
+	if skip > 0 {
+		if err := tx.answerBegin(results, skip); err != nil {
 			return 0, fmt.Errorf("execute: %w", err)
 		}
 	}
+
+	tx.forgetVersion(all)
 
 	// Then the answers of the requests, each as it wants them.
 	for i, r := range all {
@@ -310,6 +317,40 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 	}
 
 	return len(all), nil
+}
+
+// answerBegin reads the results of BEGIN, if it is among the statements, and of the settings, which end with the version
+// of the reference data if the transaction passes a gate.
+func (tx *Tx) answerBegin(results pgx.BatchResults, statements int) error {
+	for range statements - 1 {
+		if _, err := results.Exec(); err != nil {
+			return err
+		}
+	}
+
+	if !tx.mode.writes() || !tx.settings.gate.asksTeam() {
+		_, err := results.Exec()
+		return err
+	}
+
+	rows, err := results.Query()
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			return err
+		}
+
+		if version, is := values[len(values)-1].(int64); is {
+			tx.seen = seen{tx.settings.gate.team, version}
+		}
+	}
+
+	return rows.Err()
 }
 
 // answer reads the results of a request's statements. It fails if the database refused one.

@@ -18,28 +18,12 @@ import (
 	"stayledger/platform/ptr"
 )
 
-// terms are the team's settings that hold for every journal.
-type terms struct {
-	DefaultCurrency  string
-	StatementStartAt *day.Day
-}
-
-// loadTerms loads the team's settings.
-func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
-	t, err := db.Get[terms](ctx, tx, `select default_currency, statement_start_at from team where id = @team`, db.Args{"team": tx.Team})
-	if err != nil {
-		return nil, fmt.Errorf("read the team: %w", err)
-	}
-
-	return &t, nil
-}
-
 // checkTerms fills a draft from the team's settings and checks it against them. The argument old is the stored journal,
 // nil for a new one.
-func (t *terms) checkTerms(j, old *Journal) error {
+func checkTerms(books *account.Books, j, old *Journal) error {
 	// A journal without a currency is in the team's.
 	if j.Currency == "" {
-		j.Currency = t.DefaultCurrency
+		j.Currency = books.DefaultCurrency
 	}
 
 	currency, err := money.ParseCurrency(j.Currency)
@@ -50,9 +34,9 @@ func (t *terms) checkTerms(j, old *Journal) error {
 	j.Currency = string(currency)
 
 	// A date that is stored already may stay, even if the start date was moved past it.
-	if t.StatementStartAt != nil && j.Date.Before(*t.StatementStartAt) && (old == nil || old.Date != j.Date) {
+	if books.StatementStartAt != nil && j.Date.Before(*books.StatementStartAt) && (old == nil || old.Date != j.Date) {
 		return transaction.ErrBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("date")).
-			With(map[string]any{"statementStartAt": t.StatementStartAt})
+			With(map[string]any{"statementStartAt": books.StatementStartAt})
 	}
 
 	return j.settle()
@@ -60,8 +44,7 @@ func (t *terms) checkTerms(j, old *Journal) error {
 
 // references has the records that journals name, as far as the team has them.
 type references struct {
-	accounts     map[id.ID]accountFact
-	assigned     map[account.Assignment]id.ID
+	books        *account.Books
 	contacts     map[id.ID]bool
 	reservations map[id.ID]id.ID  // the listing of each
 	currencies   map[id.ID]string // of reservations
@@ -75,17 +58,6 @@ type namedRow struct {
 	Currency string
 }
 
-// accountFact has the facts about an account that decide whether it may be posted to.
-type accountFact struct {
-	ID              id.ID
-	Type            account.Type
-	Status          account.Status
-	Classification  account.Classification
-	BankingCategory *string
-	// Currency of a bank account; other accounts take any.
-	Currency string
-}
-
 // loadReferences loads the records that journals name, listings included.
 func loadReferences(ctx context.Context, tx *db.Tx, journals []*Journal) (*references, error) {
 	n := &references{}
@@ -96,43 +68,42 @@ func loadReferences(ctx context.Context, tx *db.Tx, journals []*Journal) (*refer
 	return n, n.loadListings(ctx, tx, journals)
 }
 
-// load loads the records that journals name, except listings.
+// load loads the books and the records that journals name, except listings.
 func (n *references) load(ctx context.Context, tx *db.Tx, journals []*Journal) error {
-	var accounts, contacts, reservations []id.ID
+	contacts, reservations := []id.ID{}, []id.ID{}
 
 	for _, j := range journals {
 		for i := range j.Lines {
 			l := &j.Lines[i]
-			accounts, contacts = append(accounts, l.AccountID), append(contacts, ptr.Value(l.ContactID))
-			reservations = append(reservations, ptr.Value(l.ReservationID))
+			if l.ContactID != nil {
+				contacts = append(contacts, *l.ContactID)
+			}
+
+			if l.ReservationID != nil {
+				reservations = append(reservations, *l.ReservationID)
+			}
 		}
 	}
 
-	// Absent references are zero ids here; they match no record.
-	var (
-		chart []accountFact
-		rows  []namedRow
-	)
+	var rows []namedRow
 
-	err := tx.Together(ctx, db.LoadBy(&chart, loadAccountFacts, accounts), db.Load(&n.assigned, account.LoadAssigned),
-		func(ctx context.Context, tx *db.Tx) (err error) {
-			rows, err = db.Select[namedRow](ctx, tx, `
-				select 'contact' as kind, id, null::uuid as listing, '' as currency from contact where team_id = @team and id = any(@contacts)
-				union all select 'reservation', id, listing_id, currency from reservation where team_id = @team and id = any(@reservations)`,
-				db.Args{"team": tx.Team, "contacts": contacts, "reservations": reservations})
+	err := tx.Together(ctx, db.Load(&n.books, account.LoadBooks), func(ctx context.Context, tx *db.Tx) (err error) {
+		if len(contacts)+len(reservations) == 0 {
+			return nil
+		}
 
-			return err
-		})
+		rows, err = db.Select[namedRow](ctx, tx, `
+			select 'contact' as kind, id, null::uuid as listing, '' as currency from contact where team_id = @team and id = any(@contacts)
+			union all select 'reservation', id, listing_id, currency from reservation where team_id = @team and id = any(@reservations)`,
+			db.Args{"team": tx.Team, "contacts": contacts, "reservations": reservations})
+
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("read what journals name: %w", err)
 	}
 
-	n.accounts, n.contacts = map[id.ID]accountFact{}, map[id.ID]bool{}
-	n.reservations, n.currencies = map[id.ID]id.ID{}, map[id.ID]string{}
-
-	for _, a := range chart {
-		n.accounts[a.ID] = a
-	}
+	n.contacts, n.reservations, n.currencies = map[id.ID]bool{}, map[id.ID]id.ID{}, map[id.ID]string{}
 
 	// Contacts have no facts but that they exist.
 	for _, r := range rows {
@@ -144,15 +115,6 @@ func (n *references) load(ctx context.Context, tx *db.Tx, journals []*Journal) e
 	}
 
 	return nil
-}
-
-// loadAccountFacts loads the facts about accounts.
-func loadAccountFacts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]accountFact, error) {
-	// A bank account without a currency of its own is in the team's.
-	return db.Select[accountFact](ctx, tx, `
-		select a.id, a.type, a.status, c.classification, a.banking_category, coalesce(a.banking_currency, k.default_currency) as currency
-		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id join team k on k.team_id = a.team_id
-		where a.team_id = @team and a.id = any(@accounts)`, db.Args{"team": tx.Team, "accounts": ids})
 }
 
 // loadListings gives lines the listings of their reservations and loads the ownership periods of all listings.
@@ -235,12 +197,12 @@ func (j *Journal) check(n *references, old *Journal) error {
 				issues = append(issues, code.InBody("lines", i, field))
 			}
 		}
-		a := n.accounts[l.AccountID]
+		a := n.books.Accounts[l.AccountID]
 		refuse(a.Type == account.TypeNonPosting, "accountId", apierr.IssueNonPostingAccount)
 		refuse(a.Status == account.Inactive && !kept[a.ID], "accountId", apierr.IssueAccountInactive)
-		refuse(a.isForeignBank(j.Ledger), "accountId", apierr.IssueLedgerMismatch)
+		refuse(isForeignBank(a, j.Ledger), "accountId", apierr.IssueLedgerMismatch)
 		refuse(
-			a.Type == account.TypeBank && a.Currency != j.Currency && (!sameMoney || !kept[a.ID]),
+			a.Type == account.TypeBank && *a.Currency != j.Currency && (!sameMoney || !kept[a.ID]),
 			"accountId", apierr.IssueCurrencyMismatch,
 		)
 
@@ -280,7 +242,7 @@ func (j *Journal) unknownReferences(n *references) []apierr.Issue {
 
 	for i := range j.Lines {
 		l := &j.Lines[i]
-		_, chart := n.accounts[l.AccountID]
+		_, chart := n.books.Accounts[l.AccountID]
 		_, place := n.periods[ptr.Value(l.ListingID)]
 
 		_, stay := n.reservations[ptr.Value(l.ReservationID)]
@@ -306,19 +268,19 @@ func (j *Journal) unknownReferences(n *references) []apierr.Issue {
 
 // isAssigned reports whether an account is the assigned account of one of some assignments.
 func (n *references) isAssigned(accountID id.ID, parts ...account.Assignment) bool {
-	return slices.ContainsFunc(parts, func(a account.Assignment) bool { return n.assigned[a] == accountID })
+	return slices.ContainsFunc(parts, func(a account.Assignment) bool { return n.books.Assigned[a] == accountID })
 }
 
-// isForeignBank reports whether this is a bank account with money of the other ledger. Posting to it would make the
+// isForeignBank reports whether it is a bank account with money of the other ledger. Posting to it would make the
 // ledger differ from the balances of its banks.
-func (a accountFact) isForeignBank(in Books) bool {
+func isForeignBank(a account.Fact, in Books) bool {
 	return a.BankingCategory != nil && (*a.BankingCategory == "operating") != (in == Books(ledger.Operating))
 }
 
 // setParty sets the party of a line if the caller does not. Income, cost and payouts always belong to a party: the
 // owners if the line has a listing, else the manager.
 func (n *references) setParty(l *Line) {
-	class := n.accounts[l.AccountID].Classification
+	class := n.books.Accounts[l.AccountID].Classification
 
 	needsParty := class == account.Revenue || class == account.Expense ||
 		n.isAssigned(l.AccountID, account.PayoutDistribution)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/trial"
 	"stayledger/domain/record/audit"
 	"stayledger/domain/record/operation"
@@ -74,18 +75,18 @@ type importAnswer struct {
 
 // startImport checks an import, stages its transactions and starts the operation that posts them.
 func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer, error) {
-	t, err := loadTerms(ctx, tx)
+	books, err := account.LoadBooks(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
 	// Historical entries are those before the first day of the books, so the team needs one.
-	if t.StatementStartAt == nil {
+	if books.StatementStartAt == nil {
 		return nil, trial.ErrNoStart
 	}
 
 	// Then check the entries, in the documented order of failures.
-	b, err := groupEntries(in.Body.Entries, *t.StatementStartAt)
+	b, err := groupEntries(in.Body.Entries, *books.StatementStartAt)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func startImport(ctx context.Context, tx *db.Tx, in *importInput) (*importAnswer
 	}
 
 	// Transactions that were posted before with the same entries are skipped.
-	b.computeContents(t.DefaultCurrency)
+	b.computeContents(books.DefaultCurrency)
 
 	fresh, err := b.dropKnown(ctx, tx)
 	if err != nil {

@@ -85,16 +85,10 @@ func deleteJournal(ctx context.Context, tx *db.Tx, one id.ID) error {
 // save completes a draft, checks it, stores it and posts it. The argument before is the journal as stored, or the
 // original of a reversal; accounts that it names may stay in use.
 func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) {
-	var t *terms
-
 	n := &references{}
 
-	// First load the team's settings and the records that the draft names.
-	if err := tx.Together(
-		ctx,
-		db.Load(&t, loadTerms),
-		func(ctx context.Context, tx *db.Tx) error { return n.load(ctx, tx, []*Journal{j}) },
-	); err != nil {
+	// First load the team's books and the records that the draft names.
+	if err := n.load(ctx, tx, []*Journal{j}); err != nil {
 		return nil, err
 	}
 
@@ -105,7 +99,7 @@ func save(ctx context.Context, tx *db.Tx, j, before *Journal) (*Journal, error) 
 	}
 
 	// Then check it, the cheap checks first: those that need only the settings, then those of the named records.
-	if err := t.checkTerms(j, stored); err != nil {
+	if err := checkTerms(n.books, j, stored); err != nil {
 		return nil, err
 	}
 

@@ -24,7 +24,7 @@ const accountingDateSQL = `coalesce(r.general_ledger_posting_at, case
 	else r.check_in end)`
 
 // Recognition is how a team recognises revenue, as far as dates of reservations go.
-type Recognition struct{ settings settings }
+type Recognition struct{ settings *settings }
 
 // LoadRecognition loads how the team recognises revenue.
 func LoadRecognition(ctx context.Context, tx *db.Tx) (*Recognition, error) {
@@ -33,7 +33,7 @@ func LoadRecognition(ctx context.Context, tx *db.Tx) (*Recognition, error) {
 }
 
 // AccountingDate returns the date that decides whether a reservation is in an accounting window (CUT-14..CUT-17).
-func (r *Recognition) AccountingDate(d *Dates) day.Day { return d.accountingDate(&r.settings) }
+func (r *Recognition) AccountingDate(d *Dates) day.Day { return d.accountingDate(r.settings) }
 
 // FirstDate returns the first day on which a reservation posts revenue.
 func (r *Recognition) FirstDate(d *Dates) day.Day {

@@ -19,10 +19,8 @@ import (
 // Source describes to the ledger how the journals of reservations are found and derived.
 func Source() *ledger.Source { return SourceKnowing(Known{}) }
 
-// Known are inputs of journals that a transaction has read already and does not change. A nil field has not been
-// read.
+// Known are inputs of journals that a transaction has read already and does not change; nil if it has not read them.
 type Known struct {
-	Assigned map[account.Assignment]id.ID
 	// Periods are the ownership periods of some listings.
 	Periods map[id.ID][]listing.Period
 }
@@ -253,9 +251,8 @@ func (o *ownRecords) attach(r *Reservation) {
 
 // basis has the records that journals depend on apart from the reservations and the records that belong to them.
 type basis struct {
-	settings settings
-	mappings mapping.Set
-	assigned map[account.Assignment]id.ID
+	settings *settings
+	books    *account.Books
 	periods  map[id.ID][]listing.Period
 	fees     map[id.ID][]fee.Subscription
 }
@@ -263,12 +260,9 @@ type basis struct {
 // basis loads the basis of the journals of reservations on some listings, except what the transaction has read
 // already.
 func (known Known) basis(ctx context.Context, tx *db.Tx, listings []id.ID) (b basis, err error) {
-	b.assigned, b.periods = known.Assigned, known.Periods
-
-	// Assignments and periods are skipped if the transaction has read them before.
-	works := []db.Work{db.Load(&b.settings, loadSettings), db.LoadBy(&b.fees, fee.ListSubscriptions, listings)}
-	if b.assigned == nil {
-		works = append(works, db.Load(&b.assigned, account.LoadAssigned))
+	b.periods = known.Periods
+	works := []db.Work{
+		db.Load(&b.settings, loadSettings), db.Load(&b.books, account.LoadBooks), db.LoadBy(&b.fees, fee.ListSubscriptions, listings),
 	}
 
 	// Periods are read again if one of the listings was not among those read before.
@@ -276,16 +270,13 @@ func (known Known) basis(ctx context.Context, tx *db.Tx, listings []id.ID) (b ba
 		works = append(works, db.LoadBy(&b.periods, listing.Periods, listings))
 	}
 
-	err = tx.Together(ctx, works...)
-	b.mappings = mapping.NewSet(b.settings.Mappings)
-
-	return b, err
+	return b, tx.Together(ctx, works...)
 }
 
 // input returns the input of a reservation's journal.
 func (b *basis) input(r *Reservation, o ownRecords) Input {
 	return Input{
-		Reservation: *r, Mappings: b.mappings, Assigned: b.assigned, Recognition: b.settings.DefaultRevenueRecognition,
+		Reservation: *r, Mappings: b.settings.mappings, Assigned: b.books.Assigned, Recognition: b.settings.DefaultRevenueRecognition,
 		LongTermStayNights: b.settings.LongTermStayNights, Window: b.window(r), NoLedger: b.settings.NoLedger,
 		FirstDay: b.settings.FirstDay,
 		Periods:  b.periods[r.ListingID], Fees: b.fees[r.ListingID],

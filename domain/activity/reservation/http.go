@@ -143,23 +143,6 @@ func getReservation(ctx context.Context, tx *db.Tx, in *byID) (*Reservation, err
 	return show(ctx, tx, in.ID)
 }
 
-// show loads a reservation with all that the API shows of it in one round trip, or fails with apierr.NotFound.
-func show(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
-	var (
-		r *Reservation
-		b viewData
-	)
-	if err := tx.Together(
-		ctx, db.LoadBy(&r, loadReservation, reservationID), db.LoadBy(&b, loadViewData, []id.ID{reservationID}),
-	); err != nil {
-		return nil, err
-	}
-
-	b.fill(r, true)
-
-	return r, nil
-}
-
 type createInput struct{ Body Create }
 
 // create makes a reservation.

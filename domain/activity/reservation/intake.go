@@ -145,12 +145,12 @@ func holdFormer(
 		}
 
 		// One that only this system has is read also when it comes to before the day.
-		isBefore := stay.accountingDate(&s).Before(*end)
+		isBefore := stay.accountingDate(s).Before(*end)
 		if !isBefore && !stay.IsPaired && !c.Gone {
 			said := stay.Dates
 			said.follow(c.Values)
 
-			isBefore = said.accountingDate(&s).Before(*end)
+			isBefore = said.accountingDate(s).Before(*end)
 		}
 
 		switch {

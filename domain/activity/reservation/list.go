@@ -3,6 +3,7 @@ package reservation
 import (
 	"cmp"
 	"context"
+	"maps"
 	"strings"
 
 	"stayledger/domain/property/listing"
@@ -89,7 +90,7 @@ func narrowByFields(q *page.Query, f *Filter) {
 }
 
 // listQuery returns the list of reservations r with their listings l that a valid filter selects, in rows of
-// Reservation without the fields that fillAll fills in. It joins money only when the filter asks about money.
+// Reservation. It joins money only when the filter asks about money.
 func listQuery(tx *db.Tx, f *Filter) page.Query {
 	q := moneyQuery(tx, f)
 	if f.Amount == nil && f.PaidStatus == "" {
@@ -153,6 +154,8 @@ type listInput struct {
 // listReservations returns a page of reservations, on request with their lines and operations.
 func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Reservation], error) {
 	q := listQuery(tx, &in.Filter)
+	q.Columns, q.From, q.Joined = rowColumns, q.From+depositTables+aroundTables, q.Joined+" paid first closing"
+	maps.Copy(q.Args, rowArgs(tx))
 
 	// Lines and adjustments together are bounded, so a page with them has to count them.
 	if in.IncludeLines {
@@ -160,16 +163,33 @@ func listReservations(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page
 			+ (select count(*) from reservation_adjustment a where a.team_id = r.team_id and a.reservation_id = r.id)`
 	}
 
-	found, err := page.List[Reservation](ctx, tx, q, in.Params, in.Sort)
+	rows, err := page.List[row](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
 
-	// Then fill in locks, payments and issues for the whole page at once.
-	if err := fillAll(ctx, tx, found.Data, in.IncludeLines); err != nil || !in.Operations() {
+	lines, err := loadLines(ctx, tx, collectRowIDs(rows.Data))
+	if err != nil {
+		return nil, err
+	}
+
+	found := &page.Page[Reservation]{Pagination: rows.Pagination}
+
+	found.Data, err = fillRows(ctx, tx, rows.Data, lines, in.IncludeLines)
+	if err != nil || !in.Operations() {
 		return found, err
 	}
 
 	return found, operation.Embed(ctx, tx, operation.Reservation, found.Data,
 		func(r *Reservation) (id.ID, **operation.Summary) { return r.ID, &r.Operations })
+}
+
+// collectRowIDs returns the ids of rows.
+func collectRowIDs(rows []row) []id.ID {
+	ids := make([]id.ID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+
+	return ids
 }

@@ -144,7 +144,7 @@ func SettlePairs(ctx context.Context, tx *db.Tx, ids []id.ID) (*Settled, error) 
 	)
 
 	for i := range found {
-		if p := &found[i]; p.decide(&s) {
+		if p := &found[i]; p.decide(s) {
 			changed, held = append(changed, *p), append(held, p.SourceID, p.TargetID)
 		}
 	}

@@ -33,7 +33,7 @@ func restore(ctx context.Context, tx *db.Tx, ids []id.ID) (restored, transaction
 	}
 
 	for i := range found {
-		if r := &found[i]; s.Windows[r.ConnectionID].has(r.accountingDate(&s)) {
+		if r := &found[i]; s.Windows[r.ConnectionID].has(r.accountingDate(s)) {
 			restored = append(restored, r.ID)
 		}
 	}

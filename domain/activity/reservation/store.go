@@ -11,7 +11,6 @@ import (
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/record/audit"
-	"stayledger/platform/apierr"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
@@ -41,14 +40,6 @@ type lineRow struct {
 var columns = reservationTable.ColumnsSQL("r") + ", " + listing.RefSQL("l") + " as listing"
 
 const tables = `reservation r join listing l on l.team_id = r.team_id and l.id = r.listing_id`
-
-// loadReservation loads a reservation without its lines, or fails with apierr.NotFound.
-func loadReservation(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
-	r, err := db.One[Reservation](ctx, tx, apierr.NotFound, `select `+columns+` from `+tables+` where r.team_id = @team and r.id = @id`,
-		db.Args{"team": tx.Team, "id": reservationID})
-
-	return &r, err
-}
 
 // lockReservations makes changes and derivations of the same reservations take turns, and keeps their listings from
 // being deleted or deactivated, until the transaction ends. Everything else that journals depend on changes under the
@@ -198,6 +189,10 @@ func loadFollowers(ctx context.Context, tx *db.Tx, ids []id.ID) ([]id.ID, error)
 // loadLines loads the lines of reservations in their order, by reservation. Classification comes from the account that
 // a line names.
 func loadLines(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Line, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+
 	rows, err := db.Select[Line](ctx, tx, `
 		select l.id, l.reservation_id, l.unique_ref, l.type, l.description, l.amount, l.account_id, coalesce(c.classification, '') as classification
 		from reservation_line l
@@ -219,10 +214,7 @@ func loadLines(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID][]Line, e
 
 // deposits are the sums that the active deposits of a reservation brought in and cost, all positive.
 type deposits struct {
-	ReservationID id.ID
-	Paid          money.Cents
-	MerchantFee   money.Cents
-	ChannelFee    money.Cents
+	Paid, MerchantFee, ChannelFee money.Cents
 }
 
 // guestMoney is the SQL condition on the lines l of active deposits t that settle what a guest owes.
@@ -265,35 +257,75 @@ var moneyTables = `
 		select case when f.received = f.expected then 'paid' when f.received > f.expected then 'overpaid'
 			when f.received = 0 then 'unpaid' else 'underpaid' end as status) payment`
 
-// loadDeposits loads the deposits of reservations, by reservation. A reservation without deposits is absent.
+// depositRows are the lines of a reservation's active deposits, as the columns of depositColumns.
+type depositRows struct {
+	DepositAccounts    []id.ID
+	DepositAssignments []*account.Assignment
+	DepositAmounts     []money.Cents
+}
+
+// depositColumns are the lines of the active deposits of a reservation r, in a statement that joins depositTables.
+const (
+	depositColumns = `paid.deposit_accounts, paid.deposit_assignments, paid.deposit_amounts`
+	depositTables  = ` cross join lateral (
+		select array_agg(l.account_id) as deposit_accounts, array_agg(l.assignment) as deposit_assignments, array_agg(l.amount) as deposit_amounts
+		from transaction_line l
+		join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
+		where l.team_id = @team and l.reservation_id = r.id) paid`
+)
+
+// sum returns what the deposits brought in and cost. Costs are negative lines of a deposit, hence the minus signs.
+func (d *depositRows) sum(books *account.Books) (out deposits) {
+	for i, cents := range d.DepositAmounts {
+		of, booked := d.DepositAccounts[i], d.DepositAssignments[i]
+		if books.Part(of, booked, account.AccountsReceivable, account.DepositCoHostPayout) != "" {
+			out.Paid += cents
+		}
+
+		part := books.Part(of, booked, account.DepositChannelFee, account.DepositMerchantFee)
+		if part == account.DepositChannelFee {
+			out.ChannelFee -= cents
+		}
+
+		if part == account.DepositMerchantFee {
+			out.MerchantFee -= cents
+		}
+	}
+
+	return out
+}
+
+// loadDeposits loads the deposits of reservations, by reservation.
 func loadDeposits(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits, error) {
-	// Costs are negative lines of a deposit, hence the minus signs. The offset has what each line acts as looked up once.
-	rows, err := db.Select[deposits](ctx, tx, `
-		with `+account.ActingTable+`
-		select l.reservation_id, coalesce(sum(l.amount) filter (where l.parts && array['`+string(account.AccountsReceivable)+`', '`+string(account.DepositCoHostPayout)+`']), 0)::bigint as paid,
-			coalesce(-sum(l.amount) filter (where l.cost = 'deposit_merchantFee'), 0)::bigint as merchant_fee,
-			coalesce(-sum(l.amount) filter (where l.cost = 'deposit_channelFee'), 0)::bigint as channel_fee
-		from (
-			select l.reservation_id, l.amount, l.parts, `+account.PartSQL("l.parts", "l", account.DepositChannelFee, account.DepositMerchantFee)+` as cost
-			from (
-				select l.reservation_id, l.amount, l.assignment, `+account.PartsSQL("l")+` as parts
-				from transaction_line l
-				join transaction t on t.team_id = l.team_id and t.id = l.transaction_id and t.status = 'active' and t.type = 'deposit'
-				where l.team_id = @team and l.reservation_id = any(@ids)`+db.Fence+`) l) l
-		group by l.reservation_id`, db.Args{"team": tx.Team, "ids": ids})
+	type row struct {
+		ID id.ID
+		depositRows
+	}
+
+	var (
+		books *account.Books
+		rows  []row
+	)
+
+	err := tx.Together(ctx, db.Load(&books, account.LoadBooks), func(ctx context.Context, tx *db.Tx) (err error) {
+		rows, err = db.Select[row](ctx, tx, `select r.id, `+depositColumns+` from unnest(@ids::uuid[]) as r (id)`+depositTables,
+			db.Args{"team": tx.Team, "ids": ids})
+
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read deposits of reservations: %w", err)
 	}
 
 	out := make(map[id.ID]deposits, len(rows))
-	for _, d := range rows {
-		out[d.ReservationID] = d
+	for i := range rows {
+		out[rows[i].ID] = rows[i].sum(books)
 	}
 
 	return out, nil
 }
 
-// settings are the team's settings that every journal depends on.
+// settings are the team's settings that every journal depends on. They are shared, so nobody changes them.
 type settings struct {
 	DefaultRevenueRecognition fee.Recognition
 	LongTermStayNights        *int64
@@ -301,17 +333,33 @@ type settings struct {
 	NoLedger bool
 	// FirstDay is the first day of the books, nil for none.
 	FirstDay *day.Day
-	Mappings []mapping.Mapping
 	// Windows are the accounting windows of the connections that have one.
 	Windows map[id.ID]Window
+	// mappings are where line types are posted.
+	mappings mapping.Set
 }
 
-// loadSettings loads the team's settings and its mappings of line types in one statement.
-func loadSettings(ctx context.Context, tx *db.Tx) (settings, error) {
-	// The mappings travel as one JSON array, so that settings and mappings need one statement. Until the statements of
-	// a team that moved here are imported, its books begin on the requested day.
-	s, err := db.Get[settings](ctx, tx, `
-		select t.default_revenue_recognition, t.long_term_stay_nights, not t.is_general_ledger as no_ledger,
+// keptSettings keeps the settings of teams.
+var keptSettings = db.NewReference(readSettings)
+
+// loadSettings loads the team's settings and its mappings of line types.
+func loadSettings(ctx context.Context, tx *db.Tx) (*settings, error) {
+	return keptSettings.Load(ctx, tx)
+}
+
+// readSettings reads the settings, and the version that they have, in one statement.
+func readSettings(ctx context.Context, tx *db.Tx) (*settings, int64, error) {
+	type row struct {
+		settings
+
+		Mappings         []mapping.Mapping
+		ReferenceVersion int64
+	}
+
+	// The mappings travel as one JSON array. Until the statements of a team that moved here are imported, its books
+	// begin on the requested day.
+	r, err := db.Get[row](ctx, tx, `
+		select t.default_revenue_recognition, t.long_term_stay_nights, not t.is_general_ledger as no_ledger, t.reference_version,
 			coalesce(t.statement_start_at, (select g.gl_start_at from migration g where g.team_id = @team)) as first_day, coalesce((
 			select jsonb_agg(jsonb_build_object('appId', m.app_id, 'lineType', m.line_type, 'channel', m.channel, 'status', m.status,
 				'accountId', m.account_id, 'party', m.party, 'revenueRecognition', m.revenue_recognition))
@@ -320,10 +368,12 @@ func loadSettings(ctx context.Context, tx *db.Tx) (settings, error) {
 			from connection c where c.team_id = @team and (c.accounting_start_at is not null or c.accounting_end_at is not null or c.is_outside_books)), '{}') as windows
 		from team t where t.id = @team`, db.Args{"team": tx.Team})
 	if err != nil {
-		return settings{}, fmt.Errorf("read team settings: %w", err)
+		return nil, 0, fmt.Errorf("read team settings: %w", err)
 	}
 
-	return s, nil
+	r.mappings = mapping.NewSet(r.Mappings)
+
+	return &r.settings, r.ReferenceVersion, nil
 }
 
 // namedListing is a listing that a reservation is on or moves to.
@@ -413,9 +463,9 @@ func upsertReservations(tx *db.Tx, drafts []*draft) db.Stmt {
 	return reservationTable.Upsert(tx, rows...)
 }
 
-// replaceLines returns the statements that replace the stored lines of drafts by their lines in memory. Drafts that
-// keep their lines are left out.
-func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
+// saveStmts returns the statements that insert new drafts and update existing ones, and replace the stored lines of
+// those that have others in memory.
+func saveStmts(tx *db.Tx, drafts []*draft) []db.Stmt {
 	var (
 		owners []id.ID
 		rows   []*lineRow
@@ -437,19 +487,23 @@ func replaceLines(tx *db.Tx, drafts []*draft) (stmts []db.Stmt) {
 		}
 	}
 
-	// The old lines go before the new ones are inserted.
+	saved := upsertReservations(tx, drafts)
 	if len(owners) > 0 {
-		stmts = append(stmts, db.Stmt{
+		saved = db.Joined(db.Stmt{
 			SQL:  `delete from reservation_line where team_id = @team and reservation_id = any(@reservations)`,
 			Args: db.Args{"team": tx.Team, "reservations": owners},
-		})
+		}, saved)
 	}
 
-	if len(rows) > 0 {
-		stmts = append(stmts, lineTable.Insert(tx, rows...))
+	// The old lines are gone before the new ones are inserted: a line keeps its place.
+	switch {
+	case len(rows) == 0:
+		return []db.Stmt{saved}
+	case len(owners) > 0:
+		return []db.Stmt{saved, lineTable.Insert(tx, rows...)}
+	default:
+		return []db.Stmt{db.Joined(lineTable.Insert(tx, rows...), saved)}
 	}
-
-	return stmts
 }
 
 // deleteReservation deletes a reservation with its lines and adjustments, and writes the audit events.

@@ -3,72 +3,106 @@ package reservation
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"stayledger/domain/activity/mapping"
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/property/contact"
 	"stayledger/domain/record/intake"
+	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/finding"
 	"stayledger/platform/id"
 	"stayledger/platform/money"
 )
 
-// viewData has everything that reservations show in addition to their own rows.
-type viewData struct {
-	own      ownRecords
-	mappings mapping.Set
-	around   around
+// row is a reservation in the form in which one statement reads all that it shows, but for its lines and for what is
+// rare.
+type row struct {
+	Reservation
+	depositRows
+	aroundRow
+
+	ReferenceVersion int64
 }
 
-// loadViewData loads everything that reservations show apart from their own rows: in one round trip, and a second one
-// for those that have something rare.
-func loadViewData(ctx context.Context, tx *db.Tx, ids []id.ID) (b viewData, err error) {
+var (
+	rowColumns = columns + ", " + depositColumns + ", " + aroundColumns + ", " + db.VersionSQL + " as reference_version"
+	rowTables  = tables + depositTables + aroundTables
+)
+
+// rowArgs are the arguments of rowColumns and rowTables.
+func rowArgs(tx *db.Tx) db.Args { return db.Args{"team": tx.Team, "reader": tx.Actor.User} }
+
+// show loads a reservation with all that the API shows of it in one round trip, or fails with apierr.NotFound.
+func show(ctx context.Context, tx *db.Tx, reservationID id.ID) (*Reservation, error) {
+	args := rowArgs(tx)
+	args["id"] = reservationID
+
 	var (
-		s settings
-		r rare
+		r     row
+		lines map[id.ID][]Line
 	)
 
-	err = tx.Together(ctx,
-		db.LoadBy(&b.own.lines, loadLines, ids),
-		db.LoadBy(&b.own.deposits, loadDeposits, ids),
-		db.Load(&s, loadSettings),
-		db.LoadBy(&b.around.states, ledger.Reservations.LoadStates, ids),
-		db.LoadBy(&r, findRare, ids),
-	)
-	if err != nil {
-		return b, err
-	}
-
-	b.mappings, b.around.sources = mapping.NewSet(s.Mappings), r.sources
-	works := append(b.around.works(&r), db.LoadBy(&b.own.adjustments, loadAdjustments, r.adjusted))
-
-	return b, tx.Together(ctx, works...)
-}
-
-// fill gives a reservation the loaded records and the fields computed from them.
-func (b *viewData) fill(r *Reservation, withLines bool) {
-	b.own.attach(r)
-	b.around.fill(r)
-	r.finish(b.mappings, b.own, withLines)
-}
-
-// fillAll fills in the fields of reservations that are not in their own rows, for all reservations at once.
-func fillAll(ctx context.Context, tx *db.Tx, rs []Reservation, withLines bool) error {
-	if len(rs) == 0 {
-		return nil
-	}
-
-	b, err := loadViewData(ctx, tx, collectIDs(rs))
-	if err != nil {
+	err := tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
+		r, err = db.One[row](ctx, tx, apierr.NotFound, `select `+rowColumns+` from `+rowTables+` where r.team_id = @team and r.id = @id`, args)
 		return err
+	}, db.LoadBy(&lines, loadLines, []id.ID{reservationID}))
+	if err != nil {
+		return nil, err
 	}
 
-	for i := range rs {
-		b.fill(&rs[i], withLines)
+	all, err := fillRows(ctx, tx, []row{r}, lines, true)
+	if err != nil {
+		return nil, err
 	}
 
-	return nil
+	return &all[0], nil
+}
+
+// fillRows returns the reservations of rows with the fields that are in no column.
+func fillRows(ctx context.Context, tx *db.Tx, rows []row, lines map[id.ID][]Line, withLines bool) ([]Reservation, error) {
+	out := make([]Reservation, len(rows))
+	if len(rows) == 0 {
+		return out, nil
+	}
+
+	tx.SeeVersion(rows[0].ReferenceVersion)
+
+	var (
+		own   = ownRecords{lines: lines, deposits: make(map[id.ID]deposits, len(rows))}
+		found = make(map[id.ID]*aroundRow, len(rows))
+		a     around
+	)
+
+	settings, err := loadSettings(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+
+	books, err := account.LoadBooks(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+
+	for i := range rows {
+		own.deposits[rows[i].ID], found[rows[i].ID] = rows[i].sum(books), &rows[i].aroundRow
+	}
+
+	err = tx.Together(ctx, db.LoadBy(&a, loadAround, found), db.LoadBy(&own.adjustments, loadAdjustments, adjusted(found)))
+	if err != nil {
+		return nil, err
+	}
+
+	for i := range rows {
+		out[i] = rows[i].Reservation
+		own.attach(&out[i])
+		a.fill(&out[i])
+		out[i].finish(settings.mappings, own, withLines)
+	}
+
+	return out, nil
 }
 
 // around is what reservations show of the books and of where they came from, by reservation: the state of their
@@ -84,28 +118,26 @@ type around struct {
 	issues     map[id.ID][]finding.Finding
 }
 
-// loadAround loads what is around reservations.
-func loadAround(ctx context.Context, tx *db.Tx, ids []id.ID) (a around, err error) {
-	var r rare
+// loadAround loads what is around reservations of which the rows have been read. It sends nothing for those that
+// have nothing rare.
+func loadAround(ctx context.Context, tx *db.Tx, found map[id.ID]*aroundRow) (a around, err error) {
+	states := make(map[id.ID]*ledger.StateRow, len(found))
+	a.sources = make(map[id.ID]*contact.Source, len(found))
 
-	err = tx.Together(ctx, db.LoadBy(&a.states, ledger.Reservations.LoadStates, ids), db.LoadBy(&r, findRare, ids))
-	if err != nil {
-		return a, err
+	for v, n := range found {
+		states[v], a.sources[v] = &n.StateRow, n.AppSource
 	}
 
-	a.sources = r.sources
-
-	return a, tx.Together(ctx, a.works(&r)...)
-}
-
-// works returns the work of loading what is rare, which sends nothing for reservations that have none of it.
-func (a *around) works(r *rare) []db.Work {
-	return []db.Work{
-		db.LoadBy(&a.ownerless, loadOwnerless, r.ownerless),
-		db.LoadBy(&a.unposted, loadUnposted, r.unposted),
-		db.LoadBy(&a.duplicates, loadDuplicates, r.contested),
-		db.LoadBy(&a.issues, intake.LoadIssues, r.questioned),
-	}
+	return a, tx.Together(ctx,
+		func(ctx context.Context, tx *db.Tx) (err error) {
+			a.states, err = ledger.Reservations.States(ctx, tx, states)
+			return err
+		},
+		db.LoadBy(&a.ownerless, loadOwnerless, having(found, func(n *aroundRow) bool { return n.IsOwnerless })),
+		db.LoadBy(&a.unposted, loadUnposted, having(found, func(n *aroundRow) bool { return n.IsUnposted })),
+		db.LoadBy(&a.duplicates, loadDuplicates, having(found, func(n *aroundRow) bool { return n.IsContested })),
+		db.LoadBy(&a.issues, intake.LoadIssues, having(found, func(n *aroundRow) bool { return n.IsQuestioned })),
+	)
 }
 
 // fill gives a reservation what is around it. While nothing of it is posted because of what the books leave out, it is
@@ -134,64 +166,58 @@ func (r *Reservation) finish(mappings mapping.Set, o ownRecords, withLines bool)
 	}
 }
 
-// rare are the reservations, among some, with what most have none of: adjustments, a part that the books leave out, sums
-// of no owner, something to be looked at about their records, and another booked reservation on their nights that a
-// second system has brought. It also has the sources of those with a connection.
-type rare struct {
-	adjusted, unposted, ownerless, questioned, contested []id.ID
-	sources                                              map[id.ID]*contact.Source
+// aroundRow has the columns of a reservation about the records around it: the state of its journal, its record at an
+// app, and whether it has what most have none of: adjustments, a part that the books leave out, sums of no owner,
+// something to be looked at about its records, and another booked reservation on its nights that a second system has
+// brought. To ask costs a look at an index for each kind; to read what is not there would cost a statement for each.
+type aroundRow struct {
+	ledger.StateRow
+
+	AppSource    *contact.Source
+	IsAdjusted   bool
+	IsUnposted   bool
+	IsOwnerless  bool
+	IsQuestioned bool
+	IsContested  bool
 }
 
-// findRare looks for what is rare about reservations. It costs a look at an index for each kind; to read what is not
-// there would cost a statement for each.
-func findRare(ctx context.Context, tx *db.Tx, ids []id.ID) (rare, error) {
-	type row struct {
-		ID           id.ID
-		Source       *contact.Source
-		IsAdjusted   bool
-		IsUnposted   bool
-		IsOwnerless  bool
-		IsQuestioned bool
-		IsContested  bool
-	}
+var (
+	aroundColumns = ledger.Reservations.StateColumns("r.id") + `, ` + contact.SourceSQL("r") + ` as app_source,
+		exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id) as is_adjusted,
+		exists (select from reservation_unposted u where u.team_id = @team and u.reservation_id = r.id) as is_unposted,
+		exists (select from ledger_entry e where e.team_id = @team and e.reservation_id = r.id and ` + ownerlessSQL + `) as is_ownerless,
+		` + intake.HasIssuesSQL("@team", "r.id") + ` as is_questioned,
+		r.status = 'booked' and ` + hasSeveralSources + ` and exists (select from reservation o
+			where o.team_id = @team and o.listing_id = r.listing_id and o.check_out > r.check_in and o.check_in < r.check_out
+				and o.connection_id is distinct from r.connection_id and o.status = 'booked') as is_contested`
+	aroundTables = ledger.StateTables("r.id")
+)
 
-	rows, err := db.Select[row](ctx, tx, `
-		select r.id, `+contact.SourceSQL("r")+` as source,
-			exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id) as is_adjusted,
-			exists (select from reservation_unposted u where u.team_id = @team and u.reservation_id = r.id) as is_unposted,
-			exists (select from ledger_entry e where e.team_id = @team and e.reservation_id = r.id and `+ownerlessSQL+`) as is_ownerless,
-			`+intake.HasIssuesSQL("@team", "r.id")+` as is_questioned,
-			r.status = 'booked' and `+hasSeveralSources+` and exists (select from reservation o
-				where o.team_id = @team and o.listing_id = r.listing_id and o.check_out > r.check_in and o.check_in < r.check_out
-					and o.connection_id is distinct from r.connection_id and o.status = 'booked') as is_contested
-		from reservation r where r.team_id = @team and r.id = any(@ids)`, db.Args{"team": tx.Team, "ids": ids})
+// loadAroundRow loads what is around a reservation.
+func loadAroundRow(ctx context.Context, tx *db.Tx, reservationID id.ID) (*aroundRow, error) {
+	n, err := db.Get[aroundRow](ctx, tx, `select `+aroundColumns+` from reservation r`+aroundTables+` where r.team_id = @team and r.id = @id`,
+		db.Args{"team": tx.Team, "reader": tx.Actor.User, "id": reservationID})
 	if err != nil {
-		return rare{}, fmt.Errorf("look for what is rare about reservations: %w", err)
+		return nil, fmt.Errorf("read what is around a reservation: %w", err)
 	}
 
-	out := rare{sources: make(map[id.ID]*contact.Source, len(rows))}
+	return &n, nil
+}
 
-	for i := range rows {
-		r := &rows[i]
-		if r.Source != nil {
-			out.sources[r.ID] = r.Source
-		}
+// adjusted returns the reservations with adjustments.
+func adjusted(found map[id.ID]*aroundRow) []id.ID {
+	return having(found, func(n *aroundRow) bool { return n.IsAdjusted })
+}
 
-		for _, kind := range []struct {
-			is bool
-			of *[]id.ID
-		}{
-			{r.IsAdjusted, &out.adjusted},
-			{r.IsUnposted, &out.unposted},
-			{r.IsOwnerless, &out.ownerless},
-			{r.IsQuestioned, &out.questioned},
-			{r.IsContested, &out.contested},
-		} {
-			if kind.is {
-				*kind.of = append(*kind.of, r.ID)
-			}
+// having returns the reservations that have something, in the order of their ids; nil for none.
+func having(found map[id.ID]*aroundRow, it func(*aroundRow) bool) (ids []id.ID) {
+	for v, n := range found {
+		if it(n) {
+			ids = append(ids, v)
 		}
 	}
 
-	return out, nil
+	slices.SortFunc(ids, id.ID.Compare)
+
+	return ids
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"stayledger/domain/activity/mapping"
-	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/record/audit"
 	"stayledger/platform/api"
@@ -247,12 +246,17 @@ func save(ctx context.Context, tx *db.Tx, d *draft) (*Reservation, error) {
 		return nil, err
 	}
 
-	return render(ctx, tx, d.Reservation, k.mappings, k.own)
+	return render(ctx, tx, d.Reservation, k.settings.mappings, k.own)
 }
 
 // render loads what is around a saved reservation and returns it as the API shows it.
 func render(ctx context.Context, tx *db.Tx, r Reservation, mappings mapping.Set, own ownRecords) (*Reservation, error) {
-	a, err := loadAround(ctx, tx, []id.ID{r.ID})
+	n, err := loadAroundRow(ctx, tx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+
+	a, err := loadAround(ctx, tx, map[id.ID]*aroundRow{r.ID: n})
 	if err != nil {
 		return nil, err
 	}
@@ -339,9 +343,7 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 
 // saveRows writes the rows and lines of drafts and their audit events.
 func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft) error {
-	if err := tx.Pipeline(
-		ctx, append([]db.Stmt{upsertReservations(tx, drafts)}, replaceLines(tx, drafts)...)...,
-	); err != nil {
+	if err := tx.Pipeline(ctx, saveStmts(tx, drafts)...); err != nil {
 		return constraintError(err)
 	}
 
@@ -389,7 +391,7 @@ func (k *saveContext) fillDraft(tx *db.Tx, d *draft) {
 
 		l.ID, l.ReservationID = tx.NewID(), d.ID
 		if l.AccountID != nil {
-			l.Classification = k.accounts[*l.AccountID].Classification
+			l.Classification = k.books.Accounts[*l.AccountID].Classification
 		}
 	}
 }
@@ -454,15 +456,14 @@ type saveContext struct {
 	own      ownRecords
 	listings map[id.ID]namedListing
 	booked   map[id.ID]bool // reservations that a record names in another currency than the one that they get now
-	accounts map[id.ID]account.Account
 	lenience ledger.Lenience
 }
 
 // loadSaveContext loads and locks the records that drafts refer to, for all of them at once.
 func loadSaveContext(ctx context.Context, tx *db.Tx, drafts []*draft) (k saveContext, err error) {
 	var (
-		stored, listings, accounts, converted []id.ID
-		currencies                            []string
+		stored, listings, converted []id.ID
+		currencies                  []string
 	)
 
 	// First collect the references of all drafts.
@@ -477,12 +478,6 @@ func loadSaveContext(ctx context.Context, tx *db.Tx, drafts []*draft) (k saveCon
 		if wanted := strings.ToLower(d.Currency); d.before != nil && d.before.Currency != wanted {
 			converted, currencies = append(converted, d.ID), append(currencies, wanted)
 		}
-
-		for i := range d.Lines {
-			if v := d.Lines[i].AccountID; v != nil {
-				accounts = append(accounts, *v)
-			}
-		}
 	}
 
 	listings = id.Distinct(listings)
@@ -496,10 +491,6 @@ func loadSaveContext(ctx context.Context, tx *db.Tx, drafts []*draft) (k saveCon
 		},
 		db.LoadBy(&k.own, loadOwnRecords, stored), db.LoadBy(&k.basis, Known{}.basis, listings),
 	}
-	if accounts != nil {
-		works = append(works, db.LoadBy(&k.accounts, account.ByID, accounts))
-	}
-
 	if err := tx.Together(ctx, works...); err != nil {
 		return k, err
 	}
@@ -560,7 +551,7 @@ func (k *saveContext) check(d *draft) error {
 			continue
 		}
 
-		if _, exists := k.accounts[*l.AccountID]; !exists {
+		if _, exists := k.books.Accounts[*l.AccountID]; !exists {
 			add(apierr.IssueNotFound, "lines", i, "accountId")
 		}
 	}

@@ -17,13 +17,13 @@ import (
 
 // fill gives a draft the defaults of the team and checks it against the rules of its type. Everything that needs no
 // other record is refused here.
-func (d *draft) fill(t *terms) error {
+func (d *draft) fill(books *account.Books) error {
 	if issues := d.typeIssues(); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
 
 	if d.Currency == "" {
-		d.Currency = t.DefaultCurrency
+		d.Currency = books.DefaultCurrency
 	}
 
 	currency, err := money.ParseCurrency(d.Currency)
@@ -32,11 +32,11 @@ func (d *draft) fill(t *terms) error {
 	}
 
 	d.Currency = string(currency)
-	if err := d.fillAccounts(t); err != nil {
+	if err := d.fillAccounts(books); err != nil {
 		return err
 	}
 
-	return d.checkDates(t)
+	return d.checkDates(books)
 }
 
 // typeIssues returns an issue for each field that the type of the transaction does not have.
@@ -79,15 +79,15 @@ const maxLines = 1000
 
 // fillAccounts resolves assignments to accounts. An assignment without an account fails with reason
 // requiredAccountMissing (RSN-52).
-func (d *draft) fillAccounts(t *terms) error {
+func (d *draft) fillAccounts(books *account.Books) error {
 	var missing error
 
 	assigned := func(a account.Assignment) id.ID {
-		if err := account.Require(t.assigned, a); err != nil && missing == nil {
+		if err := account.Require(books.Assigned, a); err != nil && missing == nil {
 			missing = err
 		}
 
-		return t.assigned[a]
+		return books.Assigned[a]
 	}
 
 	// First the account of the transaction itself: bills are owed on the payable, money moves on the bank account.
@@ -154,14 +154,14 @@ func (d *draft) linesByID() map[id.ID]*Line {
 
 // checkDates refuses new dates before the statement start date. An opening balance lies before it by nature
 // (RSN-15).
-func (d *draft) checkDates(t *terms) error {
-	if t.StatementStartAt == nil || d.IsOpeningBalance {
+func (d *draft) checkDates(books *account.Books) error {
+	if books.StatementStartAt == nil || d.IsOpeningBalance {
 		return nil
 	}
 
 	// A date that is stored already may stay, even if the start date was moved past it.
 	early := func(at day.Day, old *day.Day) bool {
-		return at.Before(*t.StatementStartAt) && (old == nil || *old != at)
+		return at.Before(*books.StatementStartAt) && (old == nil || *old != at)
 	}
 
 	var oldDate, oldPaid *day.Day
@@ -172,7 +172,7 @@ func (d *draft) checkDates(t *terms) error {
 		}
 	}
 
-	context := map[string]any{"statementStartAt": t.StatementStartAt}
+	context := map[string]any{"statementStartAt": books.StatementStartAt}
 	if early(d.Date, oldDate) {
 		return ErrBeforeStart.At(apierr.IssueBeforeStatementStartDate.InBody("date")).With(context)
 	}
@@ -185,14 +185,14 @@ func (d *draft) checkDates(t *terms) error {
 }
 
 // check checks a filled draft against the records that it names, then settles its parties and amounts.
-func (d *draft) check(t *terms, r *references) error {
+func (d *draft) check(r *references) error {
 	if issues := d.unknownReferences(r); len(issues) > 0 {
 		return apierr.BadRequest.At(issues...)
 	}
 
 	// Records that exist may still be of the wrong kind, closed or inactive. The order of the checks is the
 	// documented order of failures.
-	if err := d.fillPayment(t, r); err != nil {
+	if err := d.fillPayment(r); err != nil {
 		return err
 	}
 
@@ -202,7 +202,7 @@ func (d *draft) check(t *terms, r *references) error {
 
 	// Some of the later checks depend on the party of a line.
 	for i := range d.Lines {
-		d.fillParty(t, r, &d.Lines[i])
+		d.fillParty(r, &d.Lines[i])
 	}
 
 	if err := d.checkStates(r); err != nil {
@@ -242,7 +242,7 @@ func (d *draft) unknownReferences(r *references) []apierr.Issue {
 	}
 
 	// First the references of the transaction itself, then those of each line.
-	knownAccount := func(a id.ID) bool { _, ok := r.accounts[a]; return ok }
+	knownAccount := func(a id.ID) bool { _, ok := r.books.Accounts[a]; return ok }
 	missing(true, knownAccount(d.AccountID), "accountId")
 	missing(d.ContactID != nil, r.contacts[ptr.Value(d.ContactID)], "contactId")
 	missing(d.ConnectionID != nil, r.connections[ptr.Value(d.ConnectionID)], "connectionId")
@@ -277,6 +277,24 @@ func (d *draft) unknownReferences(r *references) []apierr.Issue {
 	return issues
 }
 
+// closedIssue says why nothing new is posted to an account; "" when it is open.
+func closedIssue(a account.Fact) apierr.IssueCode {
+	switch {
+	case a.Type == account.TypeNonPosting:
+		return apierr.IssueNonPostingAccount
+	case a.Status == account.Inactive:
+		return apierr.IssueAccountInactive
+	default:
+		return ""
+	}
+}
+
+// isBank reports whether an account is one at a bank.
+func (r *references) isBank(accountID id.ID) bool {
+	_, is := r.books.Banks[accountID]
+	return is
+}
+
 // checkOpenAccounts returns an issue for each account that nothing is posted to. An account that was closed later may
 // stay on the transactions that have it.
 func (d *draft) checkOpenAccounts(r *references) []apierr.Issue {
@@ -288,7 +306,7 @@ func (d *draft) checkOpenAccounts(r *references) []apierr.Issue {
 	var issues []apierr.Issue
 
 	check := func(account id.ID, path ...any) {
-		code := r.accounts[account].closed
+		code := closedIssue(r.books.Accounts[account])
 		if _, stays := before[account]; !stays && code != "" {
 			issues = append(issues, code.InBody(path...))
 		}
@@ -321,27 +339,27 @@ func (s idSet) addAccounts(t *Transaction) {
 
 // fillPayment finds the bank account of a bill's payment, and refuses accounts that are not bank accounts where
 // money moves.
-func (d *draft) fillPayment(t *terms, r *references) error {
+func (d *draft) fillPayment(r *references) error {
 	if p := d.Payment; p != nil {
 		// A bill that is booked on a bank account is paid from it; any other from the assigned one.
-		if p.AccountID.IsZero() && r.accounts[d.AccountID].bank {
+		if p.AccountID.IsZero() && r.isBank(d.AccountID) {
 			p.AccountID = d.AccountID
 		}
 
 		if p.AccountID.IsZero() {
-			if err := account.Require(t.assigned, account.PayoutBankAccount); err != nil {
+			if err := account.Require(r.books.Assigned, account.PayoutBankAccount); err != nil {
 				return err
 			}
 
-			p.AccountID = t.assigned[account.PayoutBankAccount]
+			p.AccountID = r.books.Assigned[account.PayoutBankAccount]
 		}
 
-		if !r.accounts[p.AccountID].bank {
+		if !r.isBank(p.AccountID) {
 			return ErrNotBank.At(apierr.IssueNotBankAccount.InBody("payment", "accountId"))
 		}
 	}
 
-	if (d.Type == Deposit || d.Type == Payout) && !r.accounts[d.AccountID].bank {
+	if (d.Type == Deposit || d.Type == Payout) && !r.isBank(d.AccountID) {
 		return ErrNotBank.At(apierr.IssueNotBankAccount.InBody("accountId"))
 	}
 
@@ -351,10 +369,10 @@ func (d *draft) fillPayment(t *terms, r *references) error {
 // fillParty sets the party of a line if the caller does not. Guest money belongs to no party until a stay is
 // recognised. Processor and channel fees are the manager's cost until they are charged on. Other income and cost is
 // the owners' if it names a listing, else the manager's.
-func (d *draft) fillParty(t *terms, r *references, l *Line) {
+func (d *draft) fillParty(r *references, l *Line) {
 	assigned := func(as ...account.Assignment) bool {
 		for _, a := range as {
-			if given, ok := t.assigned[a]; ok && given == l.AccountID {
+			if given, ok := r.books.Assigned[a]; ok && given == l.AccountID {
 				return true
 			}
 		}
@@ -368,7 +386,7 @@ func (d *draft) fillParty(t *terms, r *references, l *Line) {
 		party = ledger.Owners
 	}
 
-	classification := r.accounts[l.AccountID].classification
+	classification := r.books.Accounts[l.AccountID].Classification
 	switch {
 	// Even a party that the caller named is dropped for guest money.
 	case assigned(account.AccountsReceivable, account.DepositCoHostPayout):
@@ -480,7 +498,7 @@ func (d *draft) checkBankCurrencies(r *references) []apierr.Issue {
 
 	// Accounts that are not at a bank have no currency and take any.
 	check := func(accountID id.ID, path ...any) {
-		currency := r.accounts[accountID].currency
+		currency := ptr.Value(r.books.Accounts[accountID].Currency)
 		if _, stays := before[accountID]; !stays && currency != "" && currency != d.Currency {
 			issues = append(issues, apierr.IssueCurrencyMismatch.InBody(path...))
 		}

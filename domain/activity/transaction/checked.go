@@ -24,12 +24,12 @@ type Checked struct {
 func Check(ctx context.Context, tx *db.Tx, c *Create) (*Checked, error) {
 	d := newDraft(c, tx.NewID)
 
-	t, r, err := fillDrafts(ctx, tx, nil, []*draft{d})
+	r, err := fillDrafts(ctx, tx, nil, []*draft{d})
 	if err != nil {
 		return nil, err
 	}
 
-	if err := d.check(t, r); err != nil {
+	if err := d.check(r); err != nil {
 		return nil, err
 	}
 
@@ -40,8 +40,8 @@ func Check(ctx context.Context, tx *db.Tx, c *Create) (*Checked, error) {
 
 	return &Checked{
 		Transaction: d.Transaction,
-		OnBank:      r.accounts[d.AccountID].bank,
-		Assigned:    t.assigned,
+		OnBank:      r.isBank(d.AccountID),
+		Assigned:    r.books.Assigned,
 		draft:       d,
 	}, nil
 }

@@ -8,43 +8,13 @@ import (
 
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/books/account"
-	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/tax"
 	"stayledger/domain/property/listing"
 	"stayledger/domain/tenant/connection"
-	"stayledger/platform/apierr"
-	"stayledger/platform/day"
 	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/platform/ptr"
 )
-
-// terms are the team's settings that hold for every transaction.
-type terms struct {
-	DefaultCurrency  string
-	StatementStartAt *day.Day
-	assigned         map[account.Assignment]id.ID `db:"-"`
-}
-
-// loadTerms loads the team's settings and its account assignments in one round trip.
-func loadTerms(ctx context.Context, tx *db.Tx) (*terms, error) {
-	var (
-		t        terms
-		assigned map[account.Assignment]id.ID
-	)
-	if err := tx.Together(ctx, db.Load(&t, loadSettings), db.Load(&assigned, account.LoadAssigned)); err != nil {
-		return nil, fmt.Errorf("read the team and its account assignments: %w", err)
-	}
-
-	t.assigned = assigned
-
-	return &t, nil
-}
-
-// loadSettings loads the team's settings.
-func loadSettings(ctx context.Context, tx *db.Tx) (terms, error) {
-	return db.Get[terms](ctx, tx, `select default_currency, statement_start_at from team where team_id = @team`, db.Args{"team": tx.Team})
-}
 
 // idSet collects ids, each once.
 type idSet map[id.ID]struct{}
@@ -63,7 +33,7 @@ func (s idSet) list() []id.ID {
 
 // references are the records that transactions name, as far as the team has them.
 type references struct {
-	accounts     map[id.ID]accountFact
+	books        *account.Books
 	contacts     map[id.ID]bool
 	connections  map[id.ID]bool
 	reservations map[id.ID]id.ID  // the listing of each
@@ -75,26 +45,16 @@ type references struct {
 	facts        Facts
 }
 
-// accountFact has the facts about an account that decide whether it may be used.
-type accountFact struct {
-	classification string
-	bank           bool
-	// currency is that of a bank account; empty for others, which take any.
-	currency string
-	// closed says why nothing new is posted to the account; empty when it is open.
-	closed apierr.IssueCode
-}
-
 // statementFact has the facts about an owner statement that a payout names.
 type statementFact struct {
 	listing   id.ID
 	published bool
 }
 
-// load loads the records that drafts name, for all of them at once. Lines get the listing of their reservation or
+// loadReferences loads the records that drafts name, for all of them at once. Lines get the listing of their reservation or
 // owner statement on the way.
-func (t *terms) load(ctx context.Context, tx *db.Tx, drafts []*draft) (*references, error) {
-	r := &references{facts: Facts{Assigned: t.assigned}}
+func loadReferences(ctx context.Context, tx *db.Tx, books *account.Books, drafts []*draft) (*references, error) {
+	r := &references{books: books, facts: Facts{Assigned: books.Assigned, Banks: books.Banks}}
 	if err := r.loadNamed(ctx, tx, drafts); err != nil {
 		return nil, err
 	}
@@ -177,29 +137,19 @@ type named struct {
 
 // namedSQL selects all named records of every kind, one row for each fact.
 const namedSQL = `
-	select 'account' as kind, a.id, c.classification as detail, null::uuid as other
-		from account a join account_category c on c.team_id = a.team_id and c.id = a.category_id
-		where a.team_id = @team and a.id = any(@accounts)
-	union all select 'bank', id, banking_category, null from account where team_id = @team and id = any(@accounts) and type = 'bank'
-	union all select 'bankCurrency', a.id, coalesce(a.banking_currency, k.default_currency), null
-		from account a join team k on k.team_id = a.team_id where a.team_id = @team and a.id = any(@accounts) and a.type = 'bank'
-	union all select 'closed', id, type, null from account
-		where team_id = @team and id = any(@accounts) and (type = 'nonPosting' or status = 'inactive')
-	union all select 'contact', id, '', null from contact where team_id = @team and id = any(@contacts)
+	select 'contact' as kind, id, '' as detail, null::uuid as other from contact where team_id = @team and id = any(@contacts)
 	union all select 'reservation', id, currency, listing_id from reservation where team_id = @team and id = any(@reservations)
 	union all select 'template', id, '', null from transaction_template where team_id = @team and id = any(@templates)
 	union all select 'statement', id, status, listing_id from statement where team_id = @team and id = any(@statements)
 	union all select 'paidPeriod', id, currency, ownership_period_id from statement where team_id = @team and id = any(@statements)`
 
-// loadNamed loads the accounts, contacts, reservations, templates and statements that drafts name. A record that
-// the team does not have is absent.
+// loadNamed loads the contacts, reservations, templates and statements that drafts name. A record that the team does
+// not have is absent.
 func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) error {
-	accounts, contacts, reservations, statements, templates := idSet{}, idSet{}, idSet{}, idSet{}, idSet{}
-	accounts.add(r.facts.Assigned[account.PayoutBankAccount]) // pays bills that do not say from where
+	contacts, reservations, statements, templates := idSet{}, idSet{}, idSet{}, idSet{}
 
 	// First collect the ids of all drafts.
 	for _, d := range drafts {
-		accounts.addAccounts(&d.Transaction)
 		contacts.add(ptr.Value(d.ContactID))
 		templates.add(ptr.Value(d.RecurringTemplateID))
 
@@ -211,10 +161,16 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 		}
 	}
 
+	r.contacts, r.reservations, r.templates = map[id.ID]bool{}, map[id.ID]id.ID{}, map[id.ID]bool{}
+	r.statements, r.facts.Paid, r.currencies = map[id.ID]statementFact{}, map[id.ID]id.ID{}, map[id.ID]string{}
+
+	if len(contacts)+len(reservations)+len(statements)+len(templates) == 0 {
+		return nil
+	}
+
 	// Then load everything with one query.
 	found, err := db.Select[named](ctx, tx, namedSQL, db.Args{
 		"team":         tx.Team,
-		"accounts":     accounts.list(),
 		"contacts":     contacts.list(),
 		"reservations": reservations.list(),
 		"statements":   statements.list(),
@@ -224,35 +180,9 @@ func (r *references) loadNamed(ctx context.Context, tx *db.Tx, drafts []*draft) 
 		return fmt.Errorf("read what transactions name: %w", err)
 	}
 
-	// Last, sort the rows by kind. An account has several rows, in any order.
-	r.accounts, r.contacts, r.reservations = map[id.ID]accountFact{}, map[id.ID]bool{}, map[id.ID]id.ID{}
-	r.statements, r.templates, r.facts.Banks = map[id.ID]statementFact{}, map[id.ID]bool{}, map[id.ID]ledger.Ledger{}
-
-	r.facts.Paid, r.currencies = map[id.ID]id.ID{}, map[id.ID]string{}
+	// Last, sort the rows by kind.
 	for _, n := range found {
-		a := r.accounts[n.ID]
 		switch n.Kind {
-		case "account":
-			a.classification = n.Detail
-			r.accounts[n.ID] = a
-		case "bank":
-			a.bank = true
-			r.accounts[n.ID] = a
-
-			r.facts.Banks[n.ID] = ledger.Trust
-			if n.Detail == "operating" {
-				r.facts.Banks[n.ID] = ledger.Operating
-			}
-		case "bankCurrency":
-			a.currency = n.Detail
-			r.accounts[n.ID] = a
-		case "closed":
-			a.closed = apierr.IssueAccountInactive
-			if n.Detail == "nonPosting" {
-				a.closed = apierr.IssueNonPostingAccount
-			}
-
-			r.accounts[n.ID] = a
 		case "contact":
 			r.contacts[n.ID] = true
 		case "reservation":

@@ -102,7 +102,7 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 	var (
 		linked []id.ID
 		stored []Transaction
-		t      *terms
+		books  *account.Books
 	)
 
 	// The order matters: lines are linked and moved before the transactions are read.
@@ -112,7 +112,7 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 		db.LoadBy(&linked, linkLines, ids),
 		follow,
 		db.LoadBy(&stored, loadAll, ids),
-		db.Load(&t, loadTerms),
+		db.Load(&books, account.LoadBooks),
 	); err != nil {
 		return nil, fmt.Errorf("read transactions: %w", err)
 	}
@@ -123,7 +123,7 @@ func derive(ctx context.Context, tx *db.Tx, ids []id.ID) (*ledger.Derived, error
 		drafts[i] = &draft{Transaction: stored[i]}
 	}
 
-	r, err := t.load(ctx, tx, drafts)
+	r, err := loadReferences(ctx, tx, books, drafts)
 	if err != nil {
 		return nil, err
 	}

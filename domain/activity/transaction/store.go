@@ -235,20 +235,22 @@ func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) erro
 
 	// Reservations are locked before the lines that name them are written.
 	stmts := lockFollowedStays(tx, drafts, stays)
+	lines := lineTable.Insert(tx, rows...)
+
 	if added != nil {
-		stmts = append(stmts, headTable.Insert(tx, added...))
+		lines = db.Joined(lines, headTable.Insert(tx, added...))
 	}
 
+	// The old lines are gone before the new ones are inserted: a line keeps its id.
 	if changed != nil {
-		stmts = append(stmts,
-			headTable.Update(tx, changed...),
-			db.Stmt{
-				SQL:  `delete from transaction_line where team_id = @team and transaction_id = any(@ids)`,
-				Args: db.Args{"team": tx.Team, "ids": changedIDs},
-			})
+		gone := db.Stmt{
+			SQL:  `delete from transaction_line where team_id = @team and transaction_id = any(@ids)`,
+			Args: db.Args{"team": tx.Team, "ids": changedIDs},
+		}
+		stmts = append(stmts, db.Joined(gone, headTable.Update(tx, changed...)))
 	}
 
-	stmts = append(stmts, lineTable.Insert(tx, rows...))
+	stmts = append(stmts, lines)
 	stmts = append(stmts, attachStatements(tx, drafts)...)
 
 	// Then send everything in one round trip.

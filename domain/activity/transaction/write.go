@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stayledger/domain/activity/reservation"
+	"stayledger/domain/books/account"
 	"stayledger/domain/books/ledger"
 	"stayledger/domain/books/trial"
 	"stayledger/domain/record/audit"
@@ -78,14 +79,14 @@ func Change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 // change does the work of Change and returns the draft that was stored, without loading the result.
 func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenience) (*draft, error) {
 	var (
-		old *Transaction
-		by  payer
-		t   *terms
+		old   *Transaction
+		by    payer
+		books *account.Books
 	)
 
 	// First lock and read, in one round trip. A change of the description alone does not touch the money, so
 	// payments do not matter to it.
-	works := []db.Work{db.Send(lockSQL(tx, one)), db.LoadBy(&old, load, one), db.Load(&t, loadTerms)}
+	works := []db.Work{db.Send(lockSQL(tx, one)), db.LoadBy(&old, load, one), db.Load(&books, account.LoadBooks)}
 	if !u.describes() {
 		works = append(works, db.LoadBy(&by, loadPayer, payerQuery{one, u.archives()}))
 	}
@@ -115,7 +116,7 @@ func change(ctx context.Context, tx *db.Tx, one id.ID, u *Update, l ledger.Lenie
 		}
 	}
 
-	return d, save(ctx, tx, t, []*draft{d}, l)
+	return d, save(ctx, tx, books, []*draft{d}, l)
 }
 
 // Remove takes a transaction out of the books and deletes it, or keeps its row as archived. It fails with
@@ -186,9 +187,9 @@ func Remove(ctx context.Context, tx *db.Tx, one id.ID, archive bool, l ledger.Le
 	return reservation.Source().BookAfter(ctx, tx, stays.list(), l)
 }
 
-// save completes drafts, checks them, stores them and books them. It loads the terms if they are nil.
-func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Lenience) error {
-	t, r, err := fillDrafts(ctx, tx, t, drafts)
+// save completes drafts, checks them, stores them and books them. It loads the books if they are nil.
+func save(ctx context.Context, tx *db.Tx, books *account.Books, drafts []*draft, l ledger.Lenience) error {
+	r, err := fillDrafts(ctx, tx, books, drafts)
 	if err != nil {
 		return err
 	}
@@ -201,7 +202,7 @@ func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Le
 	stays, opening, made := idSet{}, false, true
 
 	for i, d := range drafts {
-		if err := d.check(t, r); err != nil {
+		if err := d.check(r); err != nil {
 			return err
 		}
 
@@ -267,42 +268,38 @@ func save(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft, l ledger.Le
 		return err
 	}
 
-	return reservation.SourceKnowing(
-		reservation.Known{Assigned: t.assigned, Periods: r.facts.Periods},
-	).BookAfter(ctx, tx, stays.list(), l)
+	return reservation.SourceKnowing(reservation.Known{Periods: r.facts.Periods}).BookAfter(ctx, tx, stays.list(), l)
 }
 
 // fillDrafts gives drafts the values that the caller left to the service, and loads the records that they name.
-func fillDrafts(ctx context.Context, tx *db.Tx, t *terms, drafts []*draft) (_ *terms, _ *references, err error) {
-	if t == nil {
-		if t, err = loadTerms(ctx, tx); err != nil {
-			return nil, nil, err
+func fillDrafts(ctx context.Context, tx *db.Tx, books *account.Books, drafts []*draft) (_ *references, err error) {
+	if books == nil {
+		if books, err = account.LoadBooks(ctx, tx); err != nil {
+			return nil, err
 		}
 	}
 
 	if err := findBankAccounts(ctx, tx, drafts); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
 	// Defaults and the rules of the type need no record that a draft names, so they are checked before loading any.
 	for _, d := range drafts {
-		if err := d.fill(t); err != nil {
-			return nil, nil, err
+		if err := d.fill(books); err != nil {
+			return nil, err
 		}
 	}
 
 	if err := checkAttachments(ctx, tx, drafts); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
 	// Reservations before the other records, because lines may get their listing from them.
 	if err := match(ctx, tx, drafts); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 
-	r, err := t.load(ctx, tx, drafts)
-
-	return t, r, err
+	return loadReferences(ctx, tx, books, drafts)
 }
 
 // findBankAccounts finds the bank accounts that drafts name by their last digits alone. It fails with the issue

@@ -1,6 +1,11 @@
 package account
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"stayledger/platform/id"
+)
 
 // assignmentsSQL returns the SQL of the assignments that the account of a transaction line has. It does not matter
 // whether the line named its account by the assignment or by its id. If an account has no assignment any more, the
@@ -22,24 +27,14 @@ func ActingSQL(line string, wanted ...Assignment) string {
 	return assignmentsSQL(line) + " && array[" + strings.Join(quoted, ", ") + "]"
 }
 
-// ActingTable is the SQL of the common table expression acting, with the assignments of each account of the team as
-// parts. Statements about many lines read the few assignments once.
-const ActingTable = `acting as materialized (select account_id, array_agg(assignment) as parts from account_assignment where team_id = @team group by 1)`
-
-// PartsSQL returns the SQL of the assignments that the account of a line has, as in assignmentsSQL, in a statement with
-// ActingTable.
-func PartsSQL(line string) string {
-	return "coalesce((select y.parts from acting y where y.account_id = " + line + ".account_id), array[" + line + ".assignment])"
-}
-
 // ActingPartSQL returns the SQL of the one assignment, of some, that a line acts as, null for none. If its account has
 // several of them, the line's own assignment counts, and without one the first of those given.
 func ActingPartSQL(line string, wanted ...Assignment) string {
-	return "(select " + PartSQL("x.parts", line, wanted...) + " from (select " + assignmentsSQL(line) + " as parts) x)"
+	return "(select " + partSQL("x.parts", line, wanted...) + " from (select " + assignmentsSQL(line) + " as parts) x)"
 }
 
-// PartSQL returns the same from the SQL of the parts, which is named several times.
-func PartSQL(parts, line string, wanted ...Assignment) string {
+// partSQL returns the same from the SQL of the parts, which is named several times.
+func partSQL(parts, line string, wanted ...Assignment) string {
 	var named, played strings.Builder
 
 	for _, p := range wanted {
@@ -51,4 +46,27 @@ func PartSQL(parts, line string, wanted ...Assignment) string {
 	}
 
 	return "case" + named.String() + played.String() + " end"
+}
+
+// Part returns the one part, of those wanted, that a line of a transaction plays, by its account and the assignment that
+// it was booked under; "" for none. ActingPartSQL is the same in SQL.
+func (b *Books) Part(account id.ID, booked *Assignment, wanted ...Assignment) Assignment {
+	// An account that has no assignment any more keeps the one by which lines named it.
+	parts := b.parts[account]
+	if parts == nil && booked != nil {
+		parts = []Assignment{*booked}
+	}
+
+	// Of several, that of the line itself comes first.
+	if booked != nil && slices.Contains(wanted, *booked) && slices.Contains(parts, *booked) {
+		return *booked
+	}
+
+	for _, w := range wanted {
+		if slices.Contains(parts, w) {
+			return w
+		}
+	}
+
+	return ""
 }

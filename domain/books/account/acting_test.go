@@ -46,9 +46,16 @@ func TestActing(t *testing.T) {
 			Part *string
 		}
 
-		var got row
+		var (
+			got   row
+			books *account.Books
+		)
 
 		x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+			if books, err = account.LoadBooks(ctx, tx); err != nil {
+				return err
+			}
+
 			got, err = db.Get[row](ctx, tx, `select `+account.ActingSQL("l", account.DepositChannelFee, account.DepositMerchantFee)+` as acts, `+
 				account.ActingPartSQL("l", account.DepositChannelFee, account.DepositMerchantFee)+` as part
 				from (select @account::uuid as account_id, @named::text as assignment) l`, db.Args{"team": tx.Team, "account": c.account, "named": c.named})
@@ -63,6 +70,10 @@ func TestActing(t *testing.T) {
 
 		if got.Acts != c.acts || part != c.part {
 			t.Errorf("%s: acts %t as %q, want %t as %q", what, got.Acts, part, c.acts, c.part)
+		}
+
+		if part := books.Part(c.account, (*account.Assignment)(c.named), account.DepositChannelFee, account.DepositMerchantFee); string(part) != c.part {
+			t.Errorf("%s: the books say that it acts as %q, want %q", what, part, c.part)
 		}
 	}
 }

@@ -64,22 +64,12 @@ type Missing struct {
 
 // LoadAssigned loads the account of each assignment that the team has made; others are absent.
 func LoadAssigned(ctx context.Context, tx *db.Tx) (map[Assignment]id.ID, error) {
-	type row struct {
-		Assignment Assignment
-		AccountID  id.ID
-	}
-
-	rows, err := db.Select[row](ctx, tx, `select assignment, account_id from account_assignment where team_id = @team`, db.Args{"team": tx.Team})
+	b, err := LoadBooks(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
-	have := make(map[Assignment]id.ID, len(rows))
-	for _, r := range rows {
-		have[r.Assignment] = r.AccountID
-	}
-
-	return have, nil
+	return b.Assigned, nil
 }
 
 // Require refuses if a needed assignment has no account: 400 with the reason requiredAccountMissing and the context

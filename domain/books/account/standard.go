@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"stayledger/domain/record/audit"
 	"stayledger/platform/db"
@@ -247,7 +248,8 @@ func loadChart(ctx context.Context, tx *db.Tx) (*chart, error) {
 		}
 	}
 
-	out.assigned, err = LoadAssigned(ctx, tx)
+	assigned, err := LoadAssigned(ctx, tx)
+	out.assigned = maps.Clone(assigned)
 
 	return out, err
 }

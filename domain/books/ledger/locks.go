@@ -46,15 +46,22 @@ type LockHit struct {
 	OpenFrom  day.Day `json:"openFrom"`
 }
 
-// recordsOfSource is the SQL of the bank records that a source s is reconciled with.
-const recordsOfSource = `array(select x.bank_record_id from bank_reconciliation x where x.team_id = @team and x.transaction_id = s.id order by 1)`
+// recordsOfSourceSQL returns the SQL of the bank records that a source is reconciled with.
+func recordsOfSourceSQL(source string) string {
+	return `array(select x.bank_record_id from bank_reconciliation x where x.team_id = @team and x.transaction_id = ` + source + ` order by 1)`
+}
 
 // NoLock returns a lock that holds nothing.
 func NoLock() Lock { return Lock{Status: "open"} }
 
 // lockRow has the locks found on a source, a fee or an ownership period.
 type lockRow struct {
-	ID         id.ID
+	ID id.ID
+	foundLocks
+}
+
+// foundLocks are the columns of the locks on a resource.
+type foundLocks struct {
 	ClosedAt   *day.Day
 	Statements []id.ID
 	Hits       []LockHit
@@ -64,7 +71,7 @@ type lockRow struct {
 }
 
 // lock returns the locks as the API shows them.
-func (r *lockRow) lock() Lock {
+func (r *foundLocks) lock() Lock {
 	lock := NoLock()
 	if r.ClosedAt != nil {
 		lock.Status, lock.BooksClosed = "locked", &LockBooks{*r.ClosedAt}

@@ -3,6 +3,8 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"stayledger/domain/record/operation"
 	"stayledger/platform/db"
@@ -15,10 +17,10 @@ type State struct {
 	Status JournalStatus
 }
 
-// stateRow is a state as found with what is kept of sources. Outstanding says that something is to be done to the
-// journal, and deriving that an operation derives some journal of the team.
-type stateRow struct {
-	lockRow
+// StateRow has the columns of StateColumns. Outstanding says that something is to be done to the journal, and deriving
+// that an operation derives some journal of the team.
+type StateRow struct {
+	foundLocks
 
 	Outstanding bool
 	Deriving    bool
@@ -43,16 +45,40 @@ func loadStates(
 	ids []id.ID,
 	search func(context.Context, *db.Tx, []id.ID) (map[id.ID]JournalStatus, error),
 ) (map[id.ID]State, error) {
-	rows, err := db.Select[stateRow](ctx, tx, sql, db.Args{"team": tx.Team, "ids": ids, "reader": tx.Actor.User})
+	type stateOf struct {
+		ID id.ID
+		StateRow
+	}
+
+	rows, err := db.Select[stateOf](ctx, tx, sql, db.Args{"team": tx.Team, "ids": ids, "reader": tx.Actor.User})
 	if err != nil {
 		return nil, fmt.Errorf("read the states of journals: %w", err)
 	}
 
-	out, isQuiet := make(map[id.ID]State, len(ids)), true
-
+	found := make(map[id.ID]*StateRow, len(rows))
 	for i := range rows {
-		r := &rows[i]
-		out[r.ID] = State{Lock: r.lock(), Status: CurrentJournal()}
+		found[rows[i].ID] = &rows[i].StateRow
+	}
+
+	return findStates(ctx, tx, found, search)
+}
+
+// States returns the states of resources of the noun that were read with StateColumns.
+func (n Noun) States(ctx context.Context, tx *db.Tx, found map[id.ID]*StateRow) (map[id.ID]State, error) {
+	return findStates(ctx, tx, found, n.searchStatuses)
+}
+
+// findStates returns the states that were found. Only where something is outstanding it searches for the statuses.
+func findStates(
+	ctx context.Context,
+	tx *db.Tx,
+	found map[id.ID]*StateRow,
+	search func(context.Context, *db.Tx, []id.ID) (map[id.ID]JournalStatus, error),
+) (map[id.ID]State, error) {
+	out, isQuiet := make(map[id.ID]State, len(found)), true
+
+	for v, r := range found {
+		out[v] = State{Lock: r.lock(), Status: CurrentJournal()}
 		isQuiet = isQuiet && !r.Outstanding && !r.Deriving
 	}
 
@@ -60,7 +86,7 @@ func loadStates(
 		return out, nil
 	}
 
-	statuses, err := search(ctx, tx, ids)
+	statuses, err := search(ctx, tx, slices.Collect(maps.Keys(found)))
 	if err != nil {
 		return nil, err
 	}
@@ -75,26 +101,33 @@ func loadStates(
 
 // statesSQL returns the query of the states of the sources @ids.
 func (n Noun) statesSQL() string {
-	const entries = `h.team_id = @team and h.source_id = s.id and ` + reported
+	return `select s.id, ` + n.StateColumns("s.id") + ` from unnest(@ids::uuid[]) as s (id)` + StateTables("s.id")
+}
+
+// StateColumns returns the columns of the state of a source, in a statement of @team and @reader that joins StateTables.
+func (n Noun) StateColumns(source string) string {
+	entries := `h.team_id = @team and h.source_id = ` + source + ` and ` + reported
 
 	// Only transactions are reconciled.
 	records := `'{}'::uuid[]`
 	if n == Transactions {
-		records = recordsOfSource
+		records = recordsOfSourceSQL(source)
 	}
 
-	return `
-		select s.id, ` + closedAt + ` as closed_at, coalesce(first.statement_ids, '{}') as statements,
-			case when exists (select from statement x where ` + holding + ` and x.ownership_period_id = any(first.period_ids) and x.end_at >= first.owned_from)
-				then (select coalesce(jsonb_agg(distinct jsonb_build_object('listingId', h.listing_id, 'txnAt', h.txn_at, 'openFrom', o.open_from)), '[]')
-					from ledger_entry h cross join lateral (select max(x.end_at) + 1 as open_from from statement x where ` + covers + `) o
-					where ` + entries + ` and h.party = 'owners' and h.listing_id is not null and o.open_from is not null)
-				else '[]' end as hits,
-			` + records + ` as records, ` + otherLocksExistSQL(entries) + ` as held,
-			` + outstandingSQL("s.id") + ` as outstanding, ` + operation.IsDerivingSQL + ` as deriving
-		from unnest(@ids::uuid[]) as s (id)
-		left join (select source_id, first_at as txn_at, owned_from, period_ids, statement_ids from ledger_source where team_id = @team) first on first.source_id = s.id` +
-		closing
+	return closedAt + ` as closed_at, coalesce(first.statement_ids, '{}') as statements,
+		case when exists (select from statement x where ` + holding + ` and x.ownership_period_id = any(first.period_ids) and x.end_at >= first.owned_from)
+			then (select coalesce(jsonb_agg(distinct jsonb_build_object('listingId', h.listing_id, 'txnAt', h.txn_at, 'openFrom', o.open_from)), '[]')
+				from ledger_entry h cross join lateral (select max(x.end_at) + 1 as open_from from statement x where ` + covers + `) o
+				where ` + entries + ` and h.party = 'owners' and h.listing_id is not null and o.open_from is not null)
+			else '[]' end as hits,
+		` + records + ` as records, ` + otherLocksExistSQL(entries) + ` as held,
+		` + outstandingSQL(source) + ` as outstanding, ` + operation.IsDerivingSQL + ` as deriving`
+}
+
+// StateTables returns the joins of what is kept of a source, as first, and of the first open days, as closing.
+func StateTables(source string) string {
+	return ` left join (select source_id, first_at as txn_at, owned_from, period_ids, statement_ids from ledger_source where team_id = @team) first
+			on first.source_id = ` + source + closing
 }
 
 // feeStatesSQL returns the query of the states of the fees @ids. A fee has entries on every stay, so they are read

@@ -16,10 +16,11 @@ import (
 	"stayledger/platform/id"
 )
 
-// Record returns the statement that inserts the action of a write. It is sent with the commit (AUD-11).
-func Record(tx *db.Tx, e *api.Endpoint) db.Stmt {
-	return insertAction(tx, tx.Team, tx.Action, nil, e.ID)
-}
+// Record inserts the action of a write together with its events, with the commit (AUD-11).
+func Record(tx *db.Tx, e *api.Endpoint) { tx.Gather(gathered, action{e.ID}) }
+
+// action is that of the transaction, by the endpoint that was called.
+type action struct{ endpoint string }
 
 // insertAction returns the statement that inserts an action of the transaction in a team. The parent is the action of
 // another team of which it is a part; nil for none.

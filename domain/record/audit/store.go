@@ -28,14 +28,20 @@ func Spill(ctx context.Context, tx *db.Tx) error {
 func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 	from := origin{source: actorSource(actorKind(tx))}
 
-	// Origins are gathered together with events; the last one applies to all events.
+	var recorded []db.Stmt // the action, until its events are inserted with it
+
+	// Origins and the action are gathered together with events; the last origin applies to all events.
 	items = slices.DeleteFunc(slices.Clone(items), func(item any) bool {
-		o, ok := item.(origin)
-		if ok {
-			from = o
+		switch item := item.(type) {
+		case origin:
+			from = item
+		case action:
+			recorded = append(recorded, insertAction(tx, tx.Team, tx.Action, nil, item.endpoint))
+		default:
+			return false
 		}
 
-		return ok
+		return true
 	})
 
 	events, err := fold(items)
@@ -78,7 +84,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 			statement = insertRevisions
 		}
 
-		out = append(out, db.Stmt{SQL: statement, Args: db.Args{
+		events := db.Stmt{SQL: statement, Args: db.Args{
 			"team":      team,
 			"action":    action,
 			"kind":      actorKind(tx),
@@ -92,10 +98,15 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 			"settled":   tx.Work == "" && !tx.HasQueued(),
 			"now":       tx.Now,
 			"events":    json.RawMessage(encoded),
-		}})
+		}}
+		if len(recorded) > 0 && action == tx.Action {
+			events, recorded = db.Joined(recorded[0], events), recorded[1:]
+		}
+
+		out = append(out, events)
 	}
 
-	return out, nil
+	return append(recorded, out...), nil
 }
 
 // actorSource returns the source of changes by this kind of actor.
