@@ -59,13 +59,13 @@ func newVault(t *testing.T) *vault {
 	}).Want(201)
 	v.Work()
 
-	// The service marks its store, folds its sums and seals its trail.
+	// The service marks its store, folds its sums, settles stays and seals its trail.
 	if err := file.Claim(t.Context(), d, store, false); err != nil {
 		t.Fatal(err)
 	}
 
 	for _, task := range v.Parts.Every {
-		if strings.HasSuffix(task.Name, "_fold") {
+		if strings.HasSuffix(task.Name, "_fold") || task.Name == "ledger_settle" {
 			if err := task.Do(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
@@ -293,6 +293,28 @@ func TestVerifyFindsWhatIsWrong(t *testing.T) {
 					where party = 'owners' and ownership_period_id is not null and reservation_id is not null on conflict do nothing`)
 			},
 			want: map[string]int64{"ledger-unsettled": 1},
+		},
+		{
+			what: "what is kept of a settled stay is off, and so is the sum that has it",
+			spoil: func() {
+				v.change("ledger_guest_settled", `update ledger_guest_settled set cents = cents + 5 where stay_id = (select stay_id from ledger_guest_settled order by 1 limit 1)`)
+			},
+			mend: func() {
+				v.change("ledger_guest_settled", `update ledger_guest_settled set cents = cents - 5 where stay_id = (select stay_id from ledger_guest_settled order by 1 limit 1)`)
+			},
+			want: map[string]int64{"ledger-guest-settled": 1, "ledger-guest": 1},
+		},
+		{
+			what: "a kept sum of guests is off",
+			spoil: func() {
+				v.change("ledger_guest_kept", `update ledger_guest_kept set cents = cents + 5 where (status, listing_id) = (
+					select status, listing_id from ledger_guest_kept order by 1, 2 limit 1)`)
+			},
+			mend: func() {
+				v.change("ledger_guest_kept", `update ledger_guest_kept set cents = cents - 5 where (status, listing_id) = (
+					select status, listing_id from ledger_guest_kept order by 1, 2 limit 1)`)
+			},
+			want: map[string]int64{"ledger-guest": 1},
 		},
 		{
 			what:  "a byte of a secret has changed",

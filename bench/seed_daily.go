@@ -265,7 +265,7 @@ func (f *filler) fill(ctx context.Context) error {
 			"ledger_day_kept",
 			"ledger_owner_kept",
 			"ledger_source",
-			"ledger_unsettled",
+			"ledger_unsettled", "ledger_guest", "ledger_guest_settled", "ledger_guest_kept",
 			"list_delta",
 			"list_count_kept",
 			"bank_delta",

@@ -59,6 +59,12 @@ var insertSums = []string{
 		select distinct team_id, ownership_period_id, reservation_id from ledger_entry where team_id = $1 and party = 'owners'
 			and ownership_period_id is not null and reservation_id is not null and status = 'active' and ledger <> 'historical'`,
 	`select ledger_settle($1, 1000000000)`,
+	`insert into ledger_guest (team_id, stay_id, txn_code)
+		select distinct e.team_id, coalesce(e.reservation_id, e.source_id), case when e.reservation_id is null then e.txn_code else '' end
+		from ledger_entry e join account_assignment a on a.team_id = e.team_id and a.account_id = e.account_id
+			and a.assignment in ('accountsReceivable', 'deposit_coHostPayout')
+		where e.team_id = $1 and e.status = 'active' and e.ledger = 'trust'`,
+	`select ledger_guest_settle($1, 1000000000)`,
 	`select bank_clear(array_agg(team_id), array_agg(account_id), array_agg(source_id), false) from (
 		select distinct e.team_id, e.account_id, e.source_id from ledger_entry e join account a on a.team_id = e.team_id and a.id = e.account_id and a.type = 'bank'
 		where e.team_id = $1) e having count(*) > 0`,

@@ -21,6 +21,7 @@ func (h *history) hold(when string) {
 	h.statementsChain(when)
 	h.staysAreBooked(when)
 	h.keptFacts(when)
+	h.keptGuests(when)
 }
 
 // none fails when a query of contradictions finds one.

@@ -2,9 +2,11 @@ package books_test
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"stayledger/platform/day"
+	"stayledger/platform/db"
 )
 
 // kinds is how many kinds of steps there are, common ones counted several times.
@@ -153,6 +155,12 @@ func (h *history) deposit() {
 
 		stay := one(h, "paid stay", h.stays...)
 
+		// A stay that is paid in full is settled, as most are.
+		if owed := h.owed(stay); owed > 0 && h.often(2, "paid in full") {
+			lines = append(lines, object{"assignment": "accountsReceivable", "amount": owed, "reservationId": stay})
+			continue
+		}
+
 		lines = append(lines, object{"assignment": "accountsReceivable", "amount": h.cents("paid") * int64(one(h, "paid or refunded", 1, 1, 1, -1)), "reservationId": stay})
 		if h.often(2, "kept by the processor") {
 			lines = append(lines, object{"assignment": one(h, "kept as", "deposit_merchantFee", "deposit_channelFee"), "amount": -int64(h.draw(1, 3000, "kept")), "reservationId": stay})
@@ -160,6 +168,19 @@ func (h *history) deposit() {
 	}
 
 	keep(&h.transactions, h.do("deposit", "POST", "/transactions", object{"type": "deposit", "date": h.date("paid on"), "lines": lines}))
+}
+
+// owed returns what the guest of a stay owes.
+func (h *history) owed(stay string) (cents int64) {
+	h.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		cents, err = db.Get[int64](ctx, tx, `select coalesce(sum(e.cent_total), 0)::bigint from ledger_entry e
+			join account_assignment a on a.team_id = e.team_id and a.account_id = e.account_id and a.assignment = 'accountsReceivable'
+			where e.team_id = @team and e.reservation_id = @stay::uuid`, db.Args{"team": tx.Team, "stay": stay})
+
+		return err
+	})
+
+	return cents
 }
 
 func (h *history) spend() {

@@ -200,7 +200,7 @@ var shared = []struct {
 }
 
 // derived are tables that triggers fill, and those that are no list's.
-var derived = []string{"api_", "audit_", "access_", "job", "team", "list_", "ledger_delta", "ledger_large", "bank_delta", "bank_clearing", "operation_count"}
+var derived = []string{"api_", "audit_", "access_", "job", "team", "list_", "ledger_delta", "ledger_guest", "ledger_large", "bank_delta", "bank_clearing", "operation_count"}
 
 // number is SQL for the number of a copy in which a row is that a table or column names: its own, or 0.
 func number(table, column string) string {

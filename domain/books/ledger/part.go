@@ -14,7 +14,7 @@ func Part() parts.Part {
 		// The sums, and what is kept of sources and stays, follow from the entries.
 		Tables: append(parts.Owns("ledger_entry", "ledger_stale", "ledger_held", "ledger_held_line"), parts.Keeps(
 			"ledger_delta", "ledger_balance_kept", "ledger_month_kept", "ledger_day_kept", "ledger_owner_kept", "ledger_large",
-			"ledger_source", "ledger_unsettled",
+			"ledger_source", "ledger_unsettled", "ledger_guest", "ledger_guest_settled", "ledger_guest_kept",
 		)...),
 		Uses:     uses(),
 		Waits:    waits(),

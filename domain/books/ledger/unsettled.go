@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"stayledger/platform/db"
@@ -19,7 +20,14 @@ const UnsettledSQL = `ledger_unsettled u where u.team_id = @team and u.ownership
 // settledAtOnce bounds what one transaction looks at.
 const settledAtOnce = 2_000
 
-// settling is the periodic task that takes settled stays away.
+// settlings are the tables of stays that are looked at when they are due, each with the database's function that looks at
+// up to so many stays of a team and says at how many: (team uuid, most integer) bigint.
+var settlings = []struct{ table, function string }{
+	{"ledger_unsettled", "ledger_settle"},
+	{"ledger_guest", "ledger_guest_settle"},
+}
+
+// settling is the periodic task that takes settled stays away, and adds them to the sums of guests.
 func settling() job.Every {
 	return job.Every{Name: "ledger_settle", Interval: time.Second, Do: settleAll}
 }
@@ -30,8 +38,12 @@ func settleAll(ctx context.Context, d *db.DB) error {
 	var teams []id.ID
 
 	err := d.ReadOne(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
-		teams, err = db.Select[id.ID](ctx, tx, `
-			select distinct team_id from (select team_id from ledger_unsettled where due <= current_date order by due limit @most) u order by 1`,
+		due := make([]string, len(settlings))
+		for i, s := range settlings {
+			due[i] = `(select team_id from ` + s.table + ` where due <= current_date order by due limit @most)`
+		}
+
+		teams, err = db.Select[id.ID](ctx, tx, `select distinct team_id from (`+strings.Join(due, " union all ")+`) u order by 1`,
 			db.Args{"most": settledAtOnce})
 
 		return err
@@ -54,8 +66,15 @@ func settleAll(ctx context.Context, d *db.DB) error {
 
 // SettleTeam does the same for one team.
 func SettleTeam(ctx context.Context, d *db.DB, team id.ID) error {
-	return d.Repeat(ctx, settledAtOnce, db.Stmt{
-		SQL:  `select ledger_settle(@team, @most)`,
-		Args: db.Args{"team": team, "most": settledAtOnce},
-	})
+	for _, s := range settlings {
+		err := d.Repeat(ctx, settledAtOnce, db.Stmt{
+			SQL:  `select ` + s.function + `(@team, @most)`,
+			Args: db.Args{"team": team, "most": settledAtOnce},
+		})
+		if err != nil {
+			return err
+		}
+	}
+
+	return nil
 }

@@ -29,6 +29,10 @@ func checks() []parts.Check {
 		parts.SQLCheck("ledger-source", "what is kept of each source is what its entries say", "ledger_source", `select count(*) from ledger_source`, sourceDifferencesSQL),
 		parts.SQLCheck("ledger-unsettled", "each stay on which something is open is kept as unsettled", "ledger_unsettled",
 			`select count(*) from ledger_unsettled`, missingUnsettledSQL),
+		parts.SQLCheck("ledger-guest-settled", "what is kept of stays that guests owe nothing on is what their entries say", "ledger_guest_settled",
+			`select count(*) from ledger_guest_settled`, guestDifferencesSQL),
+		parts.SQLCheck("ledger-guest", "the kept sums of guests are those of the settled stays", "ledger_guest_kept",
+			`select count(*) from ledger_guest_kept`, guestSumDifferencesSQL),
 	)
 }
 
@@ -53,6 +57,30 @@ const missingUnsettledSQL = `select o.team_id, o.reservation_id::text as id, con
 		using (team_id, reservation_id)
 	where not exists (select from ledger_unsettled u where u.team_id = o.team_id and u.ownership_period_id = o.ownership_period_id
 		and u.reservation_id = o.reservation_id)`
+
+// guestDifferencesSQL selects the stays that are not noted as changed, and of which something else is kept than their
+// entries say.
+const guestDifferencesSQL = `select d.team_id, concat_ws(' ', d.stay_id, d.txn_code) as id, d.detail
+	from (select team_id, stay_id, txn_code, concat('kept ', (k.status, k.cents), ', entries ', (e.status, e.cents, e.owed)) as detail from (select e.team_id, coalesce(e.reservation_id, e.source_id) as stay_id, case when e.reservation_id is null then e.txn_code else '' end as txn_code,
+			e.currency, coalesce(e.listing_id, '00000000-0000-0000-0000-000000000000') as listing_id,
+			case when e.reservation_id is null then 'unassigned' when r.status = 'booked' then 'departed' else 'cancelled' end as status,
+			coalesce(sum(e.cent_total) filter (where e.transaction_id is null), 0) as cents, sum(e.cent_total) as owed
+		from ledger_entry e
+		join account c on c.team_id = e.team_id and c.id = e.account_id and c.type <> 'bank'
+		left join reservation r on r.team_id = e.team_id and r.id = e.reservation_id
+		where e.status = 'active' and e.ledger = 'trust' and exists (select from account_assignment a
+			where a.team_id = e.team_id and a.account_id = e.account_id and a.assignment in ('accountsReceivable', 'deposit_coHostPayout'))
+		group by 1, 2, 3, 4, 5, 6) e
+	full join ledger_guest_settled k using (team_id, stay_id, txn_code, currency, listing_id)
+	where (e.status, e.cents, e.owed) is distinct from (k.status, k.cents, 0)) d
+	where not exists (select from ledger_guest g where g.team_id = d.team_id and g.stay_id = d.stay_id and g.txn_code = d.txn_code)`
+
+// guestSumDifferencesSQL selects the sums of guests that are not those of the settled stays.
+const guestSumDifferencesSQL = `select team_id, concat_ws(' ', currency, status, listing_id) as id, concat('kept ', k.cents, ', stays ', s.cents) as detail
+	from ledger_guest_kept k
+	full join (select team_id, currency, status, listing_id, sum(cents) as cents from ledger_guest_settled group by 1, 2, 3, 4) s
+		using (team_id, currency, status, listing_id)
+	where coalesce(k.cents, 0) <> coalesce(s.cents, 0)`
 
 // references are the columns of entries that name a record, each with its table. The database has no foreign keys for
 // them, because postings are written and removed whole.

@@ -5,8 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/platform/apierr"
 	"stayledger/platform/apitest"
+	"stayledger/platform/db"
 	"stayledger/platform/id"
 	"stayledger/test/fixture"
 )
@@ -163,4 +165,50 @@ func TestAgingOfDepartedGuests(t *testing.T) {
 	r := b.Get("/reports/guest-balances?date=2026-05-31").Want(200)
 	wantInts(t, r, map[string]int64{"aging.0.centTotal": 1 + 2, "aging.1.centTotal": 4 + 8, "aging.2.centTotal": 16 + 32, "aging.3.centTotal": 64})
 	b.proves(t, r)
+}
+
+// The sums of settled stays are those of their entries on any day, whatever changes afterwards, before the stays are looked
+// at again and after it.
+func TestGuestBalancesOfSettledStays(t *testing.T) {
+	t.Parallel()
+
+	l := newLodge(t)
+	same := func(when string) {
+		t.Helper()
+
+		for _, date := range []string{"2026-01-10", "2026-01-11", "2026-01-31", "2026-11-30"} {
+			for _, group := range []string{"departed", "inHouse", "upcoming", "cancelled", "unassigned", "all"} {
+				path := "/reports/guest-balances?date=" + date + "&occupancyStatus=" + group
+				kept, added := l.Get(path).Want(200), l.Get(path+"&includeSettled=true").Want(200)
+
+				for _, field := range []string{"charges", "payments", "total"} {
+					if got, want := kept.Int(field), added.Int(field); got != want {
+						t.Errorf("%s: %s: %s are %d, of the entries %d", when, path, field, got, want)
+					}
+				}
+			}
+		}
+	}
+
+	for _, c := range []struct {
+		when, sql string
+		args      db.Args
+	}{
+		{"nothing changed", `select 1`, nil},
+		{"a settled stay was cancelled", `update reservation set status = 'canceled' where team_id = @team and id = @id`, db.Args{"id": l.settled}},
+		{"it is booked again, and ends later", `update reservation set status = 'booked', check_out = '2026-02-02' where team_id = @team and id = @id`, db.Args{"id": l.settled}},
+		{"its money belongs to another stay", `update ledger_entry set reservation_id = @id where team_id = @team and reservation_id = @from`, db.Args{"id": l.gone, "from": l.settled}},
+		{"guests owe on no account", `delete from account_assignment where team_id = @team and assignment = 'accountsReceivable'`, nil},
+		{"guests owe on one again", `insert into account_assignment (team_id, assignment, account_id) values (@team, 'accountsReceivable', @id)`, db.Args{"id": l.Accounts["2000"]}},
+		{"the account is one of a bank", `update account set type = 'bank', banking_category = 'trust' where team_id = @team and id = @id`, db.Args{"id": l.Accounts["2000"]}},
+	} {
+		l.Exec(c.sql, c.args)
+		same(c.when)
+
+		if err := ledger.SettleTeam(t.Context(), l.DB, l.ID); err != nil {
+			t.Fatal(err)
+		}
+
+		same(c.when + ", and the stays were looked at")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"stayledger/domain/books/ledger"
 	"stayledger/domain/reporting/report"
 	"stayledger/domain/reporting/trust"
 	"stayledger/platform/apitest"
@@ -91,4 +92,60 @@ func TestStaysOfANewTeam(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// Guest balances read the entries of the stays on which something is open, however many are settled.
+func TestGuestBalancesReadOpenStays(t *testing.T) {
+	t.Parallel()
+
+	const stays, open = 1000, 3
+
+	d, err := db.Open(t.Context(), db.Config{URL: apitest.Database(t), MaxConnections: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Cleanup(d.Close)
+
+	b := posted.In(t, d)
+	guests(b, stays)
+	b.Exec(`insert into ledger_entry (team_id, id, source_id, txn_code, ref, ledger, txn_at, account_id, cent_total, currency, reservation_id, listing_id, trigger_type, created_at)
+		select @team, gen_random_uuid(), r.id, 'paid', side.sign::text, 'trust', r.check_out, side.account, side.sign * 100, 'usd', r.id, r.listing_id, 'manual', now()
+		from (select * from reservation where team_id = @team order by id offset @open) r, (values (@bank::uuid, 1), (@guests::uuid, -1)) side (account, sign)`,
+		db.Args{"guests": b.Accounts["2000"], "bank": b.Accounts["1000"], "open": open})
+
+	if err := ledger.SettleTeam(t.Context(), b.DB, b.ID); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, table := range []string{"reservation", "ledger_entry", "ledger_guest", "ledger_guest_settled"} {
+		b.Exec("analyze "+table, nil)
+	}
+
+	b.Tx(func(ctx context.Context, tx *db.Tx) error {
+		q, err := trust.GuestQuery(ctx, tx, &trust.GuestFilter{})
+		if err != nil {
+			return err
+		}
+
+		q.Columns = "g.guest_name"
+
+		read := func() int64 {
+			n, err := db.Get[int64](ctx, tx, `select sum(seq_tup_read + idx_tup_fetch)::bigint from pg_stat_xact_user_tables
+				where relname in ('ledger_entry', 'reservation')`, nil)
+			if err != nil {
+				t.Error(err)
+			}
+
+			return n
+		}
+		before := read()
+
+		found, err := db.Select[string](ctx, tx, q.SQL(""), q.Args)
+		if rows := read() - before; len(found) != open || rows > 20*open {
+			t.Errorf("guest balances of %d open stays have %d rows and read %d entries and reservations", open, len(found), rows)
+		}
+
+		return err
+	})
 }
