@@ -116,10 +116,12 @@ func loadLocks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.
 	return out, nil
 }
 
-// firstEntrySQL returns the SQL to join the day of the earliest described entry h, looked up in an index ordered by
-// day.
-func firstEntrySQL(entries string) string {
-	return ` left join lateral (select h.txn_at from ledger_entry h where ` + entries + ` order by h.txn_at limit 1) first on true`
+// firstEntrySQL returns the SQL to join the day of the earliest entry h of a group, looked up in an index of the group by
+// day. Which entries of the group count is asked outside of the search: the planner takes those for so few that it would
+// rather read and sort all of them.
+func firstEntrySQL(group, counted string) string {
+	return ` left join lateral (select h.txn_at from (select * from ledger_entry h where ` + group + ` order by h.txn_at` + db.Fence + `) h
+		where ` + counted + ` limit 1) first on true`
 }
 
 // closing joins the first open days, read once.
@@ -158,13 +160,16 @@ const overPeriod = "x.team_id = @team and x.ownership_period_id"
 // LoadPeriodLocks loads the locks on ownership periods: the owners' entries of the period that are held by their
 // day, and the saved statements.
 func LoadPeriodLocks(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID]Lock, error) {
-	const entries = `h.team_id = @team and h.ownership_period_id = p.id and h.party = 'owners' and ` + reported
+	const (
+		group   = `h.team_id = @team and h.ownership_period_id = p.id and h.party = 'owners'`
+		entries = group + ` and ` + reported
+	)
 
 	return loadLocks(ctx, tx, `
 		select p.id, `+closedAt+` as closed_at,
 			coalesce((select array_agg(x.id order by x.start_at, x.id) from statement x where `+overPeriod+` = p.id), '{}') as statements, '[]'::jsonb as hits,
 			'{}'::uuid[] as records, `+otherLocksExistSQL(entries)+` as held
-		from unnest(@ids::uuid[]) as p (id)`+firstEntrySQL(entries)+closing, periods)
+		from unnest(@ids::uuid[]) as p (id)`+firstEntrySQL(group, reported)+closing, periods)
 }
 
 // StatementOver is a saved statement that fixes the owners and the terms of its ownership period from its first to its

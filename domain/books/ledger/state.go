@@ -134,7 +134,8 @@ func StateTables(source string) string {
 // from the newest that a statement can hold, until there are as many as a reader can use.
 func feeStatesSQL() string {
 	const (
-		entries = `h.team_id = @team and h.recurring_fee_id = f.id and ` + reported
+		group   = `h.team_id = @team and h.recurring_fee_id = f.id`
+		entries = group + ` and ` + reported
 		covered = `h.party = 'owners' and h.listing_id is not null and h.txn_at <= (select x.end_at from statement x where ` + holding +
 			` order by x.start_at desc limit 1)`
 	)
@@ -151,5 +152,5 @@ func feeStatesSQL() string {
 					where o.open_from is not null limit 100) n group by 1, 2) n), '[]') as hits,
 			'{}'::uuid[] as records, ` + otherLocksExistSQL(entries) + ` as held,
 			exists (select from ledger_stale x where x.team_id = @team and x.cause_id = f.id) as outstanding, ` + operation.IsDerivingSQL + ` as deriving
-		from unnest(@ids::uuid[]) as f (id)` + firstEntrySQL(entries) + closing
+		from unnest(@ids::uuid[]) as f (id)` + firstEntrySQL(group, reported) + closing
 }
