@@ -355,34 +355,25 @@ func List[T any, S ~string](ctx context.Context, tx *db.Tx, q Query, p Params, s
 		q.Args["page_list"] = q.kept
 	}
 
-	var works []db.Work
-
 	// Only long pages can exceed the bound of lines.
 	bounded := q.Lines != "" && p.Limit > MaxLines/mostLines
-	if bounded {
-		works = append(works, func(ctx context.Context, tx *db.Tx) error { return q.bound(ctx, tx, p, string(sort)) })
+
+	rows, total, err := selectPage[T](ctx, tx, &q, q.page(p, string(sort), bounded))
+	if err != nil {
+		return nil, fmt.Errorf("list: %w", err)
 	}
 
-	// The page itself shares their round trip.
-	var (
-		rows  []T
-		total int64
-	)
-
-	works = append(works, func(ctx context.Context, tx *db.Tx) (err error) {
-		rows, total, err = selectPage[T](ctx, tx, &q, q.page(p, string(sort), bounded))
-		return err
-	})
-
-	if err := tx.Together(ctx, works...); err != nil {
-		return nil, fmt.Errorf("list: %w", err)
+	// A page with too many lines selects no rows, so only one without rows can be such a page.
+	if bounded && len(rows) == 0 {
+		if err := q.bound(ctx, tx, p, string(sort)); err != nil {
+			return nil, fmt.Errorf("list: %w", err)
+		}
 	}
 
 	// Count only if the page shows neither its total nor the end of the list.
 	switch {
 	case total != unknown:
 	case int64(len(rows)) == p.Limit || len(rows) == 0 && p.Rows() > 0:
-		var err error
 		if total, err = q.loadTotal(ctx, tx); err != nil {
 			return nil, err
 		}

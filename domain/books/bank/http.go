@@ -51,6 +51,7 @@ func (r routes) endpoints() []api.Endpoint {
 			Summary: "Read a bank record",
 			Scopes:  scopes,
 			Doc:     "With matching transactions of at most 7 days before and after.",
+			OneTrip: true,
 		}, r.get),
 	}, r.writes()...)
 }
