@@ -3,8 +3,6 @@ package chain
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/day"
@@ -180,28 +178,7 @@ func LoadHeld(ctx context.Context, tx *db.Tx, chains []Until, on day.Day) ([]Hel
 		periods[i] = chains[i].OwnershipPeriodID
 	}
 
-	periods = id.Distinct(periods)
-
-	// Usually few stays are open or to come, so these are loaded first and earnings only for them.
-	var (
-		owed map[debt]money.Cents
-		kept map[id.ID]keptStay
-	)
-
-	err := tx.Together(ctx, db.LoadBy(&owed, loadStayDebts, periods), func(ctx context.Context, tx *db.Tx) (err error) {
-		kept, err = loadKeptStays(ctx, tx, periods, on)
-		return err
-	})
-	if err != nil || len(owed)+len(kept) == 0 {
-		return out, err
-	}
-
-	stays := slices.Collect(maps.Keys(kept))
-	for of := range owed {
-		stays = append(stays, of.ReservationID)
-	}
-
-	brought, err := loadStayEarnings(ctx, tx, periods, id.Distinct(stays))
+	brought, err := loadOpenEarnings(ctx, tx, id.Distinct(periods), on)
 	if err != nil {
 		return nil, err
 	}
@@ -209,20 +186,14 @@ func LoadHeld(ctx context.Context, tx *db.Tx, chains []Until, on day.Day) ([]Hel
 	// Limit each debt to the earnings of the stay until the day of the chain; of the rest a part is kept until the
 	// stay.
 	for i := range chains {
-		for of, earnings := range brought[chains[i].Chain] {
-			var cents, deposits money.Cents
+		for _, stay := range brought[chains[i].Chain] {
+			cents, deposits := stay.sumUntil(chains[i].Day)
 
-			for _, e := range earnings {
-				if !e.TxnAt.After(chains[i].Day) {
-					cents, deposits = cents+e.Cents, deposits+e.Deposits
-				}
-			}
-
-			debt := max(0, min(cents, owed[of]))
+			debt := max(0, min(cents, stay.owed))
 			out[i].Owed += debt
 
-			if stay, known := kept[of.ReservationID]; known {
-				stay.keep(&out[i], cents-debt, deposits)
+			if stay.kept != nil {
+				stay.kept.keep(&out[i], cents-debt, deposits)
 			}
 		}
 	}
@@ -232,7 +203,6 @@ func LoadHeld(ctx context.Context, tx *db.Tx, chains []Until, on day.Day) ([]Hel
 
 // keptStay is a stay to come, or that goes on, of which the team's fundsRelease keeps something.
 type keptStay struct {
-	ID                id.ID
 	CheckIn, CheckOut day.Day
 	// Percent is the part that may be paid out before the check-in, 100 after it; HoldsDeposits is set when deposits
 	// stay until the check-out.
@@ -255,118 +225,130 @@ func (s *keptStay) keep(h *Held, collected, deposits money.Cents) {
 	h.keep(collected-collected*money.Cents(s.Percent)/100, s.CheckIn)
 }
 
-// loadKeptStays loads the booked stays on the listings of ownership periods of which something is kept on a day.
-func loadKeptStays(ctx context.Context, tx *db.Tx, periods []id.ID, on day.Day) (map[id.ID]keptStay, error) {
-	// Each listing is looked up by itself, and none where the team keeps nothing.
-	rows, err := db.Select[keptStay](ctx, tx, `
-		select r.id, r.check_in, r.check_out, case when r.check_in > @on then t.funds_before_stay else 100 end::bigint as percent,
-			t.funds_deposits_after_stay as holds_deposits
-		from team t
-		join listing_ownership_period p on p.team_id = @team and p.id = any(@periods) and (t.funds_before_stay < 100 or t.funds_deposits_after_stay)
-		cross join lateral (select l.id from listing l where l.team_id = @team and l.id = p.listing_id
-			union all select l.id from listing l where l.team_id = @team and l.parent_id = p.listing_id`+db.Fence+`) l
-		cross join lateral (select * from reservation r
-			where r.team_id = @team and r.listing_id = l.id and r.check_out > @on and r.status = 'booked'`+db.Fence+`) r
-		where t.id = @team and (t.funds_before_stay < 100 and r.check_in > @on or t.funds_deposits_after_stay and exists (
-			select from reservation_line d where d.team_id = @team and d.reservation_id = r.id and d.type = '`+securityDeposit+`'))`,
-		db.Args{"team": tx.Team, "periods": periods, "on": on})
-	if err != nil {
-		return nil, fmt.Errorf("read what is kept until stays: %w", err)
-	}
-
-	out := make(map[id.ID]keptStay, len(rows))
-	for _, r := range rows {
-		out[r.ID] = r
-	}
-
-	return out, nil
-}
-
 // securityDeposit is the type of the lines of deposits that guests get back.
 const securityDeposit = "securityDeposit"
-
-// debt names what guests owe on a stay in one currency.
-type debt struct {
-	ReservationID id.ID
-	Currency      string
-}
 
 // guestsOwe is the SQL of the accounts that hold the debts of guests, or of the channels paying for guests.
 const guestsOwe = `array(select a.account_id from account_assignment a
 	where a.team_id = @team and a.assignment in ('accountsReceivable', 'deposit_coHostPayout'))`
 
-// loadStayDebts loads the debts of guests today on the stays that have entries for the owners of ownership periods.
-func loadStayDebts(ctx context.Context, tx *db.Tx, periods []id.ID) (map[debt]money.Cents, error) {
-	type row struct {
-		debt
+// stayDebtsSQL selects the debts of guests today on the stays that have entries for the owners of ownership periods.
+// Entries are looked up stay by stay, whatever the planner estimates.
+const stayDebtsSQL = `
+	select s.reservation_id, e.currency, sum(e.cent_total)::bigint as cents
+	from (select distinct u.reservation_id from ` + ledger.UnsettledSQL + `) s
+	cross join lateral (
+		select e.currency, e.cent_total from ledger_entry e
+		where e.team_id = @team and e.reservation_id = s.reservation_id and e.account_id = any(` + guestsOwe + `)
+			and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at <= @today` + db.Fence + `) e
+	group by 1, 2 having sum(e.cent_total) > 0`
 
-		Cents money.Cents
-	}
-
-	// Entries are looked up stay by stay, whatever the planner estimates.
-	rows, err := db.Select[row](ctx, tx, `
-		select s.reservation_id, e.currency, sum(e.cent_total)::bigint as cents
-		from (select distinct u.reservation_id from `+ledger.UnsettledSQL+`) s
-		cross join lateral (
-			select e.currency, e.cent_total from ledger_entry e
-			where e.team_id = @team and e.reservation_id = s.reservation_id and e.account_id = any(`+guestsOwe+`)
-				and e.status = 'active' and e.ledger in ('trust', 'operating') and e.txn_at <= @today`+db.Fence+`) e
-		group by 1, 2 having sum(e.cent_total) > 0`, db.Args{"team": tx.Team, "periods": periods, "today": tx.Today()})
-	if err != nil {
-		return nil, fmt.Errorf("read what guests owe: %w", err)
-	}
-
-	owed := make(map[debt]money.Cents, len(rows))
-	for _, r := range rows {
-		owed[r.debt] = r.Cents
-	}
-
-	return owed, nil
-}
+// keptStaysSQL selects the booked stays on the listings of ownership periods of which something is kept on a day. Each
+// listing is looked up by itself, and none where the team keeps nothing.
+const keptStaysSQL = `
+	select r.id, r.check_in, r.check_out, case when r.check_in > @on then t.funds_before_stay else 100 end::bigint as percent,
+		t.funds_deposits_after_stay as holds_deposits
+	from listing_ownership_period p
+	join team t on t.id = @team
+	cross join lateral (select l.id from listing l where l.team_id = @team and l.id = p.listing_id
+		union all select l.id from listing l where l.team_id = @team and l.parent_id = p.listing_id` + db.Fence + `) l
+	cross join lateral (select * from reservation r
+		where r.team_id = @team and r.listing_id = l.id and r.check_out > @on and r.status = 'booked'` + db.Fence + `) r
+	where p.team_id = @team and p.id = any(@periods)
+		and (select k.funds_before_stay < 100 or k.funds_deposits_after_stay from team k where k.id = @team)
+		and (t.funds_before_stay < 100 and r.check_in > @on or t.funds_deposits_after_stay and exists (
+			select from reservation_line d where d.team_id = @team and d.reservation_id = r.id and d.type = '` + securityDeposit + `'))`
 
 // earning is the amount that a stay brought the owners of a chain on a day.
 type earning struct {
 	TxnAt day.Day
 	Cents money.Cents
-	// Deposits is the part of it that is of security deposits.
+	// Deposits is the part of it that is of security deposits, of a stay that holds them.
 	Deposits money.Cents
 }
 
-// loadStayEarnings loads the earnings of ownership periods from stays.
-func loadStayEarnings(
-	ctx context.Context,
-	tx *db.Tx,
-	periods, stays []id.ID,
-) (map[Chain]map[debt][]earning, error) {
+// openStay is a stay that brought the owners of a chain something, and on which guests owe or the team keeps a part.
+type openStay struct {
+	owed     money.Cents // by guests, in the currency of the chain
+	kept     *keptStay   // nil if nothing is kept
+	earnings []earning
+}
+
+// sumUntil returns what the stay brought up to the end of a day, and the security deposits in it.
+func (s *openStay) sumUntil(last day.Day) (cents, deposits money.Cents) {
+	for _, e := range s.earnings {
+		if !e.TxnAt.After(last) {
+			cents, deposits = cents+e.Cents, deposits+e.Deposits
+		}
+	}
+
+	return cents, deposits
+}
+
+// loadOpenEarnings loads what the stays brought the owners of ownership periods that guests owe on, or of which
+// something is kept on a day.
+func loadOpenEarnings(ctx context.Context, tx *db.Tx, periods []id.ID, on day.Day) (map[Chain]map[id.ID]*openStay, error) {
 	type row struct {
 		earning
 
 		OwnershipPeriodID, ReservationID id.ID
 		Currency                         string
+		Owed                             money.Cents
+		CheckIn, CheckOut                *day.Day // of a kept stay
+		Percent                          int64
+		HoldsDeposits                    bool
 	}
 
-	// By day, because each chain counts the earnings until its own day.
+	// Usually few stays are open or to come, so these are found first, and earnings are looked up only for them: by day,
+	// because each chain counts those until its own day.
 	rows, err := db.Select[row](ctx, tx, `
-		select e.ownership_period_id, e.currency, e.reservation_id, e.txn_at, -sum(e.cent_total)::bigint as cents,
-			coalesce(-sum(e.cent_total) filter (where e.source_id = e.reservation_id and exists (
-				select from reservation_line d where d.team_id = @team and d.reservation_id = e.reservation_id and d.type = '`+securityDeposit+`'
-					and e.ref = 'line:' || (d.position - 1))), 0)::bigint as deposits
-		from ledger_entry e
-		where `+ledger.OwnersEntry+` and e.ownership_period_id = any(@periods) and e.reservation_id = any(@stays) group by 1, 2, 3, 4`,
-		db.Args{"team": tx.Team, "periods": periods, "stays": stays})
+		with stay as materialized (
+			select o.id, array_agg(o.currency) as currencies, array_agg(o.cents) as owed,
+				max(o.check_in) as check_in, max(o.check_out) as check_out, max(o.percent) as percent, coalesce(bool_or(o.holds_deposits), false) as holds_deposits
+			from (
+				select d.reservation_id as id, d.currency, d.cents, null::date as check_in, null::date as check_out, null::bigint as percent, null::boolean as holds_deposits
+				from (`+stayDebtsSQL+`) d
+				union all
+				select k.id, null::text, null::bigint, k.check_in, k.check_out, k.percent, k.holds_deposits from (`+keptStaysSQL+`) k
+			) o group by 1
+		)
+		select e.*, s.id as reservation_id, coalesce(s.owed[array_position(s.currencies, e.currency)], 0) as owed,
+			s.check_in, s.check_out, coalesce(s.percent, 100) as percent, s.holds_deposits
+		from stay s
+		cross join lateral (
+			select e.ownership_period_id, e.currency, e.txn_at, -sum(e.cent_total)::bigint as cents,
+				coalesce(-sum(e.cent_total) filter (where s.holds_deposits and e.source_id = s.id and exists (
+					select from reservation_line d where d.team_id = @team and d.reservation_id = s.id and d.type = '`+securityDeposit+`'
+						and e.ref = 'line:' || (d.position - 1))), 0)::bigint as deposits
+			from ledger_entry e
+			where `+ledger.OwnersEntry+` and e.reservation_id = s.id and e.ownership_period_id = any(@periods) group by 1, 2, 3) e`,
+		db.Args{"team": tx.Team, "periods": periods, "today": tx.Today(), "on": on})
 	if err != nil {
-		return nil, fmt.Errorf("read what stays brought: %w", err)
+		return nil, fmt.Errorf("read what open stays brought: %w", err)
 	}
 
-	brought := map[Chain]map[debt][]earning{}
+	brought := map[Chain]map[id.ID]*openStay{}
 
-	for _, r := range rows {
-		c, of := Chain{r.OwnershipPeriodID, r.Currency}, debt{r.ReservationID, r.Currency}
+	for i := range rows {
+		r := &rows[i]
+
+		c := Chain{r.OwnershipPeriodID, r.Currency}
 		if brought[c] == nil {
-			brought[c] = map[debt][]earning{}
+			brought[c] = map[id.ID]*openStay{}
 		}
 
-		brought[c][of] = append(brought[c][of], r.earning)
+		// The rows of a stay repeat what is owed and kept.
+		stay := brought[c][r.ReservationID]
+		if stay == nil {
+			stay = &openStay{owed: r.Owed}
+			if r.CheckIn != nil {
+				stay.kept = &keptStay{CheckIn: *r.CheckIn, CheckOut: *r.CheckOut, Percent: r.Percent, HoldsDeposits: r.HoldsDeposits}
+			}
+
+			brought[c][r.ReservationID] = stay
+		}
+
+		stay.earnings = append(stay.earnings, r.earning)
 	}
 
 	return brought, nil
