@@ -161,50 +161,55 @@ func ByID(ctx context.Context, tx *db.Tx, layoutID id.ID) (*Design, error) {
 	return &found[0], nil
 }
 
+// namedAccountsSQL selects the accounts that the columns of a layout y name, as JSON.
+const namedAccountsSQL = `(select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'code', a.code, 'name', a.name)), '[]') from account a
+	where a.team_id = @team and a.id = any(array(select (v.id #>> '{}')::uuid
+		from (values (y.net_revenue_sections), (y.other_sections)) s (sections)
+		cross join lateral (
+			select jsonb_path_query(s.sections, '$[*].columns[*].value.accountIds[*]')
+			union all
+			select jsonb_path_query(s.sections, '$[*].columns[*].value.references[*].id')) v (id))))`
+
 // LoadStored returns the designs as LoadChosen does, but only stored layouts: a listing without a layout and a default
 // is missing.
 func LoadStored(ctx context.Context, tx *db.Tx, listings []id.ID) (map[id.ID]*Design, error) {
-	type choice struct{ ListingID, LayoutID id.ID }
+	type chosen struct {
+		Layout
 
-	// First find the layout of each listing.
-	choices, err := db.Select[choice](ctx, tx, `
-		select x.listing_id, coalesce(u.layout_id, d.id) as layout_id
-		from unnest(@listings::uuid[]) as x (listing_id)
-		left join layout_listing u on u.team_id = @team and u.listing_id = x.listing_id
-		left join layout d on d.team_id = @team and d.is_default
-		where coalesce(u.layout_id, d.id) is not null`, db.Args{"team": tx.Team, "listings": listings})
+		ListingIDs []id.ID
+		Accounts   []account.Ref
+	}
+
+	// Each layout once, however many listings have it, with the accounts that it names.
+	found, err := db.Select[chosen](ctx, tx, `
+		select `+designColumns+`, '[]'::jsonb as active_listings, c.listing_ids, `+namedAccountsSQL+` as accounts
+		from (
+			select coalesce(u.layout_id, d.id) as layout_id, array_agg(x.listing_id) as listing_ids
+			from unnest(@listings::uuid[]) as x (listing_id)
+			left join layout_listing u on u.team_id = @team and u.listing_id = x.listing_id
+			left join layout d on d.team_id = @team and d.is_default
+			group by 1
+		) c join layout y on y.team_id = @team and y.id = c.layout_id`, db.Args{"team": tx.Team, "listings": listings})
 	if err != nil {
 		return nil, fmt.Errorf("read the layouts of listings: %w", err)
 	}
 
 	out := make(map[id.ID]*Design, len(listings))
-	if len(choices) == 0 {
-		return out, nil
-	}
-
-	// Then load each layout once, however many listings have it.
-	chosen := map[id.ID]*Design{}
-	for _, c := range choices {
-		chosen[c.LayoutID] = nil
-	}
-
-	ids := make([]id.ID, 0, len(chosen))
-	for v := range chosen {
-		ids = append(ids, v)
-	}
-
-	found, err := loadDesigns(ctx, tx, tx.Team, ids)
-	if err != nil {
-		return nil, err
-	}
 
 	for i := range found {
-		chosen[*found[i].LayoutID] = &found[i]
-	}
+		c := &found[i]
 
-	for _, c := range choices {
-		if d := chosen[c.LayoutID]; d != nil {
-			out[c.ListingID] = d
+		accounts := make(map[id.ID]account.Ref, len(c.Accounts))
+		for _, a := range c.Accounts {
+			accounts[a.ID] = a
+		}
+
+		c.setAccounts(accounts)
+
+		// Listings with the same layout share its design.
+		design := c.design()
+		for _, listing := range c.ListingIDs {
+			out[listing] = design
 		}
 	}
 
