@@ -154,16 +154,48 @@ func (all *Histories) Chain(c Chain) *History {
 
 // LoadHistories loads the histories of ownership periods and settles their balances.
 func LoadHistories(ctx context.Context, tx *db.Tx, periods []id.ID) (*Histories, error) {
+	return loadHistories(ctx, tx, periods, func(ctx context.Context, tx *db.Tx) ([]Balance, error) {
+		return loadBalances(ctx, tx, periods)
+	})
+}
+
+// Since is a chain from a day on.
+type Since struct {
+	Chain
+
+	Day day.Day
+}
+
+// LoadHistoriesSince loads the histories of chains as far as statements need them that begin on the day of their chain
+// or later. Of the balances before that day there are the last published one, or the last one if none is published, and
+// those after it.
+func LoadHistoriesSince(ctx context.Context, tx *db.Tx, chains []Since) (*Histories, error) {
+	periods := make([]id.ID, len(chains))
+	for i := range chains {
+		periods[i] = chains[i].OwnershipPeriodID
+	}
+
+	return loadHistories(ctx, tx, id.Distinct(periods), func(ctx context.Context, tx *db.Tx) ([]Balance, error) {
+		return loadBalancesSince(ctx, tx, chains)
+	})
+}
+
+// loadHistories loads histories with their members, balances and payouts in one round trip.
+func loadHistories(
+	ctx context.Context,
+	tx *db.Tx,
+	periods []id.ID,
+	load func(context.Context, *db.Tx) ([]Balance, error),
+) (*Histories, error) {
 	var (
 		owners   map[id.ID][]Owner
 		balances []Balance
 		payouts  []Distribution
 	)
 
-	// Load members, balances and payouts in one round trip.
 	err := tx.Together(ctx,
 		db.LoadBy(&owners, loadOwners, periods),
-		db.LoadBy(&balances, loadBalances, periods),
+		db.Load(&balances, load),
 		db.LoadBy(&payouts, loadDistributions, periods),
 	)
 	if err != nil {
@@ -173,13 +205,51 @@ func LoadHistories(ctx context.Context, tx *db.Tx, periods []id.ID) (*Histories,
 	return newHistories(owners, balances, payouts), nil
 }
 
+// balanceColumns are the columns of the balance of a saved statement s.
+const balanceColumns = `s.ownership_period_id, s.currency, s.id, s.start_at, s.end_at, s.status = 'published' as published, s.imported,
+	s.balance_end - s.reserve as available, s.reserve, s.shares`
+
 // loadBalances loads the balances of the ownership periods' saved statements, oldest first in each chain.
 func loadBalances(ctx context.Context, tx *db.Tx, periods []id.ID) ([]Balance, error) {
 	balances, err := db.Select[Balance](ctx, tx, `
-		select ownership_period_id, currency, id, start_at, end_at, status = 'published' as published, imported, balance_end - reserve as available, reserve, shares
-		from statement where team_id = @team and ownership_period_id = any(@periods) order by ownership_period_id, currency, start_at`, db.Args{"team": tx.Team, "periods": periods})
+		select `+balanceColumns+` from statement s
+		where s.team_id = @team and s.ownership_period_id = any(@periods) order by s.ownership_period_id, s.currency, s.start_at`,
+		db.Args{"team": tx.Team, "periods": periods})
 	if err != nil {
 		return nil, fmt.Errorf("read balances of statements: %w", err)
+	}
+
+	return balances, nil
+}
+
+// loadBalancesSince loads the balances of chains as LoadHistoriesSince has them, oldest first in each chain.
+func loadBalancesSince(ctx context.Context, tx *db.Tx, chains []Since) ([]Balance, error) {
+	var (
+		periods    = make([]id.ID, len(chains))
+		currencies = make([]string, len(chains))
+		days       = make([]day.Day, len(chains))
+	)
+
+	for i, c := range chains {
+		periods[i], currencies[i], days[i] = c.OwnershipPeriodID, c.Currency, c.Day
+	}
+
+	// The statements before the day are looked up from its end, one chain at a time.
+	balances, err := db.Select[Balance](ctx, tx, `
+		select s.* from unnest(@periods::uuid[], @currencies::text[], @days::date[]) k (period, currency, day)
+		cross join lateral (
+			select `+balanceColumns+` from statement s
+			where s.team_id = @team and s.ownership_period_id = k.period and s.currency = k.currency and s.start_at >= coalesce(
+				(select b.start_at from statement b where b.team_id = @team and b.ownership_period_id = k.period and b.currency = k.currency
+					and b.start_at < k.day and b.status = 'published' order by b.start_at desc limit 1),
+				(select b.start_at from statement b where b.team_id = @team and b.ownership_period_id = k.period and b.currency = k.currency
+					and b.start_at < k.day order by b.start_at desc limit 1),
+				k.day)
+			order by s.start_at`+db.Fence+`
+		) s`,
+		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "days": days})
+	if err != nil {
+		return nil, fmt.Errorf("read the last balances of statements: %w", err)
 	}
 
 	return balances, nil

@@ -1,8 +1,8 @@
 package statement
 
 import (
-	"context"
-	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"stayledger/domain/record/operation"
@@ -27,62 +27,44 @@ type Linker func(team, file id.ID, expires time.Time) string
 // linkLife is how long a link to an attachment works.
 const linkLife = 15 * time.Minute
 
-// attachments are files by the transaction that they belong to.
-type attachments map[id.ID][]Attachment
+// noFiles is the SQL of the files of entries where they are not asked for.
+const noFiles = `null::jsonb`
 
-// loadAttachments loads the files of the expenses among the entries of statements, by transaction. An owner gets only
-// the files that are accessible to owners. Rules ATT-15 and ATT-16.
-func loadAttachments(ctx context.Context, tx *db.Tx, entries map[id.ID][]entry, asOwner bool) (attachments, error) {
-	// Only expenses show their files, so most statements end here without a query.
-	var expenses []id.ID
-	for _, own := range entries {
-		expenses = append(expenses, expenseTransactions(own)...)
+// entryFilesSQL returns the SQL of the files of an entry e, as JSON of Attachment. Only expenses show their files: entries
+// without a transaction, as of imported statements, have none. An owner gets only the files that are accessible to owners.
+// Rules ATT-15 and ATT-16.
+func entryFilesSQL(asOwner bool) string {
+	accessible := ""
+	if asOwner {
+		accessible = " and f.is_owner_accessible"
 	}
 
-	if len(expenses) == 0 {
-		return nil, nil
+	return `case when e.section = 'expenses' and e.transaction_id is not null then (
+		select jsonb_agg(jsonb_build_object('id', f.id, 'transactionId', f.transaction_id, 'filename', c.filename, 'contentType', c.content_type,
+			'byteSize', c.byte_size, 'isOwnerAccessible', f.is_owner_accessible) order by f.position, f.id)
+		from transaction_attachment f join file c on c.team_id = @team and c.id = f.id
+		where f.team_id = @team and f.transaction_id = e.transaction_id` + accessible + `) end`
+}
+
+// expenseFiles returns the files of the expenses among the entries of a statement, those of each transaction once and in
+// the order of their ids.
+func expenseFiles(entries []entry) []Attachment {
+	files := map[id.ID][]Attachment{}
+
+	for i := range entries {
+		if e := &entries[i]; e.TransactionID != nil && len(e.Files) > 0 {
+			files[*e.TransactionID] = e.Files
+		}
 	}
 
-	found, err := db.Select[Attachment](ctx, tx, `
-		select a.id, a.transaction_id, f.filename, f.content_type, f.byte_size, a.is_owner_accessible
-		from transaction_attachment a join file f on f.team_id = a.team_id and f.id = a.id
-		where a.team_id = @team and a.transaction_id = any(@transactions) and (a.is_owner_accessible or not @as_owner::boolean)
-		order by a.transaction_id, a.position, a.id`,
-		db.Args{"team": tx.Team, "transactions": id.Distinct(expenses), "as_owner": asOwner})
-	if err != nil {
-		return nil, fmt.Errorf("read attachments: %w", err)
+	out := []Attachment{}
+	for _, transaction := range id.Distinct(slices.Collect(maps.Keys(files))) {
+		out = append(out, files[transaction]...)
 	}
 
 	// The address needs a credential of the team; sign replaces it for readers who have none.
-	out := attachments{}
-
-	for i := range found {
-		found[i].URL = operation.DownloadPath(found[i].ID)
-		out[found[i].TransactionID] = append(out[found[i].TransactionID], found[i])
-	}
-
-	return out, nil
-}
-
-// forEntries returns the files of the entries of one statement, each transaction's once.
-func (a attachments) forEntries(entries []entry) []Attachment {
-	out := []Attachment{}
-	for _, transaction := range id.Distinct(expenseTransactions(entries)) {
-		out = append(out, a[transaction]...)
-	}
-
-	return out
-}
-
-// expenseTransactions returns the transactions behind the expenses among entries.
-func expenseTransactions(entries []entry) []id.ID {
-	var out []id.ID
-
-	for i := range entries {
-		// Entries without a transaction, as of imported statements, have no files.
-		if e := &entries[i]; e.Section == Expenses && e.TransactionID != nil {
-			out = append(out, *e.TransactionID)
-		}
+	for i := range out {
+		out[i].URL = operation.DownloadPath(out[i].ID)
 	}
 
 	return out

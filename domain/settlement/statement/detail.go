@@ -109,6 +109,7 @@ type entry struct {
 	Total            money.Cents
 
 	ReservationStatus *string
+	Files             []Attachment // of an expense, if they were asked for
 }
 
 // stay returns the reservation of the entry, nil if it has none.
@@ -179,14 +180,12 @@ func entriesSQL(tx *db.Tx, rows []row) (string, db.Args) {
 func loadEntries(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry, error) {
 	var (
 		words map[id.ID]*Words
-		out   = make(map[id.ID][]entry, len(rows))
+		out   map[id.ID][]entry
 	)
 
-	err := tx.Together(ctx, db.LoadBy(&words, loadWords, rows), func(ctx context.Context, tx *db.Tx) error {
-		return eachEntry(ctx, tx, rows, func(e entry) error {
-			out[e.Of] = append(out[e.Of], e)
-			return nil
-		})
+	err := tx.Together(ctx, db.LoadBy(&words, loadWords, rows), func(ctx context.Context, tx *db.Tx) (err error) {
+		out, err = loadEntriesOfToday(ctx, tx, rows, noFiles)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -200,15 +199,28 @@ func loadEntries(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]entry,
 	return out, nil
 }
 
+// loadEntriesOfToday loads the entries of statements by statement id, in the names of today. The argument files is the SQL
+// of the files of an entry.
+func loadEntriesOfToday(ctx context.Context, tx *db.Tx, rows []row, files string) (map[id.ID][]entry, error) {
+	out := make(map[id.ID][]entry, len(rows))
+
+	err := eachEntry(ctx, tx, rows, files, func(e entry) error {
+		out[e.Of] = append(out[e.Of], e)
+		return nil
+	})
+
+	return out, err
+}
+
 // eachEntry gives the entries of statements to a function, in the order that readers see: by day, then stay, then
-// account. Rows are read one at a time since there may be many.
-func eachEntry(ctx context.Context, tx *db.Tx, rows []row, use func(entry) error) error {
+// account. Rows are read one at a time since there may be many. The argument files is the SQL of the files of an entry e.
+func eachEntry(ctx context.Context, tx *db.Tx, rows []row, files string, use func(entry) error) error {
 	from, args := entriesSQL(tx, rows)
 
 	err := db.Each(ctx, tx, db.Stmt{Args: args, SQL: `
 		select e.of, e.id, e.source_id, e.txn_code, e.ref, e.date, e.section, e.description, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code, c.classification,
 			r.id as reservation_id, r.guest_name, r.confirmation_code, r.check_in, r.check_out, r.booking_platform, r.status as reservation_status,
-			e.transaction_id, e.total
+			e.transaction_id, e.total, ` + files + ` as files
 		from ` + from + ` e
 		join account a on a.team_id = @team and a.id = e.account_id
 		join account_category c on c.team_id = @team and c.id = a.category_id
@@ -329,20 +341,16 @@ func ReadAsOwner(ctx context.Context, tx *db.Tx, statement id.ID) (*Detail, erro
 
 // read returns a statement with its lines, in the owner's view if asOwner is set.
 func read(ctx context.Context, tx *db.Tx, statement id.ID, asOwner bool) (*Detail, error) {
-	r, err := loadOne(ctx, tx, statement, false)
+	r, err := loadOne(ctx, tx, statement)
 	if err != nil {
-		return nil, err
-	}
-
-	if err := loadOneDraftData(ctx, tx, r); err != nil {
 		return nil, err
 	}
 
 	return renderDetail(ctx, tx, r, asOwner)
 }
 
-// renderDetail returns one statement with its lines. Its draft must be computed. If the row has a design, the statement
-// is shown with that design.
+// renderDetail returns one statement with its lines. If the row has a design, its draft must be computed, and it is shown
+// with that design.
 func renderDetail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail, error) {
 	details, err := renderDetails(ctx, tx, []row{*r}, asOwner)
 	if err != nil {
@@ -354,38 +362,18 @@ func renderDetail(ctx context.Context, tx *db.Tx, r *row, asOwner bool) (*Detail
 
 // renderDetails returns statements with their lines. The number of queries does not depend on the number of statements.
 func renderDetails(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Detail, error) {
-	// First load what all statements need, each kind in one query. Drafts get the data that they are computed from
-	// before that.
-	if err := loadDraftData(ctx, tx, rows); err != nil {
-		return nil, err
-	}
-
-	var (
-		view    = viewData{asOwner: asOwner}
-		entries map[id.ID][]entry
-		designs map[id.ID]*layout.Design
-	)
-
-	err := tx.Together(ctx,
-		func(ctx context.Context, tx *db.Tx) error { return view.load(ctx, tx, rows) },
-		db.LoadBy(&entries, loadEntries, rows),
-		db.LoadBy(&designs, loadDesigns, rows),
-	)
-	if err != nil {
+	view := viewData{asOwner: asOwner, withLines: true}
+	if err := view.load(ctx, tx, rows); err != nil {
 		return nil, err
 	}
 
 	statements := view.statements(rows)
 
-	files, err := loadAttachments(ctx, tx, entries, asOwner)
-	if err != nil {
-		return nil, err
-	}
-
 	out := make([]Detail, len(rows))
 	for i := range rows {
 		// The figures add up all entries; an owner does not see the lines that the layout hides.
-		own, design := entries[statements[i].ID], designs[statements[i].ID]
+		kept, design := view.kept[statements[i].ID], view.design(&rows[i])
+		own := kept.Words.describeEntries(view.entries[statements[i].ID])
 
 		shown := own
 		if asOwner {
@@ -397,8 +385,8 @@ func renderDetails(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]
 			Lines:        renderLines(shown),
 			Reservations: renderReservations(shown),
 			Layout:       design.ForViewer(asOwner),
-			Tables:       view.special.renderTables(&rows[i], design, own, asOwner),
-			Attachments:  files.forEntries(own),
+			Tables:       kept.renderTables(&rows[i], design, own, asOwner),
+			Attachments:  expenseFiles(own),
 		}
 	}
 

@@ -69,7 +69,7 @@ func (l *keptLine) same(o *keptLine) bool {
 // readDifference compares a statement with the last version that its owners saw. It fails with apierr.NotFound if
 // the statement was never published.
 func readDifference(ctx context.Context, tx *db.Tx, in *idInput) (*Difference, error) {
-	r, err := loadOne(ctx, tx, in.ID, false)
+	r, err := loadOne(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -52,8 +52,8 @@ type keyFilter struct {
 
 	// first and last are the months that the conditions leave; nil where they leave all.
 	first, last *day.Day
-	// saved leaves drafts out.
-	saved bool
+	// saved leaves drafts out, and drafts leaves saved statements out.
+	saved, drafts bool
 }
 
 // within narrows to the months from that of the first day to that of the last day; the zero Day is no end.

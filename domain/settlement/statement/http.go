@@ -397,7 +397,7 @@ func updateStatement(ctx context.Context, tx *db.Tx, in *updateInput) (*Statemen
 	}
 
 	// The row is locked by its ownership period until the end of the transaction.
-	r, err := loadOne(ctx, tx, in.ID, true)
+	r, err := lockOne(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -447,7 +447,7 @@ type deleteInput struct {
 // deleteStatement returns a saved statement to draft; an imported one is removed with its entries. Drafts are not
 // found. A published or imported statement needs onLocked=unlockAndDelete.
 func deleteStatement(ctx context.Context, tx *db.Tx, in *deleteInput) (*api.None, error) {
-	r, err := loadOne(ctx, tx, in.ID, true)
+	r, err := lockOne(ctx, tx, in.ID)
 	if err != nil {
 		return nil, err
 	}

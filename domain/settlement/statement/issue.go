@@ -3,6 +3,7 @@ package statement
 import (
 	"context"
 	"fmt"
+	"maps"
 
 	"stayledger/domain/activity/reservation"
 	"stayledger/domain/activity/transaction"
@@ -94,128 +95,105 @@ func emailIssues(contacts []id.ID) []finding.Finding {
 	return issues
 }
 
-// findIssues returns what is wrong with statements, by their ids, in a few queries for all of them. Drafts must be
-// computed. The layout of a saved computed statement is not checked again: neither it nor the entries have changed
-// since it fitted.
+// issueData is what the issues of statements are found from, besides their rows.
+type issueData struct {
+	before      map[key]*predecessor
+	twice       map[id.ID][]id.ID
+	changed     map[id.ID]money.Cents // nil where warnings do not count
+	unaccounted map[id.ID]finding.Finding
+	sums        map[id.ID][]layout.Entry
+	frozen      map[id.ID]*layout.Design
+}
+
+// findIssues returns what is wrong with statements, by their ids, in a few queries for all of them: what keeps them from
+// being saved. Drafts must be computed.
 func findIssues(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]finding.Finding, error) {
-	out := map[id.ID][]finding.Finding{}
+	var d issueData
 
-	// First choose the statements with a layout to check. A row with a design shows an unsaved layout or is a draft.
-	laidOut := make([]row, 0, len(rows))
-	for i := range rows {
-		if r := &rows[i]; r.isDraft() || r.Imported || r.design != nil {
-			laidOut = append(laidOut, rows[i])
+	works := append(d.works(rows), func(ctx context.Context, tx *db.Tx) (err error) {
+		if d.before, err = loadPredecessors(ctx, tx, rows); err != nil {
+			return err
 		}
-	}
 
-	// Then load everything at once. Each kind of issue has its own source.
-	works := []db.Work{func(ctx context.Context, tx *db.Tx) error { return findChainIssues(ctx, tx, rows, out) }}
-
-	var twice map[id.ID][]id.ID
-
-	works = append(works, db.LoadBy(&twice, loadDuplicates, rows))
-
-	var changed map[id.ID]money.Cents
-
-	var unaccounted map[id.ID]finding.Finding
-
-	works = append(works, db.LoadBy(&changed, loadChanged, rows), db.LoadBy(&unaccounted, loadUnaccounted, rows))
-
-	var (
-		sums   map[id.ID][]layout.Entry
-		frozen map[id.ID]*layout.Design
-	)
-	if len(laidOut) > 0 {
-		works = append(works, db.LoadBy(&sums, loadAccountSums, laidOut), db.LoadBy(&frozen, loadFrozen, laidOut))
-	}
+		return loadGapMonths(ctx, tx, rows, d.before)
+	})
 
 	if err := tx.Together(ctx, works...); err != nil {
 		return nil, err
 	}
 
+	return d.find(rows), nil
+}
+
+// works returns the work that loads the data, except the statements before the rows and what is kept of them. Each kind
+// of issue has its own source.
+func (d *issueData) works(rows []row) []db.Work {
+	works := []db.Work{db.LoadBy(&d.twice, loadDuplicates, rows), db.LoadBy(&d.unaccounted, loadUnaccounted, rows)}
+
+	var laidOut []row
+
 	for i := range rows {
-		if stays := twice[rows[i].id()]; stays != nil {
-			out[rows[i].id()] = append(out[rows[i].id()], reservation.DuplicateFinding(stays))
+		if rows[i].isLaidOut() {
+			laidOut = append(laidOut, rows[i])
 		}
 	}
 
+	if len(laidOut) > 0 {
+		works = append(works, db.LoadBy(&d.sums, loadAccountSums, laidOut), db.LoadBy(&d.frozen, loadFrozen, laidOut))
+	}
+
+	return works
+}
+
+// isLaidOut reports whether the layout of the statement is compared with its sums. That of a saved computed statement is
+// not checked again: neither it nor the entries have changed since it fitted. A row with a design shows an unsaved layout
+// or is a draft.
+func (r *row) isLaidOut() bool { return r.isDraft() || r.Imported || r.design != nil }
+
+// find returns the issues of statements by their ids.
+func (d *issueData) find(rows []row) map[id.ID][]finding.Finding {
+	out := make(map[id.ID][]finding.Finding, len(rows))
+
 	for i := range rows {
-		if cents, is := changed[rows[i].id()]; is {
-			out[rows[i].id()] = append(out[rows[i].id()], finding.Finding{
+		r := &rows[i]
+		of := r.id()
+		found := r.chainIssues(d.before[r.key()])
+
+		if stays := d.twice[of]; stays != nil {
+			found = append(found, reservation.DuplicateFinding(stays))
+		}
+
+		if cents := d.changed[of]; cents != 0 {
+			found = append(found, finding.Finding{
 				Code: issueChanged, Severity: finding.Warning,
-				Context: map[string]any{"centTotal": cents, "currency": rows[i].Currency},
+				Context: map[string]any{"centTotal": cents, "currency": r.Currency},
 			})
 		}
-	}
 
-	for i := range rows {
-		if f, is := unaccounted[rows[i].id()]; is {
-			out[rows[i].id()] = append(out[rows[i].id()], f)
-		}
-	}
-
-	// Last compare the layouts with the sums of their statements.
-	for i := range laidOut {
-		r := &laidOut[i]
-
-		design := r.design
-		if design == nil {
-			design = frozen[r.ID]
+		if f, is := d.unaccounted[of]; is {
+			found = append(found, f)
 		}
 
 		// A statement without a layout shows no tables, so nothing can be missing there.
-		if design != nil {
-			out[r.id()] = append(out[r.id()], r.layoutIssues(design, sums[r.id()])...)
+		design := r.design
+		if design == nil {
+			design = d.frozen[of]
 		}
+
+		if r.isLaidOut() && design != nil {
+			found = append(found, r.layoutIssues(design, d.sums[of])...)
+		}
+
+		out[of] = found
 	}
 
-	return out, nil
+	return out
 }
 
-// loadChanged loads, by saved statement, what locks hold back of its days, positive for what the owners get more.
-// Statements of which nothing is held back are absent. GET /journals/held-back says what it is.
-func loadChanged(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]money.Cents, error) {
-	type sum struct {
-		ID    id.ID
-		Cents money.Cents
-	}
-
-	var (
-		ids, periods []id.ID
-		currencies   []string
-		starts, ends []day.Day
-	)
-
-	for i := range rows {
-		if r := &rows[i]; !r.Imported && !r.isDraft() {
-			ids, periods = append(ids, r.ID), append(periods, r.OwnershipPeriodID)
-			currencies = append(currencies, r.Currency)
-			starts, ends = append(starts, r.StartAt), append(ends, r.EndAt)
-		}
-	}
-
-	if len(ids) == 0 {
-		return nil, nil
-	}
-
-	found, err := db.Select[sum](ctx, tx, `
-		select k.id, l.cents from unnest(@ids::uuid[], @periods::uuid[], @currencies::text[], @starts::date[], @ends::date[]) k (id, period, currency, start_at, end_at)
-		cross join lateral (
-			select -sum(l.cent_total)::bigint as cents from ledger_held_line l
-			where l.team_id = @team and l.ownership_period_id = k.period and l.party = 'owners' and l.currency = k.currency and l.txn_at between k.start_at and k.end_at
-			`+db.Fence+`) l where l.cents <> 0`,
-		db.Args{"team": tx.Team, "ids": ids, "periods": periods, "currencies": currencies, "starts": starts, "ends": ends})
-	if err != nil {
-		return nil, fmt.Errorf("read what is held back of statements: %w", err)
-	}
-
-	out := make(map[id.ID]money.Cents, len(found))
-	for _, f := range found {
-		out[f.ID] = f.Cents
-	}
-
-	return out, nil
-}
+// changedSQL is the SQL of what locks hold back of the days of a saved statement s, positive for what the owners get more.
+// GET /journals/held-back says what it is.
+const changedSQL = `coalesce((select -sum(l.cent_total)::bigint from ledger_held_line l where l.team_id = @team
+	and l.ownership_period_id = s.ownership_period_id and l.party = 'owners' and l.currency = s.currency and l.txn_at between s.start_at and s.end_at), 0)`
 
 // loadUnaccounted returns, by draft, the issue that lines of its stays have a type that no account takes: they would
 // be missing in it.
@@ -296,45 +274,34 @@ type predecessor struct {
 	Rest money.Cents
 }
 
-// findChainIssues adds an issue to out for each balance that does not follow from the others.
-func findChainIssues(ctx context.Context, tx *db.Tx, rows []row, out map[id.ID][]finding.Finding) error {
-	before, err := loadPredecessors(ctx, tx, rows)
-	if err != nil {
-		return err
+// chainIssues returns an issue for each balance of a statement that does not follow from the others. The statement before
+// it is nil for the first one.
+func (r *row) chainIssues(p *predecessor) []finding.Finding {
+	var issues []finding.Finding
+
+	// Within an imported statement, the end must follow from the start.
+	f := r.financials()
+	if derived := f.complete().BalanceEnd; r.Imported && f.BalanceEnd != derived {
+		issues = append(issues, r.issue(issueMismatchEnd, map[string]any{
+			"balanceEnd": f.BalanceEnd, "expectedBalanceEnd": derived, "difference": f.BalanceEnd - derived,
+		}))
 	}
 
-	// Only statements that leave a gap to the one before need their months for this.
-	if err := loadGapMonths(ctx, tx, rows, before); err != nil {
-		return err
+	if p == nil {
+		return issues
 	}
 
-	for i := range rows {
-		r, f := &rows[i], rows[i].financials()
-
-		// Within an imported statement, the end must follow from the start.
-		if derived := f.complete().BalanceEnd; r.Imported && f.BalanceEnd != derived {
-			out[r.id()] = append(out[r.id()], r.issue(issueMismatchEnd, map[string]any{
-				"balanceEnd": f.BalanceEnd, "expectedBalanceEnd": derived, "difference": f.BalanceEnd - derived,
-			}))
-		}
-
-		// Between two statements, the start must follow from the end of the one before.
-		p := before[r.key()]
-		if p == nil {
-			continue
-		}
-
-		if expected := p.expectedStart(r); f.BalanceStart != expected {
-			out[r.id()] = append(out[r.id()], r.issue(issueMismatchStart, map[string]any{
-				"balanceStart":         f.BalanceStart,
-				"expectedBalanceStart": expected,
-				"difference":           f.BalanceStart - expected,
-				"previousStatementId":  p.ID,
-			}))
-		}
+	// Between two statements, the start must follow from the end of the one before.
+	if expected := p.expectedStart(r); f.BalanceStart != expected {
+		issues = append(issues, r.issue(issueMismatchStart, map[string]any{
+			"balanceStart":         f.BalanceStart,
+			"expectedBalanceStart": expected,
+			"difference":           f.BalanceStart - expected,
+			"previousStatementId":  p.ID,
+		}))
 	}
 
-	return nil
+	return issues
 }
 
 // expectedStart returns the balance that a statement must start with after its predecessor: the predecessor's balance
@@ -366,6 +333,37 @@ func (p *predecessor) expectedStart(r *row) money.Cents {
 	}
 
 	return expected
+}
+
+// findPredecessors returns the last saved statement before each row in its history. Rows without one are left out. The
+// database is asked only for what was booked after imported statements that end within a month.
+func findPredecessors(ctx context.Context, tx *db.Tx, rows []row, all *chain.Histories) (map[key]*predecessor, error) {
+	out := make(map[key]*predecessor, len(rows))
+
+	var broken []row
+
+	for i := range rows {
+		r := &rows[i]
+
+		b := all.Chain(r.chain()).Last(r.StartAt, false)
+		if b == nil {
+			continue
+		}
+
+		out[r.key()] = &predecessor{ID: b.ID, EndAt: b.EndAt, BalanceEnd: b.Available + b.Reserve, Imported: b.Imported}
+		if b.Imported && b.EndAt != b.EndAt.LastOfMonth() {
+			broken = append(broken, *r)
+		}
+	}
+
+	if len(broken) == 0 {
+		return out, nil
+	}
+
+	found, err := loadPredecessors(ctx, tx, broken)
+	maps.Copy(out, found)
+
+	return out, err
 }
 
 // loadPredecessors loads the last saved statement before each row of its chain. Rows without one are left out.

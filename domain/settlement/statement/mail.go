@@ -18,33 +18,43 @@ type MailArgs struct {
 	StatementID id.ID `json:"statementId"`
 }
 
-// loadUnmailed loads, by statement, the active owners to whom nothing was sent: the statement was published with
-// e-mails, and either the latest message since then was not sent, or there is no message yet and the owner has no
-// address.
-func loadUnmailed(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]id.ID, error) {
-	type unmailed struct{ StatementID, ContactID id.ID }
+// unmailedSQL selects the active owners to whom nothing was sent of a statement s that was published with e-mails: either
+// the latest message since then was not sent, or there is no message yet and the owner has no address. A message that
+// waits or was sent excludes the owner, and so does a missing one if there is an address: then the message is still to be
+// made.
+const unmailedSQL = `
+	select m.contact_id
+	from listing_ownership_member m
+	join contact c on c.team_id = @team and c.id = m.contact_id
+	left join lateral (
+		select e.status from delivery_email e
+		where e.team_id = @team and e.statement_id = s.id and e.contact_id = m.contact_id and e.created_at >= s.published_at
+		order by e.version desc limit 1
+	) e on true
+	where m.team_id = @team and m.period_id = s.ownership_period_id and c.status = 'active'
+		and coalesce(e.status, case when coalesce(c.email, '') = '' then 'notSent' end) = 'notSent'
+	order by m.position`
 
-	// A message that waits or was sent excludes the owner, and so does a missing one if there is an address: then
-	// the message is still to be made.
+// loadUnmailed loads the owners of unmailedSQL by statement. Statements without any are absent.
+func loadUnmailed(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID][]id.ID, error) {
+	type unmailed struct {
+		ID         id.ID
+		ContactIDs []id.ID
+	}
+
 	found, err := db.Select[unmailed](ctx, tx, `
-		select s.id as statement_id, m.contact_id
-		from statement s join listing_ownership_member m on m.team_id = s.team_id and m.period_id = s.ownership_period_id
-		join contact c on c.team_id = m.team_id and c.id = m.contact_id
-		left join lateral (
-			select e.status from delivery_email e
-			where e.team_id = s.team_id and e.statement_id = s.id and e.contact_id = m.contact_id and e.created_at >= s.published_at
-			order by e.version desc limit 1
-		) e on true
-		where s.team_id = @team and s.id = any(@statements) and s.email_delivery and c.status = 'active'
-			and coalesce(e.status, case when coalesce(c.email, '') = '' then 'notSent' end) = 'notSent'
-		order by s.id, m.position`, db.Args{"team": tx.Team, "statements": statements})
+		select s.id, array(`+unmailedSQL+`) as contact_ids from statement s
+		where s.team_id = @team and s.id = any(@statements) and s.email_delivery`, db.Args{"team": tx.Team, "statements": statements})
 	if err != nil {
 		return nil, fmt.Errorf("load owners without an address: %w", err)
 	}
 
 	out := map[id.ID][]id.ID{}
+
 	for _, u := range found {
-		out[u.StatementID] = append(out[u.StatementID], u.ContactID)
+		if len(u.ContactIDs) > 0 {
+			out[u.ID] = u.ContactIDs
+		}
 	}
 
 	return out, nil

@@ -20,15 +20,13 @@ import (
 type viewData struct {
 	histories *chain.Histories
 	payouts   map[id.ID][]chain.Payout
-	special   special
 	journals  map[id.ID]ledger.JournalStatus // by listing
 	issues    map[id.ID][]finding.Finding
-	unmailed  map[id.ID][]id.ID // owners who could not be sent an e-mail about the statement
-	published map[id.ID]int64
 	owed      map[id.ID]money.Cents // the part of the balance that guests still owe
-	kept      map[id.ID]kept
-	// asOwner leaves out what leads into the manager's books.
-	asOwner bool
+	kept      map[id.ID]*kept
+	entries   map[id.ID][]entry
+	// asOwner leaves out what leads into the manager's books, and withLines adds the entries and designs.
+	asOwner, withLines bool
 }
 
 // render returns statements of rows. The figures of saved ones are stored; those of drafts are added up now.
@@ -37,12 +35,6 @@ func render(ctx context.Context, tx *db.Tx, rows []row, asOwner bool) ([]Stateme
 		return []Statement{}, nil
 	}
 
-	// Drafts first get the sums and the layout that they are computed from.
-	if err := loadDraftData(ctx, tx, rows); err != nil {
-		return nil, err
-	}
-
-	// Then everything else is loaded for all statements together.
 	t := viewData{asOwner: asOwner}
 	if err := t.load(ctx, tx, rows); err != nil {
 		return nil, err
@@ -61,30 +53,66 @@ func (t *viewData) statements(rows []row) []Statement {
 	return out
 }
 
-// load loads the data of statements in one round trip.
+// load loads the data of statements in one round trip, with what drafts are computed from.
 func (t *viewData) load(ctx context.Context, tx *db.Tx, rows []row) error {
+	var found issueData
+
 	// Every reader sees these.
 	works := []db.Work{
-		db.LoadBy(&t.histories, chain.LoadHistories, periodIDs(rows)),
+		func(ctx context.Context, tx *db.Tx) error { return loadDraftData(ctx, tx, rows) },
+		func(ctx context.Context, tx *db.Tx) error { return t.loadKeptWithDesigns(ctx, tx, rows) },
 		db.LoadBy(&t.owed, loadUncollected, rows),
-		db.LoadBy(&t.published, countVersions, rowIDs(rows)),
 		db.LoadBy(&t.journals, ledger.LoadListingStatuses, listingIDs(rows)),
+		func(ctx context.Context, tx *db.Tx) error { return t.loadChains(ctx, tx, rows, &found) },
 	}
 
-	// Only saved statements have payouts and names of their own.
+	if t.withLines {
+		works = append(works, func(ctx context.Context, tx *db.Tx) error { return t.loadEntries(ctx, tx, rows) })
+	}
+
+	// Only saved statements have payouts.
 	if saved := collectSaved(rows); len(saved) > 0 {
-		works = append(works, db.LoadBy(&t.payouts, chain.LoadPayouts, saved), db.LoadBy(&t.kept, loadKept, saved))
+		works = append(works, db.LoadBy(&t.payouts, chain.LoadPayouts, saved))
 	}
 
-	// Issues and drill-downs are for the manager.
-	if !t.asOwner {
-		works = append(works, db.Load(&t.special, loadSpecial), db.LoadBy(&t.issues, findIssues, rows))
-		if saved := collectSaved(rows); len(saved) > 0 {
-			works = append(works, db.LoadBy(&t.unmailed, loadUnmailed, saved))
-		}
+	// Issues are for the manager.
+	if t.asOwner {
+		return tx.Together(ctx, works...)
 	}
 
-	return tx.Together(ctx, works...)
+	if err := tx.Together(ctx, append(works, found.works(rows)...)...); err != nil {
+		return err
+	}
+
+	found.changed = make(map[id.ID]money.Cents, len(rows))
+	for of, k := range t.kept {
+		found.changed[of] = k.Changed
+	}
+
+	t.issues = found.find(rows)
+
+	return nil
+}
+
+// loadChains loads the histories of statements. For the manager it adds to the data of issues the statements before them.
+func (t *viewData) loadChains(ctx context.Context, tx *db.Tx, rows []row, found *issueData) (err error) {
+	if t.histories, err = loadHistories(ctx, tx, rows); err != nil || t.asOwner {
+		return err
+	}
+
+	if found.before, err = findPredecessors(ctx, tx, rows, t.histories); err != nil {
+		return err
+	}
+
+	// Only statements that leave a gap to the one before need their months for this.
+	return loadGapMonths(ctx, tx, rows, found.before)
+}
+
+// loadEntries loads the entries of statements, with the files of expenses that the reader may see.
+func (t *viewData) loadEntries(ctx context.Context, tx *db.Tx, rows []row) (err error) {
+	t.entries, err = loadEntriesOfToday(ctx, tx, rows, entryFilesSQL(t.asOwner))
+
+	return err
 }
 
 // loadDraftData loads the data that drafts are computed from: the months of their chains and the designs that their
@@ -178,13 +206,13 @@ func (t *viewData) summaryType(r *row) string {
 		return r.design.SummaryType
 	}
 
-	return t.kept[r.ID].SummaryType
+	return t.kept[r.id()].SummaryType
 }
 
 // statement returns a row as the API shows it.
 func (t *viewData) statement(r *row) Statement {
 	f := r.financials()
-	h := t.histories.Chain(r.chain())
+	h, kept := t.histories.Chain(r.chain()), t.kept[r.id()]
 	owners, standings := h.Owners, r.standings(h, &f)
 
 	// The members of the ownership, in their order.
@@ -221,7 +249,7 @@ func (t *viewData) statement(r *row) Statement {
 		EndAt:       r.EndAt,
 		Status:      r.Status,
 		Source:      Source{Type: Computed},
-		Version:     t.published[r.id()],
+		Version:     kept.Versions,
 		PublishedAt: r.PublishedAt,
 		Listing:     Listing{ID: r.ListingID, Name: r.ListingName, UniqueRef: r.ListingRef},
 		Ownership: Ownership{
@@ -256,14 +284,14 @@ func (t *viewData) statement(r *row) Statement {
 	}
 
 	// Published statements keep the names that they were published with.
-	t.kept[r.ID].Words.describe(&s)
+	kept.Words.describe(&s)
 
 	// Last, what leads into the manager's books. Issues of payments depend on the payment status that was set
 	// before.
 	if !t.asOwner {
 		s.Issues = append(s.Issues, paymentIssues(&s, t.payouts[r.ID])...)
-		s.Issues = append(s.Issues, emailIssues(t.unmailed[r.ID])...)
-		s.Drilldown, s.Drilldowns = t.special.drilldowns(r)
+		s.Issues = append(s.Issues, emailIssues(kept.Unmailed)...)
+		s.Drilldown, s.Drilldowns = kept.drilldowns(r)
 	}
 
 	return s

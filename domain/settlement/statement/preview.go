@@ -83,7 +83,7 @@ func (p *Preview) statement(ctx context.Context, tx *db.Tx) (*row, error) {
 	}
 
 	if !p.StatementID.IsZero() {
-		r, err := loadOne(ctx, tx, p.StatementID, false)
+		r, err := loadOne(ctx, tx, p.StatementID)
 		if errors.Is(err, apierr.NotFound) {
 			return nil, unknown("statementId")
 		}

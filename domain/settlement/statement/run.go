@@ -49,19 +49,15 @@ type Receipt struct {
 // EachFigures passes the figures of all selected statements to f in their order. It reads much less than Each.
 func EachFigures(ctx context.Context, tx *db.Tx, filter Filter, f func(*Figures) error) error {
 	return eachRows(ctx, tx, &filter, eachChunk, func(rows []row) error {
-		if err := loadDraftData(ctx, tx, rows); err != nil {
-			return err
-		}
-
 		// Histories and payouts are enough: figures have no issues, names or journals.
 		t := viewData{}
 
-		var err error
-		if t.histories, err = chain.LoadHistories(ctx, tx, periodIDs(rows)); err != nil {
-			return err
-		}
-
-		if t.payouts, err = chain.LoadPayouts(ctx, tx, collectSaved(rows)); err != nil {
+		err := tx.Together(ctx,
+			func(ctx context.Context, tx *db.Tx) error { return loadDraftData(ctx, tx, rows) },
+			db.LoadBy(&t.histories, loadHistories, rows),
+			db.LoadBy(&t.payouts, chain.LoadPayouts, collectSaved(rows)),
+		)
+		if err != nil {
 			return err
 		}
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"stayledger/domain/books/ledger"
@@ -128,37 +129,19 @@ func keyTablesSQL(keys, more string) string {
 	) g` + joined
 }
 
-// loadFoundRows loads the rows of statements that a query of this transaction has found, in their order, as far as the
-// actor may see them. A key without a saved statement is taken for a draft: this is not checked again.
-func loadFoundRows(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
-	if len(at) == 0 {
-		return nil, nil
-	}
-
-	args := db.Args{"team": tx.Team}
-	args["periods"], args["currencies"], args["starts"] = columns(at)
-
-	return loadKeyRows(ctx, tx, `unnest(@periods::uuid[], @currencies::text[], @starts::date[]) with ordinality k (ownership_period_id, currency, start_at, place)`, args)
-}
-
 // loadSavedRow loads the row of a saved statement, none if the id names none that the actor may see.
 func loadSavedRow(ctx context.Context, tx *db.Tx, statement id.ID) ([]row, error) {
-	return loadKeyRows(ctx, tx, `(select 1 as place, ownership_period_id, currency, start_at from statement where team_id = @team and id = @id) k`,
-		db.Args{"team": tx.Team, "id": statement})
-}
-
-// loadKeyRows loads the rows of keys as far as the actor may see them.
-func loadKeyRows(ctx context.Context, tx *db.Tx, keys string, args db.Args) ([]row, error) {
-	q := page.Query{Args: args, Where: []string{"true"}}
+	q := page.Query{Args: db.Args{"team": tx.Team, "id": statement}, Where: []string{"true"}}
 	onlyVisible(tx, &q)
 
-	// The place keeps the order of the keys, which is that of the page.
 	rows, err := db.Select[row](ctx, tx,
-		"select "+rowColumns+" from "+keyTablesSQL(keys, "")+" where "+strings.Join(q.Where, " and ")+" order by g.place",
+		"select "+rowColumns+" from "+
+			keyTablesSQL("(select 1 as place, ownership_period_id, currency, start_at from statement where team_id = @team and id = @id) k", "")+
+			" where "+strings.Join(q.Where, " and "),
 		q.Args,
 	)
 	if err != nil {
-		return nil, fmt.Errorf("read statements: %w", err)
+		return nil, fmt.Errorf("read a statement: %w", err)
 	}
 
 	return rows, nil
@@ -172,15 +155,20 @@ var statementMonths = regexp.MustCompile(`(?m)^\s*--.*\n`).ReplaceAllString(stat
 
 // rowsSQL returns the SQL of the statements that k selects as g.
 func rowsSQL(k *keyFilter) string {
-	// A condition that is always false lets PostgreSQL skip the drafts.
-	withDrafts := "true"
+	// A condition that is always false lets PostgreSQL skip the drafts, or the saved statements.
+	withDrafts, withSaved := "true", "true"
 	if k.saved {
 		withDrafts = "false"
+	}
+
+	if k.drafts {
+		withSaved = "false"
 	}
 
 	return strings.NewReplacer(
 		"{owners_entry}", ledger.OwnersEntry,
 		"{with_drafts}", withDrafts,
+		"{with_saved}", withSaved,
 		"{keys}", k.sql(),
 	).Replace(statementMonths)
 }
@@ -207,10 +195,14 @@ var (
 	keptSection = liveSectionSQL("e.expense")
 )
 
+// The accounts that have their own place on a statement.
+const (
+	openingAccount = `(select account_id from account_assignment where team_id = @team and assignment = 'openingBalance')`
+	payoutAccount  = `(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution')`
+)
+
 // specialAccounts are looked up once, and not for every figure that asks for them.
-const specialAccounts = `(select
-		(select account_id from account_assignment where team_id = @team and assignment = 'openingBalance') as opening,
-		(select account_id from account_assignment where team_id = @team and assignment = 'payout_distribution') as payout` + db.Fence + `) s`
+const specialAccounts = `(select ` + openingAccount + ` as opening, ` + payoutAccount + ` as payout` + db.Fence + `) s`
 
 // loadRows loads the rows of the given statements, as far as the actor may see them.
 func loadRows(ctx context.Context, tx *db.Tx, at []key) ([]row, error) {
@@ -276,12 +268,11 @@ func resolveDrafts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 		return nil, nil
 	}
 
-	var k keyFilter
+	k := keyFilter{drafts: true}
 	k.And("start_at = any(@months)", db.Args{"months": months})
 	k.within(slices.MinFunc(months, day.Day.Compare), slices.MaxFunc(months, day.Day.Compare))
 	q := listQuery(tx, &k)
 	q.Columns = "g.ownership_period_id, g.currency, g.start_at"
-	q.And("g.id is null", nil)
 
 	var drafts, found []key
 
@@ -301,6 +292,32 @@ func resolveDrafts(ctx context.Context, tx *db.Tx, ids []id.ID) ([]key, error) {
 	}
 
 	return found, nil
+}
+
+// idTail is the SQL of the end of the id that a key has as a draft of the month @month, which begins @month_ms
+// milliseconds after 1970. It has the 7 bytes of id.Derive that are of nothing but the key.
+const idTail = `substr(sha256('statement\000'::bytea || ownership_period_id::text::bytea || '\000'::bytea || currency::bytea || '\000'::bytea
+	|| @month_ms::text::bytea), 4, 7)`
+
+// loadDraft loads the row of the draft that an id names, none if the actor may not see it. The database derives the ids of
+// the chains and looks at the months of those that match.
+func loadDraft(ctx context.Context, tx *db.Tx, draft id.ID) ([]row, error) {
+	month := monthFromID(draft)
+	if month.IsZero() {
+		return nil, nil
+	}
+
+	k := keyFilter{drafts: true}
+	k.And("start_at = @month and "+idTail+" = @tail", db.Args{"month": month, "month_ms": strconv.FormatInt(draft.Time().UnixMilli(), 10), "tail": draft[9:]})
+	k.within(month, month)
+	q := listQuery(tx, &k)
+
+	rows, err := db.Select[row](ctx, tx, q.SQL("startAt"), q.Args)
+	if err != nil {
+		return nil, fmt.Errorf("find draft: %w", err)
+	}
+
+	return slices.DeleteFunc(rows, func(r row) bool { return r.id() != draft }), nil
 }
 
 // FindDrafts returns the chains of the drafts that ids name, by their ids. Ids that name none are left out.
@@ -402,18 +419,20 @@ func firstsOfChains(rows []*row) []key {
 	return slices.Collect(maps.Values(first))
 }
 
-// special holds the accounts that have their own place on a statement; the zero id where none is assigned.
-type special struct{ Opening, Payout id.ID }
+// loadHistories loads the histories of the chains of statements, as far as these statements need them.
+func loadHistories(ctx context.Context, tx *db.Tx, rows []row) (*chain.Histories, error) {
+	firsts := firstsOfChains(db.Refs(rows))
 
-// loadSpecial loads the accounts of the team that have their own place on a statement.
-func loadSpecial(ctx context.Context, tx *db.Tx) (special, error) {
-	s, err := db.Get[special](ctx, tx, `select s.opening, s.payout from `+specialAccounts, db.Args{"team": tx.Team})
-	if err != nil {
-		return special{}, fmt.Errorf("read assignments: %w", err)
+	since := make([]chain.Since, len(firsts))
+	for i, k := range firsts {
+		since[i] = chain.Since{Chain: chain.Chain{OwnershipPeriodID: k.OwnershipPeriodID, Currency: k.Currency}, Day: k.StartAt}
 	}
 
-	return s, nil
+	return chain.LoadHistoriesSince(ctx, tx, since)
 }
+
+// special holds the accounts that have their own place on a statement; the zero id where none is assigned.
+type special struct{ Opening, Payout id.ID }
 
 // teamTerms are the settings of the team that statements depend on.
 type teamTerms struct{ StatementStartAt *day.Day }
@@ -428,21 +447,30 @@ func loadTerms(ctx context.Context, tx *db.Tx) (teamTerms, error) {
 	return t, nil
 }
 
-// loadOne loads a single statement that the actor may see. It fails with apierr.NotFound. For a change its ownership
-// period is locked before the row is read, because the row may change while we wait for the lock.
-func loadOne(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*row, error) {
-	find := resolve
+// loadOne loads a single statement that the actor may see. It fails with apierr.NotFound.
+func loadOne(ctx context.Context, tx *db.Tx, statement id.ID) (*row, error) {
+	rows, err := loadSavedRow(ctx, tx, statement)
 
 	// Most statements that are read by themselves are saved ones; what is none of these can only be a draft.
-	if !toChange {
-		if rows, err := loadSavedRow(ctx, tx, statement); err != nil || len(rows) > 0 {
-			return firstOf(rows), err
-		}
-
-		find = resolveDrafts
+	if err == nil && len(rows) == 0 {
+		rows, err = loadDraft(ctx, tx, statement)
 	}
 
-	at, err := find(ctx, tx, []id.ID{statement})
+	if err != nil {
+		return nil, err
+	}
+
+	if len(rows) == 0 {
+		return nil, apierr.NotFound
+	}
+
+	return &rows[0], nil
+}
+
+// lockOne loads a single statement that the actor may see, for a change. It fails with apierr.NotFound. The ownership
+// period is locked before the row is read, because the row may change while we wait for the lock.
+func lockOne(ctx context.Context, tx *db.Tx, statement id.ID) (*row, error) {
+	at, err := resolve(ctx, tx, []id.ID{statement})
 	if err != nil {
 		return nil, err
 	}
@@ -452,19 +480,11 @@ func loadOne(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*r
 	}
 
 	// The key does not change, so it can be found before the lock.
-	if toChange {
-		if _, err := lockPeriods(ctx, tx, []id.ID{at[0].OwnershipPeriodID}); err != nil {
-			return nil, err
-		}
+	if _, err := lockPeriods(ctx, tx, []id.ID{at[0].OwnershipPeriodID}); err != nil {
+		return nil, err
 	}
 
-	// Without the lock the key is fresh from resolve; after waiting for it, a draft may have gone.
-	read := loadFoundRows
-	if toChange {
-		read = loadRows
-	}
-
-	rows, err := read(ctx, tx, at[:1])
+	rows, err := loadRows(ctx, tx, at[:1])
 	if err != nil {
 		return nil, err
 	}
@@ -475,15 +495,6 @@ func loadOne(ctx context.Context, tx *db.Tx, statement id.ID, toChange bool) (*r
 	}
 
 	return &rows[0], nil
-}
-
-// firstOf returns the first of rows, nil for none.
-func firstOf(rows []row) *row {
-	if len(rows) == 0 {
-		return nil
-	}
-
-	return &rows[0]
 }
 
 // listingIDs returns the listings of rows, each once.

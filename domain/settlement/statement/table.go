@@ -3,7 +3,6 @@ package statement
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"stayledger/domain/settlement/layout"
@@ -67,79 +66,6 @@ func loadFrozen(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.D
 
 	for i := range found {
 		out[found[i].ID] = found[i].Layout
-	}
-
-	return out, nil
-}
-
-// kept holds the data of a saved statement that is not in its row: the type of its summary and, when it is
-// published, the names that it keeps.
-type kept struct {
-	ID          id.ID
-	SummaryType string
-	Words       *Words
-}
-
-// loadKept loads the kept data of saved statements.
-func loadKept(ctx context.Context, tx *db.Tx, saved []id.ID) (map[id.ID]kept, error) {
-	// Names of accounts and stays are large and only needed with the entries.
-	found, err := db.Select[kept](ctx, tx, `
-		select id, coalesce(layout ->> 'summaryType', '') as summary_type, words - 'accounts' - 'stays' as words
-		from statement where team_id = @team and id = any(@ids)`,
-		db.Args{"team": tx.Team, "ids": saved})
-	if err != nil {
-		return nil, fmt.Errorf("read how statements are shown: %w", err)
-	}
-
-	out := make(map[id.ID]kept, len(found))
-	for _, k := range found {
-		out[k.ID] = k
-	}
-
-	return out, nil
-}
-
-// loadDesigns returns the designs that statements are shown with, by their ids: the design of the row, else the
-// frozen copy, else the one that the listing has now.
-func loadDesigns(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID]*layout.Design, error) {
-	out := make(map[id.ID]*layout.Design, len(rows))
-
-	// A row may have its design already: that of a computed draft or an unsaved one.
-	var stored []row
-
-	for i := range rows {
-		if r := &rows[i]; r.design != nil {
-			out[r.id()] = r.design
-		} else {
-			stored = append(stored, *r)
-		}
-	}
-
-	if len(stored) == 0 {
-		return out, nil
-	}
-
-	// Then the copies that were stored with saved statements.
-	frozen, err := loadFrozen(ctx, tx, stored)
-	if err != nil {
-		return nil, err
-	}
-
-	maps.Copy(out, frozen)
-
-	// Last the designs of today, for those without a copy.
-	stored = slices.DeleteFunc(stored, func(r row) bool { return out[r.id()] != nil })
-	if len(stored) == 0 {
-		return out, nil
-	}
-
-	chosen, err := layout.LoadChosen(ctx, tx, listingIDs(stored))
-	if err != nil {
-		return nil, fmt.Errorf("choose layouts: %w", err)
-	}
-
-	for i := range stored {
-		out[stored[i].id()] = chosen[stored[i].ListingID]
 	}
 
 	return out, nil

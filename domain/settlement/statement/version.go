@@ -54,28 +54,6 @@ func insertVersions(ctx context.Context, tx *db.Tx, statements []id.ID) error {
 	return nil
 }
 
-// countVersions counts how often statements were published and reopened.
-func countVersions(ctx context.Context, tx *db.Tx, statements []id.ID) (map[id.ID]int64, error) {
-	type counted struct {
-		StatementID id.ID
-		Versions    int64
-	}
-
-	found, err := db.Select[counted](ctx, tx, `
-		select statement_id, count(*) as versions from statement_version where team_id = @team and statement_id = any(@ids) group by statement_id`,
-		db.Args{"team": tx.Team, "ids": statements})
-	if err != nil {
-		return nil, fmt.Errorf("count versions of statements: %w", err)
-	}
-
-	out := make(map[id.ID]int64, len(found))
-	for _, c := range found {
-		out[c.StatementID] = c.Versions
-	}
-
-	return out, nil
-}
-
 // version is a statement as it was while it was published.
 type version struct {
 	Version      int64

@@ -1,7 +1,8 @@
 -- The statements of a team as g: the saved ones, and a draft for every other month of a chain. A chain is the statements of one ownership period in one currency.
 --
 -- The words in braces are replaced by conditions: owners_entry selects the entries e that statements consist of, keys
--- the statements that are wanted by their key columns, and with_drafts is false if saved statements are enough.
+-- the statements that are wanted by their key columns, with_drafts is false if saved statements are enough, and with_saved
+-- if drafts are.
 (
 with recursive
 -- The currencies of each ledger. Each step looks up the next one in the index, so that no balances are scanned.
@@ -103,5 +104,5 @@ where not exists (select from statement s where s.team_id = @team and s.ownershi
 union all
 select ownership_period_id, listing_id, currency, start_at, end_at, id, short_ref, unique_ref, status, balance_start, net_revenue, expenses, payouts,
 	balance_end, reserve, imported, published_at, collected
-from statement where team_id = @team and {keys}
+from statement where {with_saved} and team_id = @team and {keys}
 ) g
