@@ -127,11 +127,9 @@ func loadCurrentBalances(
 			left join lateral (select v.end_at, v.balance_end from statement v
 				where v.team_id = @team and v.ownership_period_id = k.id and v.currency = @currency and v.start_at <= @last and not v.imported
 				order by v.start_at desc limit 1) b on true
-		), later as (
-			select e.ownership_period_id, sum(e.cents) as cents from `+ledger.OwnerSumsSQL("chain", "c.since", "@last")+` e group by 1
-		)
+		), noted as materialized (`+ledger.NotedOwnerSumsSQL("chain", "c.since", "@last")+`)
 		select c.ownership_period_id as period, (c.balance - coalesce(l.cents, 0))::bigint as total
-		from chain c left join later l using (ownership_period_id)`,
+		from chain c cross join lateral (select sum(e.cents) as cents from `+ledger.OwnerSumsSQL("c.since", "@last")+` e) l`,
 		db.Args{"team": tx.Team, "periods": id.Distinct(periods), "currency": currency, "last": tx.Today()})
 	if err != nil {
 		return nil, fmt.Errorf("read current balances: %w", err)

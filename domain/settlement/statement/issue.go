@@ -481,14 +481,16 @@ func loadAccountSums(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]la
 	// entries. A group without entries is left out even if its sum is 0.
 	found, err := db.Select[accountSum](ctx, tx, `
 		with draft as materialized (
-			select * from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) k (ownership_period_id, currency, start_at))
+			select k.*, s.* from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) k (ownership_period_id, currency, start_at)
+			cross join `+specialAccounts+`
+		), noted as materialized (`+ledger.NotedOwnerSumsSQL("draft", "c.start_at", "c.start_at")+`)
 		select e.statement_id, e.ownership_period_id, e.currency, e.month, e.section, e.account_id, a.name as account_name, coalesce(a.code, '') as account_code,
 			c.classification, e.total
 		from (
 			select e.statement_id, e.ownership_period_id, e.currency, e.month, e.section, e.account_id, -sum(e.cents)::bigint as total
 			from (
-				select null::uuid as statement_id, e.ownership_period_id, e.currency, e.month, `+keptSection+` as section, e.account_id, e.cents, e.entries
-				from `+ledger.OwnerSumsSQL("draft", "c.start_at", "c.start_at")+` e cross join `+specialAccounts+`
+				select null::uuid as statement_id, c.ownership_period_id, c.currency, e.month, `+keptSection+` as section, e.account_id, e.cents, e.entries
+				from draft c cross join lateral `+ledger.OwnerSumsSQL("c.start_at", "c.start_at")+` e
 				union all
 				select e.statement_id, e.ownership_period_id, e.currency, null, `+section+`, e.account_id, e.cent_total, 1
 				from ledger_entry e cross join `+specialAccounts+`

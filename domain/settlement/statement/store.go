@@ -174,13 +174,13 @@ func rowsSQL(k *keyFilter) string {
 }
 
 // liveSectionSQL returns the SQL that says which figure an entry e of the live books (or a sum e of ledger_owner)
-// belongs to. The special accounts are s, and expense is the condition that it was entered as an expense. The
-// account for payouts wins over the kind of entry: an expense that is booked on the distribution account is a
+// belongs to. The special accounts are columns of a row, and expense is the condition that it was entered as an expense.
+// The account for payouts wins over the kind of entry: an expense that is booked on the distribution account is a
 // payout.
-func liveSectionSQL(expense string) string {
+func liveSectionSQL(special, expense string) string {
 	return `case
-		when e.account_id is not distinct from s.opening then 'balanceStart'
-		when e.account_id is not distinct from s.payout then 'payouts'
+		when e.account_id is not distinct from ` + special + `.opening then 'balanceStart'
+		when e.account_id is not distinct from ` + special + `.payout then 'payouts'
 		when ` + expense + ` then 'expenses'
 		else 'netRevenue' end`
 }
@@ -190,9 +190,9 @@ var (
 	// trigger.
 	section = `case
 		when e.ledger = 'historical' then case e.trigger_type when 'historicalPayout' then 'payouts' when 'historicalExpense' then 'expenses' else 'netRevenue' end
-		else ` + liveSectionSQL("e.trigger_type = '"+ledger.TriggerExpense+"'") + ` end`
-	// KeptSection is the same for the sums e of ledger_owner.
-	keptSection = liveSectionSQL("e.expense")
+		else ` + liveSectionSQL("s", "e.trigger_type = '"+ledger.TriggerExpense+"'") + ` end`
+	// KeptSection is the same for the sums e of ledger_owner, with the special accounts in the chain c.
+	keptSection = liveSectionSQL("c", "e.expense")
 )
 
 // The accounts that have their own place on a statement.
@@ -359,25 +359,25 @@ func loadMonthSums(ctx context.Context, tx *db.Tx, firsts []key, last day.Day) (
 	// Months without entries are skipped; that happens if all of them were taken back.
 	found, err := db.Select[row](ctx, tx, `
 		with chain as materialized (
-			select k.ownership_period_id, k.currency, b.start_at, b.balance_end, coalesce(b.end_at + 1, '-infinity') as since
+			select k.ownership_period_id, k.currency, b.start_at, b.balance_end, coalesce(b.end_at + 1, '-infinity') as since, s.opening, s.payout
 			from unnest(@periods::uuid[], @currencies::text[], @starts::date[]) k (ownership_period_id, currency, start_at)
+			cross join `+specialAccounts+`
 			left join lateral (select v.start_at, v.end_at, v.balance_end from statement v
 				where v.team_id = @team and v.ownership_period_id = k.ownership_period_id and v.currency = k.currency and v.start_at < k.start_at and not v.imported
 				order by v.start_at desc limit 1) b on true
-		), month as (
-			select ownership_period_id, currency, month,
-				coalesce(-sum(cents) filter (where section = 'balanceStart'), 0)::bigint as opening,
-				coalesce(-sum(cents) filter (where section = 'netRevenue'), 0)::bigint as net_revenue,
-				coalesce(-sum(cents) filter (where section = 'expenses'), 0)::bigint as expenses,
-				coalesce(-sum(cents) filter (where section = 'payouts'), 0)::bigint as payouts
-			from (
-				select e.ownership_period_id, e.currency, e.month, e.cents, e.entries, `+keptSection+` as section
-				from `+ledger.OwnerSumsSQL("chain", "c.since", "@last")+` e cross join `+specialAccounts+`
-			) e group by ownership_period_id, currency, month having sum(entries) > 0
-		)
+		), noted as materialized (`+ledger.NotedOwnerSumsSQL("chain", "c.since", "@last")+`)
 		select c.ownership_period_id, c.currency, c.start_at as base_start_at, coalesce(c.balance_end, 0) as base_balance_end,
 			m.month, coalesce(m.opening, 0) as opening, coalesce(m.net_revenue, 0) as net_revenue, coalesce(m.expenses, 0) as expenses, coalesce(m.payouts, 0) as payouts
-		from chain c left join month m using (ownership_period_id, currency) order by 1, 2, m.month`,
+		from chain c left join lateral (
+			select e.month,
+				-sum(e.cents) filter (where e.section = 'balanceStart')::bigint as opening,
+				-sum(e.cents) filter (where e.section = 'netRevenue')::bigint as net_revenue,
+				-sum(e.cents) filter (where e.section = 'expenses')::bigint as expenses,
+				-sum(e.cents) filter (where e.section = 'payouts')::bigint as payouts
+			from (
+				select e.month, e.cents, e.entries, `+keptSection+` as section from `+ledger.OwnerSumsSQL("c.since", "@last")+` e`+db.Fence+`
+			) e group by e.month having sum(e.entries) > 0
+		) m on true order by 1, 2, m.month`,
 		db.Args{"team": tx.Team, "periods": periods, "currencies": currencies, "starts": starts, "last": last})
 	if err != nil {
 		return nil, fmt.Errorf("add up statements: %w", err)
