@@ -122,7 +122,7 @@ type Counts struct {
 
 // Count counts the selected statements without adding anything up.
 func Count(ctx context.Context, tx *db.Tx, f Filter) (Counts, error) {
-	q, err := f.query(ctx, tx)
+	q, err := f.query(ctx, tx, false)
 	if err != nil {
 		return Counts{}, err
 	}

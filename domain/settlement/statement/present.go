@@ -309,7 +309,7 @@ func (t *viewData) journalStatus(r *row) ledger.JournalStatus {
 
 // list returns a page of the selected statements.
 func list(ctx context.Context, tx *db.Tx, f *Filter, p page.Params, asOwner bool) (*page.Page[Statement], error) {
-	q, err := f.query(ctx, tx)
+	q, err := f.query(ctx, tx, true)
 	if err != nil {
 		return nil, err
 	}
@@ -367,7 +367,7 @@ func loadPage(ctx context.Context, tx *db.Tx, q page.Query, p page.Params, sort 
 
 // selectRows loads the rows of all selected statements in the order of the filter.
 func selectRows(ctx context.Context, tx *db.Tx, f *Filter) ([]row, error) {
-	q, err := f.query(ctx, tx)
+	q, err := f.query(ctx, tx, false)
 	if err != nil {
 		return nil, err
 	}

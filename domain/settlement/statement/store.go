@@ -153,6 +153,15 @@ var statementMonthsFile string
 // statementMonths is the query without its comments, which would be sent with each statement.
 var statementMonths = regexp.MustCompile(`(?m)^\s*--.*\n`).ReplaceAllString(statementMonthsFile, "")
 
+// The columns of statements besides their keys.
+const (
+	draftColumnsSQL = `, d.listing_id, null::date as end_at, null::uuid as id, null::text as short_ref, null::text as unique_ref,
+	null::text as status, null::bigint as balance_start, null::bigint as net_revenue, null::bigint as expenses, null::bigint as payouts,
+	null::bigint as balance_end, null::bigint as reserve, null::boolean as imported, null::timestamptz as published_at, null::bigint as collected`
+	savedColumnsSQL = `, listing_id, end_at, id, short_ref, unique_ref, status, balance_start, net_revenue, expenses, payouts,
+	balance_end, reserve, imported, published_at, collected`
+)
+
 // rowsSQL returns the SQL of the statements that k selects as g.
 func rowsSQL(k *keyFilter) string {
 	// A condition that is always false lets PostgreSQL skip the drafts, or the saved statements.
@@ -165,7 +174,14 @@ func rowsSQL(k *keyFilter) string {
 		withSaved = "false"
 	}
 
+	draftColumns, savedColumns := draftColumnsSQL, savedColumnsSQL
+	if k.bare {
+		draftColumns, savedColumns = "", ""
+	}
+
 	return strings.NewReplacer(
+		"{draft_columns}", draftColumns,
+		"{saved_columns}", savedColumns,
 		"{owners_entry}", ledger.OwnersEntry,
 		"{with_drafts}", withDrafts,
 		"{with_saved}", withSaved,

@@ -2,7 +2,7 @@
 --
 -- The words in braces are replaced by conditions: owners_entry selects the entries e that statements consist of, keys
 -- the statements that are wanted by their key columns, with_drafts is false if saved statements are enough, and with_saved
--- if drafts are.
+-- if drafts are. The columns besides the key are left out where only keys are read: an index has these.
 (
 with recursive
 -- The currencies of each ledger. Each step looks up the next one in the index, so that no balances are scanned.
@@ -95,14 +95,11 @@ drafts as (
 		where i.ownership_period_id = d.ownership_period_id and i.currency = d.currency and i.start_at = d.start_at)
 )
 -- Last, saved statements take the place of their drafts.
-select d.ownership_period_id, d.listing_id, d.currency, d.start_at, null::date as end_at, null::uuid as id, null::text as short_ref, null::text as unique_ref,
-	null::text as status, null::bigint as balance_start, null::bigint as net_revenue, null::bigint as expenses, null::bigint as payouts,
-	null::bigint as balance_end, null::bigint as reserve, null::boolean as imported, null::timestamptz as published_at, null::bigint as collected
+select d.ownership_period_id, d.currency, d.start_at{draft_columns}
 from drafts d
 where not exists (select from statement s where s.team_id = @team and s.ownership_period_id = d.ownership_period_id and s.currency = d.currency
 	and s.start_at = d.start_at)
 union all
-select ownership_period_id, listing_id, currency, start_at, end_at, id, short_ref, unique_ref, status, balance_start, net_revenue, expenses, payouts,
-	balance_end, reserve, imported, published_at, collected
+select ownership_period_id, currency, start_at{saved_columns}
 from statement where {with_saved} and team_id = @team and {keys}
 ) g
