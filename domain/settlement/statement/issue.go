@@ -490,7 +490,7 @@ func loadAccountSums(ctx context.Context, tx *db.Tx, rows []row) (map[id.ID][]la
 			select e.statement_id, e.ownership_period_id, e.currency, e.month, e.section, e.account_id, -sum(e.cents)::bigint as total
 			from (
 				select null::uuid as statement_id, c.ownership_period_id, c.currency, e.month, `+keptSection+` as section, e.account_id, e.cents, e.entries
-				from draft c cross join lateral `+ledger.OwnerSumsSQL("c.start_at", "c.start_at")+` e
+				from draft c cross join lateral (select * from `+ledger.OwnerSumsSQL("c.start_at", "c.start_at")+` e`+db.Fence+`) e
 				union all
 				select e.statement_id, e.ownership_period_id, e.currency, null, `+section+`, e.account_id, e.cent_total, 1
 				from ledger_entry e cross join `+specialAccounts+`
