@@ -19,8 +19,8 @@ func TestPayoutsReadNoWholeStatements(t *testing.T) {
 		status                 int
 		statements, roundTrips int
 	}{
-		{"/statements/payouts/preview", http.StatusAccepted, 21, 7},
-		{"/statements/pay", http.StatusOK, 29, 13},
+		{"/statements/payouts/preview", http.StatusAccepted, 20, 7},
+		{"/statements/pay", http.StatusOK, 26, 13},
 	} {
 		r := h.Post(c.path, body("2026-02-05", statement)).Want(c.status)
 		if n, trips := len(r.Sent.Statements), r.Sent.RoundTrips; n != c.statements || trips != c.roundTrips {
