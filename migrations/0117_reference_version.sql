@@ -22,7 +22,7 @@ $$;
 
 create function reference_row_changed() returns trigger language plpgsql as $$
 begin
-    update team set reference_version = nextval('reference_version') where id = new.team_id;
+    update team set reference_version = nextval('reference_version') where id = coalesce(new.team_id, old.team_id);
     return null;
 end
 $$;
@@ -38,7 +38,7 @@ do $$
 declare
     tbl text;
 begin
-    foreach tbl in array array['account', 'account_category', 'account_assignment', 'reservation_line_mapping', 'connection', 'migration'] loop
+    foreach tbl in array array['account', 'account_category', 'account_assignment', 'reservation_line_mapping', 'migration'] loop
         execute format('create trigger reference_added after insert on %I referencing new table as changed
             for each statement execute function reference_rows_changed()', tbl);
         execute format('create trigger reference_removed after delete on %I referencing old table as changed
@@ -62,6 +62,11 @@ create trigger reference_version after update on connection for each row
     when ((old.accounting_start_at, old.accounting_end_at, old.is_outside_books)
         is distinct from (new.accounting_start_at, new.accounting_end_at, new.is_outside_books))
     execute function reference_row_changed();
+-- A connection without a window is no part of it.
+create trigger reference_added after insert on connection for each row
+    when (new.accounting_start_at is not null or new.accounting_end_at is not null or new.is_outside_books) execute function reference_row_changed();
+create trigger reference_removed after delete on connection for each row
+    when (old.accounting_start_at is not null or old.accounting_end_at is not null or old.is_outside_books) execute function reference_row_changed();
 create trigger reference_version after update on migration for each row
     when (old.gl_start_at is distinct from new.gl_start_at) execute function reference_row_changed();
 

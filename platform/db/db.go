@@ -274,10 +274,17 @@ func (d *DB) DryRun(ctx context.Context, s Scope, work Work) error {
 
 // run does the work in a transaction, and again if it met another transaction.
 func (d *DB) run(ctx context.Context, s Scope, m mode, work Work) error {
+	certain := false
+
 	for attempt := 1; ; attempt++ {
-		err := d.once(ctx, s, m, work)
+		err := d.once(ctx, s, m, certain, work)
 		if m == modeReadOne && errors.Is(err, errSecondTrip) {
 			m = modeReadAnswer
+			continue
+		}
+
+		if errors.Is(err, errAssumed) {
+			certain = true
 			continue
 		}
 
@@ -294,7 +301,7 @@ func (d *DB) run(ctx context.Context, s Scope, m mode, work Work) error {
 }
 
 // once runs work in one transaction.
-func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
+func (d *DB) once(ctx context.Context, s Scope, m mode, certain bool, work Work) error {
 	// The error says whether the caller gave up, or the database had no connection in time.
 	conn, turns, err := d.acquire(ctx, s, m)
 	if err != nil {
@@ -316,7 +323,7 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 	tx := &Tx{
 		Now: d.Now(), Zone: s.Zone, Team: s.Team, Teams: s.teams(), Actor: s.Actor, Action: s.Action,
 		RequestID: s.RequestID, Work: s.Work, Operation: s.Operation, conn: conn, mode: m,
-		settings: s.settings(d.gateWait, d.rowWait),
+		settings: s.settings(d.gateWait, d.rowWait), certain: certain,
 	}
 	tx.sight = sight{teams: tx.settings.teams, across: tx.settings.across}
 	answered := false
@@ -335,7 +342,12 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, work Work) error {
 	}()
 
 	// Without an error it commits; after one it rolls back when it leaves.
-	if err := work(ctx, tx); err != nil {
+	err = work(ctx, tx)
+	if tx.assumedWrong() {
+		return errAssumed
+	}
+
+	if err != nil {
 		return tx.classify(err)
 	}
 

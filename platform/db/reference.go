@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -41,14 +42,18 @@ const VersionSQL = `(select reference_version from team where team_id = @team)`
 // Load returns the data of the selected team, which others hold too: it must not be changed. It sends nothing while the
 // version is known and the data of that version is kept.
 func (r *Reference[T]) Load(ctx context.Context, tx *Tx) (value T, err error) {
+	r.mu.RLock()
+	kept, found := r.kept[tx.Team]
+	r.mu.RUnlock()
+
+	if found && tx.assume(kept.version) {
+		return kept.value, nil
+	}
+
 	version, err := tx.loadVersion(ctx)
 	if err != nil {
 		return value, err
 	}
-
-	r.mu.RLock()
-	kept, found := r.kept[tx.Team]
-	r.mu.RUnlock()
 
 	if found && kept.version == version {
 		return kept.value, nil
@@ -96,6 +101,30 @@ func (tx *Tx) SeeVersion(version int64) {
 	}
 }
 
+// errAssumed says that a write began with reference data that is out of date.
+var errAssumed = errors.New("the reference data of a team has changed")
+
+// assume lets a write that has not begun work with the version that the process has: it finds the version of the team at
+// its gate. If that is another one, or the work fails before it, the work is run again from the start, without assuming
+// anything.
+func (tx *Tx) assume(version int64) bool {
+	if tx.started || tx.certain || !tx.mode.writes() || !tx.settings.gate.asksTeam() || tx.settings.gate.team != tx.Team {
+		return false
+	}
+
+	if tx.assumed == 0 {
+		tx.assumed = version
+	}
+
+	return tx.assumed == version
+}
+
+// assumedWrong reports whether the version at the gate is another one than the transaction began with, or work that has
+// ended never came there.
+func (tx *Tx) assumedWrong() bool {
+	return tx.assumed != 0 && (!tx.started || tx.atGate != 0 && tx.atGate != tx.assumed)
+}
+
 // loadVersion returns the version of the selected team's reference data, and reads it unless it is known.
 func (tx *Tx) loadVersion(ctx context.Context) (int64, error) {
 	// A write that has not begun finds the version at its gate: it waits for the round trip of the works beside it.
@@ -129,7 +158,7 @@ var (
 
 // forgetVersion makes the transaction read the version again once it has changed reference data itself, or has undone
 // that.
-func (tx *Tx) forgetVersion(sent []*request) {
+func (tx *Tx) forgetVersion(sent ...*request) {
 	for _, r := range sent {
 		for _, s := range r.stmts {
 			changes, known := changing.Load(s.SQL)

@@ -149,6 +149,42 @@ func TestAReferenceLoadsAVersionOnce(t *testing.T) {
 	}
 }
 
+// Work that refuses something because of data that is out of date is run again with what the team has.
+func TestWhatAnOldVersionRefusesIsTriedAgain(t *testing.T) {
+	t.Parallel()
+
+	x := apitest.New(t, apitest.Config{Silent: true})
+	currency, runs := db.NewReference(loadCurrency), 0
+	refuse := func(wanted string) error {
+		return x.DB.Write(t.Context(), x.Scope(), func(ctx context.Context, tx *db.Tx) error {
+			runs++
+
+			got, err := currency.Load(ctx, tx)
+			if err == nil && got != wanted {
+				err = errOurs
+			}
+
+			return err
+		})
+	}
+
+	var before string
+
+	x.Tx(func(ctx context.Context, tx *db.Tx) (err error) {
+		before, err = currency.Load(ctx, tx)
+		return err
+	})
+	x.Exec(`update team set default_currency = 'eur' where id = @team`, nil)
+
+	if err := refuse("eur"); err != nil || runs != 2 {
+		t.Errorf("a write with another currency than that of the process: %v after %d runs", err, runs)
+	}
+
+	if err := refuse(before); !errors.Is(err, errOurs) {
+		t.Errorf("a write with a former currency: %v", err)
+	}
+}
+
 // The tables that the service takes for reference data are those with triggers that raise the version, and nothing else
 // changes them: no key of another table that changes rows along with its own, and no function but those of the triggers.
 func TestReferenceTablesRaiseTheVersion(t *testing.T) {

@@ -14,6 +14,8 @@ type request struct {
 	stmts []Stmt
 	// read takes the rows of the last statement; nil if they are not needed.
 	read func(pgx.Rows) error
+	// explain turns the error of a statement into the one to return; nil leaves it as it is.
+	explain func(error) error
 	// affected counts the rows that each of the statements touched, except the one that returned rows.
 	affected []int64
 	err      error

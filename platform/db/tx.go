@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,12 +65,18 @@ type Tx struct {
 	depth    int
 	last     []Stmt
 	gathered []gathered
+	// soon are requests that go with the next round trip, see SendSoon.
+	soon []*request
 	// sight is the present scope of row-level security; Visit changes it.
 	sight sight
 	// afresh says that statements are planned for their parameters, see PlanAfresh.
 	afresh bool
 	// seen is the version of the reference data that the transaction has found, see Reference.
 	seen seen
+	// assumed is the version that the transaction began with, atGate the one that it found at its gate; certain says that
+	// it assumes none.
+	assumed, atGate int64
+	certain         bool
 	// answered is the answer to the last plain statement: COMMIT, or ROLLBACK when a failed statement had aborted the
 	// transaction.
 	answered string
@@ -115,6 +122,15 @@ func (tx *Tx) MarkSettled() { tx.settled = true }
 
 // AtEnd adds a statement that is sent with the commit, in the same round trip.
 func (tx *Tx) AtEnd(s Stmt) { tx.last = append(tx.last, s) }
+
+// SendSoon sends statements without results at the beginning of the next round trip, which the transaction makes at its
+// end at the latest: whatever is sent after the call finds what they wrote. The function explain, if there is one, turns
+// the error of one of them into the error of whatever is sent with them.
+func (tx *Tx) SendSoon(explain func(error) error, stmts ...Stmt) {
+	if len(stmts) > 0 {
+		tx.soon = append(tx.soon, &request{stmts: stmts, explain: explain})
+	}
+}
 
 // Gathering makes, at the end of a transaction, the statements for all that was gathered for it, in the order in which
 // it came.
@@ -282,10 +298,17 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 		return 0, err
 	}
 
-	for _, r := range all {
+	soon := tx.soon
+	tx.soon = nil
+
+	for _, r := range slices.Concat(soon, all) {
 		for _, s := range r.stmts {
 			queue(ctx, b, s)
 		}
+	}
+
+	if b.Len() == 0 {
+		return len(all), nil
 	}
 
 	results := tx.conn.SendBatch(ctx, b)
@@ -307,7 +330,19 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 		}
 	}
 
-	tx.forgetVersion(all)
+	tx.forgetVersion(soon...)
+	tx.forgetVersion(all...)
+
+	// Then those of what waited for this round trip.
+	for _, r := range soon {
+		if err := tx.answer(results, r); err != nil {
+			if r.explain != nil {
+				err = r.explain(err)
+			}
+
+			return 0, err
+		}
+	}
 
 	// Then the answers of the requests, each as it wants them.
 	for i, r := range all {
@@ -346,11 +381,19 @@ func (tx *Tx) answerBegin(results pgx.BatchResults, statements int) error {
 		}
 
 		if version, is := values[len(values)-1].(int64); is {
-			tx.seen = seen{tx.settings.gate.team, version}
+			tx.seen, tx.atGate = seen{tx.settings.gate.team, version}, version
 		}
 	}
 
-	return rows.Err()
+	if err := rows.Err(); err != nil {
+		return err
+	}
+
+	if tx.assumedWrong() {
+		return errAssumed
+	}
+
+	return nil
 }
 
 // answer reads the results of a request's statements. It fails if the database refused one.
@@ -537,10 +580,13 @@ func (tx *Tx) Try(ctx context.Context, work Work) error {
 
 	tx.depth--
 	if err == nil {
-		_, err = tx.Exec(ctx, "release savepoint "+name, nil)
-		return err
+		// What waited for this round trip can fail in it.
+		if _, err = tx.Exec(ctx, "release savepoint "+name, nil); err == nil {
+			return nil
+		}
 	}
 
+	tx.soon = nil
 	tx.last, tx.gathered, tx.queued, tx.sight = tx.last[:last], tx.gathered[:kept], queued, before
 
 	// Undo it in the database too.
@@ -638,7 +684,7 @@ func (tx *Tx) end(ctx context.Context) error {
 	}
 
 	// A transaction that sent nothing has nothing to end.
-	if !tx.started && len(tx.last) == 0 {
+	if !tx.started && len(tx.last)+len(tx.soon) == 0 {
 		tx.ended = true
 		return nil
 	}

@@ -228,18 +228,23 @@ type ownRecords struct {
 	deposits    map[id.ID]deposits
 }
 
-// loadOwnRecords loads the lines, adjustments and deposits of reservations in one round trip.
+// loadOwnRecords loads the lines and deposits of reservations in one round trip, and the adjustments of those that have
+// some in a second one.
 func loadOwnRecords(ctx context.Context, tx *db.Tx, ids []id.ID) (o ownRecords, err error) {
 	if len(ids) == 0 {
 		return ownRecords{}, nil
 	}
 
-	err = tx.Together(
-		ctx,
-		db.LoadBy(&o.lines, loadLines, ids),
-		db.LoadBy(&o.adjustments, loadAdjustments, ids),
-		db.LoadBy(&o.deposits, loadDeposits, ids),
-	)
+	err = tx.Together(ctx, db.LoadBy(&o.lines, loadLines, ids), func(ctx context.Context, tx *db.Tx) (err error) {
+		var adjusted []id.ID
+		if o.deposits, adjusted, err = loadDeposits(ctx, tx, ids); err != nil {
+			return err
+		}
+
+		o.adjustments, err = loadAdjustments(ctx, tx, adjusted)
+
+		return err
+	})
 
 	return o, err
 }

@@ -295,11 +295,13 @@ func (d *depositRows) sum(books *account.Books) (out deposits) {
 	return out
 }
 
-// loadDeposits loads the deposits of reservations, by reservation.
-func loadDeposits(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposits, error) {
+// loadDeposits loads the deposits of reservations, by reservation, and which of them have adjustments.
+func loadDeposits(ctx context.Context, tx *db.Tx, ids []id.ID) (out map[id.ID]deposits, adjusted []id.ID, err error) {
 	type row struct {
 		ID id.ID
 		depositRows
+
+		IsAdjusted bool
 	}
 
 	var (
@@ -307,22 +309,25 @@ func loadDeposits(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]deposi
 		rows  []row
 	)
 
-	err := tx.Together(ctx, db.Load(&books, account.LoadBooks), func(ctx context.Context, tx *db.Tx) (err error) {
-		rows, err = db.Select[row](ctx, tx, `select r.id, `+depositColumns+` from unnest(@ids::uuid[]) as r (id)`+depositTables,
+	err = tx.Together(ctx, db.Load(&books, account.LoadBooks), func(ctx context.Context, tx *db.Tx) (err error) {
+		rows, err = db.Select[row](ctx, tx, `select r.id, `+depositColumns+`, `+isAdjusted+` from unnest(@ids::uuid[]) as r (id)`+depositTables,
 			db.Args{"team": tx.Team, "ids": ids})
 
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read deposits of reservations: %w", err)
+		return nil, nil, fmt.Errorf("read deposits of reservations: %w", err)
 	}
 
-	out := make(map[id.ID]deposits, len(rows))
+	out = make(map[id.ID]deposits, len(rows))
 	for i := range rows {
 		out[rows[i].ID] = rows[i].sum(books)
+		if rows[i].IsAdjusted {
+			adjusted = append(adjusted, rows[i].ID)
+		}
 	}
 
-	return out, nil
+	return out, adjusted, nil
 }
 
 // settings are the team's settings that every journal depends on. They are shared, so nobody changes them.

@@ -183,7 +183,7 @@ type aroundRow struct {
 
 var (
 	aroundColumns = ledger.Reservations.StateColumns("r.id") + `, ` + contact.SourceSQL("r") + ` as app_source,
-		exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id) as is_adjusted,
+		` + isAdjusted + `,
 		exists (select from reservation_unposted u where u.team_id = @team and u.reservation_id = r.id) as is_unposted,
 		exists (select from ledger_entry e where e.team_id = @team and e.reservation_id = r.id and ` + ownerlessSQL + `) as is_ownerless,
 		` + intake.HasIssuesSQL("@team", "r.id") + ` as is_questioned,
@@ -192,6 +192,9 @@ var (
 				and o.connection_id is distinct from r.connection_id and o.status = 'booked') as is_contested`
 	aroundTables = ledger.StateTables("r.id")
 )
+
+// isAdjusted is the column that says whether a reservation r has adjustments.
+const isAdjusted = `exists (select from reservation_adjustment a where a.team_id = @team and a.reservation_id = r.id) as is_adjusted`
 
 // loadAroundRow loads what is around a reservation.
 func loadAroundRow(ctx context.Context, tx *db.Tx, reservationID id.ID) (*aroundRow, error) {

@@ -295,7 +295,7 @@ func (k *saveContext) saveAll(ctx context.Context, tx *db.Tx, drafts []*draft) e
 
 	// New reservations have no journal that could be replaced, so the ledger need not look for one.
 	derived, left := journals(loaded)
-	derived.Made = !existing
+	derived.Made, derived.Standing = !existing, k.standing
 
 	kept := derived.Sources
 	if !existing {
@@ -455,7 +455,8 @@ type saveContext struct {
 
 	own      ownRecords
 	listings map[id.ID]namedListing
-	booked   map[id.ID]bool // reservations that a record names in another currency than the one that they get now
+	booked   map[id.ID]bool   // reservations that a record names in another currency than the one that they get now
+	standing []ledger.Posting // of stored reservations
 	lenience ledger.Lenience
 }
 
@@ -489,7 +490,7 @@ func loadSaveContext(ctx context.Context, tx *db.Tx, drafts []*draft) (k saveCon
 			k.booked, err = loadCurrencyConflicts(ctx, tx, converted, currencies)
 			return err
 		},
-		db.LoadBy(&k.own, loadOwnRecords, stored), db.LoadBy(&k.basis, Known{}.basis, listings),
+		db.LoadBy(&k.own, loadOwnRecords, stored), db.LoadBy(&k.standing, ledger.LoadPostings, stored), db.LoadBy(&k.basis, Known{}.basis, listings),
 	}
 	if err := tx.Together(ctx, works...); err != nil {
 		return k, err

@@ -137,9 +137,11 @@ type createInput struct {
 // create makes a transaction.
 func create(ctx context.Context, tx *db.Tx, in *createInput) (*Transaction, error) {
 	d := newDraft(&in.Body, tx.NewID)
-	t, err := d.loadShown(ctx, tx, save(ctx, tx, nil, []*draft{d}, in.lenience(tx)))
+	if err := save(ctx, tx, nil, []*draft{d}, in.lenience(tx)); err != nil {
+		return nil, err
+	}
 
-	return warn(ctx, tx, t, err)
+	return d.loadChecked(ctx, tx)
 }
 
 type getInput struct {
@@ -160,13 +162,15 @@ type updateInput struct {
 // update changes a transaction.
 func update(ctx context.Context, tx *db.Tx, in *updateInput) (*Transaction, error) {
 	d, err := change(ctx, tx, in.ID, &in.Body, in.lenience(tx))
-
-	t, err := d.loadShown(ctx, tx, err)
-	if in.Body.describes() {
-		return t, err
+	if err != nil {
+		return nil, err
 	}
 
-	return warn(ctx, tx, t, err)
+	if in.Body.describes() {
+		return loadOne(ctx, tx, d.ID)
+	}
+
+	return d.loadChecked(ctx, tx)
 }
 
 type deleteInput struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"stayledger/domain/books/account"
 	"stayledger/platform/apierr"
 	"stayledger/platform/db"
 	"stayledger/platform/finding"
@@ -107,6 +108,11 @@ func CheckOverdraft(ctx context.Context, tx *db.Tx, t *Transaction) ([]Issue, er
 		return nil, err
 	}
 
+	return overdraftIssues(ctx, tx, t, borne)
+}
+
+// overdraftIssues is CheckOverdraft with what the owners bear of the bill.
+func overdraftIssues(ctx context.Context, tx *db.Tx, t *Transaction, borne []Borne) ([]Issue, error) {
 	var issues []Issue
 
 	for i := range borne {
@@ -143,13 +149,29 @@ func CheckOverdraft(ctx context.Context, tx *db.Tx, t *Transaction) ([]Issue, er
 	return issues, nil
 }
 
-// warn adds the issues of a bill that has just been paid by hand to what is shown of it.
-func warn(ctx context.Context, tx *db.Tx, t *Transaction, err error) (*Transaction, error) {
+// loadChecked loads a draft that was stored as the API shows it, with the issues of a bill that has just been paid by
+// hand. What its owners bear is read in the same round trip.
+func (d *draft) loadChecked(ctx context.Context, tx *db.Tx) (t *Transaction, err error) {
+	books, err := account.LoadBooks(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 
-	issues, err := CheckOverdraft(ctx, tx, t)
+	works := []db.Work{db.LoadBy(&t, loadOne, d.ID)}
+
+	// A bill is paid if it has a payment, and was paid at once by a bank account.
+	var borne []Borne
+
+	_, isBank := books.Banks[d.AccountID]
+	if d.Type == Expense && d.Status == Active && (isBank || d.Payment != nil) {
+		works = append(works, db.LoadBy(&borne, LoadBorne, []id.ID{d.ID}))
+	}
+
+	if err := tx.Together(ctx, works...); err != nil || t.PaidStatus != Paid {
+		return t, err
+	}
+
+	issues, err := overdraftIssues(ctx, tx, t, borne)
 	if err != nil {
 		return nil, err
 	}

@@ -188,12 +188,3 @@ func loadOne(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 
 	return &found[0], nil
 }
-
-// loadShown loads a draft that was stored as the API shows it, or returns the error with which storing it failed.
-func (d *draft) loadShown(ctx context.Context, tx *db.Tx, err error) (*Transaction, error) {
-	if err != nil {
-		return nil, err
-	}
-
-	return loadOne(ctx, tx, d.ID)
-}

@@ -124,11 +124,13 @@ func (s *Source) replace(ctx context.Context, tx *db.Tx, derived *Derived, by po
 	// A refresh of everything needs no look at the stored postings here.
 	if derived.Made || by.mode == "" || by.mode == full || s.Replaces == nil {
 		return replacePart(
-			ctx, tx, subset{noun: s.Noun, sources: derived.Sources, made: derived.Made}, derived.Postings, by.Lenience,
+			ctx, tx,
+			subset{noun: s.Noun, sources: derived.Sources, made: derived.Made, standing: derived.Standing, read: derived.Standing != nil},
+			derived.Postings, by.Lenience,
 		)
 	}
 
-	present, err := loadPostings(ctx, tx, derived.Sources)
+	present, err := LoadPostings(ctx, tx, derived.Sources)
 	if err != nil {
 		return Change{}, err
 	}

@@ -69,7 +69,7 @@ func (of *subset) loadPostings(ctx context.Context, tx *db.Tx) ([]Posting, error
 			return !found
 		}), nil
 	default:
-		return loadPostings(ctx, tx, of.sources)
+		return LoadPostings(ctx, tx, of.sources)
 	}
 }
 
@@ -185,17 +185,11 @@ func replaceChunk(ctx context.Context, tx *db.Tx, of subset, wanted []Posting, l
 	change.Added, change.Removed = len(added), len(gone)
 
 	// Last, write the rest, and note which journals are current now.
-	return change, tx.Together(ctx,
-		func(ctx context.Context, tx *db.Tx) error {
-			if err := savePostings(ctx, tx, gone, added); err != nil {
-				return err
-			}
+	savePostings(tx, gone, added)
+	noteEffects(tx, of.noun, gone, added)
+	settle(tx, of, late.held)
 
-			noteEffects(tx, of.noun, gone, added)
-
-			return nil
-		},
-		func(ctx context.Context, tx *db.Tx) error { return settle(ctx, tx, of, late.held) })
+	return change, nil
 }
 
 // countHeld counts the postings of sources that locks hold.

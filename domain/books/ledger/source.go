@@ -83,6 +83,9 @@ type Derived struct {
 	Postings []Posting
 	// Made says that the transaction has just inserted the sources, so they have no stored postings.
 	Made bool
+	// Standing are the stored postings of the sources, if the transaction has read them since it locked the sources; nil
+	// if it has not.
+	Standing []Posting
 	// Failed are those that cannot be derived, each with the refusal.
 	Failed map[id.ID]error
 	// With are sources of another noun with journals that follow these; nil for none.

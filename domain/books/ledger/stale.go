@@ -213,7 +213,7 @@ func OutstandingSQL() string {
 // settle deletes the outstanding changes of sources with current journals. Sources kept unchanged by locks stay marked
 // as locked, with the lock and the difference it holds back. Outstanding changes of partly derived sources stay as they
 // are. A journal that stays behind without a mark is marked now.
-func settle(ctx context.Context, tx *db.Tx, of subset, held map[id.ID]HeldBack) error {
+func settle(tx *db.Tx, of subset, held map[id.ID]HeldBack) {
 	var (
 		done, left, part, by, empty []id.ID
 		at                          []*day.Day
@@ -282,11 +282,7 @@ func settle(ctx context.Context, tx *db.Tx, of subset, held map[id.ID]HeldBack) 
 		})
 	}
 
-	if err := tx.Pipeline(ctx, stmts...); err != nil {
-		return fmt.Errorf("settle stale journals: %w", err)
-	}
-
-	return nil
+	tx.SendSoon(func(err error) error { return fmt.Errorf("settle stale journals: %w", err) }, stmts...)
 }
 
 // outdatedSource is a source with a journal that has to be derived.

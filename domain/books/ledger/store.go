@@ -73,10 +73,14 @@ func ownerPeriods(postings []Posting) []id.ID {
 	return periods
 }
 
-// loadPostings loads the postings of sources. The lateral join makes PostgreSQL look each source up: for a long list,
+// LoadPostings loads the postings of sources. The lateral join makes PostgreSQL look each source up: for a long list,
 // or for an order, it can prefer to read all of the team's entries.
-func loadPostings(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) {
-	var postings []Posting
+func LoadPostings(ctx context.Context, tx *db.Tx, sources []id.ID) ([]Posting, error) {
+	if len(sources) == 0 {
+		return nil, nil
+	}
+
+	postings := []Posting{}
 
 	at := map[string]int{}
 
@@ -240,8 +244,8 @@ func entryRows(tx *db.Tx, postings []Posting) (rows []*entryRow) {
 	return rows
 }
 
-// savePostings deletes and inserts whole postings in one round trip.
-func savePostings(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
+// savePostings deletes and inserts whole postings with the next round trip.
+func savePostings(tx *db.Tx, gone, added []Posting) {
 	var stmts []db.Stmt
 
 	// A posting is named by its source and code.
@@ -261,11 +265,7 @@ func savePostings(ctx context.Context, tx *db.Tx, gone, added []Posting) error {
 		stmts = append(stmts, entryTable.Insert(tx, rows...))
 	}
 
-	if len(stmts) == 0 {
-		return nil
-	}
-
-	return triggerError(tx.Pipeline(ctx, stmts...))
+	tx.SendSoon(triggerError, stmts...)
 }
 
 // errReach refuses a posting that takes the sum of all debits in a currency beyond the safe range. This sum bounds
