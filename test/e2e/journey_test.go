@@ -15,17 +15,18 @@ import (
 // books is the team of the journey: the standard chart, two owners, one listing, three fees.
 type books struct {
 	client
-	accounts map[string]string // id by code
-	owners   [2]string
-	listing  string
+	accounts       map[string]string // id by code
+	owners         [2]string
+	listing        string
+	database, data string
 }
 
 func initialized(t *testing.T) *books {
 	t.Helper()
-	database := emptyDatabase(t)
-	p := start(t, database, t.TempDir(), "serve")
+	database, data := emptyDatabase(t), t.TempDir()
+	p := start(t, database, data, "serve")
 	team := command(t, database, "team", "create", "Seaside Stays", "--start", "2026-01-01")
-	b := &books{client: client{t: t, base: p.base, key: command(t, database, "key", "issue", "--team", team)}, accounts: map[string]string{}}
+	b := &books{client: client{t: t, base: p.base, key: command(t, database, "key", "issue", "--team", team)}, accounts: map[string]string{}, database: database, data: data}
 
 	operation := b.post("/team/init", map[string]any{"template": "standard"}).want(202)
 	if got := b.settled(operation.text("operationId")).text("status"); got != "completed" {
