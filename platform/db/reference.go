@@ -161,6 +161,11 @@ var (
 func (tx *Tx) forgetVersion(sent ...*request) {
 	for _, r := range sent {
 		for _, s := range r.stmts {
+			// The texts of selects, those of lists with their filters, are not remembered.
+			if strings.HasPrefix(strings.TrimSpace(s.SQL), "select") {
+				continue
+			}
+
 			changes, known := changing.Load(s.SQL)
 			if !known {
 				changes = changesReference.MatchString(s.SQL) || strings.HasPrefix(s.SQL, "rollback to")
