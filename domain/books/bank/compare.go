@@ -89,7 +89,7 @@ var itemsSQL = `
 			(select max(r.date) from bank_record r where r.team_id = @team and r.account_id = a.id and r.status = 'active' and r.type = 'balance'
 				and r.date <= @date::date and r.date >= coalesce(a.banking_opening_at, '-infinity')) as stated_at
 		from account a where a.team_id = @team and a.id = any(@accounts::uuid[])
-	), source as (
+	), source as materialized (
 		select a.id, a.first, a.stated_at, c.source_id, ` + opensSQL + ` as opens from account_at a cross join lateral (
 			select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = a.id and c.settled_at > @date::date
 			union

@@ -31,7 +31,7 @@ func LoadStart(ctx context.Context, tx *db.Tx, account id.ID, currency string, f
 	// What is settled with records before the first day is not in transit: its entries and records need not be read.
 	start, err := db.One[Start](ctx, tx, apierr.NotFound, `
 		with opened as (select a.banking_opening_transaction_id as by from account a where a.team_id = @team and a.id = @account
-		), source as (
+		), source as materialized (
 			select @first::date as first, c.source_id, `+opensSQL+` as opens from opened o cross join lateral (
 				select c.source_id from bank_clearing c where c.team_id = @team and c.account_id = @account
 					and (c.settled_at = 'infinity' or c.booked_at <= @first and c.settled_at >= @first)
