@@ -192,7 +192,7 @@ func (a *App) Run(ctx context.Context, listener net.Listener) error {
 	}
 
 	// A process without workers only notifies others of new work.
-	var wakeWorker func()
+	var wakeWorker func(kinds ...string)
 
 	work := func() {}
 
@@ -230,7 +230,7 @@ func (a *App) Run(ctx context.Context, listener net.Listener) error {
 	group.Go(func() { waker.Run(background) })
 
 	settled := operation.NewWaker(a.DB)
-	a.DB.SetOnSettled(settled.Wake)
+	a.DB.SetOnSettled(func() { settled.Wake() })
 	group.Go(func() { settled.Run(background) })
 	group.Go(func() { a.gate.Watch(background) })
 

@@ -134,7 +134,7 @@ func makeToy(ctx context.Context, tx *db.Tx, in *makeInput) (*Toy, error) {
 	}
 
 	if in.Body.Queue {
-		tx.MarkQueued()
+		tx.MarkQueued("test")
 	}
 
 	switch in.Body.Halt {

@@ -227,8 +227,8 @@ func (k *waking) add(w *job.Worker) (remove func()) {
 	}
 }
 
-// wake has all of them look for work.
-func (k *waking) wake() {
+// wake has all of them look for work of any kind.
+func (k *waking) wake(...string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 

@@ -45,8 +45,8 @@ type Config struct {
 	StatementTimeout time.Duration
 	// Now is the clock; nil is the real one.
 	Now func() time.Time
-	// OnQueued runs after the commit of a transaction that left work behind (Tx.MarkQueued).
-	OnQueued func()
+	// OnQueued runs after the commit of a transaction that left work of some kinds behind (Tx.MarkQueued).
+	OnQueued func(kinds ...string)
 	// Tracer observes every statement; nil observes none.
 	Tracer Tracer
 }
@@ -58,7 +58,7 @@ type Tracer = pgx.QueryTracer
 type DB struct {
 	pool           *pgxpool.Pool
 	now            func() time.Time
-	onQueued       atomic.Pointer[func()]
+	onQueued       atomic.Pointer[func(kinds ...string)]
 	acquireTimeout time.Duration
 	gateWait       time.Duration
 	rowWait        time.Duration
@@ -206,7 +206,7 @@ func redact(err error) error {
 func (d *DB) Now() time.Time { return d.now().UTC().Truncate(time.Millisecond) }
 
 // SetOnQueued installs the wake-up that follows the commit of queued work. It may come while transactions run.
-func (d *DB) SetOnQueued(f func()) { d.onQueued.Store(&f) }
+func (d *DB) SetOnQueued(f func(kinds ...string)) { d.onQueued.Store(&f) }
 
 // SetOnSettled installs what follows the commit of a transaction that settled work somebody may wait for. It may come
 // while transactions run.
@@ -367,8 +367,8 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, certain bool, work Work)
 
 // announce wakes whoever must know of a committed transaction.
 func (d *DB) announce(tx *Tx) {
-	if wake := d.onQueued.Load(); tx.queued && wake != nil {
-		(*wake)()
+	if wake := d.onQueued.Load(); tx.HasQueued() && wake != nil {
+		(*wake)(tx.queued...)
 	}
 
 	if wake := d.onSettled.Load(); tx.settled && wake != nil {

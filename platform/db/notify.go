@@ -68,20 +68,20 @@ type Waker struct {
 	db      *DB
 	channel string
 	pause   time.Duration
-	local   func()
+	local   func(kinds ...string)
 	wake    chan struct{}
 }
 
 // NewWaker returns a waker that leaves pause between two notifications. If local is not nil, it is called directly
-// for this process.
-func NewWaker(d *DB, channel string, pause time.Duration, local func()) *Waker {
+// for this process, with the kinds of what is new.
+func NewWaker(d *DB, channel string, pause time.Duration, local func(kinds ...string)) *Waker {
 	return &Waker{db: d, channel: channel, pause: pause, local: local, wake: make(chan struct{}, 1)}
 }
 
-// Wake announces what is new.
-func (k *Waker) Wake() {
+// Wake announces what is new. Other processes are not sent its kinds.
+func (k *Waker) Wake(kinds ...string) {
 	if k.local != nil {
-		k.local()
+		k.local(kinds...)
 	}
 
 	select {

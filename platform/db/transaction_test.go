@@ -344,10 +344,10 @@ func TestQueuedWorkIsAnnouncedAfterTheCommitOnly(t *testing.T) {
 	t.Parallel()
 
 	announced := 0
-	d := open(t, db.Config{URL: apitest.Database(t), OnQueued: func() { announced++ }})
+	d := open(t, db.Config{URL: apitest.Database(t), OnQueued: func(...string) { announced++ }})
 
 	queue := func(ctx context.Context, tx *db.Tx) error {
-		tx.MarkQueued()
+		tx.MarkQueued("test")
 		_, err := tx.Exec(ctx, `select 1`, nil)
 
 		if announced > 0 {

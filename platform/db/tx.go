@@ -60,7 +60,7 @@ type Tx struct {
 	settings setting
 	started  bool
 	ended    bool
-	queued   bool
+	queued   []string // kinds of work
 	settled  bool
 	depth    int
 	last     []Stmt
@@ -110,11 +110,15 @@ func (tx *Tx) Today() day.Day { return tx.Zone.Day(tx.Now) }
 // NewID returns an id for the transaction's instant.
 func (tx *Tx) NewID() id.ID { return id.New(tx.Now) }
 
-// MarkQueued records that the transaction leaves work behind: workers are woken after the commit.
-func (tx *Tx) MarkQueued() { tx.queued = true }
+// MarkQueued records that the transaction leaves work of a kind behind: its workers are woken after the commit.
+func (tx *Tx) MarkQueued(kind string) {
+	if !slices.Contains(tx.queued, kind) {
+		tx.queued = append(tx.queued, kind)
+	}
+}
 
 // HasQueued reports whether the transaction leaves work behind.
-func (tx *Tx) HasQueued() bool { return tx.queued }
+func (tx *Tx) HasQueued() bool { return len(tx.queued) > 0 }
 
 // MarkSettled records that the transaction settles work that requests may wait for: they are woken after the
 // commit.

@@ -128,7 +128,9 @@ func Statement(tx *db.Tx, jobs ...New) (db.Stmt, error) {
 	}
 
 	// Workers are woken after the commit, and not before the jobs can be seen.
-	tx.MarkQueued()
+	for i := range jobs {
+		tx.MarkQueued(jobs[i].Kind.name)
+	}
 
 	return db.Stmt{SQL: insertJobs, Args: db.Args{
 		"job_team": tx.Team, "job_actor": tx.Actor.User, "job_actor_type": cmp.Or(tx.Actor.Kind, db.Person), "job_action": tx.Action, "job_now": tx.Now, "job_ids": ids, "job_kinds": kinds, "job_args": args,

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"sync"
 
 	"stayledger/platform/fair"
@@ -18,6 +19,8 @@ type lane struct {
 	mu   sync.Mutex
 	free int
 	held map[id.ID]int32
+	// asked says that a claim goes on with places as they were when it began.
+	asked bool
 }
 
 func newLane(kinds []string, workers int) *lane {
@@ -32,7 +35,18 @@ func (l *lane) look() {
 	}
 }
 
-// state returns how many places are free, and how many each team holds.
+// does reports whether jobs of a kind belong to the lane.
+func (l *lane) does(kind string) bool { return slices.Contains(l.kinds, kind) }
+
+// teams returns how many teams hold places.
+func (l *lane) teams() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	return len(l.held)
+}
+
+// state returns how many places are free, and how many each team holds, for a claim.
 func (l *lane) state() (free int, teams []id.ID, held []int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,6 +56,8 @@ func (l *lane) state() (free int, teams []id.ID, held []int32) {
 		teams, held = append(teams, team), append(held, n)
 	}
 
+	l.asked = l.free > 0
+
 	return l.free, teams, held
 }
 
@@ -49,6 +65,8 @@ func (l *lane) state() (free int, teams []id.ID, held []int32) {
 func (l *lane) occupy(jobs []Job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
+	l.asked = false
 
 	for i := range jobs {
 		l.free--
@@ -62,9 +80,9 @@ func (l *lane) release(team id.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 
-	// A claim may have been cut short for two reasons: no place was free at all, or a team had its fair share
-	// already.
-	waited := l.free == 0
+	// A claim may have been cut short for three reasons: no place was free at all, it goes on and does not know of
+	// this place, or a team had its fair share already.
+	waited := l.free == 0 || l.asked
 	for _, n := range l.held {
 		waited = waited || fair.More(int(n), l.free) == 0
 	}

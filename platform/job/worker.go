@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -172,17 +173,19 @@ func NewWorker(c Config) *Worker {
 	return w
 }
 
-// Wake makes the worker look for work at once.
-func (w *Worker) Wake() {
+// Wake makes the worker look for work of some kinds at once, or of all without any.
+func (w *Worker) Wake(kinds ...string) {
 	for _, l := range w.lanes {
-		l.look()
+		if len(kinds) == 0 || slices.ContainsFunc(kinds, l.does) {
+			l.look()
+		}
 	}
 }
 
 // NewWaker returns the waker that announces new work to the workers of all processes. If local is not nil, it wakes
 // this process's own worker directly; such a process waits a moment before it notifies others, so that a busy
 // process does not notify for every request.
-func NewWaker(d *db.DB, local func()) *db.Waker {
+func NewWaker(d *db.DB, local func(kinds ...string)) *db.Waker {
 	pause := time.Millisecond
 	if local != nil {
 		pause = 20 * time.Millisecond
@@ -243,18 +246,21 @@ func (w *Worker) Run(ctx context.Context, grace time.Duration) {
 func (w *Worker) claimLoop(ctx, working context.Context, l *lane) {
 	for ctx.Err() == nil {
 		// Not with ctx: a claim that commits while the worker is stopped would leave jobs with a lease but no worker.
-		jobs, err := w.claim(working, l)
+		jobs, more, err := w.claim(working, l)
 		if err != nil && ctx.Err() == nil {
 			w.Log.Error("claim jobs", "error", err)
 		}
 
-		// More may be due, so look again at once.
 		if len(jobs) > 0 {
 			w.start(working, l, jobs)
+		}
+
+		// A claim takes all that is due and has a place, unless it met too many teams to ask each of them.
+		if more {
 			continue
 		}
 
-		// Nothing is due: wait for a notification, or until the next poll.
+		// Wait for a notification, for a place that somebody may wait for, or until the next poll.
 		select {
 		case <-ctx.Done():
 		case <-l.wake:
@@ -273,16 +279,14 @@ const claimJobs = `
 		exists (` + freeze + `) as is_frozen
 	from job_claim(@worker, @lease, @kinds, @only, @after, @places, @busy::uuid[], @held::int[]) c`
 
-// claim takes due jobs for the free places of a lane.
-func (w *Worker) claim(ctx context.Context, l *lane) ([]Job, error) {
+// claim takes due jobs for the free places of a lane. It reports whether more may be due that have a place.
+func (w *Worker) claim(ctx context.Context, l *lane) (jobs []Job, more bool, err error) {
 	free, busy, held := l.state()
 	if free == 0 {
-		return nil, nil
+		return nil, false, nil
 	}
 
-	var jobs []Job
-
-	err := w.DB.WriteLazily(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
+	err = w.DB.WriteLazily(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) (err error) {
 		jobs, err = db.Select[Job](ctx, tx, claimJobs, db.Args{
 			"worker": w.id, "lease": Lease, "kinds": l.kinds, "only": w.Only, "after": l.after, "places": free, "busy": busy, "held": held,
 		})
@@ -290,13 +294,13 @@ func (w *Worker) claim(ctx context.Context, l *lane) ([]Job, error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 
-	// The places are taken only after the claim is committed.
+	// The places are taken only after the claim is committed. A claim asks as many teams as there are places.
 	l.occupy(jobs)
 
-	return jobs, nil
+	return jobs, len(jobs) > 0 && l.teams() >= free, nil
 }
 
 // start runs claimed jobs, each in a goroutine.
@@ -562,7 +566,7 @@ func (w *Worker) giveBack(ids []id.ID) {
 	defer cancel()
 
 	err := w.DB.Write(ctx, db.AcrossTeams(), func(ctx context.Context, tx *db.Tx) error {
-		tx.MarkQueued()
+		tx.MarkQueued("") // this process claims no more, and others are woken whatever the kind
 		_, err := tx.Exec(ctx, `update job set worker_id = null, due_at = clock_timestamp(), attempt = attempt - 1 where id in (`+mine+`)`,
 			db.Args{"ids": ids, "worker": w.id})
 
@@ -577,7 +581,7 @@ func (w *Worker) giveBack(ids []id.ID) {
 // second.
 func (w *Worker) listen(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := w.DB.Listen(ctx, channel, w.Wake)
+		err := w.DB.Listen(ctx, channel, func() { w.Wake() })
 		if ctx.Err() != nil {
 			return
 		}

@@ -184,7 +184,7 @@ func TestAWakeUpStartsWorkAtOnce(t *testing.T) {
 				return finish(ctx, d, j)
 			}}}}, time.Second)
 
-			var wake func()
+			var wake func(kinds ...string)
 			if local {
 				wake = w.Wake
 			}

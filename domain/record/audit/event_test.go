@@ -249,7 +249,7 @@ func TestWorkTellsUnderItsAction(t *testing.T) {
 
 	x.do(func(tx *db.Tx) {
 		action = tx.Action
-		tx.MarkQueued()
+		tx.MarkQueued("test")
 		audit.Note(tx, audit.Updated, audit.Listing, one, named{"a"}, named{"b"})
 	})
 
@@ -311,7 +311,7 @@ func TestARevisionKeepsTypeNameOverrideAndReferences(t *testing.T) {
 
 	x.do(func(tx *db.Tx) {
 		action = tx.Action
-		tx.MarkQueued()
+		tx.MarkQueued("test")
 		tx.IsOverride = true
 		audit.Note(tx, audit.Created, audit.Listing, one, nil, named{"a"}, audit.Ref(audit.RoleParent, audit.Listing, parent))
 	})

@@ -25,7 +25,7 @@ func newWaitingToy(t *testing.T, poll time.Duration) *toy {
 
 	t.Cleanup(d.Close)
 	waker := operation.NewWaker(d)
-	d.SetOnSettled(waker.Wake)
+	d.SetOnSettled(func() { waker.Wake() })
 
 	ctx, stop := context.WithCancel(context.Background())
 
