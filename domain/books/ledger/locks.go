@@ -54,12 +54,6 @@ func recordsOfSourceSQL(source string) string {
 // NoLock returns a lock that holds nothing.
 func NoLock() Lock { return Lock{Status: "open"} }
 
-// lockRow has the locks found on a source, a fee or an ownership period.
-type lockRow struct {
-	ID id.ID
-	foundLocks
-}
-
 // foundLocks are the columns of the locks on a resource.
 type foundLocks struct {
 	ClosedAt   *day.Day
@@ -96,32 +90,13 @@ func (r *foundLocks) lock() Lock {
 	return lock
 }
 
-// loadLocks loads the locks on all of the ids; ids that are not found have NoLock.
-func loadLocks(ctx context.Context, tx *db.Tx, sql string, ids []id.ID) (map[id.ID]Lock, error) {
-	rows, err := db.Select[lockRow](ctx, tx, sql, db.Args{"team": tx.Team, "ids": ids, "reader": tx.Actor.User})
-	if err != nil {
-		return nil, fmt.Errorf("read locks: %w", err)
-	}
-
-	// Every id has an answer, even if no row was found.
-	out := make(map[id.ID]Lock, len(ids))
-	for _, v := range ids {
-		out[v] = NoLock()
-	}
-
-	for i := range rows {
-		out[rows[i].ID] = rows[i].lock()
-	}
-
-	return out, nil
-}
-
-// firstEntrySQL returns the SQL to join the day of the earliest entry h of a group, looked up in an index of the group by
-// day. Which entries of the group count is asked outside of the search: the planner takes those for so few that it would
-// rather read and sort all of them.
+// firstEntrySQL returns the SQL to join closing and, as first, the day of the earliest entry h of a group, looked up in an
+// index of the group by day; null while the books were never closed, since no lock asks for it then. Which entries of the
+// group count is asked outside of the search: the planner takes those for so few that it would rather read and sort all of
+// them.
 func firstEntrySQL(group, counted string) string {
-	return ` left join lateral (select h.txn_at from (select * from ledger_entry h where ` + group + ` order by h.txn_at` + db.Fence + `) h
-		where ` + counted + ` limit 1) first on true`
+	return closing + ` left join lateral (select h.txn_at from (select * from ledger_entry h where ` + group + ` order by h.txn_at` + db.Fence + `) h
+		where ` + counted + ` and (closing.books is not null or closing.soft is not null) limit 1) first on true`
 }
 
 // closing joins the first open days, read once.
@@ -157,19 +132,26 @@ func otherLocksExistSQL(entries string) string {
 // Imported statements do so as well: no entry has their figures, but they state the members' shares.
 const overPeriod = "x.team_id = @team and x.ownership_period_id"
 
-// LoadPeriodLocks loads the locks on ownership periods: the owners' entries of the period that are held by their
-// day, and the saved statements.
-func LoadPeriodLocks(ctx context.Context, tx *db.Tx, periods []id.ID) (map[id.ID]Lock, error) {
-	const (
-		group   = `h.team_id = @team and h.ownership_period_id = p.id and h.party = 'owners'`
-		entries = group + ` and ` + reported
-	)
+// PeriodLockRow has the columns of PeriodLockColumns.
+type PeriodLockRow struct{ foundLocks }
 
-	return loadLocks(ctx, tx, `
-		select p.id, `+closedAt+` as closed_at,
-			coalesce((select array_agg(x.id order by x.start_at, x.id) from statement x where `+overPeriod+` = p.id), '{}') as statements, '[]'::jsonb as hits,
-			'{}'::uuid[] as records, `+otherLocksExistSQL(entries)+` as held
-		from unnest(@ids::uuid[]) as p (id)`+firstEntrySQL(group, reported)+closing, periods)
+// Lock returns the lock as the API shows it.
+func (r *PeriodLockRow) Lock() Lock { return r.lock() }
+
+// PeriodLockColumns returns the columns of the lock on an ownership period, in a statement of @team and @reader that joins
+// PeriodLockTables: the owners' entries of the period that are held by their day, and the saved statements.
+func PeriodLockColumns(period string) string {
+	return closedAt + ` as closed_at,
+		array(select x.id from statement x where ` + overPeriod + ` = ` + period + ` order by x.start_at, x.id) as statements, '[]'::jsonb as hits,
+		'{}'::uuid[] as records, ` + otherLocksExistSQL(periodEntriesSQL(period)+` and `+reported) + ` as held`
+}
+
+// PeriodLockTables returns the joins of the first entry of an ownership period and of the first open days.
+func PeriodLockTables(period string) string { return firstEntrySQL(periodEntriesSQL(period), reported) }
+
+// periodEntriesSQL returns the condition that an entry h is the owners' in an ownership period.
+func periodEntriesSQL(period string) string {
+	return `h.team_id = @team and h.ownership_period_id = ` + period + ` and h.party = 'owners'`
 }
 
 // StatementOver is a saved statement that fixes the owners and the terms of its ownership period from its first to its

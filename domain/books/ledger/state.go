@@ -152,5 +152,5 @@ func feeStatesSQL() string {
 					where o.open_from is not null limit 100) n group by 1, 2) n), '[]') as hits,
 			'{}'::uuid[] as records, ` + otherLocksExistSQL(entries) + ` as held,
 			exists (select from ledger_stale x where x.team_id = @team and x.cause_id = f.id) as outstanding, ` + operation.IsDerivingSQL + ` as deriving
-		from unnest(@ids::uuid[]) as f (id)` + firstEntrySQL(group, reported) + closing
+		from unnest(@ids::uuid[]) as f (id)` + firstEntrySQL(group, reported)
 }

@@ -32,7 +32,7 @@ func (h Listings) endpoints() []api.Endpoint {
 		}, create),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings/{id}", ID: "getListing", Tag: tag, Summary: "Read a listing",
-			Scopes: []string{"listings:read"},
+			Scopes: []string{"listings:read"}, OneTrip: true,
 		}, get),
 		api.Write(api.Endpoint{
 			Method: http.MethodPut, Path: "/listings/{id}", ID: "updateListing", Tag: tag, Summary: "Change a listing",

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"context"
+	"maps"
 	"strings"
 
 	"stayledger/domain/books/account"
@@ -159,16 +160,20 @@ type listInput struct {
 func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Listing], error) {
 	q := listQuery(tx, &in.Filter)
 	q.Columns, q.From = wholeColumns, wholeFrom
-	q.Args["today"] = tx.Today()
+	maps.Copy(q.Args, wholeArgs(tx))
 
 	rows, err := page.List[wholeListing](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
 
-	found := &page.Page[Listing]{Pagination: rows.Pagination}
-	if found.Data, err = complete(ctx, tx, rows.Data); err != nil || !in.Operations() {
-		return found, err
+	found := &page.Page[Listing]{Data: make([]Listing, len(rows.Data)), Pagination: rows.Pagination}
+	for i := range rows.Data {
+		found.Data[i] = rows.Data[i].listing()
+	}
+
+	if !in.Operations() {
+		return found, nil
 	}
 
 	return found, operation.Embed(

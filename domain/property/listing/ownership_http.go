@@ -108,12 +108,17 @@ func listPeriods(ctx context.Context, tx *db.Tx, in *periodListInput) (*page.Pag
 	q.Narrow("p.business_model = ?", in.Model)
 	q.Narrow("daterange(p.start_at, p.end_at) @> ?::date", in.Date)
 
-	found, err := page.List[Period](ctx, tx, q, in.Params, in.Sort)
+	rows, err := page.List[lockedPeriod](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
 
-	return found, fillLocks(ctx, tx, found.Data)
+	found := &page.Page[Period]{Data: make([]Period, len(rows.Data)), Pagination: rows.Pagination}
+	for i := range rows.Data {
+		found.Data[i] = rows.Data[i].period()
+	}
+
+	return found, nil
 }
 
 func getPeriod(ctx context.Context, tx *db.Tx, in *getInput) (*Period, error) {

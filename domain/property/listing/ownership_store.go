@@ -59,42 +59,37 @@ func selectPeriods(ctx context.Context, tx *db.Tx, condition string, args db.Arg
 	return rows, nil
 }
 
-// loadPeriod reads a period with its lock.
-func loadPeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
-	var (
-		rows  []Period
-		locks map[id.ID]ledger.Lock
-	)
-
-	// The period and its lock share a round trip.
-	if err := tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
-		rows, err = selectPeriods(ctx, tx, "p.team_id = @team and p.id = @id", db.Args{"team": tx.Team, "id": period})
-		return err
-	}, db.LoadBy(&locks, ledger.LoadPeriodLocks, []id.ID{period})); err != nil {
-		return nil, err
-	}
-
-	if len(rows) == 0 {
-		return nil, apierr.NotFound
-	}
-
-	rows[0].Lock = locks[period]
-
-	return &rows[0], nil
+// lockedPeriod is a period with what holds it, as one statement reads it.
+type lockedPeriod struct {
+	Period
+	ledger.PeriodLockRow
 }
 
-// fillLocks sets the lock of each period: the statements that hold it.
-func fillLocks(ctx context.Context, tx *db.Tx, periods []Period) error {
-	if len(periods) == 0 {
-		return nil
+// The columns and tables of a lockedPeriod; they take the argument reader.
+var (
+	lockedColumns = periodColumns + `, ` + ledger.PeriodLockColumns("p.id")
+	lockedFrom    = `listing_ownership_period p` + ledger.PeriodLockTables("p.id")
+)
+
+// period returns the period as the API shows it.
+func (l *lockedPeriod) period() Period {
+	p := l.Period
+	p.Lock = l.PeriodLockRow.Lock()
+
+	return p
+}
+
+// loadPeriod reads a period with its lock, or fails with apierr.NotFound.
+func loadPeriod(ctx context.Context, tx *db.Tx, period id.ID) (*Period, error) {
+	found, err := db.One[lockedPeriod](ctx, tx, apierr.NotFound, `select `+lockedColumns+` from `+lockedFrom+` where p.team_id = @team and p.id = @id`,
+		db.Args{"team": tx.Team, "id": period, "reader": tx.Actor.User})
+	if err != nil {
+		return nil, fmt.Errorf("read ownership period: %w", err)
 	}
 
-	locks, err := ledger.LoadPeriodLocks(ctx, tx, periodIDs(periods))
-	for i := range periods {
-		periods[i].Lock = locks[periods[i].ID]
-	}
+	p := found.period()
 
-	return err
+	return &p, nil
 }
 
 // periodIDs returns the ids of periods.
@@ -107,12 +102,12 @@ func periodIDs(periods []Period) []id.ID {
 	return ids
 }
 
-// periodQuery returns the query of all ownership periods of the team.
+// periodQuery returns the query of all ownership periods of the team, in rows of lockedPeriod.
 func periodQuery(tx *db.Tx) page.Query {
 	q := page.Query{
-		Columns: periodColumns, From: "listing_ownership_period p", Rows: "listing_ownership_period p",
+		Columns: lockedColumns, From: lockedFrom, Rows: "listing_ownership_period p",
 		Where: []string{"p.team_id = @team"},
-		Args:  db.Args{"team": tx.Team}, Sorts: periodSorts, Default: "createdAt", ID: "p.id",
+		Args:  db.Args{"team": tx.Team, "reader": tx.Actor.User}, Sorts: periodSorts, Default: "createdAt", ID: "p.id",
 	}
 	q.CountedAs("listing_ownership_period")
 

@@ -55,16 +55,17 @@ func ByID(ctx context.Context, tx *db.Tx, ids []id.ID) (map[id.ID]Listing, error
 
 // load reads a listing with its ownership and fees, or fails with apierr.NotFound.
 func load(ctx context.Context, tx *db.Tx, listing id.ID) (*Listing, error) {
-	found, err := db.One[wholeListing](ctx, tx, apierr.NotFound, `select `+wholeColumns+` from `+wholeFrom+` where l.team_id = @team and l.id = @id`,
-		db.Args{"team": tx.Team, "id": listing, "today": tx.Today()})
+	args := wholeArgs(tx)
+	args["id"] = listing
+
+	found, err := db.One[wholeListing](ctx, tx, apierr.NotFound, `select `+wholeColumns+` from `+wholeFrom+` where l.team_id = @team and l.id = @id`, args)
 	if err != nil {
 		return nil, fmt.Errorf("read listing: %w", err)
 	}
 
-	rows := []wholeListing{found}
-	all, err := complete(ctx, tx, rows)
+	l := found.listing()
 
-	return &all[0], err
+	return &l, nil
 }
 
 // lock reads a listing and keeps it, and with it its ownership periods, from changing until the transaction ends. It

@@ -1,8 +1,6 @@
 package listing
 
 import (
-	"context"
-
 	"stayledger/domain/books/ledger"
 	"stayledger/platform/day"
 	"stayledger/platform/db"
@@ -14,6 +12,7 @@ import (
 type wholeListing struct {
 	Listing
 	ownedRow
+	ledger.PeriodLockRow
 
 	Fees []FeePeriod
 }
@@ -34,19 +33,24 @@ type ownedRow struct {
 	OwnedUpdatedAt          *day.Instant
 }
 
-// The columns and tables of a wholeListing; both take the argument today.
+// The columns and tables of a wholeListing; both take the arguments of wholeArgs.
 var (
 	wholeColumns = listingColumns + `,
 		owned.id as owned_id, owned.listing_id as owned_listing_id, owned.start_at as owned_start_at, owned.end_at as owned_end_at,
 		owned.business_model as owned_business_model, owned.reserve as owned_reserve, owned.set_listing_inactive as owned_set_listing_inactive,
 		owned.deactivation_held as owned_deactivation_held, ` + membersSQL("owned") + ` as owned_members,
-		owned.created_at as owned_created_at, owned.updated_at as owned_updated_at,
+		owned.created_at as owned_created_at, owned.updated_at as owned_updated_at, ` + ledger.PeriodLockColumns("owned.id") + `,
 		(select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'startAt', p.start_at, 'endAt', p.end_at, 'rate', p.rate, 'recurringFee',
 				jsonb_build_object('id', f.id, 'name', f.name, 'type', f.type, 'rateType', f.rate_type, 'defaultRate', f.default_rate)) order by f.id, p.id), '[]')
 			from (` + feeSource + `) h join fee_listing_period p on ` + coversToday + ` and p.listing_id = h.id
 			join fee f on f.team_id = p.team_id and f.id = p.fee_id and f.status = 'active') as fees`
-	wholeFrom = listingFrom + ownedJoin
+	wholeFrom = listingFrom + ownedJoin + ledger.PeriodLockTables("owned.id")
 )
+
+// wholeArgs are the arguments of wholeColumns and wholeFrom.
+func wholeArgs(tx *db.Tx) db.Args {
+	return db.Args{"team": tx.Team, "today": tx.Today(), "reader": tx.Actor.User}
+}
 
 // period returns the ownership period of today without its lock, or nil.
 func (o *ownedRow) period() *Period {
@@ -69,34 +73,14 @@ func (o *ownedRow) period() *Period {
 	}
 }
 
-// complete returns the listings as the API shows them, with the locks of the ownership periods that cover today.
-func complete(ctx context.Context, tx *db.Tx, rows []wholeListing) ([]Listing, error) {
-	listings := make([]Listing, len(rows))
+// listing returns the listing as the API shows it.
+func (w *wholeListing) listing() Listing {
+	l := w.Listing
+	l.ActiveRecurringFeePeriods = w.Fees
 
-	var owned []id.ID
-
-	for i := range rows {
-		l := &listings[i]
-		*l = rows[i].Listing
-		l.ActiveRecurringFeePeriods = rows[i].Fees
-
-		if l.ActiveOwnership = rows[i].period(); l.ActiveOwnership != nil {
-			owned = append(owned, l.ActiveOwnership.ID)
-		}
+	if l.ActiveOwnership = w.period(); l.ActiveOwnership != nil {
+		l.ActiveOwnership.Lock = w.Lock()
 	}
 
-	if len(owned) == 0 {
-		return listings, nil
-	}
-
-	// Members of a group share a period, so its lock is loaded once.
-	locks, err := ledger.LoadPeriodLocks(ctx, tx, id.Distinct(owned))
-
-	for i := range listings {
-		if p := listings[i].ActiveOwnership; p != nil {
-			p.Lock = locks[p.ID]
-		}
-	}
-
-	return listings, err
+	return l
 }
