@@ -101,6 +101,8 @@ type Endpoint struct {
 	Timeout time.Duration
 	// OneTrip reads nearly always send all their statements in one round trip, see db.ReadOne.
 	OneTrip bool
+	// OneTripPage lists do the same for a page that the query neither narrows nor extends.
+	OneTripPage bool
 	// Form are the parts of a multipart/form-data body, which Receive endpoints take; MaxBody then bounds the file.
 	Form []Part
 	// Also has further successful answers by status; one for Status itself replaces the answer's own type in the
@@ -138,7 +140,7 @@ func Read[I, O any](e Endpoint, f func(ctx context.Context, tx *db.Tx, in *I) (*
 		var out *O
 
 		run := s.DB.ReadAnswer
-		if e.OneTrip {
+		if e.OneTrip || e.OneTripPage && rc.asksForPage {
 			run = s.DB.ReadOne
 		}
 

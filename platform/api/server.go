@@ -102,10 +102,12 @@ type requestContext struct {
 	scope     db.Scope
 	requestID string
 	dryRun    bool
-	key       string                      // Idempotency-Key
-	digest    [sha256.Size]byte           // differs for another request with the same key; stored only as its rc.mac
-	again     func(context.Context) error // checks the credential of an upload once more
-	cause     error
+	// asksForPage says that the query selects a page in an order and nothing else.
+	asksForPage bool
+	key         string                      // Idempotency-Key
+	digest      [sha256.Size]byte           // differs for another request with the same key; stored only as its rc.mac
+	again       func(context.Context) error // checks the credential of an upload once more
+	cause       error
 }
 
 // NewServer prepares the endpoints. It panics if they contradict each other.
@@ -473,6 +475,8 @@ func (s *Server) strictQuery(r *http.Request, rc *requestContext) (map[string]st
 		})
 	}
 
+	rc.asksForPage = asksForPage(query)
+
 	if rc.plan.endpoint.DryRun {
 		if v, ok := query["dryRun"]; ok {
 			if v != "true" && v != "false" {
@@ -484,6 +488,17 @@ func (s *Server) strictQuery(r *http.Request, rc *requestContext) (map[string]st
 	}
 
 	return query, nil
+}
+
+// asksForPage reports whether a query selects a page in an order and nothing else.
+func asksForPage(query map[string]string) bool {
+	for name := range query {
+		if name != "limit" && name != "page" && name != "offset" && name != "sort" {
+			return false
+		}
+	}
+
+	return true
 }
 
 // SchemaLocation returns the place of an endpoint's operation in the published description.

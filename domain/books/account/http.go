@@ -33,7 +33,7 @@ func endpoints(journals ledger.Sources, used *parts.Usage) []api.Endpoint {
 			ID:      "listAccounts",
 			Tag:     tag,
 			Summary: "List the chart of accounts",
-			Scopes:  []string{"accounts:read"},
+			Scopes:  []string{"accounts:read"}, OneTripPage: true,
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/accounts", ID: "createAccount", Tag: tag, Summary: "Create an account",

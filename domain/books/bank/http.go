@@ -38,7 +38,7 @@ func (r routes) endpoints() []api.Endpoint {
 			ID:      "listBankRecords",
 			Tag:     tag,
 			Summary: "List bank records",
-			Scopes:  scopes,
+			Scopes:  scopes, OneTripPage: true,
 			Doc: "Movements, and with includeBalanceRecords the balances that banks stated. A matching transaction " +
 				"moves what is open of the record on the same account in the same currency and is reconciled with no " +
 				"record of the account. Fails with 400 for a dateRange or an amount that is none.",

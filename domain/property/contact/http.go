@@ -29,7 +29,7 @@ func endpoints(box *seal.Box, used *parts.Usage) []api.Endpoint {
 	return []api.Endpoint{
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/contacts", ID: "listContacts", Tag: tag, Summary: "List owners and vendors",
-			Scopes: []string{"contacts:read"},
+			Scopes: []string{"contacts:read"}, OneTripPage: true,
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/contacts", ID: "createContact", Tag: tag,

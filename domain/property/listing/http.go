@@ -21,7 +21,7 @@ func (h Listings) endpoints() []api.Endpoint {
 	return append(append(h.periodEndpoints(), h.groupEndpoints()...),
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings", ID: "listListings", Tag: tag, Summary: "List listings",
-			Scopes: []string{"listings:read"},
+			Scopes: []string{"listings:read"}, OneTripPage: true,
 		}, list),
 		api.Write(api.Endpoint{
 			Method: http.MethodPost, Path: "/listings", ID: "createListing", Tag: tag, Summary: "Create a listing",

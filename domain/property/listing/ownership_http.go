@@ -29,7 +29,7 @@ func (h Listings) periodEndpoints() []api.Endpoint {
 		api.Read(api.Endpoint{
 			Method: http.MethodGet, Path: "/listings/ownership-periods", ID: "listOwnershipPeriods", Tag: tag,
 			Summary: "List ownership periods",
-			Scopes:  []string{"listings:read"},
+			Scopes:  []string{"listings:read"}, OneTripPage: true,
 		}, listPeriods),
 		operation.QueueOr(api.Endpoint{
 			Method: http.MethodPost, Path: "/listings/ownership-periods", ID: "createOwnershipPeriod", Tag: tag,

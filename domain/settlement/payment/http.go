@@ -52,7 +52,7 @@ func readEndpoints() []api.Endpoint {
 			ID:      "listPayments",
 			Tag:     tag,
 			Summary: "List payments",
-			Scopes:  read,
+			Scopes:  read, OneTripPage: true,
 			Doc:     "What was asked of payment providers, newest date first. Fails with 400 when dateRange is none.",
 		}, list),
 		api.Read(api.Endpoint{

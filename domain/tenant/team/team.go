@@ -426,7 +426,7 @@ func endpoints(c Config) []api.Endpoint {
 	return append(append(h.closingEndpoints(), h.logoEndpoints()...),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/team", ID: "getTeam", Tag: "Teams", Summary: "Read the selected team",
-			Scopes: []string{"team:read"},
+			Scopes: []string{"team:read"}, OneTrip: true,
 		}, h.read),
 		api.Read(api.Endpoint{
 			Method: "GET", Path: "/currencies", ID: "listCurrencies", Tag: "Teams",
@@ -451,12 +451,12 @@ func endpoints(c Config) []api.Endpoint {
 		deleteEndpoint(),
 		duplicateEndpoint(),
 		api.Read(api.Endpoint{
-			Method:    "GET",
-			Path:      "/teams",
-			ID:        "listTeams",
-			Tag:       "Teams",
-			Summary:   "List the teams that the credential manages",
-			Scopes:    []string{"team:read"},
+			Method:  "GET",
+			Path:    "/teams",
+			ID:      "listTeams",
+			Tag:     "Teams",
+			Summary: "List the teams that the credential manages",
+			Scopes:  []string{"team:read"}, OneTripPage: true,
 			Open:      []api.Credential{api.PartnerKey, api.User, api.TeamKey},
 			Portal:    true,
 			Selection: api.ManagedTeams,
