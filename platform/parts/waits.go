@@ -9,17 +9,9 @@ type Wait struct {
 	Columns string
 	// From is the SQL of the rows with their condition: sync_issue i where i.team_id = g.team_id.
 	From string
-	// Count is the SQL of a kept number of rows; if empty, the rows are counted.
-	Count string
-}
-
-// CountSQL returns the SQL of how many rows of the kind a team has.
-func (w *Wait) CountSQL() string {
-	if w.Count != "" {
-		return "(" + w.Count + ")"
-	}
-
-	return "(select count(*) from " + w.From + ")"
+	// Kept is the counter in list_count of all rows of the table, if there is one, and Settled the SQL of how many of them do
+	// not wait, if some do not. Rows of a kind without a counter are counted.
+	Kept, Settled string
 }
 
 // Waits returns the kinds that nouns declare, in their order.

@@ -127,8 +127,7 @@ func waits() []parts.Wait {
 				when exists (select from listing l where l.team_id = i.team_id and l.id = i.entity_id) then 'listing' else 'reservation' end as entity_type,
 				coalesce(i.entity_id, i.source_id) as entity_id, i.context || jsonb_build_object('connectionId', i.source_id) as context`,
 			From: `sync_issue i where i.team_id = g.team_id and i.decision is null`,
-			Count: `select coalesce(sum(rows), 0) - (select count(*) from sync_issue where team_id = g.team_id and decision is not null)
-				from list_count where team_id = g.team_id and list = 'sync_issue'`,
+			Kept: "sync_issue", Settled: `select count(*) from sync_issue where team_id = g.team_id and decision is not null`,
 		},
 		{
 			ID: "i.id",
@@ -137,7 +136,7 @@ func waits() []parts.Wait {
 			From: `(select c.id, c.team_id, c.source_id, c.kind, r.entity_id, ` + conflictIssue + ` from sync_conflict c
 				join external_record r on (r.team_id, r.source_id, r.kind, r.external_id, r.ordinal) = (c.team_id, c.source_id, c.kind, c.external_id, c.ordinal)) i
 				where i.team_id = g.team_id`,
-			Count: `select coalesce(sum(rows), 0) from list_count where team_id = g.team_id and list = 'sync_conflict'`,
+			Kept: "sync_conflict",
 		},
 	}
 }

@@ -201,12 +201,26 @@ func (h *handler) loadIssues(ctx context.Context, tx *db.Tx, teams []id.ID, in *
 	return found, nil
 }
 
-// waitingSQL returns the SQL of how many issues other records of the team g have.
+// waitingSQL returns the SQL of how many issues other records of the team g have. One look finds all counts that are kept.
 func (h *handler) waitingSQL() string {
-	counts := []string{"0"}
+	var (
+		kept []string
+		rest string
+	)
+
 	for i := range h.Waits {
-		counts = append(counts, h.Waits[i].CountSQL())
+		w := &h.Waits[i]
+		if w.Kept == "" {
+			rest += " + (select count(*) from " + w.From + ")"
+			continue
+		}
+
+		kept = append(kept, w.Kept)
+
+		if w.Settled != "" {
+			rest += " - (" + w.Settled + ")"
+		}
 	}
 
-	return "(" + strings.Join(counts, " + ") + ")::bigint"
+	return `((select coalesce(sum(rows), 0) from list_count where team_id = g.team_id and list = any('{` + strings.Join(kept, ",") + `}'))` + rest + `)::bigint`
 }
