@@ -343,7 +343,7 @@ func (d *DB) once(ctx context.Context, s Scope, m mode, certain bool, work Work)
 
 	// Without an error it commits; after one it rolls back when it leaves.
 	err = work(ctx, tx)
-	if tx.assumedWrong() {
+	if tx.isAssumptionWrong() {
 		return errAssumed
 	}
 

@@ -14,7 +14,7 @@ import (
 // Reference is data of teams that most requests need and that seldom changes, such as settings, assignments and
 // mappings. A process keeps it by team, together with the version on the team's row that it was loaded under. Every
 // change of the tables that it may be made of gives the team a version that was never there before (triggers of migration
-// 0117), so data kept under the version that a transaction finds is what the transaction would load.
+// 0117), so data kept under the version that a transaction finds equals the data that it would load.
 type Reference[T any] struct {
 	load func(context.Context, *Tx) (T, int64, error)
 	mu   sync.RWMutex
@@ -26,7 +26,7 @@ type versioned[T any] struct {
 	value   T
 }
 
-// keptTeams bounds the teams whose data a process keeps.
+// keptTeams bounds the teams in the memory of a process.
 const keptTeams = 1000
 
 // NewReference returns reference data without that of any team. The load reads the data of the selected team and
@@ -119,15 +119,15 @@ func (tx *Tx) assume(version int64) bool {
 	return tx.assumed == version
 }
 
-// assumedWrong reports whether the version at the gate is another one than the transaction began with, or work that has
+// isAssumptionWrong reports whether the version at the gate is another one than the transaction began with, or work that has
 // ended never came there.
-func (tx *Tx) assumedWrong() bool {
+func (tx *Tx) isAssumptionWrong() bool {
 	return tx.assumed != 0 && (!tx.started || tx.atGate != 0 && tx.atGate != tx.assumed)
 }
 
 // loadVersion returns the version of the selected team's reference data, and reads it unless it is known.
 func (tx *Tx) loadVersion(ctx context.Context) (int64, error) {
-	// A write that has not begun finds the version at its gate: it waits for the round trip of the works beside it.
+	// A write that has not begun finds the version at its gate: it waits for the round trip of the other works.
 	if !tx.started && tx.mode.writes() && tx.settings.gate.asksTeam() {
 		if _, err := tx.exchangeOne(ctx, &request{}); err != nil {
 			return 0, err

@@ -337,7 +337,7 @@ func (tx *Tx) roundTrip(ctx context.Context, all []*request) (done int, err erro
 	tx.forgetVersion(soon...)
 	tx.forgetVersion(all...)
 
-	// Then those of what waited for this round trip.
+	// Then those of the statements that waited for this round trip.
 	for _, r := range soon {
 		if err := tx.answer(results, r); err != nil {
 			if r.explain != nil {
@@ -393,7 +393,7 @@ func (tx *Tx) answerBegin(results pgx.BatchResults, statements int) error {
 		return err
 	}
 
-	if tx.assumedWrong() {
+	if tx.isAssumptionWrong() {
 		return errAssumed
 	}
 

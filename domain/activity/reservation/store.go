@@ -330,7 +330,7 @@ func loadDeposits(ctx context.Context, tx *db.Tx, ids []id.ID) (out map[id.ID]de
 	return out, adjusted, nil
 }
 
-// settings are the team's settings that every journal depends on. They are shared, so nobody changes them.
+// settings are the team's settings that every journal depends on. They are shared and must not be changed.
 type settings struct {
 	DefaultRevenueRecognition fee.Recognition
 	LongTermStayNights        *int64
@@ -494,7 +494,7 @@ func saveStmts(tx *db.Tx, drafts []*draft) []db.Stmt {
 
 	saved := upsertReservations(tx, drafts)
 	if len(owners) > 0 {
-		saved = db.Joined(db.Stmt{
+		saved = db.Both(db.Stmt{
 			SQL:  `delete from reservation_line where team_id = @team and reservation_id = any(@reservations)`,
 			Args: db.Args{"team": tx.Team, "reservations": owners},
 		}, saved)
@@ -507,7 +507,7 @@ func saveStmts(tx *db.Tx, drafts []*draft) []db.Stmt {
 	case len(owners) > 0:
 		return []db.Stmt{saved, lineTable.Insert(tx, rows...)}
 	default:
-		return []db.Stmt{db.Joined(lineTable.Insert(tx, rows...), saved)}
+		return []db.Stmt{db.Both(lineTable.Insert(tx, rows...), saved)}
 	}
 }
 

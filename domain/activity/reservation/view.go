@@ -140,7 +140,7 @@ func loadAround(ctx context.Context, tx *db.Tx, found map[id.ID]*aroundRow) (a a
 	)
 }
 
-// fill gives a reservation what is around it. While nothing of it is posted because of what the books leave out, it is
+// fill completes a reservation from the records around it. While nothing of it is posted because of what the books leave out, it is
 // shown as inactive.
 func (a *around) fill(r *Reservation) {
 	state := a.states[r.ID]

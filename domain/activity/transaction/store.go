@@ -238,7 +238,7 @@ func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) erro
 	lines := lineTable.Insert(tx, rows...)
 
 	if added != nil {
-		lines = db.Joined(lines, headTable.Insert(tx, added...))
+		lines = db.Both(lines, headTable.Insert(tx, added...))
 	}
 
 	// The old lines are gone before the new ones are inserted: a line keeps its id.
@@ -247,7 +247,7 @@ func saveRows(ctx context.Context, tx *db.Tx, drafts []*draft, stays idSet) erro
 			SQL:  `delete from transaction_line where team_id = @team and transaction_id = any(@ids)`,
 			Args: db.Args{"team": tx.Team, "ids": changedIDs},
 		}
-		stmts = append(stmts, db.Joined(gone, headTable.Update(tx, changed...)))
+		stmts = append(stmts, db.Both(gone, headTable.Update(tx, changed...)))
 	}
 
 	stmts = append(stmts, lines)

@@ -10,8 +10,8 @@ import (
 	"stayledger/platform/id"
 )
 
-// Books are what a team's postings are checked against: its currency, the first day of its statements, and its chart of
-// accounts. They are shared, so nobody changes them.
+// Books are the terms of a team's postings: its currency, the first day of its statements, and its chart of
+// accounts. They are shared and must not be changed.
 type Books struct {
 	DefaultCurrency string
 	// StatementStartAt is the first day on which anything is posted, nil for none.

@@ -100,7 +100,7 @@ func write(tx *db.Tx, items []any) ([]db.Stmt, error) {
 			"events":    json.RawMessage(encoded),
 		}}
 		if len(recorded) > 0 && action == tx.Action {
-			events, recorded = db.Joined(recorded[0], events), recorded[1:]
+			events, recorded = db.Both(recorded[0], events), recorded[1:]
 		}
 
 		out = append(out, events)

@@ -53,7 +53,7 @@ func readEndpoints() []api.Endpoint {
 			Tag:     tag,
 			Summary: "List payments",
 			Scopes:  read, OneTripPage: true,
-			Doc:     "What was asked of payment providers, newest date first. Fails with 400 when dateRange is none.",
+			Doc: "What was asked of payment providers, newest date first. Fails with 400 when dateRange is none.",
 		}, list),
 		api.Read(api.Endpoint{
 			Method:  http.MethodGet,

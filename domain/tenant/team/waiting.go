@@ -205,22 +205,22 @@ func (h *handler) loadIssues(ctx context.Context, tx *db.Tx, teams []id.ID, in *
 func (h *handler) waitingSQL() string {
 	var (
 		kept []string
-		rest string
+		rest strings.Builder
 	)
 
 	for i := range h.Waits {
 		w := &h.Waits[i]
 		if w.Kept == "" {
-			rest += " + (select count(*) from " + w.From + ")"
+			rest.WriteString(" + (select count(*) from " + w.From + ")")
 			continue
 		}
 
 		kept = append(kept, w.Kept)
 
 		if w.Settled != "" {
-			rest += " - (" + w.Settled + ")"
+			rest.WriteString(" - (" + w.Settled + ")")
 		}
 	}
 
-	return `((select coalesce(sum(rows), 0) from list_count where team_id = g.team_id and list = any('{` + strings.Join(kept, ",") + `}'))` + rest + `)::bigint`
+	return `((select coalesce(sum(rows), 0) from list_count where team_id = g.team_id and list = any('{` + strings.Join(kept, ",") + `}'))` + rest.String() + `)::bigint`
 }

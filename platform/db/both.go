@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// Joined returns one statement that does what two do, in no order: neither sees what the other writes, and keys between
+// Both returns one statement that does the work of two, in no order: neither sees what the other writes, and keys between
 // their rows are checked after both. It saves the database the work of a statement. The first must return no rows.
-func Joined(first, then Stmt) Stmt {
+func Both(first, then Stmt) Stmt {
 	texts := [2]string{first.SQL, then.SQL}
 
 	sql, known := joined.Load(texts)
