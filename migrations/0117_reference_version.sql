@@ -1,6 +1,6 @@
 -- +goose Up
 -- The version of a team's reference data: the settings that journals depend on, the chart of accounts with its assignments, the mappings of
--- line types and the accounting windows of connections. Every change of them gives it a number that no version has had before, not even one
+-- line types, the recurring fees and the accounting windows of connections. Every change of them gives it a number that no version has had before, not even one
 -- of a transaction that was rolled back; so whoever has loaded the data of a version may keep it for as long as the team has that version.
 create sequence reference_version;
 alter table team add column reference_version bigint not null default nextval('reference_version');
@@ -38,7 +38,7 @@ do $$
 declare
     tbl text;
 begin
-    foreach tbl in array array['account', 'account_category', 'account_assignment', 'reservation_line_mapping', 'migration'] loop
+    foreach tbl in array array['account', 'account_category', 'account_assignment', 'reservation_line_mapping', 'migration', 'fee', 'fee_condition', 'fee_reference'] loop
         execute format('create trigger reference_added after insert on %I referencing new table as changed
             for each statement execute function reference_rows_changed()', tbl);
         execute format('create trigger reference_removed after delete on %I referencing old table as changed
@@ -49,14 +49,22 @@ $$;
 -- +goose StatementEnd
 
 create trigger reference_version after update on account for each row
-    when ((old.category_id, old.type, old.status, old.banking_category, old.banking_currency)
-        is distinct from (new.category_id, new.type, new.status, new.banking_category, new.banking_currency))
+    when ((old.category_id, old.code, old.name, old.type, old.status, old.banking_category, old.banking_currency)
+        is distinct from (new.category_id, new.code, new.name, new.type, new.status, new.banking_category, new.banking_currency))
     execute function reference_row_changed();
 create trigger reference_version after update on account_category for each row
     when (old.classification is distinct from new.classification) execute function reference_row_changed();
 create trigger reference_version after update on account_assignment for each row
     when (old.* is distinct from new.*) execute function reference_row_changed();
 create trigger reference_version after update on reservation_line_mapping for each row
+    when (old.* is distinct from new.*) execute function reference_row_changed();
+create trigger reference_version after update on fee for each row
+    when (old.* is distinct from new.*) execute function reference_row_changed();
+create trigger reference_version after update on fee_condition for each row
+    when (old.* is distinct from new.*) execute function reference_row_changed();
+create trigger reference_version after update on fee_reference for each row
+    when (old.* is distinct from new.*) execute function reference_row_changed();
+create trigger reference_version after update on tax_rate for each row
     when (old.* is distinct from new.*) execute function reference_row_changed();
 create trigger reference_version after update on connection for each row
     when ((old.accounting_start_at, old.accounting_end_at, old.is_outside_books)

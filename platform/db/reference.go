@@ -30,7 +30,7 @@ type versioned[T any] struct {
 const keptTeams = 1000
 
 // NewReference returns reference data without that of any team. The load reads the data of the selected team and
-// VersionSQL in one statement, since only then they belong together.
+// VersionSQL in one statement, since only then they belong together. Data with the version 0 is not kept.
 func NewReference[T any](load func(context.Context, *Tx) (value T, version int64, err error)) *Reference[T] {
 	return &Reference[T]{load: load, kept: map[id.ID]versioned[T]{}}
 }
@@ -70,13 +70,13 @@ func (r *Reference[T]) Load(ctx context.Context, tx *Tx) (value T, err error) {
 	return value, nil
 }
 
-// keep keeps the data of a team. Of two versions the greater is the later one; a transaction may load an older one
+// keep keeps the data of a team under its version. Of two versions the greater is the later one; a transaction may load an older one
 // after it, because it began before.
 func (r *Reference[T]) keep(team id.ID, v versioned[T]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
-	if r.kept[team].version > v.version {
+	if v.version == 0 || r.kept[team].version > v.version {
 		return
 	}
 
@@ -149,7 +149,7 @@ func (tx *Tx) loadVersion(ctx context.Context) (int64, error) {
 }
 
 // referenceTables are the tables that reference data is made of: those with triggers that raise the version.
-const referenceTables = `account|account_assignment|account_category|connection|migration|reservation_line_mapping|team`
+const referenceTables = `account|account_assignment|account_category|connection|fee|fee_condition|fee_reference|migration|reservation_line_mapping|tax_rate|team`
 
 var (
 	changesReference = regexp.MustCompile(`\b(?:insert into|update|delete from) (?:` + referenceTables + `)\b`)

@@ -95,6 +95,43 @@ func loadTruncatable(ctx context.Context, tx *db.Tx, p *Period) ([]Period, error
 			and @start::date is not null`, db.Args{"team": tx.Team, "fee": p.FeeID, "listing": p.ListingID, "id": p.ID, "start": p.StartAt})
 }
 
+// parsedFee is a fee with its formula, which is parsed once for all subscriptions.
+type parsedFee struct {
+	fee     Fee
+	formula Formula
+}
+
+// activeFees keeps the active fees of teams by their ids, without their listing periods.
+var activeFees = db.NewReference(readActive)
+
+// readActive reads the active fees of the team, and the version that they have, in one statement. A team without fees
+// has no version here, and is not kept.
+func readActive(ctx context.Context, tx *db.Tx) (map[id.ID]parsedFee, int64, error) {
+	type row struct {
+		Fee
+		ReferenceVersion int64
+	}
+
+	rows, err := db.Select[row](ctx, tx, `select `+feeColumns+`, `+db.VersionSQL+` as reference_version from `+feeTables+` where f.team_id = @team and f.status = 'active'`,
+		db.Args{"team": tx.Team})
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the fees of a team: %w", err)
+	}
+
+	out, version := make(map[id.ID]parsedFee, len(rows)), int64(0)
+
+	for i := range rows {
+		formula, err := rows[i].parse()
+		if err != nil {
+			return nil, 0, fmt.Errorf("formula of recurring fee %s: %w", rows[i].ID, err)
+		}
+
+		out[rows[i].ID], version = parsedFee{rows[i].Fee, formula}, rows[i].ReferenceVersion
+	}
+
+	return out, version, nil
+}
+
 // ListSubscriptions loads the active fees of listings with their listing periods, by listing, in the order in which the
 // fees were made. A member of a group has those of the group on the days that no period of its own, of fees or of
 // owners, covers.
@@ -104,61 +141,26 @@ func ListSubscriptions(ctx context.Context, tx *db.Tx, listingIDs []id.ID) (map[
 		return map[id.ID][]Subscription{}, err
 	}
 
-	// First the periods, then each fee once, however many periods it has.
-	periods := make([]Period, len(rows))
-	for i := range rows {
-		periods[i] = rows[i].Period
-	}
-
-	fees, err := db.Select[Fee](ctx, tx, `select `+feeColumns+` from `+feeTables+` where f.team_id = @team and f.status = 'active' and f.id = any(@fees)`,
-		db.Args{"team": tx.Team, "fees": collectFees(periods)})
+	fees, err := activeFees.Load(ctx, tx)
 	if err != nil {
-		return nil, fmt.Errorf("read subscribed fees: %w", err)
-	}
-
-	// Each formula is parsed once and shared by the subscriptions of its fee.
-	type parsed struct {
-		fee     *Fee
-		formula Formula
-	}
-
-	byID := make(map[id.ID]parsed, len(fees))
-	for i := range fees {
-		formula, err := fees[i].parse()
-		if err != nil {
-			return nil, fmt.Errorf("formula of recurring fee %s: %w", fees[i].ID, err)
-		}
-
-		byID[fees[i].ID] = parsed{&fees[i], formula}
+		return nil, err
 	}
 
 	out := map[id.ID][]Subscription{}
 
-	for i := range periods {
-		f := byID[periods[i].FeeID]
-		if f.fee == nil {
+	for i := range rows {
+		f, isActive := fees[rows[i].FeeID]
+		if !isActive {
 			continue // archived between the two reads
 		}
 
 		// The rate's amounts are in the currency of the listing.
-		s := subscription(*f.fee, f.formula, periods[i])
+		s := subscription(f.fee, f.formula, rows[i].Period)
 		s.Currency = rows[i].ListingCurrency
 		out[rows[i].ForListing] = append(out[rows[i].ForListing], s)
 	}
 
 	return out, nil
-}
-
-// collectFees returns the fees of periods that are ordered by fee, each once.
-func collectFees(periods []Period) (fees []id.ID) {
-	for i := range periods {
-		// The order by fee makes equal ids neighbours.
-		if i == 0 || periods[i].FeeID != periods[i-1].FeeID {
-			fees = append(fees, periods[i].FeeID)
-		}
-	}
-
-	return fees
 }
 
 // loadLineTypes loads the line types that the team maps.

@@ -32,8 +32,8 @@ func endpoints() []api.Endpoint {
 			ID:      "listJournals",
 			Tag:     tag,
 			Summary: "List manual journals",
-			Scopes:  read,
-			Doc:     "Newest accounting date first.",
+			Scopes:  read, OneTripPage: true,
+			Doc: "Newest accounting date first.",
 		}, list),
 		api.Write(api.Endpoint{
 			Method:  http.MethodPost,

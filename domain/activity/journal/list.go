@@ -86,10 +86,16 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Journal], e
 	q := in.query(tx.Team)
 	q.Lines = "(select count(*) from journal_line l where l.team_id = j.team_id and l.journal_id = j.id)"
 
-	found, err := page.List[Journal](ctx, tx, q, in.Params, in.Sort)
+	q.Columns, q.From, q.Joined = rowColumns, rowTables, q.Joined+" first closing"
+	q.Args["reader"] = tx.Actor.User
+
+	rows, err := page.List[row](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
 
-	return found, fillStates(ctx, tx, found.Data)
+	found := &page.Page[Journal]{Pagination: rows.Pagination}
+	found.Data, err = fillRows(ctx, tx, rows.Data)
+
+	return found, err
 }

@@ -70,19 +70,52 @@ func loadOne(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
 	return &found[0], nil
 }
 
-// loadShown loads one journal with its state in one round trip, or fails with apierr.NotFound.
+// row is a journal in the form in which one statement reads it with its state.
+type row struct {
+	Journal
+	ledger.StateRow
+}
+
+var (
+	rowColumns = columns + ", " + ledger.ManualJournals.StateColumns("j.id")
+	rowTables  = "journal j" + ledger.StateTables("j.id")
+)
+
+// loadShown loads one journal with its state in one statement, or fails with apierr.NotFound.
 func loadShown(ctx context.Context, tx *db.Tx, one id.ID) (*Journal, error) {
-	var (
-		j      *Journal
-		states map[id.ID]ledger.State
-	)
-	if err := tx.Together(ctx, db.LoadBy(&j, loadOne, one), db.LoadBy(&states, ledger.ManualJournals.LoadStates, []id.ID{one})); err != nil {
+	r, err := db.One[row](ctx, tx, apierr.NotFound, `select `+rowColumns+` from `+rowTables+` where j.team_id = @team and j.id = @id`,
+		db.Args{"team": tx.Team, "reader": tx.Actor.User, "id": one})
+	if err != nil {
 		return nil, err
 	}
 
-	j.fill(states[one])
+	journals, err := fillRows(ctx, tx, []row{r})
+	if err != nil {
+		return nil, err
+	}
 
-	return j, nil
+	return &journals[0], nil
+}
+
+// fillRows returns the journals of rows with their states.
+func fillRows(ctx context.Context, tx *db.Tx, rows []row) ([]Journal, error) {
+	found := make(map[id.ID]*ledger.StateRow, len(rows))
+	for i := range rows {
+		found[rows[i].ID] = &rows[i].StateRow
+	}
+
+	states, err := ledger.ManualJournals.States(ctx, tx, found)
+	if err != nil {
+		return nil, err
+	}
+
+	journals := make([]Journal, len(rows))
+	for i := range rows {
+		journals[i] = rows[i].Journal
+		journals[i].fill(states[rows[i].ID])
+	}
+
+	return journals, nil
 }
 
 // lockOne makes the changes of a journal take turns and loads it, or fails with apierr.NotFound.
@@ -108,25 +141,6 @@ func lockAll(ctx context.Context, tx *db.Tx, ids []id.ID) error {
 
 // fill gives a journal its lock, and whether its postings follow the owners of their listings.
 func (j *Journal) fill(s ledger.State) { j.Lock, j.JournalStatus = s.Lock, s.Status }
-
-// fillStates fills in the fields of journals that are not in their own rows, for all of them at once.
-func fillStates(ctx context.Context, tx *db.Tx, journals []Journal) error {
-	ids := make([]id.ID, len(journals))
-	for i := range journals {
-		ids[i] = journals[i].ID
-	}
-
-	states, err := ledger.ManualJournals.LoadStates(ctx, tx, ids)
-	if err != nil {
-		return err
-	}
-
-	for i := range journals {
-		journals[i].fill(states[journals[i].ID])
-	}
-
-	return nil
-}
 
 // saveRows saves a journal with its lines. It fails with duplicateUniqueRef, and with a conflict for a second reversal
 // of one journal.

@@ -31,8 +31,8 @@ func endpoints() []api.Endpoint {
 			ID:      "listTransactions",
 			Tag:     "Transactions",
 			Summary: "List transactions",
-			Scopes:  read,
-			Doc:     "Newest accounting date first. `dateRange` selects by the accounting date.",
+			Scopes:  read, OneTripPage: true,
+			Doc: "Newest accounting date first. `dateRange` selects by the accounting date.",
 		}, list),
 		api.Write(api.Endpoint{
 			Method:  http.MethodPost,

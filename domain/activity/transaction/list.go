@@ -140,20 +140,21 @@ func list(ctx context.Context, tx *db.Tx, in *listInput) (*page.Page[Transaction
 	in.reader = tx.Actor.User
 	q := listQuery(in.Filter)
 
-	q.Columns, q.Args["team"] = shownSQL(in.IncludeLines), tx.Team
+	q.Columns, q.From, q.Joined = rowColumns(in.IncludeLines), rowTables, q.Joined+" first closing"
+	q.Args["team"], q.Args["reader"] = tx.Team, tx.Actor.User
 
 	// A page with lines is bounded by their number, so the query has to count them.
 	if in.IncludeLines {
 		q.Lines = "(select count(*) from transaction_line l where l.team_id = t.team_id and l.transaction_id = t.id)"
 	}
 
-	found, err := page.List[Transaction](ctx, tx, q, in.Params, in.Sort)
+	rows, err := page.List[row](ctx, tx, q, in.Params, in.Sort)
 	if err != nil {
 		return nil, err
 	}
 
-	// Then fill in the state of the whole page at once.
-	if err := Show(ctx, tx, found.Data); err != nil {
+	found := &page.Page[Transaction]{Pagination: rows.Pagination}
+	if found.Data, err = showRows(ctx, tx, rows.Data); err != nil {
 		return nil, err
 	}
 

@@ -160,17 +160,8 @@ func ShowOne(ctx context.Context, tx *db.Tx, t *Transaction, err error) (*Transa
 // loadOne loads a transaction as the API shows it, or fails with apierr.NotFound: in one round trip, and a second one if
 // a payment of it may not have arrived.
 func loadOne(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
-	var (
-		found    []Transaction
-		journals map[id.ID]ledger.State
-	)
-
-	err := tx.Together(ctx, func(ctx context.Context, tx *db.Tx) (err error) {
-		found, err = db.Select[Transaction](ctx, tx, `select `+shownSQL(true)+` from `+from+` where t.team_id = @team and t.id = @id`,
-			db.Args{"team": tx.Team, "id": one})
-
-		return err
-	}, db.LoadBy(&journals, ledger.Transactions.LoadStates, []id.ID{one}))
+	found, err := db.Select[row](ctx, tx, `select `+rowColumns(true)+` from `+rowTables+` where t.team_id = @team and t.id = @id`,
+		db.Args{"team": tx.Team, "reader": tx.Actor.User, "id": one})
 	if err != nil {
 		return nil, fmt.Errorf("read a transaction: %w", err)
 	}
@@ -179,12 +170,49 @@ func loadOne(ctx context.Context, tx *db.Tx, one id.ID) (*Transaction, error) {
 		return nil, apierr.NotFound
 	}
 
-	o, err := loadOpenMoney(ctx, tx, found)
+	all, err := showRows(ctx, tx, found)
 	if err != nil {
 		return nil, err
 	}
 
-	show(found, journals, o, tx.Today())
+	return &all[0], nil
+}
 
-	return &found[0], nil
+// row is a transaction in the form in which one statement reads it with the state of its journal.
+type row struct {
+	Transaction
+	ledger.StateRow
+}
+
+var rowTables = from + ledger.StateTables("t.id")
+
+// rowColumns returns the columns of rows, with their lines or only with those that Show needs.
+func rowColumns(withLines bool) string {
+	return shownSQL(withLines) + ", " + ledger.Transactions.StateColumns("t.id")
+}
+
+// showRows returns the transactions of rows with the fields that are in no column. It sends nothing for those that have
+// nothing rare.
+func showRows(ctx context.Context, tx *db.Tx, rows []row) ([]Transaction, error) {
+	all, states := make([]Transaction, len(rows)), make(map[id.ID]*ledger.StateRow, len(rows))
+	for i := range rows {
+		all[i], states[rows[i].ID] = rows[i].Transaction, &rows[i].StateRow
+	}
+
+	var (
+		journals map[id.ID]ledger.State
+		o        openMoney
+	)
+
+	err := tx.Together(ctx, db.LoadBy(&o, loadOpenMoney, all), func(ctx context.Context, tx *db.Tx) (err error) {
+		journals, err = ledger.Transactions.States(ctx, tx, states)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+
+	show(all, journals, o, tx.Today())
+
+	return all, nil
 }
