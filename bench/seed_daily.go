@@ -256,7 +256,7 @@ func (f *filler) fill(ctx context.Context) error {
 
 	// Last, the kept sums and counts. The triggers have kept some for the templates: delete those first.
 	err := inPairs(f.work, func(w filling) error {
-		statements := append([]string{}, insertSums...)
+		statements := slices.Concat(insertSums, settleStays)
 		for _, table := range []string{
 			"ledger_delta",
 			"ledger_balance_kept",

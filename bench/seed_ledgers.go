@@ -58,17 +58,19 @@ var insertSums = []string{
 	`insert into ledger_unsettled (team_id, ownership_period_id, reservation_id)
 		select distinct team_id, ownership_period_id, reservation_id from ledger_entry where team_id = $1 and party = 'owners'
 			and ownership_period_id is not null and reservation_id is not null and status = 'active' and ledger <> 'historical'`,
-	`select ledger_settle($1, 1000000000)`,
 	`insert into ledger_guest (team_id, stay_id, txn_code)
 		select distinct e.team_id, coalesce(e.reservation_id, e.source_id), case when e.reservation_id is null then e.txn_code else '' end
 		from ledger_entry e join account_assignment a on a.team_id = e.team_id and a.account_id = e.account_id
 			and a.assignment in ('accountsReceivable', 'deposit_coHostPayout')
 		where e.team_id = $1 and e.status = 'active' and e.ledger = 'trust'`,
-	`select ledger_guest_settle($1, 1000000000)`,
 	`select bank_clear(array_agg(team_id), array_agg(account_id), array_agg(source_id), false) from (
 		select distinct e.team_id, e.account_id, e.source_id from ledger_entry e join account a on a.team_id = e.team_id and a.id = e.account_id and a.type = 'bank'
 		where e.team_id = $1) e having count(*) > 0`,
 }
+
+// settleStays are statements that settle the stays of the team $1 as the periodic task does. They look up the entries of
+// each, and so need the indexes.
+var settleStays = []string{`select ledger_settle($1, 1000000000)`, `select ledger_guest_settle($1, 1000000000)`}
 
 // ledgersSeed is teams with ledgers that differ in the number of their entries. They are filled without indexes, which are
 // built at the end.
@@ -91,7 +93,7 @@ func ledgersSeed(entries int) *seed {
 			teams = append(teams, t)
 		}
 
-		return b.withoutIndexes(ctx, []string{"ledger_entry"}, func() error {
+		err := b.withoutIndexes(ctx, []string{"ledger_entry"}, func() error {
 			for _, t := range teams {
 				// Numbers are written into the text: the statements after it take only the team.
 				insert := strings.NewReplacer("%d", strconv.Itoa(portfolio), "$2", strconv.Itoa(t.rows)).Replace(insertEntries)
@@ -102,6 +104,11 @@ func ledgersSeed(entries int) *seed {
 
 			return nil
 		})
+		if err != nil {
+			return err
+		}
+
+		return inPairs(teams, func(t tenant) error { return b.asAdministrator(ctx, settleStays, t) })
 	}}
 }
 

@@ -39,9 +39,14 @@ func ownersSeed(few, many int) *seed {
 			teams = append(teams, t)
 		}
 
-		return b.withoutIndexes(ctx, []string{"ledger_entry", "statement"}, func() error {
+		err := b.withoutIndexes(ctx, []string{"ledger_entry", "statement"}, func() error {
 			return inPairs(teams, func(t tenant) error { return b.asAdministrator(ctx, ownersSQL(), t) })
 		})
+		if err != nil {
+			return err
+		}
+
+		return inPairs(teams, func(t tenant) error { return b.asAdministrator(ctx, settleStays, t) })
 	}}
 }
 

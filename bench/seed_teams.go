@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -130,7 +131,7 @@ func (b *bed) newWhole(ctx context.Context, entries int) (tenant, error) {
 	fill := strings.NewReplacer("%d", strconv.Itoa(portfolio), "$2", strconv.Itoa(entries), "$events", strconv.Itoa(entries),
 		"$perAction", strconv.Itoa(eventsOfAction), "$perReservation", strconv.Itoa(eventsOfReservation), "$listings", strconv.Itoa(listingsOfTrail))
 
-	statements := append([]string{fill.Replace(insertEntries)}, insertSums...)
+	statements := slices.Concat([]string{fill.Replace(insertEntries)}, insertSums, settleStays)
 	statements = append(statements, staysSQL(entries/entriesOfStay)...)
 
 	for _, sql := range trailSQL {

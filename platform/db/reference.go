@@ -70,8 +70,8 @@ func (r *Reference[T]) Load(ctx context.Context, tx *Tx) (value T, err error) {
 	return value, nil
 }
 
-// keep keeps the data of a team under its version. Of two versions the greater is the later one; a transaction may load an older one
-// after it, because it began before.
+// keep remembers the data of a team under its version. Of two versions the greater is the later one; a transaction may
+// load an older one after it, because it began before.
 func (r *Reference[T]) keep(team id.ID, v versioned[T]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,16 +119,17 @@ func (tx *Tx) assume(version int64) bool {
 	return tx.assumed == version
 }
 
-// isAssumptionWrong reports whether the version at the gate is another one than the transaction began with, or work that has
-// ended never came there.
+// isAssumptionWrong reports whether the version at the gate is another one than the transaction began with, or work that
+// has ended never came there.
 func (tx *Tx) isAssumptionWrong() bool {
 	return tx.assumed != 0 && (!tx.started || tx.atGate != 0 && tx.atGate != tx.assumed)
 }
 
 // loadVersion returns the version of the selected team's reference data, and reads it unless it is known.
 func (tx *Tx) loadVersion(ctx context.Context) (int64, error) {
-	// A write that has not begun finds the version at its gate: it waits for the round trip of the other works.
-	if !tx.started && tx.mode.writes() && tx.settings.gate.asksTeam() {
+	// A write that has not begun finds the version at its gate, and in a read another work may have asked for it just
+	// now: it waits for the round trip of the other works.
+	if atGate := !tx.started && tx.mode.writes() && tx.settings.gate.asksTeam(); atGate || tx.asked {
 		if _, err := tx.exchangeOne(ctx, &request{}); err != nil {
 			return 0, err
 		}
@@ -138,7 +139,10 @@ func (tx *Tx) loadVersion(ctx context.Context) (int64, error) {
 		return tx.seen.version, nil
 	}
 
+	tx.asked = !tx.mode.writes()
 	version, err := Get[int64](ctx, tx, `select `+VersionSQL, Args{"team": tx.Team})
+	tx.asked = false
+
 	if err != nil {
 		return 0, fmt.Errorf("read the version of a team's reference data: %w", err)
 	}
@@ -152,7 +156,7 @@ func (tx *Tx) loadVersion(ctx context.Context) (int64, error) {
 const referenceTables = `account|account_assignment|account_category|connection|fee|fee_condition|fee_reference|migration|reservation_line_mapping|tax_rate|team`
 
 var (
-	changesReference = regexp.MustCompile(`\b(?:insert into|update|delete from) (?:` + referenceTables + `)\b`)
+	changesReference = regexp.MustCompile(`\b(?:insert\s+into|update|delete\s+from)\s+(?:` + referenceTables + `)\b`)
 	changing         sync.Map // text of a statement → whether it changes reference data
 )
 

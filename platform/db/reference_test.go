@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"stayledger/platform/api"
 	"stayledger/platform/apitest"
 	"stayledger/platform/db"
 )
@@ -146,6 +147,34 @@ func TestAReferenceLoadsAVersionOnce(t *testing.T) {
 
 	if loads != 1 {
 		t.Errorf("the data of one version was loaded %d times", loads)
+	}
+}
+
+// Several works of a read that need reference data ask for the version once.
+func TestAReadAsksForTheVersionOnce(t *testing.T) {
+	t.Parallel()
+
+	type answer struct {
+		First  string `json:"first"`
+		Second string `json:"second"`
+	}
+
+	first, second := db.NewReference(loadCurrency), db.NewReference(loadCurrency)
+	x := apitest.New(t, apitest.Config{Silent: true, Endpoints: []api.Endpoint{api.Read(
+		api.Endpoint{Method: "GET", Path: "/currencies", ID: "listCurrencies", Tag: "Test", Summary: "Read twice", Scopes: []string{"test:read"}},
+		func(ctx context.Context, tx *db.Tx, _ *struct{}) (*answer, error) {
+			var out answer
+
+			return &out, tx.Together(ctx, db.Load(&out.First, first.Load), func(ctx context.Context, tx *db.Tx) error {
+				return tx.Together(ctx, db.Load(&out.Second, second.Load))
+			})
+		})}})
+
+	x.Get("/currencies").Want(200) // loads both
+
+	r := x.Get("/currencies").Want(200)
+	if n := len(r.Sent.Statements); n != 3 || r.String("first") != "usd" || r.String("second") != "usd" {
+		t.Errorf("a read with two references sent %d statements, want begin, the settings and one question: %q", n, r.Sent.Statements)
 	}
 }
 

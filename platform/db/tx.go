@@ -73,6 +73,8 @@ type Tx struct {
 	afresh bool
 	// seen is the version of the reference data that the transaction has found, see Reference.
 	seen seen
+	// asked says that a work of a read has just asked for the version.
+	asked bool
 	// assumed is the version that the transaction began with, atGate the one that it found at its gate; certain says that
 	// it assumes none.
 	assumed, atGate int64

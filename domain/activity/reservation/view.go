@@ -140,8 +140,8 @@ func loadAround(ctx context.Context, tx *db.Tx, found map[id.ID]*aroundRow) (a a
 	)
 }
 
-// fill completes a reservation from the records around it. While nothing of it is posted because of what the books leave out, it is
-// shown as inactive.
+// fill completes a reservation from the records around it. While nothing of it is posted because of what the books leave
+// out, it is shown as inactive.
 func (a *around) fill(r *Reservation) {
 	state := a.states[r.ID]
 	r.Lock, r.JournalStatus, r.ownerless = state.Lock, state.Status, a.ownerless[r.ID]

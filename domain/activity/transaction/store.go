@@ -53,6 +53,7 @@ const mayBeOpen = `(exists (select from payment p where p.team_id = t.team_id an
 // linesSQL returns the SQL of the lines l, with the columns of transaction_line, of a parent t that is a transaction
 // or a template; template is the SQL of the template's id, condition the SQL that joins lines and parent.
 func linesSQL(rows, template, condition string) string {
+	// One object for each line. Joins find the records that a line names; a line keeps its ids when they are gone.
 	return `(select coalesce(jsonb_agg(jsonb_build_object(
 		'id', l.id, 'uniqueRef', l.unique_ref, 'description', l.description, 'assignment', l.assignment, 'accountId', l.account_id,
 		'account', ` + account.RefSQL("l.account_id", "la") + `, 'amount', l.amount,
